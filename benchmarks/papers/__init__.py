@@ -1,0 +1,1 @@
+"""The figures and tables of the four papers, redrawn on our data."""

@@ -1,0 +1,429 @@
+"""Decoy groups beside the paper's own reconstruction, Anatomy, redrawn values and Laplace noise, on real tables.
+
+    python benchmarks/splu.py --data FOLDER [--write] [--repeat 2]
+
+FOLDER holds census_500k.parquet and vaers_reactions.parquet. Figures 7 to 12 of Fu, Wang and others, "Small sum privacy
+and large sum utility in data publishing", are drawn anew, from releases that are published and asked like any other:
+relative errors of small counts (up to 10), of large ones by their share of the rows, and of two sensitive attributes at
+once, for gamma from 2 to 10. --write keeps the numbers in benchmarks/results/SPLU.md and the pictures in SPLU.svg.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+import duckdb_priv
+from duckdb_priv.mechanism.splu_paper import paper_iterative
+
+Vector = NDArray[np.float64]
+RESULTS = Path(__file__).parent / "results"
+GAMMAS = (2, 3, 5, 8, 10)
+SHARES = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025)
+"""Bounds of the bins of large counts, as shares of the rows; the last bin is open."""
+SMALL = 10
+LARGE = 0.005
+"""From which share of the rows on a count is a large one."""
+EPSILON = 0.1
+PAIRS = 20
+"""How many pairs of values are asked for: the most frequent ones."""
+GROUPS = 100
+JOINT = "FROM priv.reconstructed_joint('release', ['{}', '{}'], {}{})"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, and what is asked of it."""
+
+    file: str
+    sensitive: str
+    by: str
+    """The public column that counts are asked by."""
+    second: str
+    """The other sensitive column, where two are asked for at once."""
+    together: tuple[int, ...]
+    """Values of gamma that both columns allow."""
+    figures: tuple[int, int, int]
+
+
+TABLES = {
+    "census": Table(
+        "census_500k.parquet", "occupation", "education", "education", (2, 3), (7, 9, 11)
+    ),
+    "vaccine register": Table(
+        "vaers_reactions.parquet", "reaction", "sex", "vax_type", (2, 3, 4), (8, 10, 12)
+    ),
+}
+MARKS = {
+    "decoy groups": "C0o-",
+    "decoy groups, Bayesian": "C9^-",
+    "as in the paper": "C3s--",
+    "Anatomy": "C1v:",
+    "redrawn": "C2D:",
+    f"Laplace, epsilon {EPSILON}": "C4x-.",
+}
+"""By method, how it is drawn."""
+DECOYS, BAYESIAN, PAPER, ANATOMY, REDRAWN, LAPLACE = MARKS
+Errors = dict[str, dict[str, float]]
+"""By method and size of the counts, the mean relative error."""
+
+
+def publish(
+    connection: duckdb.DuckDBPyConnection, mechanism: str, sensitive: list[str], more: str = ""
+) -> float:
+    """Publish the source with fresh coins, and return the seconds it took."""
+    started = time.perf_counter()
+    connection.execute(
+        f"FROM priv.publish_{mechanism}('source', 'release', sensitive := {sensitive}, replace := true{more})"
+    ).fetchall()
+    return time.perf_counter() - started
+
+
+def counted(connection: duckdb.DuckDBPyConnection, name: str, table: Table) -> Vector:
+    """Count the rows of a table, (subsets, values), in the order of both columns, missing values last."""
+    rows = connection.execute(
+        f"WITH v AS (SELECT DISTINCT {table.sensitive} AS value FROM source),"
+        f" s AS (SELECT DISTINCT {table.by} AS subset FROM source),"
+        f" n AS (SELECT {table.by} AS subset, {table.sensitive}::VARCHAR AS value, count(*) AS n FROM {name}"
+        " GROUP BY ALL)"
+        " SELECT coalesce(n, 0) AS n, (SELECT count(*) FROM s) AS subsets FROM s CROSS JOIN v"
+        " LEFT JOIN n ON n.subset IS NOT DISTINCT FROM s.subset AND n.value IS NOT DISTINCT FROM v.value::VARCHAR"
+        " ORDER BY s.subset NULLS LAST, v.value NULLS LAST"
+    ).fetchnumpy()
+    counts: Vector = rows["n"].astype(np.float64).reshape(int(rows["subsets"][0]), -1)
+    return counts
+
+
+def reconstructed(
+    connection: duckdb.DuckDBPyConnection, table: Table, shape: tuple[int, ...]
+) -> tuple[Vector, Vector, Vector]:
+    """Return estimate, low and high of every cell, (subsets, values)."""
+    found = connection.execute(
+        "SELECT estimate, low, high"
+        f" FROM priv.reconstructed_distribution('release', group_columns := '{table.by}') AS d"
+        f" ORDER BY d.{table.by} NULLS LAST, d.value NULLS LAST"
+    ).fetchnumpy()
+    estimate, low, high = (
+        np.ma.filled(found[name], np.nan).reshape(shape) for name in ("estimate", "low", "high")
+    )
+    return estimate, low, high
+
+
+def as_in_the_paper(connection: duckdb.DuckDBPyConnection, table: Table, gamma: int) -> Vector:
+    """Publish and reconstruct as the paper says."""
+    publish(
+        connection,
+        "splu",
+        [table.sensitive],
+        f", gamma := {gamma}, \"grouping\" := 'largest_first', republish := true",
+    )
+    shown = counted(connection, "release", table)
+    whole = np.broadcast_arrays(
+        shown, shown.sum(axis=1, keepdims=True), shown.sum(axis=0, keepdims=True)
+    )
+    estimate, _ = paper_iterative(
+        *(each.ravel() for each in whole), rows=int(shown.sum()), gamma=gamma
+    )
+    return estimate.reshape(shown.shape)
+
+
+def noisy(connection: duckdb.DuckDBPyConnection, true: Vector) -> Vector:
+    """Answer counts with Laplace noise."""
+    cells = connection.execute(
+        "SELECT priv.laplace_count(n::BIGINT, ?) AS n FROM (SELECT unnest(?::DOUBLE[]) AS n)",
+        [EPSILON, true.ravel().tolist()],
+    ).fetchnumpy()["n"]
+    return cells.astype(np.float64).reshape(true.shape)
+
+
+def answers(
+    connection: duckdb.DuckDBPyConnection, table: Table, gamma: int, true: Vector
+) -> Iterator[tuple[str, Vector, float | None]]:
+    """Publish by every method; yield its name, the estimates, and how many of its 95% intervals cover."""
+    for method, mechanism, more in (
+        (DECOYS, "splu", f", gamma := {gamma}, republish := true"),
+        (ANATOMY, "anatomy", f", l := {gamma}, republish := true"),
+        (REDRAWN, "distribution", ""),
+    ):
+        publish(connection, mechanism, [table.sensitive], more)
+        estimate, low, high = reconstructed(connection, table, true.shape)
+        yield method, estimate, float(((low <= true + 1e-6) & (true <= high + 1e-6)).mean())
+    yield PAPER, as_in_the_paper(connection, table, gamma), None
+    yield LAPLACE, noisy(connection, true), None
+
+
+def relative(estimate: Vector, true: Vector, chosen: NDArray[np.bool_]) -> float:
+    """Return the mean relative error over the chosen cells."""
+    known = chosen & ~np.isnan(estimate)
+    return (
+        float((np.abs(estimate[known] - true[known]) / true[known]).mean())
+        if known.any()
+        else np.nan
+    )
+
+
+def sizes(true: Vector) -> dict[str, NDArray[np.bool_]]:
+    """Name the cells by size: small ones, and large ones by their share of the rows."""
+    rows, found = true.sum(), {f"1 to {SMALL}": (true >= 1) & (true <= SMALL)}
+    for low, high in zip(SHARES, (*SHARES[1:], 1.0), strict=True):
+        found[f"{low:.2%} and more" if high == 1 else f"{low:.2%} to {high:.2%}"] = (
+            true >= low * rows
+        ) & (true < high * rows)
+    return found
+
+
+def mean(runs: list[Vector], true: Vector, chosen: NDArray[np.bool_]) -> float:
+    """Return the mean relative error over several releases."""
+    return float(np.mean([relative(each, true, chosen) for each in runs]))
+
+
+def measure(data: Path, name: str, repeat: int) -> tuple[list[str], dict[int, Errors]]:
+    """Measure one sensitive attribute: lines for the report, and the errors by gamma."""
+    table = TABLES[name]
+    errors: dict[int, Errors] = {}
+    with duckdb_priv.connect() as connection:
+        connection.execute(
+            f"CREATE TABLE source AS SELECT {table.sensitive}, {table.by} FROM '{data / table.file}'"
+        )
+        true = counted(connection, "source", table)
+        lines = [f"## {name}: {table.sensitive} by {table.by}, {true.sum():,.0f} rows", ""]
+        large = true >= LARGE * true.sum()
+        for gamma in GAMMAS:
+            runs: dict[str, list[Vector]] = {}
+            covered: dict[str, list[float]] = {}
+            for _ in range(repeat):
+                for method, estimate, share in answers(connection, table, gamma, true):
+                    runs.setdefault(method, []).append(estimate)
+                    if share is not None:
+                        covered.setdefault(method, []).append(share)
+            errors[gamma] = {
+                method: {size: mean(found, true, chosen) for size, chosen in sizes(true).items()}
+                for method, found in runs.items()
+            }
+            ours, theirs = (mean(runs[method], true, large) for method in (DECOYS, PAPER))
+            said = ", ".join(
+                f"{method} {np.mean(shares):.1%}" for method, shares in covered.items()
+            )
+            lines.append(
+                f"gamma {gamma}: counts of {LARGE:.1%} of the rows and more are off by {ours:.1%} (as in the paper:"
+                f" {theirs:.1%}, {theirs / ours:.1f} times as much); 95% intervals cover: {said} of all cells.  "
+            )
+    return [*lines, "", *error_table(errors), ""], errors
+
+
+def error_table(errors: Mapping[int, Errors]) -> list[str]:
+    """Write errors as a table."""
+    heads = next(iter(next(iter(errors.values())).values()))
+    lines = ["| gamma | method | " + " | ".join(heads) + " |", "|--" * (len(heads) + 2) + "|"]
+    for gamma, methods in errors.items():
+        for method, found in methods.items():
+            lines.append(
+                f"| {gamma} | {method} | "
+                + " | ".join(f"{value:.3f}" for value in found.values())
+                + " |"
+            )
+    return lines
+
+
+def measure_two(data: Path, name: str) -> tuple[list[str], dict[int, Errors]]:
+    """Ask for two sensitive attributes at once: lines for the report, and the errors by gamma."""
+    table = TABLES[name]
+    one, two = both = [table.sensitive, table.second]
+    errors: dict[int, Errors] = {}
+    with duckdb_priv.connect() as connection:
+        connection.execute(f"CREATE TABLE source AS SELECT {one}, {two} FROM '{data / table.file}'")
+        pairs = connection.execute(
+            f"SELECT {one}::VARCHAR, {two}::VARCHAR, count(*) AS n FROM source"
+            f" WHERE {one} IS NOT NULL AND {two} IS NOT NULL GROUP BY ALL ORDER BY n DESC, 1, 2 LIMIT {PAIRS}"
+        ).fetchall()
+        true = np.array([float(n) for _, _, n in pairs])
+        size = f"the {PAIRS} most frequent pairs, {true.min():,.0f} to {true.max():,.0f} records"
+
+        def products() -> Vector:
+            asked = ", ".join(
+                f"sum(n * priv.weight('release.{one}', {one}, '{a}') * priv.weight('release.{two}', {two}, '{b}'))"
+                for a, b in quoted(pairs)
+            )
+            shown = f"SELECT {one}, {two}, count(*) AS n FROM release GROUP BY ALL"
+            return np.array(
+                connection.execute(f"SELECT {asked} FROM ({shown})").fetchall()[0], np.float64
+            )
+
+        def joint(method: str) -> Vector:
+            return np.array(
+                [
+                    connection.execute(
+                        "SELECT estimate "
+                        + JOINT.format(one, two, f"['{a}', '{b}']", f", method := '{method}'")
+                    ).fetchall()[0][0]
+                    for a, b in quoted(pairs)
+                ]
+            )
+
+        for gamma in table.together:
+            found: dict[str, Vector] = {}
+            ways: tuple[tuple[str, str, dict[str, Callable[[], Vector]]], ...] = (
+                (
+                    "splu",
+                    f", gamma := {gamma}, republish := true",
+                    {DECOYS: products, BAYESIAN: lambda: joint("bayesian")},
+                ),
+                (
+                    "splu",
+                    f", gamma := {gamma}, republish := true, \"grouping\" := 'largest_first'",
+                    {PAPER: lambda: joint("paper")},
+                ),
+                ("anatomy", f", l := {gamma}, republish := true", {ANATOMY: products}),
+                ("distribution", "", {REDRAWN: products}),
+            )
+            for mechanism, more, asked in ways:
+                publish(connection, mechanism, both, more)
+                found |= {method: ask() for method, ask in asked.items()}
+            found[LAPLACE] = noisy(connection, true)
+            everything = np.ones(true.shape, np.bool_)
+            errors[gamma] = {
+                method: {size: relative(each, true, everything)} for method, each in found.items()
+            }
+    return [f"## {name}: {one} and {two} at once", "", *error_table(errors), ""], errors
+
+
+def quoted(pairs: list[tuple[str, str, int]]) -> list[tuple[str, str]]:
+    """Write values so that they can stand in SQL."""
+    return [(a.replace("'", "''"), b.replace("'", "''")) for a, b, _ in pairs]
+
+
+def measure_speed(data: Path, rows: int, repeat: int) -> str:
+    """Compare publishing with a plain copy of the table, in a database file."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        duckdb_priv.connect(Path(folder) / "speed.duckdb") as connection,
+    ):
+        connection.execute("SET threads = 2")
+        connection.execute(
+            "CREATE TABLE source AS SELECT row_number() OVER () AS id, t.* FROM"
+            f" (FROM '{data / TABLES['census'].file}') AS t, range({-(-rows // 500_000)}) LIMIT {rows}"
+        )
+        copied, published = [], []
+        for _ in range(repeat):
+            started = time.perf_counter()
+            connection.execute("CREATE OR REPLACE TABLE copy AS SELECT * FROM source")
+            copied.append(time.perf_counter() - started)
+            published.append(
+                publish(connection, "splu", ["occupation"], ", gamma := 5, record_id := 'id'")
+            )
+    return (
+        f"| publish {rows:,} rows of the census, gamma 5, with record id | {min(published):.2f} s |"
+        f" {min(published) / min(copied):.1f} times a plain copy ({min(copied):.2f} s) |"
+    )
+
+
+def measure_joint_speed(data: Path, repeat: int) -> str:
+    """Time the iterative method over two attributes and many groups."""
+    with duckdb_priv.connect() as connection:
+        connection.execute("SET threads = 2")
+        connection.execute(
+            f"CREATE TABLE source AS SELECT occupation, education, row_number() OVER () % {GROUPS} AS area"
+            f" FROM '{data / TABLES['census'].file}'"
+        )
+        publish(connection, "splu", ["occupation", "education"], ", gamma := 3")
+        taken = []
+        for _ in range(repeat):
+            started = time.perf_counter()
+            groups = connection.execute(
+                JOINT.format("occupation", "education", "['7', '10']", ", group_columns := 'area'")
+            ).fetchall()
+            taken.append(time.perf_counter() - started)
+    return (
+        f"| reconstruct two attributes over {len(groups)} groups of 500,000 rows | {min(taken):.2f} s |"
+        " the paper: 1.6 s for one query |"
+    )
+
+
+def draw(
+    ones: Mapping[str, Mapping[int, Errors]], twos: Mapping[str, Mapping[int, Errors]]
+) -> Figure:
+    """Draw figures 7 to 12: a row for each table."""
+    figure = Figure(figsize=(14, 8), layout="constrained")
+    rows = figure.subplots(len(ones), 3)
+    for axes, (name, errors) in zip(rows, ones.items(), strict=True):
+        small, *large = next(iter(errors[5].values()))
+        seven, nine, eleven = TABLES[name].figures
+        by_gamma(axes[0], errors, f"figure {seven}: {name}, counts of {small}")
+        for method, found in errors[5].items():
+            axes[1].plot(large, [found[size] for size in large], MARKS[method], label=method)
+        axes[1].set(
+            title=f"figure {nine}: {name}, large counts, gamma 5", xlabel="share of the rows"
+        )
+        axes[1].tick_params(axis="x", rotation=30)
+        by_gamma(
+            axes[2],
+            twos[name],
+            f"figure {eleven}: {TABLES[name].sensitive} and {TABLES[name].second}",
+        )
+        for axis in axes:
+            axis.set(yscale="log", ylabel="mean relative error")
+    figure.legend(
+        *rows[0, 2].get_legend_handles_labels(), loc="outside lower center", ncols=len(MARKS)
+    )
+    return figure
+
+
+def by_gamma(axis: Axes, errors: Mapping[int, Errors], title: str) -> None:
+    """Draw the errors of one size of counts over gamma."""
+    for method in next(iter(errors.values())):
+        axis.plot(
+            list(errors),
+            [next(iter(found[method].values())) for found in errors.values()],
+            MARKS[method],
+            label=method,
+        )
+    axis.set(title=title, xlabel="gamma", xticks=list(errors))
+
+
+def main() -> None:
+    """Measure, print, and keep what was asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--rows", type=int, nargs="*", default=[500_000, 10_000_000])
+    given = parser.parse_args()
+    ones, twos, lines = (
+        {},
+        {},
+        [f"# Decoy groups, DuckDB {duckdb.__version__}, duckdb_priv {duckdb_priv.__version__}", ""],
+    )
+    for name in TABLES:
+        found, ones[name] = measure(given.data, name, given.repeat)
+        lines += found
+    for name in TABLES:
+        found, twos[name] = measure_two(given.data, name)
+        lines += found
+    lines += [f"Laplace noise is for one answer each, which costs epsilon = {EPSILON}.", ""]
+    lines += ["## Speed, best of several runs", "", "| | | |", "|--|--|--|"]
+    lines += [measure_speed(given.data, rows, 3 if rows < 1_000_000 else 2) for rows in given.rows]
+    lines += [measure_joint_speed(given.data, 3), "", "![Figures 7 to 12](SPLU.svg)"]
+    report = "\n".join(lines) + "\n"
+    print(report)
+    if given.write:
+        mpl.rcParams["svg.hashsalt"] = "duckdb_priv"
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / "SPLU.md").write_text(report, "utf-8")
+        draw(ones, twos).savefig(RESULTS / "SPLU.svg", metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What each mechanism claims, computed anew from its operator and from the source."""

@@ -1,0 +1,145 @@
+"""Audit of safe k-anonymity."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import duckdb
+from scipy import stats
+
+from duckdb_priv import catalog
+from duckdb_priv.audits.subject import FALSE_ALARM, TOLERANCE, Finding, finding
+from duckdb_priv.errors import PrivError
+from duckdb_priv.mechanism.sampling import sampling_delta, tight_delta
+from duckdb_priv.parameters import Request
+from duckdb_priv.procedures import Call
+from duckdb_priv.recipes.safe_k import MECHANISM, SCALE
+from duckdb_priv.source import open_source
+from duckdb_priv.sqlfiles import identifier
+
+
+def audit_safe_k(call: Call, release: str, table: str) -> list[Finding]:
+    """Recompute what a generalized sample claims, and look whether the table and the ledger bear it out."""
+    (text,) = call.rows("SELECT parameters FROM priv.release WHERE release = ?", [release])[0]
+    terms = json.loads(text)
+    columns = [
+        name
+        for (name,) in call.rows(
+            "SELECT attribute FROM priv.attribute WHERE release = ? AND role = 'generalized'",
+            [release],
+        )
+    ]
+    return [
+        *_privacy(call, release, terms),
+        *_table(call, table, columns, terms),
+        _sampled(call, release, table, terms),
+        *_ledger(call, release),
+    ]
+
+
+def _privacy(call: Call, release: str, terms: Mapping[str, Any]) -> list[Finding]:
+    claimed = dict(
+        call.rows("SELECT guarantee, value FROM priv.guarantee WHERE release = ?", [release])
+    )
+    epsilon, epsilon1 = terms["epsilon"], terms.get("epsilon1", 0.0)
+    delta = sampling_delta(terms["k"], terms["beta"], epsilon - epsilon1)
+    tight = tight_delta(terms["k"], terms["beta"], epsilon - epsilon1)
+    return [
+        finding(
+            "differential_privacy",
+            "A record more or less changes the probability of what is published by a factor of at most"
+            f" exp({epsilon:g}), but for a probability of at most {delta:.3g}.",
+            epsilon,
+            epsilon <= claimed["differential_privacy"] * (1 + TOLERANCE)
+            and delta <= terms["delta"] * (1 + TOLERANCE),
+            claimed=claimed["differential_privacy"],
+            claimed_delta=terms["delta"],
+            delta=delta,
+            epsilon1=epsilon1,
+        ),
+        finding(
+            "tight_delta",
+            "The smallest delta of which the same is true, exactly.",
+            tight,
+            tight <= claimed["tight_delta"] * (1 + TOLERANCE) and tight <= delta,
+            claimed=claimed["tight_delta"],
+        ),
+    ]
+
+
+def _table(call: Call, table: str, columns: list[str], terms: Mapping[str, Any]) -> list[Finding]:
+    names = ", ".join(map(identifier, columns))
+    (smallest,) = call.rows(
+        f"SELECT min(size) FROM (SELECT count(*) AS size FROM {table} GROUP BY {names})"
+    )[0]
+    low, high = call.rows(f"SELECT min({SCALE}), max({SCALE}) FROM {table}")[0]
+    return [
+        finding(
+            "k_anonymity",
+            f"The smallest group of equal published rows has {smallest}.",
+            smallest,
+            smallest >= terms["k"],
+            k=terms["k"],
+        ),
+        finding(
+            "scale",
+            "Every published row stands for as many source records as the sampling rate says.",
+            high,
+            low == high == 1 / terms["beta"],
+            beta=terms["beta"],
+        ),
+    ]
+
+
+def _sampled(call: Call, release: str, table: str, terms: Mapping[str, Any]) -> Finding:
+    """Judge whether there are more rows than a sample at the stated rate can have."""
+    last = catalog.last_publication(call.cursor, release)
+    try:
+        source = open_source(call, Request(last.source, release, (), (), (), replace=False))
+    except (PrivError, duckdb.Error):
+        return finding("source", "The source is gone, so nothing is compared with it.", None, None)
+    (shown,) = call.rows(f"SELECT count(*) FROM {table}")[0]
+    return finding(
+        "sampled_as_stated",
+        "There are no more rows than a sample at the stated rate has of the source as it is now: this is their share.",
+        shown / source.rows,
+        bool(stats.binom.sf(shown - 1, source.rows, terms["beta"]) >= FALSE_ALARM),
+        beta=terms["beta"],
+        false_alarm=FALSE_ALARM,
+    )
+
+
+def _ledger(call: Call, release: str) -> list[Finding]:
+    """Look at the other publications from the same tables."""
+    (uses,) = call.rows(
+        "SELECT count(*) FROM priv.ledger WHERE coins IN (SELECT coins FROM priv.ledger WHERE release = ?"
+        " AND mechanism = ?)"
+        " AND release <> ?",
+        [release, MECHANISM, release],
+    )[0]
+    rows = call.rows(
+        "SELECT max(epsilon_source), max(delta_source), count(*), bool_or(warning IS NOT NULL) FROM priv.ledger()"
+        " WHERE source IN (SELECT unnest(origins) FROM priv.ledger WHERE release = ?)",
+        [release],
+    )
+    epsilon, delta, publications, mixed = rows[0]
+    return [
+        finding(
+            "sample_used_once",
+            "Nothing else has been published from the sample of this release.",
+            float(uses),
+            uses == 0,
+        ),
+        finding(
+            "accumulated_epsilon",
+            "The same tables have also been published without differential privacy of whole records: no total holds."
+            if mixed
+            else f"All {publications} publications from the same tables add up to this epsilon.",
+            None if mixed else epsilon,
+            None,
+            publications=publications,
+            delta=None if mixed else delta,
+        ),
+    ]

@@ -1,0 +1,82 @@
+"""Anatomy: groups of l records with different values, whose values are published as they are.
+
+Every record joins a group in which nobody else has its value. What is published is the group of each record,
+and the values of each group: the records of a group share its values among each other.
+Derivation, and what this does not protect: ``anatomy.md`` beside this file.
+Source: Xiao, Tao, "Anatomy: simple and effective privacy preservation" (VLDB 2006), section 5, figure 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from duckdb_priv.mechanism.decoy_groups import Words, below, largest_first
+from duckdb_priv.mechanism.eligibility import require_eligible
+
+_RESIDUE = 0
+"""Stream of the words that assign the records which fill no group."""
+
+
+@dataclass(frozen=True)
+class AnatomyGroups:
+    """Which group each record is in, ordered by value, and within a value by its rank in keyed hash order."""
+
+    value: NDArray[np.uint32]
+    """(rows,) the code of each record's value."""
+    rank: NDArray[np.int64]
+    """(rows,) the rank of each record within its value: 0, 1, …"""
+    group: NDArray[np.uint32]
+    """(rows,) the group of each record; the values of one group are distinct."""
+
+    def background(self) -> NDArray[np.float64]:
+        """Return, per value, which share of the records of other values has it among the values of its group.
+
+        Two groups {0, 1}: of the two records with another value than 0, both are in a group with it.
+
+        >>> pairs = AnatomyGroups(np.array([0, 0, 1, 1], "u4"), np.array([0, 1, 0, 1]), np.array([0, 1, 0, 1], "u4"))
+        >>> pairs.background().tolist()
+        [1.0, 1.0]
+        """
+        counts = np.bincount(self.value)
+        sizes = np.bincount(self.group)
+        partners = np.bincount(self.value, weights=sizes[self.group] - 1)
+        share: NDArray[np.float64] = partners / (counts.sum() - counts)
+        return share
+
+
+def anatomy_groups(
+    counts: ArrayLike, diversity: int, words: Words, labels: Sequence[str] | None = None
+) -> AnatomyGroups:
+    """Cut a histogram into groups of at least ``diversity`` (the paper's l) different values.
+
+    As often as can be, a group takes one record of each of the l values that have most records left; then
+    each remaining record, fewer than l in all, joins a random group without its value. ``counts`` has one entry
+    per value, ``labels`` are their names for a message. Raises ``InvalidParameter`` where a value is in more
+    than 1 of l records: no such groups exist then. A Python loop over the groups.
+
+    Five records in two groups of two, and the fifth joins the one without its value:
+
+    >>> groups = anatomy_groups([2, 1, 2], 2, lambda stream, count: np.zeros(count, np.uint64))
+    >>> groups.value.tolist(), groups.group.tolist()
+    ([0, 0, 1, 2, 2], [0, 1, 1, 0, 1])
+    """
+    require_eligible(counts, diversity, labels, name="l")
+    histogram = np.asarray(counts, np.int64)
+    members = largest_first(histogram, diversity, words)
+    groups = len(members)
+    value = np.repeat(np.arange(histogram.size, dtype=np.uint32), histogram)
+    first = np.cumsum(histogram) - histogram
+    codes = members.ravel()
+    by_value = np.argsort(codes, kind="stable")
+    left = np.flatnonzero(histogram - np.bincount(codes, minlength=histogram.size))
+    last = first[left] + histogram[left] - 1
+    group = np.empty(value.size, np.uint32)
+    group[np.delete(np.arange(value.size), last)] = by_value // diversity
+    for code, place, word in zip(left, last, words(_RESIDUE, left.size), strict=True):
+        others = np.setdiff1d(np.arange(groups), group[first[code] : place])
+        group[place] = others[below(others.size, word[np.newaxis])[0]]
+    return AnatomyGroups(value, np.arange(value.size) - first[value], group)

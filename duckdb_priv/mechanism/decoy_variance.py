@@ -1,0 +1,118 @@
+"""How far counts that are reconstructed from decoy groups will be off: bias and variance, before publishing.
+
+Everything follows from the true histogram and the law of well mixed groups; nothing is drawn. To first order in the
+noise of the published histogram, from which the weights are computed. Derivation: ``decoy_variance.md``.
+
+Source: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing", whose estimator this
+is about, corrected as in ``splu.md``; Hajek, "Asymptotic theory of rejective sampling with varying
+probabilities" (1964), for the variance of a sum over a group.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from duckdb_priv.mechanism.conditional_poisson import (
+    MAX_FREQUENCIES,
+    MAX_INCLUSION,
+    ConditionalPoisson,
+)
+from duckdb_priv.mechanism.eligibility import require_eligible
+from duckdb_priv.mechanism.splu_reconstruction import (
+    TwoByTwo,
+    background_probability,
+    choose,
+)
+
+Floats = NDArray[np.float64]
+
+
+class Errors(NamedTuple):
+    """What to expect of estimated counts, in records; both of shape (queries,)."""
+
+    bias: Floats
+    """Of the 2x2 form where values are unequally frequent; 0 for the conditional Poisson form."""
+    variance: Floats
+
+
+def expected_errors(
+    counts: ArrayLike, gamma: int, histograms: ArrayLike, asked: ArrayLike
+) -> Errors:
+    """Return bias and variance of estimated counts over well mixed groups of ``gamma`` values.
+
+    ``counts`` (values,) are the true counts of the whole table, none of them 0; ``histograms`` (values, queries)
+    those of the subset of each query, and ``asked`` (queries,) says which value it counts. The form is the one that
+    ``choose`` takes. Raises InvalidParameter for an ineligible table.
+
+    The published count of a value that f records hold has the variance f (1 - 1/gamma):
+
+    >>> everybody = np.full((10, 1), 100)
+    >>> errors = expected_errors(everybody[:, 0], 5, everybody, [0])
+    >>> errors.variance.round(9), abs(errors.bias.round(9))
+    (array([80.]), array([0.]))
+    """
+    total = np.asarray(counts, np.float64)
+    held = np.asarray(histograms, np.float64)
+    rows = np.asarray(asked, np.intp)
+    require_eligible(total.astype(np.int64), gamma)
+    operator, weights = _law(total, gamma), _weights(total, gamma)
+    mean_weight = weights @ operator
+    subset = held.T
+    bias = np.einsum("qu,qu->q", mean_weight[rows], subset) - held[rows, np.arange(rows.size)]
+    between, spread, crossed = _per_record(operator, weights, mean_weight, gamma)
+    shown = operator * (1 - 1 / gamma)
+    part = (held.sum(axis=0) / total.sum())[:, np.newaxis]
+    inside = (
+        (1 - part) ** 2 * spread[rows]
+        + 2 * part * (1 - part) * crossed[rows]
+        + part**2 * shown[rows]
+    )
+    outside = part**2 * (spread[rows] - 2 * crossed[rows] + shown[rows])
+    variance = (
+        subset * inside + (total - subset) * outside + subset * (1 - subset / total) * between[rows]
+    ).sum(axis=1)
+    return Errors(bias, np.maximum(variance, 0.0))
+
+
+def _law(counts: Floats, gamma: int) -> Floats:
+    """Return A[s, u], the probability that a record of u shows s."""
+    inclusion = gamma * counts / counts.sum()
+    if inclusion.max() <= MAX_INCLUSION and np.unique(inclusion).size <= MAX_FREQUENCIES:
+        return ConditionalPoisson.fit(inclusion, gamma).operator()
+    operator = np.tile(background_probability(counts, gamma)[:, np.newaxis], counts.size)
+    np.fill_diagonal(operator, 1 / gamma)
+    return operator
+
+
+def _weights(counts: Floats, gamma: int) -> Floats:
+    """Return W[s, v], the weight of a record that shows v in the estimate of s; NaN where there is none."""
+    form = choose(counts, gamma).weights
+    if isinstance(form, TwoByTwo):
+        weights = np.tile(form.other[:, np.newaxis], counts.size)
+        np.fill_diagonal(weights, form.own)
+        return weights
+    return form.matrix()
+
+
+def _per_record(
+    operator: Floats, weights: Floats, mean_weight: Floats, gamma: int
+) -> tuple[Floats, Floats, Floats]:
+    """Return three matrices (s, u) for a record of u, over its groups and over the draw in one.
+
+    The variance over groups of the mean weight; the mean variance within a group of the weight, and its
+    mean covariance with whether s is shown.
+    """
+    inclusion = gamma * operator
+    np.fill_diagonal(inclusion, 0.0)
+    free = inclusion * (1 - inclusion)  # [v, u]: by Hajek, what v adds in the groups of u
+    total = free.sum(axis=0)
+    share = np.divide(free, total, out=np.zeros_like(free), where=total > 0)
+    centre = weights @ share
+    between = np.maximum(weights**2 @ free - centre * (weights @ free), 0) / gamma**2
+    spread = weights**2 @ operator - mean_weight**2 - between
+    own = np.diagonal(weights)[:, np.newaxis]
+    crossed = operator * (own - mean_weight) - free * (own - centre) / gamma**2
+    return between, spread, crossed

@@ -1,0 +1,78 @@
+"""Which tables can be cut into decoy groups: no value in more than one of gamma records.
+
+Derivation: ``decoy_groups.md``.
+Source: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing"; the
+condition is that of Anatomy (Xiao, Tao, 2006).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from duckdb_priv.errors import InvalidParameter
+
+
+def require_gamma(gamma: int, name: str = "gamma") -> None:
+    """Raise ``InvalidParameter`` unless gamma, or what the user calls so, is an integer of at least 2.
+
+    >>> require_gamma(5)
+    """
+    if isinstance(gamma, bool) or not isinstance(gamma, int | np.integer) or gamma < 2:
+        raise InvalidParameter(
+            f"{name} must be an integer of at least 2, got {gamma!r}",
+            hint="a record hides among gamma values; 5 to 10 is usual",
+        )
+
+
+def largest_gamma(counts: ArrayLike) -> int:
+    """Return the largest gamma for which a histogram is eligible: rows // largest count.
+
+    Groups of gamma distinct values need every value in at most 1/gamma of the records.
+
+    >>> largest_gamma([3, 2, 2, 1])
+    2
+    """
+    histogram = np.asarray(counts, np.int64)
+    return int(histogram.sum() // histogram.max()) if histogram.any() else 0
+
+
+def require_eligible(
+    counts: ArrayLike, gamma: int, labels: Sequence[str] | None = None, name: str = "gamma"
+) -> None:
+    """Raise ``InvalidParameter`` unless groups of gamma distinct values can be made.
+
+    ``counts`` has one entry per value, the missing value included; ``labels`` are their names for
+    the message, in which gamma is called ``name``. The rule, no value in more than rows / gamma
+    records, is necessary (a value stands at most once in a group) and sufficient (``mixed_groups``
+    is the construction).
+
+    >>> require_eligible([3, 2, 2, 1], 2)
+    >>> require_eligible([3, 2, 2, 1], 3, ["flu", "asthma", "HIV", "SARS"])
+    Traceback (most recent call last):
+    duckdb_priv.errors.InvalidParameter: the value 'flu' is in 3 of 8 rows, more than 1 in gamma = 3
+    Hint: gamma = 2 is the largest that works here; or suppress or merge the value
+    """
+    require_gamma(gamma, name)
+    histogram = np.asarray(counts, np.int64)
+    rows, distinct = int(histogram.sum()), int(np.count_nonzero(histogram))
+    if distinct < gamma:
+        raise InvalidParameter(
+            f"{name} = {gamma} needs at least {gamma} distinct values, the column has {distinct}",
+            hint=f"choose a smaller {name}, or publish the column by another mechanism",
+        )
+    worst = int(histogram.argmax())
+    if histogram[worst] * gamma > rows:
+        best = largest_gamma(histogram)
+        label = f"number {worst}" if labels is None else repr(labels[worst])
+        raise InvalidParameter(
+            f"the value {label} is in {histogram[worst]} of {rows} rows, more than 1 in "
+            f"{name} = {gamma}",
+            hint=(
+                f"{name} = {best} is the largest that works here; or suppress or merge the value"
+                if best >= 2
+                else f"no {name} works for a value in more than half of the rows; suppress it"
+            ),
+        )

@@ -1,0 +1,239 @@
+"""Fine-grain perturbation: an operator with a retention for each value.
+
+A record of value i is kept with probability ``p_i``, else drawn from the whole domain: it shows
+each other value with probability ``q_i = (1 - p_i) / m`` and its own with ``p_i + q_i``.
+Derivations: ``fine_grain.md`` beside this file.
+Source: Chaytor, Wang, "Fine grain perturbation for privacy preserving data publishing".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from duckdb_priv.errors import GuaranteeViolated, InvalidParameter
+from duckdb_priv.mechanism.operator import Matrix, Vector, condition_number, name_of
+from duckdb_priv.mechanism.operator import expected_error as linear_expected_error
+from duckdb_priv.mechanism.requirements import Direction, Requirements, check_direction, shares_of
+from duckdb_priv.mechanism.uniform import WORDS
+
+
+@dataclass(frozen=True, eq=False)
+class FineGrain:
+    """The operator of fine-grain perturbation, given by its retentions.
+
+    >>> operator = FineGrain(np.array([0.0, 0.5]))
+    >>> operator.matrix()
+    array([[0.5 , 0.25],
+           [0.5 , 0.75]])
+    """
+
+    retentions: Vector
+    """Probability ``p_i`` that a record of value i keeps it, shape (m,), each in [0, 1]."""
+
+    def __post_init__(self) -> None:
+        """Freeze the retentions and refuse what is no probability."""
+        retentions = np.array(self.retentions, dtype=np.float64)
+        retentions.flags.writeable = False
+        object.__setattr__(self, "retentions", retentions)
+        if retentions.ndim != 1 or retentions.size < 2:
+            raise InvalidParameter(
+                f"fine-grain perturbation needs 2 retentions or more, got shape {retentions.shape}",
+                hint="give one retention for each value of the domain",
+            )
+        wrong = ~((retentions >= 0) & (retentions <= 1))
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            raise InvalidParameter(
+                f"the retention of {name_of(i, None)} is {retentions[i]:.12g}",
+                hint="a retention is a probability, from 0 to 1",
+            )
+
+    @property
+    def other(self) -> Vector:
+        """Probability ``q_i`` that a record of value i shows one given other value."""
+        return (1 - self.retentions) / self.retentions.size
+
+    @property
+    def own(self) -> Vector:
+        """Probability ``p_i + q_i`` that a record of value i shows it."""
+        return self.retentions + self.other
+
+    def matrix(self) -> Matrix:
+        """Return the m x m operator: entry [y, x] is Pr[published = y | original = x]."""
+        return np.diag(self.retentions) + self.other
+
+    @property
+    def identifiable(self) -> NDArray[np.bool_]:
+        """Which values can be reconstructed: all, unless several have retention 0.
+
+        Values of retention 0 are published alike, so of two or more only the total is known.
+
+        >>> FineGrain(np.array([0.0, 0.5, 0.0])).identifiable
+        array([False,  True, False])
+        """
+        noise = self.retentions == 0
+        return ~noise if noise.sum() > 1 else np.full(noise.size, True)
+
+    @property
+    def condition_number(self) -> float:
+        """The operator's condition number; infinite if some value is not identifiable."""
+        return condition_number(self.matrix()) if self.identifiable.all() else math.inf
+
+    @property
+    def background(self) -> Vector:
+        """Weights r of the counts in the estimate ``r @ O`` of every value's noise, shape (m,).
+
+        Each value is shown by ``q @ X`` records on average besides those that kept it, so
+        ``(O_x - r @ O) / p_x`` estimates its true count, from m numbers for all values together.
+
+        >>> FineGrain(np.array([0.5, 0.5])).background
+        array([0.25, 0.25])
+        """
+        noise = self.retentions == 0
+        if noise.any():
+            return np.where(noise, 1 / noise.sum(), 0.0)
+        ratio = self.other / self.retentions
+        return ratio / (1 + float(ratio.sum()))
+
+    def weights(self) -> Matrix:
+        """Return W: ``W[x] @ observed`` is the unbiased estimate of the true count of x.
+
+        The inverse in closed form, by a rank-one update; its columns sum to 1. The values of
+        retention 0 take what the others leave, in equal parts. Their rows are unbiased for that
+        part and, unless ``identifiable`` says so, not for the count of the value itself.
+
+        >>> FineGrain(np.array([0.5, 0.5])).weights()
+        array([[ 1.5, -0.5],
+               [-0.5,  1.5]])
+        """
+        noise = self.retentions == 0
+        rows = np.eye(noise.size) - self.background
+        rows[~noise] /= self.retentions[~noise, np.newaxis]
+        if noise.any():
+            rows[noise] = (1 - rows[~noise].sum(axis=0)) / noise.sum()
+        return rows
+
+    def thresholds(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Return (keep, width) for each value, shape (m,): how 64 bits decide, in integers.
+
+        A record of value i keeps it if its word is below ``keep[i]``, else it takes the value number
+        ``(word - keep[i]) // width[i]``. Exactly ``m * width[i]`` words are not below, so the draw is exactly
+        uniform, and rounding goes towards more noise, by less than ``m / 2**64``. Only a retention
+        of 0 is rounded up, to ``(2**64 mod m) / 2**64``: the nearest that a uniform draw can come.
+
+        >>> keep, width = FineGrain(np.array([0.0, 0.5])).thresholds()
+        >>> [int(k) + 2 * int(w) == 2**64 for k, w in zip(keep, width)], keep.tolist() == [0, 2**63]
+        ([True, True], True)
+        """
+        m = self.retentions.size
+        widths = []
+        for retention in self.retentions.tolist():
+            numerator, denominator = retention.as_integer_ratio()
+            wanted = -(-WORDS * (denominator - numerator) // (denominator * m))
+            widths.append(min(max(wanted, 1), WORDS // m))
+        keep = [WORDS - m * width for width in widths]
+        return np.array(keep, dtype=np.uint64), np.array(widths, dtype=np.uint64)
+
+    def record_utility(self, frequencies: ArrayLike) -> float:
+        """Return the expected share of records published with their own value.
+
+        ``sum_i f_i (p_i + q_i)`` for shares or counts f, shape (m,). Source: the paper's record
+        utility, and the objective of its program.
+
+        >>> FineGrain(np.array([0.0, 0.5])).record_utility([0.5, 0.5])
+        0.625
+        """
+        return float(shares_of(frequencies) @ self.own)
+
+    def expected_error(self, true_counts: ArrayLike) -> float:
+        """Return the aggregate utility: the mean standard deviation of the m frequencies.
+
+        Smaller is better; see ``operator.expected_error``. Infinite if some value is not
+        identifiable.
+
+        >>> round(FineGrain(np.array([0.5, 0.5])).expected_error([7000, 3000]), 12)
+        0.008660254038
+        """
+        if not self.identifiable.all():
+            return math.inf
+        return linear_expected_error(self.weights(), self.matrix(), true_counts)
+
+    def upward_amplification(self) -> Vector:
+        """Return the largest factor by which the odds of each value can rise, shape (m,).
+
+        Over all published values and all priors: ``(p_i + q_i) / min of q_k, k != i``.
+
+        >>> FineGrain(np.array([0.0, 0.5])).upward_amplification()
+        array([2. , 1.5])
+        """
+        with np.errstate(divide="ignore"):
+            return self.own / ((1 - largest_other(self.retentions)) / self.retentions.size)
+
+    def downward_amplification(self) -> Vector:
+        """Return the largest factor by which the odds of each value can fall, shape (m,).
+
+        Over all published values and all priors: ``max of (p_k + q_k), k != i, over q_i``.
+
+        >>> FineGrain(np.array([0.0, 0.5])).downward_amplification()
+        array([1.5, 2. ])
+        """
+        with np.errstate(divide="ignore"):
+            return largest_other(self.own) / self.other
+
+
+def worst_beliefs(operator: FineGrain, requirements: Requirements) -> tuple[Vector, Vector]:
+    """Return the highest belief after a prior of rho1, and the lowest after one of rho2.
+
+    One number for each requirement, over all priors that give its value that probability and all
+    published values, in closed form. The requirement holds upward where the first is at most rho2,
+    and downward where the second is at least rho1. Source: Evfimievski, Gehrke, Srikant (2003).
+
+    >>> requirements = Requirements(2, values=[0], rho1=[0.1], rho2=[0.25])
+    >>> highest, lowest = worst_beliefs(FineGrain(np.array([0.5, 0.5])), requirements)
+    >>> float(highest[0].round(12)), float(lowest[0].round(12))
+    (0.25, 0.1)
+    """
+    rise = operator.upward_amplification()[requirements.values]
+    fall = operator.downward_amplification()[requirements.values]
+    rho1, rho2 = requirements.rho1, requirements.rho2
+    return 1 / (1 + (1 - rho1) / (rho1 * rise)), rho2 / (rho2 + (1 - rho2) * fall)
+
+
+def verify(operator: FineGrain, requirements: Requirements, direction: Direction) -> None:
+    """Raise GuaranteeViolated unless the operator as it stands meets every requirement.
+
+    The odds are compared, not the beliefs: a belief near 1 hides what happens to the odds.
+
+    >>> requirements = Requirements(2, values=[0], rho1=[0.1], rho2=[0.25], labels="HF")
+    >>> verify(FineGrain(np.array([0.6, 0.5])), requirements, "upward")
+    Traceback (most recent call last):
+    duckdb_priv.errors.GuaranteeViolated: value 'H': a belief of 0.1 can rise to 0.262295, past 0.25
+    Hint: compute the retentions anew from these requirements
+    """
+    check_direction(direction)
+    rho1, rho2 = requirements.rho1, requirements.rho2
+    highest, lowest = worst_beliefs(operator, requirements)
+    claims = [("rise", operator.upward_amplification(), rho1, highest, rho2)]
+    if direction == "both":
+        claims.append(("fall", operator.downward_amplification(), rho2, lowest, rho1))
+    for verb, amplification, prior, worst, bound in claims:
+        wrong = amplification[requirements.values] > requirements.factors()
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            raise GuaranteeViolated(
+                f"{name_of(requirements.values[k], requirements.labels)}: a belief of "
+                f"{prior[k]:.6g} can {verb} to {worst[k]:.6g}, past {bound[k]:.6g}",
+                hint="compute the retentions anew from these requirements",
+            )
+
+
+def largest_other(numbers: Vector) -> Vector:
+    """Return, for each position, the largest of the numbers at the other positions."""
+    top = int(np.argmax(numbers))
+    largest = np.full(numbers.size, numbers[top])
+    largest[top] = np.delete(numbers, top).max()
+    return largest

@@ -1,0 +1,67 @@
+"""The ratio attack: a frequency from two counts with Laplace noise.
+
+Two counting queries, how many records a micro group has and how many of them have a value, are answered with
+independent discrete Laplace noise. Their ratio is an estimate of the frequency. Where both counts are large
+against the noise it is a good one, however differentially private each answer is. Derivation:
+``ratio_attack.md`` beside this file.
+
+Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", section 6.3.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import dlaplace
+
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.tails import TIE, Tails
+
+REACH = 40.0
+"""Noise beyond this many scales has probability exp(-40) and is left out."""
+LARGEST_REACH = 10**7
+"""Noise that may be larger hides everything, and takes too long to sum over."""
+TERMS_AT_ONCE = 1 << 20
+
+
+def ratio_tails(size: ArrayLike, count: ArrayLike, epsilon_dp: float, epsilon: float) -> Tails:
+    """Return how likely the ratio of two noisy counts is wrong by more than the factor epsilon.
+
+    ``count`` of ``size`` records have the value; arrays of whole numbers that broadcast, ``1 <= count <= size``. Each
+    count has noise of scale ``1 / epsilon_dp``. Where the noisy size is not positive there is no ratio:
+    that is in neither tail. Absolute error below 1e-15.
+
+    A count of 500 of 1,000 at epsilon 0.1 gives the frequency within 30%, nearly always:
+
+    >>> upper, lower = ratio_tails(1000, 500, epsilon_dp=0.1, epsilon=0.3)
+    >>> bool(upper + lower < 1e-6)
+    True
+    """
+    sizes, counts = np.broadcast_arrays(np.asarray(size), np.asarray(count))
+    if ((counts < 1) | (counts > sizes)).any():
+        raise InvalidParameter(
+            "a group needs 1 <= count <= size", hint="leave out values that do not occur in a group"
+        )
+    if not 0 < epsilon < np.inf:
+        raise InvalidParameter(
+            f"epsilon must be positive and finite, got {epsilon}", hint="0.3 is usual"
+        )
+    if not (epsilon_dp > 0 and epsilon_dp < np.inf and REACH / epsilon_dp <= LARGEST_REACH):
+        raise InvalidParameter(
+            f"epsilon_dp must be finite and at least {REACH / LARGEST_REACH:g}, got {epsilon_dp}",
+            hint="0.01 to 1 is usual: the noise of each count has the scale 1 / epsilon_dp",
+        )
+    reach = int(np.ceil(REACH / epsilon_dp))
+    upper, lower = np.zeros(sizes.size), np.zeros(sizes.size)
+    for first in range(-reach, reach + 1, TERMS_AT_ONCE):
+        noise = np.arange(first, min(first + TERMS_AT_ONCE, reach + 1))
+        mass = dlaplace.pmf(noise, epsilon_dp)
+        for index, (n, k) in enumerate(zip(sizes.ravel(), counts.ravel(), strict=True)):
+            noisy = n + noise
+            there = noisy > 0
+            expected = k / n * noisy[there]
+            above = np.floor(expected * (1 + epsilon) + TIE) - k
+            below = np.ceil(expected * (1 - epsilon) - TIE) - k
+            upper[index] += mass[there] @ dlaplace.sf(above, epsilon_dp)
+            lower[index] += mass[there] @ dlaplace.cdf(below - 1, epsilon_dp)
+    return Tails(upper.reshape(sizes.shape), lower.reshape(sizes.shape))

@@ -1,0 +1,140 @@
+"""What a publisher requires of each sensitive value: how far the belief in it may move.
+
+Derivations: ``fine_grain.md`` beside this file. Sources: Chaytor, Wang, "Fine grain perturbation for
+privacy preserving data publishing", for requirements per value and the tolerance; Evfimievski,
+Gehrke, Srikant, "Limiting privacy breaches in privacy preserving data mining" (2003), for beliefs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.operator import Vector, name_of
+
+Direction = Literal["both", "upward"]
+"""'upward' bounds how far a belief may rise, as the paper does; 'both' also how far it may fall."""
+
+
+@dataclass(frozen=True, eq=False)
+class Requirements:
+    """What may come to be believed: a prior of at most rho1 never turns into more than rho2.
+
+    Requirement k speaks of the value at position ``values[k]`` of the domain. A value may have
+    several, one for each background belief, or none, and is then unconstrained. Read downward, each
+    also says that a prior of at least rho2 never turns into less than rho1.
+
+    Raises InvalidParameter unless every ``0 < rho1 < rho2 < 1`` and there is a requirement.
+
+    >>> Requirements(3, values=[0, 0, 2], rho1=[0.1, 0.2, 0.05], rho2=[0.5, 0.6, 0.5]).gamma()
+    array([ 6., inf, 19.])
+    """
+
+    domain_size: int
+    """How many values m the domain has; at least 2."""
+    values: NDArray[np.intp]
+    rho1: Vector
+    rho2: Vector
+    labels: Sequence[object] | None = None
+    """The values of the domain in its order, for messages."""
+
+    def __post_init__(self) -> None:
+        """Copy the arrays and refuse what is no requirement."""
+        for name, kind in (("values", np.intp), ("rho1", np.float64), ("rho2", np.float64)):
+            object.__setattr__(self, name, np.array(getattr(self, name), dtype=kind))
+        if self.domain_size < 2:
+            raise InvalidParameter(
+                f"a domain needs at least 2 values, got {self.domain_size}",
+                hint="with one value there is nothing to perturb; exclude the column instead",
+            )
+        if not self.values.size:
+            raise InvalidParameter(
+                "no value is constrained, so every record would be published as it is",
+                hint="give at least one value a requirement (rho1, rho2), or lower the tolerance",
+            )
+        outside = self.values[(self.values < 0) | (self.values >= self.domain_size)]
+        if outside.size:
+            raise InvalidParameter(
+                f"a requirement speaks of position {outside[0]} in a domain of "
+                f"{self.domain_size} values",
+                hint="positions count from 0",
+            )
+        wrong = ~((self.rho1 > 0) & (self.rho1 < self.rho2) & (self.rho2 < 1))
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            raise InvalidParameter(
+                f"the requirement for {name_of(self.values[k], self.labels)} has "
+                f"rho1 = {self.rho1[k]:.12g} and rho2 = {self.rho2[k]:.12g}",
+                hint="a belief may rise from rho1 to rho2, with 0 < rho1 < rho2 < 1",
+            )
+
+    @classmethod
+    def from_tolerance(
+        cls, frequencies: ArrayLike, tolerance: float, labels: Sequence[object] | None = None
+    ) -> Self:
+        """Let the belief in each value rise from its frequency f to ``tolerance`` times f.
+
+        A value of frequency ``1 / tolerance`` or more gets no requirement. ``frequencies`` has
+        shape (m,), shares or counts. Source: the paper, where the tolerance is called theta.
+
+        Raises InvalidParameter for a value that never occurs, or a tolerance of at most 1.
+
+        >>> Requirements.from_tolerance([0.5, 0.4, 0.1], tolerance=2).gamma().round(12)
+        array([ inf, 6.  , 2.25])
+        """
+        shares = shares_of(frequencies)
+        if not (math.isfinite(tolerance) and tolerance > 1):
+            raise InvalidParameter(
+                f"tolerance must be above 1, got {tolerance!r}",
+                hint="it says by which factor the belief in a value may grow; 5 to 50 is usual",
+            )
+        if not shares.all():
+            absent = name_of(int(np.argmin(shares)), labels)
+            raise InvalidParameter(
+                f"{absent} does not occur, so a tolerance asks nothing for it",
+                hint="give requirements (rho1, rho2) instead of a tolerance",
+            )
+        values = np.flatnonzero(tolerance * shares < 1)
+        return cls(shares.size, values, shares[values], tolerance * shares[values], labels)
+
+    def factors(self) -> Vector:
+        """Return the factor by which each requirement lets the odds of its value change.
+
+        The odds of rho2 over the odds of rho1, ``rho2 (1 - rho1) / (rho1 (1 - rho2))``, above 1.
+        Source: Evfimievski, Gehrke, Srikant, "Limiting privacy breaches in privacy preserving data
+        mining" (2003).
+        """
+        return self.rho2 * (1 - self.rho1) / (self.rho1 * (1 - self.rho2))
+
+    def gamma(self) -> Vector:
+        """Return the smallest factor for each value, infinite where there is none; shape (m,)."""
+        gamma = np.full(self.domain_size, np.inf)
+        np.minimum.at(gamma, self.values, self.factors())
+        return gamma
+
+
+def check_direction(direction: str) -> None:
+    """Refuse an unknown direction, which would otherwise pass for 'upward'."""
+    if direction not in get_args(Direction):
+        raise InvalidParameter(
+            f"direction must be 'both' or 'upward', got {direction!r}",
+            hint="'both' also bounds how far a belief may fall",
+        )
+
+
+def shares_of(frequencies: ArrayLike) -> Vector:
+    """Return the frequencies as shares that sum to 1."""
+    frequencies = np.asarray(frequencies, dtype=np.float64)
+    total = frequencies.sum()
+    if not (math.isfinite(total) and total > 0 and frequencies.min() >= 0):
+        raise InvalidParameter(
+            f"frequencies must be non-negative and not all zero, got a sum of {total}",
+            hint="give the share or the number of records of each value of the domain",
+        )
+    return np.asarray(frequencies / total, dtype=np.float64)

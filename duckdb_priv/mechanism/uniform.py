@@ -1,0 +1,152 @@
+"""Uniform perturbation: keep a value with probability p, else draw from the whole domain.
+
+With ``q = (1 - p) / m`` a record shows its own value with probability ``a = p + q`` and any other
+given value with probability ``q``. Derivations: ``uniform.md`` beside this file.
+Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", section 3;
+Evfimievski, Gehrke, Srikant (2003) for amplification.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from duckdb_priv.errors import InvalidParameter
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """The operator of uniform perturbation over a domain of ``domain_size`` values.
+
+    >>> operator = Uniform(retention=0.5, domain_size=2)
+    >>> operator.own, operator.other
+    (0.75, 0.25)
+    """
+
+    retention: float
+    """Probability p that a record keeps its value, in (0, 1)."""
+    domain_size: int
+    """How many values m a redrawn record may take, its own included; at least 2."""
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.retention) and 0 < self.retention < 1):
+            raise InvalidParameter(
+                f"retention must lie strictly between 0 and 1, got {self.retention!r}",
+                hint="0 publishes pure noise, 1 publishes the truth; 0.2 to 0.5 is usual",
+            )
+        if self.domain_size < 2:
+            raise InvalidParameter(
+                f"a domain needs at least 2 values, got {self.domain_size}",
+                hint="with one value there is nothing to perturb; exclude the column instead",
+            )
+
+    @property
+    def other(self) -> float:
+        """Probability q that a record shows one given value which is not its own."""
+        return (1 - self.retention) / self.domain_size
+
+    @property
+    def own(self) -> float:
+        """Probability a = p + q that a record shows its own value."""
+        return self.retention + self.other
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Return the m x m operator: entry [y, x] is Pr[published = y | original = x]."""
+        m = self.domain_size
+        operator: NDArray[np.float64] = self.retention * np.eye(m) + self.other
+        return operator
+
+    @property
+    def amplification(self) -> float:
+        """Largest ratio of two probabilities of one published value: (p + q) / q.
+
+        >>> Uniform(retention=0.5, domain_size=2).amplification
+        3.0
+        """
+        return 1 + self.domain_size * self.retention / (1 - self.retention)
+
+    @property
+    def ldp_epsilon(self) -> float:
+        """Parameter of local differential privacy: the logarithm of the amplification."""
+        return math.log(self.amplification)
+
+    def posteriors(
+        self, priors: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the largest and the smallest belief in each value that a published value can cause.
+
+        ``priors`` are the beliefs before, one per value, summing to one. The belief rises most when
+        the value itself is shown, and falls most when another is.
+
+        >>> high, low = Uniform(retention=0.5, domain_size=2).posteriors(np.array([0.5, 0.5]))
+        >>> high.tolist(), low.tolist()
+        ([0.75, 0.75], [0.25, 0.25])
+        """
+        shown = self.retention * priors + self.other
+        high = priors * self.own / shown
+        # Showing y speaks the more against x, the more often y is shown.
+        top = np.argmax(shown)
+        commonest = np.full(len(priors), shown[top])
+        commonest[top] = np.partition(shown, -2)[-2]
+        return high, priors * self.other / commonest
+
+    def thresholds(self) -> tuple[int, int]:
+        """Return (keep, width): how 64 bits decide, in integers.
+
+        A record keeps its value if its word is below ``keep``; else it takes the value number
+        ``(word - keep) // width``. Exactly ``domain_size * width`` words are not below ``keep``, so the draw is
+        exactly uniform, and rounding goes towards more noise: by less than m / 2**64.
+
+        >>> keep, width = Uniform(retention=0.5, domain_size=4).thresholds()
+        >>> keep == 2**63, keep + 4 * width == 2**64
+        (True, True)
+        """
+        numerator, denominator = self.retention.as_integer_ratio()
+        redrawn = WORDS * (denominator - numerator)
+        width = -(-redrawn // (denominator * self.domain_size))
+        keep = WORDS - self.domain_size * width
+        if keep <= 0:
+            raise InvalidParameter(
+                f"retention {self.retention!r} is below the resolution of 64 bits",
+                hint="choose a larger one",
+            )
+        return keep, width
+
+
+WORDS = 2**64
+"""How many values 64 bits can take."""
+
+
+def amplification_gamma(rho1: float, rho2: float) -> float:
+    """Return the largest amplification that keeps a belief of at most rho1 from rising above rho2.
+
+    gamma = rho2 (1 - rho1) / (rho1 (1 - rho2)); the same gamma keeps a belief of at least rho2 from
+    falling below rho1 (Evfimievski, Gehrke, Srikant 2003, section 3).
+
+    >>> round(amplification_gamma(0.1, 0.5), 12)
+    9.0
+    """
+    if not 0 < rho1 < rho2 < 1:
+        raise InvalidParameter(
+            f"rho1 and rho2 must satisfy 0 < rho1 < rho2 < 1, got {rho1!r} and {rho2!r}",
+            hint="rho1 is a belief before, rho2 the largest belief allowed after, as in 0.1 and 0.5",
+        )
+    return rho2 * (1 - rho1) / (rho1 * (1 - rho2))
+
+
+def max_retention(rho1: float, rho2: float, domain_size: int) -> float:
+    """Return the largest retention that satisfies (rho1, rho2): (gamma - 1) / (m - 1 + gamma).
+
+    Rounded down until the inequality holds in floating point.
+
+    >>> round(max_retention(0.1, 0.5, 10), 10)
+    0.4444444444
+    """
+    gamma = amplification_gamma(rho1, rho2)
+    retention = (gamma - 1) / (domain_size - 1 + gamma)
+    while Uniform(retention, domain_size).amplification > gamma:
+        retention = math.nextafter(retention, 0)
+    return retention

@@ -1,0 +1,198 @@
+"""The only source of randomness: 64 uniform bits per record, keyed or fresh.
+
+Keyed bits are AES-256 in CBC-MAC mode over (record id, code of the true value), under a key derived
+from the secret and from everything else that defines the coins: attribute, mechanism, parameters, domain.
+The message starts with its own length, so no message is a prefix of another, and CBC-MAC of such messages
+is a pseudorandom function (Petrank and Rackoff 2000). Leaving out the true value or the parameters
+would let two releases be differenced: a retained record shows itself by changing, or by not changing.
+
+Fresh bits come from the operating system.
+
+What is planned for a table as a whole takes words from keyed streams (``KeyedWords``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import itertools
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from numpy.typing import NDArray
+
+from duckdb_priv.errors import InvalidParameter
+
+SECRET_BYTES = 32
+BLOCK = 16
+"""Bytes in a block of AES."""
+INTEGER_MARK = np.uint64(0xFFFFFFFF)
+"""Stands where a text has its length; no text is as long."""
+HEAD = 8
+"""Bytes of the record id that find room in the first block, behind the length and the code."""
+
+
+def new_secret() -> bytes:
+    """Return 256 bits from the operating system."""
+    return os.urandom(SECRET_BYTES)
+
+
+def check_secret(secret: bytes) -> bytes:
+    """Refuse a secret of the wrong type or length, without showing it."""
+    if not isinstance(secret, bytes) or len(secret) != SECRET_BYTES:
+        raise InvalidParameter(
+            f"a secret is {SECRET_BYTES} bytes, got {type(secret).__name__} of another form",
+            hint="make one with secrets.token_bytes(32) and keep it where your other keys are kept",
+        )
+    return secret
+
+
+def fingerprint(secret: bytes, context: str = "") -> str:
+    """Tell coins apart without saying anything else about them: 128 bits of HMAC-SHA256.
+
+    >>> fingerprint(bytes(32), "a") == fingerprint(bytes(32), "b")
+    False
+    """
+    return hmac.new(secret, b"fingerprint\0" + context.encode(), hashlib.sha256).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class KeyedBits:
+    """64 bits that are a pure function of (secret, context, record id, code).
+
+    ``context`` names everything that is the same for all records of one perturbed attribute.
+    """
+
+    key: bytes = field(repr=False)
+
+    @classmethod
+    def derive(cls, secret: bytes, context: str) -> KeyedBits:
+        """Derive the key of one context (HKDF-SHA256, RFC 5869)."""
+        hkdf = HKDF(SHA256(), length=SECRET_BYTES, salt=None, info=b"bits\0" + context.encode())
+        return cls(hkdf.derive(check_secret(secret)))
+
+    def draw_for_integers(
+        self, ids: NDArray[np.int64], codes: NDArray[np.uint32]
+    ) -> NDArray[np.uint64]:
+        """Return one word per record whose id is an integer: one block, of a length no text has.
+
+        >>> bits = KeyedBits.derive(bytes(32), "demonstration")
+        >>> words = bits.draw_for_integers(np.array([7, 7]), np.array([0, 1], dtype=np.uint32))
+        >>> bool(words[0] == words[1])
+        False
+        """
+        blocks = np.empty((len(codes), 2), dtype="<u8")
+        blocks[:, 0] = INTEGER_MARK | codes.astype("<u8") << np.uint64(32)
+        blocks[:, 1] = ids.astype("<i8").view("<u8")
+        return self._encrypt(blocks.view(np.uint8)).view("<u8")[:, 0].astype(np.uint64)
+
+    def draw_for_texts(
+        self, ids: NDArray[np.uint8], offsets: NDArray[np.int64], codes: NDArray[np.uint32]
+    ) -> NDArray[np.uint64]:
+        """Return one word per record whose id is a text.
+
+        ``ids`` holds the bytes of all record ids, of which record i owns
+        ``ids[offsets[i]:offsets[i + 1]]``; ``codes`` are the places of the true values in the domain.
+
+        >>> bits = KeyedBits.derive(bytes(32), "demonstration")
+        >>> ids = np.frombuffer(b"aab", dtype=np.uint8)
+        >>> words = bits.draw_for_texts(ids, np.array([0, 1, 2, 3]), np.array([0, 0, 0], dtype=np.uint32))
+        >>> bool(words[0] == words[1]), bool(words[0] == words[2])
+        (True, False)
+        """
+        count = len(codes)
+        lengths = np.diff(offsets)
+        blocks = np.zeros((count, BLOCK), dtype=np.uint8)
+        blocks[:, 0:4] = lengths.astype("<u4").view(np.uint8).reshape(count, 4)
+        blocks[:, 4:8] = codes.astype("<u4").view(np.uint8).reshape(count, 4)
+        _copy(ids, offsets[:-1], np.minimum(lengths, HEAD), blocks, column=BLOCK - HEAD)
+        state = self._encrypt(blocks)
+        rest = np.flatnonzero(lengths > HEAD)
+        done = HEAD
+        while len(rest):
+            blocks = np.zeros((len(rest), BLOCK), dtype=np.uint8)
+            take = np.minimum(lengths[rest] - done, BLOCK)
+            _copy(ids, offsets[rest] + done, take, blocks, column=0)
+            state[rest] = self._encrypt(blocks ^ state[rest])
+            done += BLOCK
+            rest = rest[lengths[rest] > done]
+        return state.view("<u8")[:, 0].astype(np.uint64)
+
+    def _encrypt(self, blocks: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        encryptor = Cipher(algorithms.AES(self.key), modes.ECB()).encryptor()
+        return np.frombuffer(bytearray(encryptor.update(blocks.tobytes())), np.uint8).reshape(
+            -1, BLOCK
+        )
+
+
+def _copy(
+    source: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    target: NDArray[np.uint8],
+    column: int,
+) -> None:
+    """Copy ``lengths[i]`` bytes from ``source[starts[i]:]`` into ``target[i, column:]``."""
+    width = int(lengths.max(initial=0))
+    within = np.arange(width)
+    valid = within < lengths[:, None]
+    positions = (starts[:, None] + within)[valid]
+    target[:, column : column + width][valid] = source[positions]
+
+
+@dataclass(frozen=True)
+class FreshBits:
+    """64 bits from the operating system, different at every call."""
+
+    def draw(self, count: int) -> NDArray[np.uint64]:
+        """Return ``count`` independent words."""
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+@dataclass(frozen=True)
+class KeyedWords:
+    """Streams of 64-bit words that are a pure function of (key, stream): AES-256 in counter mode."""
+
+    key: bytes = field(repr=False)
+
+    @classmethod
+    def derive(cls, secret: bytes, context: str) -> KeyedWords:
+        """Derive the key of one context (HKDF-SHA256, RFC 5869)."""
+        hkdf = HKDF(SHA256(), length=SECRET_BYTES, salt=None, info=b"words\0" + context.encode())
+        return cls(hkdf.derive(check_secret(secret)))
+
+    def __call__(self, stream: int, count: int) -> NDArray[np.uint64]:
+        """Return the first ``count`` words of a stream; streams have no block in common.
+
+        >>> words = KeyedWords.derive(bytes(32), "demonstration")
+        >>> bool((words(0, 3) == words(0, 4)[:3]).all()), bool((words(0, 3) == words(1, 3)).any())
+        (True, False)
+        """
+        start = stream.to_bytes(8, "big") + bytes(8)
+        encryptor = Cipher(algorithms.AES(self.key), modes.CTR(start)).encryptor()
+        return np.frombuffer(encryptor.update(bytes(8 * count)), "<u8").astype(np.uint64)
+
+
+_streams: dict[int, KeyedBits | FreshBits] = {}
+_numbers = itertools.count(1)
+
+
+def open_stream(bits: KeyedBits | FreshBits) -> int:
+    """Give a source of bits a number, so that SQL can name it and no key ever stands in SQL."""
+    number = next(_numbers)
+    _streams[number] = bits
+    return number
+
+
+def stream(number: int) -> KeyedBits | FreshBits:
+    """Return the source of bits with this number."""
+    return _streams[number]
+
+
+def close_stream(number: int) -> None:
+    """Forget a source of bits."""
+    _streams.pop(number, None)

@@ -1,0 +1,220 @@
+"""A record has one group: a second one, of other values, would narrow its true value down.
+
+Each release with a decoy group of its own per record is like a guess at the value among other wrong answers: forty of
+them identify 63 to 96 percent of the values. Where the values of a group are published as they are, two are often
+enough. What is published once is not grouped again, unless the publisher says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from duckdb_priv import catalog
+from duckdb_priv.errors import GuaranteeViolated, InvalidParameter, InvalidSource
+from duckdb_priv.procedures import Call
+from duckdb_priv.recipes.decoys import DEALT, SHOWN, Grouping, Key
+from duckdb_priv.recipes.domain import Domain
+from duckdb_priv.recipes.perturbation import open_coins
+from duckdb_priv.source import Source
+from duckdb_priv.sqlfiles import identifier, literal
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a mechanism groups records, and why it does so once."""
+
+    mechanism: str
+    groups: str
+    """What its groups are called."""
+    why: str
+    remedy: str
+
+
+DECOY_GROUPS = Rule(
+    "splu",
+    "decoy groups",
+    why="a second group of decoys narrows the true value of a record down: 40 of them identify 63 to 96% of the values",
+    remedy="write append := true to publish only new records as a further batch, or republish := true",
+)
+VALUE_GROUPS = Rule(
+    "anatomy",
+    "groups with their values",
+    why="a second group narrows the true value of a record down to what both have in common, often one value",
+    remedy="write republish := true to publish nevertheless",
+)
+
+
+def mark_sql(call: Call, source: Source, rule: Rule) -> str | None:
+    """Write by what a record is known later: a keyed hash of its tables and its id; None without an id."""
+    if not source.record_id:
+        return None
+    context: dict[str, object] = {
+        "purpose": f"records of {rule.groups}",
+        "origins": list(source.origins),
+        "columns": [name.lower() for name in source.record_id],
+    }
+    stream = open_coins(call, source, context).stream
+    return f"_priv_bits({stream}::UBIGINT, _number, _text, 0::UINTEGER)"
+
+
+def reasons(
+    call: Call,
+    source: Source,
+    domains: Sequence[Domain],
+    keys: Sequence[Key],
+    rule: Rule,
+    *,
+    republish: bool,
+) -> list[str]:
+    """Say, for the ledger, why the records of DEALT may be published in these groups, attribute by attribute.
+
+    Raises GuaranteeViolated where they have other groups already, or may have, unless told to ``republish``.
+    """
+    found = []
+    for domain, key in zip(domains, keys, strict=True):
+        earlier = _earlier(call, source, domain, rule)
+        if any(coins == key.fingerprint for _, coins, _ in earlier):
+            found.append(f"the same {rule.groups} as before, which tell nothing new")
+            continue
+        grouped = _grouped(call, source, domain, earlier, rule)
+        if grouped is None:
+            found.append(f"its records in other {rule.groups} are refused from now on: {rule.why}")
+        elif republish:
+            found.append(f"republish := true, although {grouped}: {rule.why}")
+        else:
+            raise GuaranteeViolated(grouped, hint=f"{rule.why}; {rule.remedy}")
+    return found
+
+
+def _earlier(call: Call, source: Source, domain: Domain, rule: Rule) -> list[tuple[str, str, bool]]:
+    """List earlier publications of an attribute: release, coins, and whether their records can be told apart."""
+    return [
+        (release, coins, bool(comparable and not fresh and source.record_id))
+        for release, coins, fresh, comparable in call.rows(
+            "SELECT release, coins, fresh, origins = ? AND list_transform(record_id, lambda x: lower(x)) = ?"
+            " FROM priv.ledger WHERE mechanism = ? AND lower(attribute) = lower(?) AND list_has_any(origins, ?)",
+            [
+                list(source.origins),
+                [name.lower() for name in source.record_id],
+                rule.mechanism,
+                domain.attribute,
+                list(source.origins),
+            ],
+        )
+    ]
+
+
+def _grouped(
+    call: Call,
+    source: Source,
+    domain: Domain,
+    earlier: Sequence[tuple[str, str, bool]],
+    rule: Rule,
+) -> str | None:
+    """Say which records of DEALT have groups already, or that it cannot be told; None where none has."""
+    for release, _, comparable in earlier:
+        if not comparable:
+            return (
+                f"{domain.attribute!r} of {source.name!r} is already published by {rule.groups}, in release"
+                f" {release!r}, and which records are new cannot be told without the same record id"
+            )
+    if not earlier:
+        return None
+    (known,) = call.rows(f"SELECT count(*) FROM {DEALT} WHERE {_is_known([domain])}")[0]
+    if not known:
+        return None
+    return (
+        f"{known} of {source.rows} records of {source.name!r} are already published by {rule.groups} of"
+        f" {domain.attribute!r}"
+    )
+
+
+def remember(call: Call, source: Source, domains: Sequence[Domain]) -> None:
+    """Keep the marks of the records of DEALT."""
+    if source.record_id:
+        for domain in domains:
+            call.cursor.execute(
+                f"INSERT INTO priv.grouped_record SELECT {literal(domain.attribute.lower())}, _mark FROM {DEALT}"
+                f" WHERE NOT {_is_known([domain])}"
+            )
+
+
+def drop_known(call: Call, source: Source, domains: Sequence[Domain]) -> None:
+    """Leave out of DEALT what has been published before."""
+    call.cursor.execute(f"DELETE FROM {DEALT} WHERE {_is_known(domains)}")
+    (new,) = call.rows(f"SELECT count(*) FROM {DEALT}")[0]
+    if not new:
+        raise InvalidSource(
+            f"every record of {source.name!r} is already published", hint="nothing was changed"
+        )
+
+
+def _is_known(domains: Sequence[Domain]) -> str:
+    attributes = ", ".join(literal(domain.attribute.lower()) for domain in domains)
+    return f"_mark IN (SELECT mark FROM priv.grouped_record WHERE attribute IN ({attributes}))"
+
+
+def extend_domain(call: Call, source: Source, release: str, grouping: Grouping) -> Call:
+    """Check that a source fits to a release, and return a call whose domain has the values of both."""
+    release = catalog.find_release(call.cursor, release)
+    mechanism, text = call.rows(
+        "SELECT mechanism, parameters FROM priv.release WHERE release = ?", [release]
+    )[0]
+    parameters = json.loads(text)
+    given = {"gamma": grouping.gamma, "grouping": grouping.name}
+    if mechanism != grouping.mechanism or any(parameters[name] != given[name] for name in given):
+        raise InvalidParameter(
+            f"release {release!r} was published by {mechanism} with other parameters than {given}",
+            hint="append with the gamma and grouping of the release, or choose another name",
+        )
+    last = catalog.last_publication(call.cursor, release)
+    lower = [name.lower() for name in source.record_id]
+    if not lower or last.fresh or [name.lower() for name in last.record_id] != lower:
+        raise InvalidParameter(
+            "which records are new cannot be told without the record id that the release was published with",
+            hint="publish with a record_id from the start, and append with the same",
+        )
+    roles = dict(
+        call.rows("SELECT attribute, role FROM priv.attribute WHERE release = ?", [release])
+    )
+    columns = dict.fromkeys(source.public, "public") | dict.fromkeys(source.sensitive, "sensitive")
+    if roles != columns or source.origins != _origins(call, release):
+        raise InvalidParameter(
+            f"release {release!r} has other columns, or comes from other tables, than {source.name!r}",
+            hint="append from the same table, with the same sensitive and excluded columns",
+        )
+    values: dict[str, list[str | None]] = {
+        name: [
+            value
+            for (value,) in call.rows(
+                f"SELECT value FROM priv.coefficient WHERE release = ? AND attribute = ?"
+                f" UNION SELECT {identifier(name)}::VARCHAR FROM {source.table}",
+                [release, name],
+            )
+        ]
+        for name in source.sensitive
+    }
+    return replace(call, arguments={**call.arguments, "domain": values})
+
+
+def _origins(call: Call, release: str) -> tuple[str, ...]:
+    rows = call.rows(
+        "SELECT origins FROM priv.ledger WHERE release = ? ORDER BY number DESC LIMIT 1", [release]
+    )
+    return tuple(rows[0][0])
+
+
+def add_earlier(call: Call, source: Source, domains: Sequence[Domain], table: str) -> None:
+    """Put the rows of a release before what SHOWN has of the new batch."""
+    codes = "".join(f", d{n}.position" for n in range(len(domains)))
+    joins = " ".join(
+        f"JOIN {domain.table} AS d{n} ON d{n}.published::VARCHAR IS NOT DISTINCT FROM"
+        f" r.{identifier(domain.attribute)}::VARCHAR"
+        for n, domain in enumerate(domains)
+    )
+    public = ", ".join(f"r.{identifier(name)}" for name in source.public)
+    call.cursor.execute(
+        f"INSERT INTO {SHOWN} SELECT {public or ''}{codes if public else codes[2:]} FROM {table} AS r {joins}"
+    )

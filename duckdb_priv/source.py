@@ -1,0 +1,301 @@
+"""The private table: finds it, reads its columns, and gives each of them its role."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import duckdb
+
+from duckdb_priv.errors import InvalidSource
+from duckdb_priv.parameters import Request
+from duckdb_priv.procedures import Call
+from duckdb_priv.sqlfiles import identifier
+
+PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^".\s]+))\s*(?:\.|$)')
+PLAIN = re.compile(r"^\w+$")
+SCALAR = re.compile(
+    r"^(VARCHAR|BOOLEAN|U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(.*\)|DATE|TIME"
+    r"|TIMESTAMP(_S|_MS|_NS)?|UUID|ENUM\(.*\))$",
+    re.DOTALL,
+)
+"""Types whose values have one text each, so that a domain can be listed; a time with a zone has several."""
+RESERVED = "_priv_"
+"""How the names of our own begin, where they stand beside names of the user's."""
+INTEGER = re.compile(r"^(U?(TINY|SMALL)INT|U?INTEGER|BIGINT)$")
+IDENTIFIER_SAMPLE = 50_000
+"""Rows looked at first when a public column is suspected to be an identifier."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The private table, as one request sees it."""
+
+    table: str
+    """Its full name, quoted."""
+    name: str
+    """Its full name, to be read."""
+    types: dict[str, str]
+    """Type of every column."""
+    public: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    record_id: tuple[str, ...]
+    origins: tuple[str, ...]
+    """The tables that it reads."""
+    rows: int
+
+    @property
+    def id_form(self) -> str:
+        """Say how the record id enters the coins."""
+        number, _ = self.id_arguments
+        return f"text of {len(self.record_id)}" if number.startswith("NULL") else "integer"
+
+    @property
+    def id_arguments(self) -> tuple[str, str]:
+        """Write the record id of the source, as ``s``, as what the bits take: an integer, or a text."""
+        nothing = ("NULL::BIGINT", "NULL::VARCHAR")
+        # The text of a time with a zone depends on the zone of whoever asks.
+        columns = [
+            f"epoch_us(s.{identifier(name)})"
+            if self.types[name] == "TIMESTAMP WITH TIME ZONE"
+            else f"s.{identifier(name)}"
+            for name in self.record_id
+        ]
+        if not columns:
+            return nothing
+        if len(columns) == 1 and INTEGER.match(self.types[self.record_id[0]]):
+            return f"{columns[0]}::BIGINT", nothing[1]
+        if len(columns) == 1:
+            return nothing[0], f"{columns[0]}::VARCHAR"
+        # Lengths keep ('ab', 'c') and ('a', 'bc') apart.
+        parts = [f"{column}::VARCHAR" for column in columns]
+        return nothing[0], " || ".join(f"length({part}) || ':' || {part}" for part in parts)
+
+
+def open_source(call: Call, request: Request) -> Source:
+    """Find the source and check what the request says of its columns.
+
+    Raises InvalidSource for an unknown table or column, a column without a role that fits it, an
+    empty table, and a record id that is missing or not unique.
+    """
+    path = find_table(call, request.source)
+    table = ".".join(map(identifier, path))
+    described = call.rows(f"DESCRIBE SELECT * FROM {table}")
+    types = {row[0]: row[1] for row in described}
+    if len({name.lower() for name in types}) < len(types):
+        raise InvalidSource(f"{request.source!r} has two columns of one name", hint="rename one")
+    if taken := [name for name in types if name.lower().startswith(RESERVED)]:
+        raise InvalidSource(
+            f"column {taken[0]!r} has a name that begins with {RESERVED}",
+            hint="such names are taken; rename it in a view, and publish the view",
+        )
+    sensitive = _columns(request.sensitive, types, request.source)
+    record_id = _columns(request.record_id, types, request.source)
+    exclude = _columns(request.exclude, types, request.source)
+    for name in sensitive:
+        if not SCALAR.match(types[name]):
+            raise InvalidSource(
+                f"sensitive column {name!r} has type {types[name]}, whose values cannot be listed",
+                hint="cast it to text or to a number in a view, and publish the view",
+            )
+    hidden = {*sensitive, *record_id, *exclude}
+    (rows,) = call.rows(f"SELECT count(*) FROM {table}")[0]
+    if rows == 0:
+        raise InvalidSource(f"{request.source!r} has no rows", hint="publish a table that has some")
+    origins = _origins(call, path)
+    if private := [name for name in sorted(origins) if parse_name(name)[-2] == "priv"]:
+        raise InvalidSource(
+            f"{request.source!r} reads {private[0]!r}, which is never published",
+            hint="what the schema priv holds is the publisher's; leave it out of the view",
+        )
+    if record_id:
+        _check_record_id(call, table, path, record_id, rows)
+        _check_steady(call, table, path, (*record_id, *sensitive))
+    return Source(
+        table=table,
+        name=readable_name(path),
+        types=types,
+        public=tuple(name for name in types if name not in hidden),
+        sensitive=sensitive,
+        record_id=record_id,
+        origins=tuple(sorted(origins)),
+        rows=rows,
+    )
+
+
+def parse_name(text: str) -> list[str]:
+    """Split a dotted name, whose parts may be quoted.
+
+    >>> parse_name('hospital."visits 2026"')
+    ['hospital', 'visits 2026']
+    """
+    parts, position = [], 0
+    while position < len(text):
+        match = PART.match(text, position)
+        if match is None:
+            return []
+        parts.append(match[1].replace('""', '"') if match[1] is not None else match[2])
+        position = match.end()
+    return parts if text and not text.rstrip().endswith(".") else []
+
+
+def readable_name(path: Sequence[str]) -> str:
+    """Write a dotted name that is quoted only where it must be, and that parse_name reads back.
+
+    >>> print(readable_name(["hospital", "main", "visits 2026"]))
+    hospital.main."visits 2026"
+    """
+    return ".".join(part if PLAIN.match(part) else identifier(part) for part in path)
+
+
+def find_table(call: Call, name: str) -> tuple[str, str, str]:
+    """Look a table or view up as the caller would: by its plain name, or by its dotted name."""
+    known = call.rows(
+        "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT temporary"
+        " UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views()"
+        " WHERE NOT temporary AND NOT internal"
+    )
+    by_name = {tuple(part.lower() for part in path): path for path in known}
+    for parts in ([name], parse_name(name)):
+        candidates: list[tuple[str, ...]] = []
+        if len(parts) == 1:
+            candidates = [(call.database, schema, *parts) for schema in (*call.schemas, "main")]
+        elif len(parts) == 2:
+            candidates = [(call.database, *parts), (parts[0], "main", parts[1])]
+        elif len(parts) == 3:
+            candidates = [tuple(parts)]
+        for candidate in candidates:
+            path = by_name.get(tuple(part.lower() for part in candidate))
+            if path is not None and path[1] != "priv":
+                return path
+    near = difflib.get_close_matches(name, [path[2] for path in known if path[1] != "priv"], n=1)
+    raise InvalidSource(
+        f"no table or view is called {name!r}",
+        hint=(f"did you mean {near[0]!r}? " if near else "")
+        + "A temporary table, a file, or what is not committed yet cannot be published:"
+        " make it a table or a view",
+    )
+
+
+def _columns(names: Sequence[str], types: dict[str, str], source: str) -> tuple[str, ...]:
+    """Return names as the table spells them."""
+    spelling = {name.lower(): name for name in types}
+    for name in names:
+        if name.lower() not in spelling:
+            near = difflib.get_close_matches(name.lower(), spelling, n=1)
+            raise InvalidSource(
+                f"{source!r} has no column {name!r}",
+                hint=f"did you mean {spelling[near[0]]!r}?"
+                if near
+                else "it has " + ", ".join(map(repr, types)),
+            )
+    return tuple(spelling[name.lower()] for name in names)
+
+
+def _check_record_id(
+    call: Call, table: str, path: tuple[str, str, str], record_id: tuple[str, ...], rows: int
+) -> None:
+    if _is_key(call, path, record_id):
+        return
+    names = [identifier(name) for name in record_id]
+    present = " AND ".join(f"{name} IS NOT NULL" for name in names)
+    key = names[0] if len(names) == 1 else f"({', '.join(names)})"
+    with_id, distinct = call.rows(
+        f"SELECT count(*), count(DISTINCT {key}) FROM {table} WHERE {present}"
+    )[0]
+    what = " and ".join(map(repr, record_id))
+    if with_id < rows:
+        raise InvalidSource(
+            f"record id {what} is NULL in {rows - with_id} of {rows} rows",
+            hint="give every record an id, leave those rows out in a view, or publish without record_id",
+        )
+    if distinct < rows:
+        raise InvalidSource(
+            f"record id {what} is not unique: {rows} rows have {distinct} ids",
+            hint="records with one id would share their coins; name all columns that identify a record",
+        )
+
+
+def _check_steady(
+    call: Call, table: str, path: tuple[str, str, str], columns: Sequence[str]
+) -> None:
+    """Refuse a view that gives a record another id or value whenever it is read: its coins would be fresh."""
+    (views,) = call.rows(
+        "SELECT count(*) FROM duckdb_views()"
+        " WHERE database_name = ? AND schema_name = ? AND view_name = ?",
+        list(path),
+    )[0]
+    query = f"SELECT sum(hash({', '.join(map(identifier, columns))})::HUGEINT) FROM {table}"
+    if views and call.rows(query) != call.rows(query):
+        raise InvalidSource(
+            f"the view {path[2]!r} gives other record ids or sensitive values each time it is read",
+            hint="publications of it could be averaged; make it a table, and publish the table",
+        )
+
+
+def _is_key(call: Call, path: tuple[str, str, str], record_id: tuple[str, ...]) -> bool:
+    """Whether a primary key already promises what would have to be counted."""
+    keys = call.rows(
+        "SELECT constraint_column_names FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY'"
+        " AND database_name = ? AND schema_name = ? AND table_name = ?",
+        list(path),
+    )
+    return any(set(columns) <= set(record_id) for (columns,) in keys)
+
+
+def _origins(call: Call, path: tuple[str, str, str]) -> set[str]:
+    """Name the tables and files that a table or view reads, through all views between.
+
+    What reads neither, or files that have no name, is its own origin.
+    """
+    query = f"SELECT * FROM {'.'.join(map(identifier, path))}"
+    call.cursor.execute("SET explain_output = 'all'")
+    nodes = json.loads(dict(call.rows(f"EXPLAIN (FORMAT json) {query}"))["logical_plan"])
+    tables, only_tables = set(), True
+    while nodes:
+        node = nodes.pop()
+        nodes += node["children"]
+        table = node["extra_info"].get("Table")
+        only_tables &= bool(table or node["children"])
+        if table:
+            # A name with a line break is written as a list of lines.
+            text = table if isinstance(table, str) else "\n".join(table)
+            tables.add(readable_name(parse_name(text)))
+    if only_tables:
+        return tables
+    files = {readable_name((path[0], "main", file)) for file in _files(call, query)}
+    return tables | (files or {readable_name(path)})
+
+
+def _files(call: Call, query: str) -> list[str]:
+    """Name the files that a query names like tables."""
+    # On a cursor of its own: an error, as JOIN … USING is one here, would abort the transaction of the call.
+    with call.instance.cursor() as cursor, suppress(duckdb.BinderException):
+        names = map(parse_name, cursor.get_table_names(query, qualified=True))
+        return [name[0] for name in names if len(name) == 1 and set(name[0]) & {".", "/"}]
+    return []
+
+
+def warn_of_identifiers(call: Call, source: Source) -> list[str]:
+    """Name public columns that differ from record to record: they identify persons."""
+    columns = [name for name in source.public if SCALAR.match(source.types[name])]
+    if not columns or source.rows < 2:
+        return []
+
+    def unique(names: list[str], table: str) -> list[str]:
+        counts = ", ".join(f"count(DISTINCT {identifier(name)}) = count(*)" for name in names)
+        flags = call.rows(f"SELECT {counts} FROM {table}")[0]
+        return [name for name, flag in zip(names, flags, strict=True) if flag]
+
+    suspects = unique(columns, f"(FROM {source.table} LIMIT {IDENTIFIER_SAMPLE})")
+    if suspects and source.rows > IDENTIFIER_SAMPLE:
+        suspects = unique(suspects, source.table)
+    return [
+        f"public column {name!r} differs in every row: it identifies persons; name it as record_id,"
+        " or exclude it"
+        for name in suspects
+    ]

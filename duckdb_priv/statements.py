@@ -1,0 +1,62 @@
+"""Cuts what is typed into statements, with DuckDB's own tokenizer."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import duckdb
+
+
+def split(text: str) -> tuple[list[str], str]:
+    """Return the statements that a semicolon ends, and the rest.
+
+    A semicolon inside a text, a quoted name or a comment ends nothing.
+
+    >>> split("SELECT ';'; SELECT 1")
+    (["SELECT ';';"], ' SELECT 1')
+    """
+    data = text.encode()
+    ends = [offset + 1 for offset, token in tokens(text) if token == ";"]
+    pieces = [data[start:end].decode() for start, end in pairwise([0, *ends, len(data)])]
+    return [piece.strip() for piece in pieces[:-1] if not is_blank(piece)], pieces[-1]
+
+
+def is_complete(text: str) -> bool:
+    """Say whether nothing but a comment follows the last semicolon.
+
+    >>> is_complete("SELECT 'it;"), is_complete("SELECT 1; -- one")
+    (False, True)
+    """
+    return is_blank(split(text)[1])
+
+
+def is_blank(text: str) -> bool:
+    """Say whether there is nothing to run, and nothing unfinished: only blanks, comments and semicolons.
+
+    >>> is_blank("-- nothing;"), is_blank(" ; "), is_blank("'"), is_blank("/* more")
+    (True, True, False, False)
+    """
+    # An unfinished text or comment swallows the semicolon that is put behind it.
+    found = tokens(f"{text}\n;")
+    last = len(text.encode()) + 1
+    return all(token == ";" for _, token in found) and found[-1:] == [(last, ";")]
+
+
+def in_text(text: str) -> bool:
+    """Say whether the end of an unfinished statement lies inside quotes.
+
+    >>> in_text("FROM priv.publish_uniform('vis"), in_text("SELECT 'it''s' "), in_text("SELECT ''")
+    (True, False, False)
+    """
+    # One more quote closes a text that is open, and a semicolon behind it is seen. Otherwise the quote opens one.
+    return tokens(f"{text}';")[-1:] == [(len(text.encode()) + 1, ";")]
+
+
+def tokens(text: str) -> list[tuple[int, str]]:
+    """List the tokens with the bytes at which they begin, comments left out; of each only its first byte."""
+    data = text.encode()
+    return [
+        (offset, data[offset : offset + 1].decode(errors="replace"))
+        for offset, kind in duckdb.tokenize(text)
+        if kind != duckdb.token_type.comment
+    ]

@@ -1,0 +1,181 @@
+"""Arrow in, Arrow out: the one list of functions that DuckDB calls in Python.
+
+DuckDB hands over pieces of at most 2,048 rows, from several threads and in any order, so every function is a
+pure function of each row, or takes fresh bits from the operating system. All of them are declared with side
+effects: otherwise DuckDB would compute a call on constants once and share it among rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from duckdb_priv import group_kernels, randomness
+from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.mechanism import sampling
+from duckdb_priv.mechanism.decoy_groups import DecoyGroups
+from duckdb_priv.mechanism.reconstruction_privacy import Bound, threshold
+from duckdb_priv.mechanism.splu import (
+    exact_large_sum_threshold,
+    large_sum_threshold,
+    small_sum_privacy,
+)
+from duckdb_priv.mechanism.uniform import Uniform
+
+
+@dataclass(frozen=True)
+class Udf:
+    """A function as DuckDB needs to know it."""
+
+    name: str
+    function: Callable[..., Any]
+    parameters: tuple[str, ...]
+    returns: str
+
+
+def bits(
+    streams: pa.ChunkedArray,
+    numbers: pa.ChunkedArray,
+    texts: pa.ChunkedArray,
+    codes: pa.ChunkedArray,
+) -> pa.Array:
+    """64 uniform bits per row: keyed by (record id, code of the true value), or fresh.
+
+    All rows of a call name the same stream. A record id is a number or a text. A keyed stream refuses a
+    missing id or code: such rows would share their coins.
+    """
+    source = randomness.stream(streams[0].as_py())
+    if isinstance(source, randomness.FreshBits):
+        return pa.array(source.draw(len(streams)))
+    integers = numbers.null_count == 0
+    if codes.null_count or not (integers or texts.null_count == 0):
+        raise InvalidSource("a record without id or with a value outside the domain has no coins")
+    places = codes.to_numpy()
+    if integers:
+        return pa.array(source.draw_for_integers(numbers.to_numpy(), places))
+    text = pa.concat_arrays([chunk.cast(pa.large_binary()) for chunk in texts.chunks])
+    _, offsets, data = text.buffers()
+    starts = np.frombuffer(offsets, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
+    content = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, np.uint8)
+    return pa.array(source.draw_for_texts(content, starts, places))
+
+
+_groups: dict[int, DecoyGroups] = {}
+_group_numbers = itertools.count(1)
+
+
+def open_groups(groups: DecoyGroups) -> int:
+    """Give decoy groups a number, so that SQL can name them and nothing of them stands in SQL."""
+    number = next(_group_numbers)
+    _groups[number] = groups
+    return number
+
+
+def close_groups(number: int) -> None:
+    """Forget decoy groups."""
+    _groups.pop(number, None)
+
+
+def decoy(
+    groups: pa.ChunkedArray, codes: pa.ChunkedArray, ranks: pa.ChunkedArray, words: pa.ChunkedArray
+) -> pa.Array:
+    """The place of the value to publish per row: a uniform one of its decoy group's, by 64 bits.
+
+    All rows of a call name the same groups.
+    """
+    plan = _groups[groups[0].as_py()]
+    shown = plan.publish(codes.to_numpy(), ranks.to_numpy(), words.to_numpy())
+    return pa.array(shown.astype(np.uint32))
+
+
+def new_secret(rows: pa.ChunkedArray) -> pa.Array:
+    """Make a new 256-bit key, so that it never stands in SQL text or in a plan."""
+    return pa.array([randomness.new_secret() for _ in range(len(rows))], pa.binary())
+
+
+def reconstruction_threshold(
+    bound: Bound,
+    max_frequency: float,
+    domain_size: int,
+    retention: float,
+    epsilon: float,
+    delta: float,
+) -> float:
+    """How many records of a group reconstruction privacy lets be perturbed independently."""
+    return float(threshold(max_frequency, Uniform(retention, domain_size), epsilon, delta, bound))
+
+
+CALCULATORS: dict[str, Callable[..., float]] = {
+    "sampling_delta": sampling.sampling_delta,
+    "sampling_k": sampling.sampling_k,
+    "sampling_epsilon": sampling.sampling_epsilon,
+    "amplified_epsilon": sampling.amplified_epsilon,
+    "amplified_delta": sampling.amplified_delta,
+    "small_sum_privacy": small_sum_privacy,
+    "large_sum_threshold": large_sum_threshold,
+    "exact_large_sum_threshold": exact_large_sum_threshold,
+    **{
+        f"{bound}_reconstruction_threshold": partial(reconstruction_threshold, bound)
+        for bound in get_args(Bound)
+    },
+}
+"""What _priv_calculate computes, by name: functions of numbers."""
+
+
+def calculate(names: pa.ChunkedArray, arguments: pa.ChunkedArray) -> pa.Array:
+    """The value of a calculator per row, or what is wrong with its arguments, for SQL to raise."""
+    rows = zip(names.to_pylist(), arguments.to_pylist(), strict=True)
+    answers = [_calculated(name, tuple(numbers)) for name, numbers in rows]
+    return pa.array(answers, pa.struct({"value": pa.float64(), "mistake": pa.string()}))
+
+
+@lru_cache(maxsize=100_000)
+def _calculated(name: str, numbers: tuple[float | None, ...]) -> dict[str, float | str]:
+    if None in numbers:
+        return {"mistake": f"priv.{name} was given NULL\nHint: all its arguments are numbers"}
+    try:
+        # A whole number, such as k, is one also in the words of a message.
+        value = CALCULATORS[name](
+            *(int(x) if x.is_integer() else x for x in numbers if x is not None)
+        )
+    except InvalidParameter as error:
+        return {"mistake": str(error)}
+    return {"value": float(value)}
+
+
+KERNELS = (
+    Udf("_priv_bits", bits, ("UBIGINT", "BIGINT", "VARCHAR", "UINTEGER"), "UBIGINT"),
+    Udf("_priv_decoy", decoy, ("UBIGINT", "UINTEGER", "BIGINT", "UBIGINT"), "UINTEGER"),
+    Udf("_priv_new_secret", new_secret, ("BIGINT",), "BLOB"),
+    Udf(
+        "_priv_calculate",
+        calculate,
+        ("VARCHAR", "DOUBLE[]"),
+        "STRUCT(value DOUBLE, mistake VARCHAR)",
+    ),
+    Udf(
+        "_priv_laplace_count",
+        group_kernels.noisy_counts,
+        ("BIGINT", "DOUBLE"),
+        "STRUCT(value BIGINT, mistake VARCHAR)",
+    ),
+    Udf(
+        "_priv_perturbed_groups",
+        group_kernels.perturbed_groups,
+        (group_kernels.GROUPS, "BIGINT", "DOUBLE", "DOUBLE", "DOUBLE", "VARCHAR"),
+        group_kernels.RISKS,
+    ),
+    Udf(
+        "_priv_counted_groups",
+        group_kernels.counted_groups,
+        (group_kernels.GROUPS, "DOUBLE", "DOUBLE"),
+        group_kernels.RISKS,
+    ),
+)
+"""The functions that know nothing of the database they run in."""

@@ -1,0 +1,2 @@
+-- What is shown says nothing.
+shown

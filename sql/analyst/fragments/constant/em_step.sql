@@ -1,0 +1,2 @@
+-- The shares of the whole table, at once.
+_priv_owns

@@ -1,0 +1,2 @@
+-- The share of the value in the whole table, of any rows.
+@own@ * count(*)

@@ -1,0 +1,2 @@
+-- Half the distance between two neighbouring true counts: they are what varies.
+0.5e0

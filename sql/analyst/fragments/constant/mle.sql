@@ -1,0 +1,2 @@
+-- The estimate: nothing that is published says more.
+@own@ * count(*)

@@ -1,0 +1,2 @@
+-- Every row counts alike, whatever it shows.
+@own@

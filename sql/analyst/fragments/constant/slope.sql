@@ -1,0 +1,2 @@
+-- The variance depends on the number of rows alone.
+0e0

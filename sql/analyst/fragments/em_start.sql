@@ -1,0 +1,2 @@
+-- Every value alike.
+[1e0 / @size@ FOR x IN range(@size@)]

@@ -1,0 +1,2 @@
+-- Nothing need be iterated.
+ratio

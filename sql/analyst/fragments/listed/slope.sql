@@ -1,0 +1,2 @@
+-- The variance depends on the groups alone.
+0e0

@@ -1,0 +1,2 @@
+-- W[value, y].
+list_extract(@weights@, (@place@ - 1) * @size@ + y)

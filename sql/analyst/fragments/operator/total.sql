@@ -1,0 +1,2 @@
+-- How many source records the rows stand for.
+count(*)::DOUBLE

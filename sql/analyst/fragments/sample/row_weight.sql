@@ -1,0 +1,2 @@
+-- What a row counts for before it is scaled.
+(@match@)::INTEGER::DOUBLE

@@ -1,0 +1,2 @@
+-- W[value, shown].
+((@match@)::INTEGER - @other@) / @gap@

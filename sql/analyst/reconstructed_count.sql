@@ -1,0 +1,16 @@
+-- priv.reconstructed_count(release, column, value [, weight := scale]) -> DOUBLE, an aggregate
+--
+-- Estimates how many of the source records behind the rows at hand truly have the value. The estimate
+-- is unbiased, so it may be negative or exceed the number of rows; sums and differences of estimates
+-- stay unbiased. Choose rows by public columns only. The release is named 'release', or
+-- 'release.attribute' where it has several sensitive attributes. NULL asks for the missing value.
+-- An unknown release or value is an error that says what exists.
+--
+--   SELECT gender, priv.reconstructed_count('patients', disease, 'flu')
+--   FROM patients WHERE age > 30 GROUP BY gender;
+
+CREATE OR REPLACE MACRO priv.reconstructed_count(_release, _column, _value, weight := NULL) AS
+    CASE WHEN @known@ THEN @estimate@ ELSE [error(_priv_text) FOR _priv_text IN [@mistake@]][1] END;
+
+COMMENT ON MACRO priv.reconstructed_count IS
+    'Unbiased estimate of how many source records truly have the value: SELECT priv.reconstructed_count(''release'', column, ''value'') FROM release.';

@@ -1,0 +1,26 @@
+-- FROM priv.reconstructed_distribution(release [, group_columns := 'gender, age'] [, condition := 'age > 30']
+--   [, weight := 'scale'] [, method := 'inverse'] [, confidence := 0.95] [, database := 'alias'])
+--   -> the group columns, value, estimate, stderr, low, high, observed
+--
+-- One row for each value of the sensitive attribute, and group. Group columns and condition are SQL over
+-- the public columns of the published table. method := 'bayesian' gives the frequencies of largest likelihood
+-- among those that are not negative (the iterative Bayesian method, to convergence); they have no
+-- interval. Where the release file is attached and not in use, say under which name: database := 'alias'.
+--
+--   FROM priv.reconstructed_distribution('patients', group_columns := 'gender', condition := 'age > 30');
+
+CREATE OR REPLACE MACRO priv.reconstructed_distribution(
+    _release, group_columns := NULL, condition := NULL, weight := NULL, method := 'inverse',
+    confidence := 0.95, database := NULL
+) AS TABLE
+    FROM query(CASE
+        WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
+            THEN error('confidence must lie strictly between 0 and 1; 0.95 is usual')
+        WHEN NOT coalesce(method IN ('inverse', 'bayesian'), false)
+            THEN error('method must be "inverse" or "bayesian"')
+        WHEN @known_release@ IS NULL THEN error(@mistaken_release@)
+        WHEN @weight_right@ THEN @distribution_query@
+        ELSE error(@mistaken_weight@) END);
+
+COMMENT ON MACRO TABLE priv.reconstructed_distribution IS
+    'One row per value (and group) of a sensitive attribute: estimate, stderr, low, high, observed.';

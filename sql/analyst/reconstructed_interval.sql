@@ -1,0 +1,21 @@
+-- priv.reconstructed_interval(release, column, value [, weight := scale] [, confidence := 0.95])
+--   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
+--
+-- The estimate with a score interval with continuity correction: the true counts k that the estimate
+-- does not contradict, |estimate - k| <= half a step + z * (standard error if k were true), cut to
+-- 0 ... rows at hand. It covers the true count at least as often as confidence says, also for small
+-- counts, where estimate +- 1.96 stderr does not. Of a value that cannot be estimated (one that is in every decoy
+-- group) low and high are what the count lies between for certain, and the others are NULL.
+--
+--   SELECT unnest(priv.reconstructed_interval('patients', disease, 'flu')) FROM patients;
+
+CREATE OR REPLACE MACRO priv.reconstructed_interval(_release, _column, _value, weight := NULL, confidence := 0.95) AS
+    CASE WHEN @known@ AND coalesce(confidence > 0 AND confidence < 1, false) THEN
+        [@interval@ FOR _priv_m IN [{
+            estimate: @centre@, variance: @spread@, slope: @slope@, half_step: @half_step@,
+            excess: @excess@, slack: @slack@, certain: @certain@, total: @total@, z: @normal_quantile@}]][1]
+    WHEN @known@ THEN [error(_priv_text) FOR _priv_text IN ['confidence must lie strictly between 0 and 1; 0.95 is usual']][1]
+    ELSE [error(_priv_text) FOR _priv_text IN [@mistake@]][1] END;
+
+COMMENT ON MACRO priv.reconstructed_interval IS
+    'Estimate, stderr, low and high: a score interval for the true count, at the given confidence.';

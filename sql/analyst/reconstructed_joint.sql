@@ -1,0 +1,36 @@
+-- FROM priv.reconstructed_joint(release, [attributes], [values] [, group_columns := 'gender, age']
+--   [, condition := 'age > 30'] [, method := 'bayesian'] [, database := 'alias'])
+--   -> the group columns, estimate, observed, records
+--
+-- Estimates how many records truly have all of these values, one of each sensitive attribute: the frequencies of
+-- largest likelihood among those that are not negative (the iterative Bayesian method over the 2^w states that w attributes
+-- can be in, to convergence). It is biased where few records have the values; the sum of the products of priv.weight is
+-- not. A value is given as text, NULL asks for the missing value. method := 'paper' is the paper's, for comparison only:
+-- it stops where no state moves by more than 1%, and takes for the share of decoys what is too large. Where the release
+-- file is attached and not in use, say under which name: database := 'alias'.
+--
+--   FROM priv.reconstructed_joint('survey', ['occupation', 'income'], ['7', 'high'], group_columns := 'gender');
+
+CREATE OR REPLACE MACRO priv.reconstructed_joint(
+    _release, _attributes, _values, group_columns := NULL, condition := NULL, method := 'bayesian', database := NULL
+) AS TABLE
+    FROM query(CASE
+        WHEN NOT coalesce(method IN ('bayesian', 'paper'), false) THEN error('method must be "bayesian" or "paper"')
+        WHEN @joint_release@ IS NULL THEN error(@unknown_release@)
+        WHEN NOT coalesce(len(_attributes) = len(_values) AND len(_attributes) BETWEEN 1 AND 8
+                AND len(list_distinct([lower(each) FOR each IN _attributes])) = len(_attributes), false)
+            THEN error('give 1 to 8 different attributes, and as many values')
+        WHEN list_contains([@joint_known@ IS NULL FOR i IN range(1, len(_attributes) + 1)], true)
+            THEN error('release "' || _release || '" has no sensitive attribute "'
+                || [list_extract(_attributes, i) FOR i IN range(1, len(_attributes) + 1) IF @joint_known@ IS NULL][1]
+                || '"; it has ' || @joint_release@)
+        WHEN list_contains([@joint_known@ FOR i IN range(1, len(_attributes) + 1)], false)
+            THEN error('records of release "' || _release || '" stand for several source records each, or show no value of their own, which this method does not count')
+        WHEN list_contains([coalesce(@joint_value@, false) FOR i IN range(1, len(_attributes) + 1)], false)
+            THEN error([coalesce('"' || list_extract(_attributes, i) || '" has no value '''
+                    || CAST(list_extract(_values, i) AS VARCHAR) || '''', '"' || list_extract(_attributes, i) || '" is never missing')
+                FOR i IN range(1, len(_attributes) + 1) IF NOT coalesce(@joint_value@, false)][1])
+        ELSE @joint_query@ END);
+
+COMMENT ON MACRO TABLE priv.reconstructed_joint IS
+    'How many records truly have a value of each of several sensitive attributes: one row, or one per group.';

@@ -1,0 +1,12 @@
+-- priv.reconstructed_stderr(release, column, value [, weight := scale]) -> DOUBLE, an aggregate
+--
+-- Estimates the standard error of priv.reconstructed_count with the same arguments: the spread that
+-- the perturbation alone gives the estimate, the source being what it is.
+--
+--   SELECT priv.reconstructed_stderr('patients', disease, 'flu') FROM patients;
+
+CREATE OR REPLACE MACRO priv.reconstructed_stderr(_release, _column, _value, weight := NULL) AS
+    CASE WHEN @known@ THEN sqrt(greatest(@variance@, 0)) ELSE [error(_priv_text) FOR _priv_text IN [@mistake@]][1] END;
+
+COMMENT ON MACRO priv.reconstructed_stderr IS
+    'Standard error of priv.reconstructed_count with the same arguments.';

@@ -1,0 +1,13 @@
+-- priv.weight(release, column, value) -> DOUBLE, per row
+--
+-- What the row adds to priv.reconstructed_count. Sums of weights answer lists of values; products of the
+-- weights of several sensitive attributes, summed, answer predicates over all of them.
+--
+--   SELECT sum(priv.weight('survey.occupation', occupation, '7') * priv.weight('survey.income', income, 'high'))
+--   FROM survey;
+
+CREATE OR REPLACE MACRO priv.weight(_release, _column, _value) AS
+    CASE WHEN @known_row@ THEN @row_weight@ ELSE [error(_priv_text) FOR _priv_text IN [@mistake@]][1] END;
+
+COMMENT ON MACRO priv.weight IS
+    'What a row adds to priv.reconstructed_count; multiply over attributes, add over values, then sum.';

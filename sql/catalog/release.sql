@@ -1,0 +1,19 @@
+-- priv.release: one row per published table. Public: travels with the release.
+
+CREATE TABLE priv.release (
+    release           VARCHAR   PRIMARY KEY CHECK (release <> ''),
+    mechanism         VARCHAR   NOT NULL CHECK (mechanism <> ''),
+    parameters        VARCHAR   NOT NULL,
+    domain_provenance VARCHAR   NOT NULL,
+    rows_published    BIGINT    NOT NULL CHECK (rows_published >= 0),
+    created_at        TIMESTAMP NOT NULL,
+    library_version   VARCHAR   NOT NULL
+);
+COMMENT ON TABLE  priv.release IS 'One row per published table: what was done to it, and by which version.';
+COMMENT ON COLUMN priv.release.release IS 'Name of the published table.';
+COMMENT ON COLUMN priv.release.mechanism IS 'How the sensitive attributes were perturbed.';
+COMMENT ON COLUMN priv.release.parameters IS 'Parameters of the mechanism, a JSON object.';
+COMMENT ON COLUMN priv.release.domain_provenance IS 'Per sensitive attribute, a JSON object: "given" by the publisher independently of the data, or taken from the "source".';
+COMMENT ON COLUMN priv.release.rows_published IS 'Rows in the published table.';
+COMMENT ON COLUMN priv.release.created_at IS 'When it was published (UTC).';
+COMMENT ON COLUMN priv.release.library_version IS 'Version of duckdb_priv that published it.';

@@ -1,0 +1,9 @@
+-- An analyst's session in the DuckDB shell: duckdb -readonly visits_public.duckdb -f 2_analyst_shell.sql
+
+SELECT statement FROM priv.guarantee;
+
+SELECT gender, round(priv.reconstructed_count('visits_public', disease, 'flu')) AS flu
+FROM visits_public WHERE age > 30 GROUP BY gender ORDER BY gender;
+
+SELECT gender, unnest(priv.reconstructed_interval('visits_public', disease, 'flu'))
+FROM visits_public WHERE age > 30 GROUP BY gender ORDER BY gender;

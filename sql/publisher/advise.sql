@@ -1,0 +1,48 @@
+-- FROM priv.advise(source, sensitive := … [, rho1 := …, rho2 := …] [, epsilon := … [, delta := …]] [, max_error := …]
+--   [, retentions := [0.05, 0.1, 0.2, …]] [, tolerances := [5, 10, 20, 50]] [, gammas := [2, 3, 5, 10]]
+--   [, reconstruction_epsilons := [0.3], reconstruction_deltas := [0.3]]
+--   [, hierarchies := 'table', levels := {…}, ks := [10, 20, 50], betas := [0.05, 0.1, 0.2]]
+--   [, workload := 'table' | queries := 5000, max_public_attributes := 3,
+--   min_selectivity := 0.001 | selectivity := [low, high] | small_counts := n, seed := 0]
+--   [, record_id := …] [, exclude := […]])
+--   -> mechanism, parameters, guarantee, epsilon, delta, mean_relative_error, median_relative_error, suppressed, basis,
+--      meets, statement
+--
+-- Publishes nothing. For each mechanism and parameters (uniform perturbation at the retentions, fine-grain at the
+-- tolerances, reconstruction privacy at the retentions and its epsilons and deltas, decoy groups at the gammas, and
+-- generalized samples at ks and betas, if hierarchies and the levels to publish are given): what it promises, and the errors to
+-- expect of a workload over this table, from closed-form variances; basis says what they stand on. suppressed
+-- is the share of the records that small groups are expected to take. What is impossible is left out. meets says whether the
+-- requirement is met: (rho1, rho2), the largest epsilon and delta of differential privacy, the largest mean relative
+-- error. What meets it comes first, the most accurate at the top; statement publishes it. For the publisher: the errors
+-- are computed from true counts.
+--
+--   SELECT parameters, guarantee, mean_relative_error, statement
+--   FROM priv.advise('visits', sensitive := 'disease', record_id := 'id', rho1 := 0.1, rho2 := 0.5) WHERE meets LIMIT 1;
+
+CREATE OR REPLACE MACRO priv.advise(
+    source, sensitive := NULL, rho1 := NULL, rho2 := NULL, epsilon := NULL, delta := NULL, max_error := NULL,
+    retentions := [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+    tolerances := [5, 10, 20, 50], reconstruction_epsilons := [0.3], reconstruction_deltas := [0.3],
+    gammas := [2, 3, 5, 10], hierarchies := NULL, levels := NULL, ks := [10, 20, 50], betas := [0.05, 0.1, 0.2],
+    workload := NULL, queries := 5000,
+    max_public_attributes := 3, min_selectivity := 0.001, selectivity := NULL, small_counts := NULL, seed := 0,
+    record_id := NULL, exclude := NULL
+) AS TABLE
+WITH call AS MATERIALIZED (
+    SELECT to_json({
+        source: source, sensitive: sensitive, rho1: rho1, rho2: rho2, epsilon: epsilon, delta: delta, max_error: max_error,
+        retentions: retentions, tolerances: tolerances, reconstruction_epsilons: reconstruction_epsilons,
+        reconstruction_deltas: reconstruction_deltas, gammas: gammas, hierarchies: hierarchies, levels: levels, ks: ks,
+        betas: betas, workload: workload, queries: queries, max_public_attributes: max_public_attributes,
+        min_selectivity: min_selectivity, selectivity: selectivity, small_counts: small_counts, seed: seed,
+        record_id: record_id, exclude: exclude, @caller@
+    })::VARCHAR AS arguments
+), @ask@
+SELECT unnest(from_json(answer, '[{"mechanism": "VARCHAR", "parameters": "VARCHAR", "guarantee": "VARCHAR",
+    "epsilon": "DOUBLE", "delta": "DOUBLE", "mean_relative_error": "DOUBLE", "median_relative_error": "DOUBLE",
+    "suppressed": "DOUBLE", "basis": "VARCHAR", "meets": "BOOLEAN", "statement": "VARCHAR"}]'), recursive := true)
+FROM answered;
+
+COMMENT ON MACRO TABLE priv.advise IS
+    'Mechanisms and parameters with what each promises and the errors to expect; publishes nothing.';

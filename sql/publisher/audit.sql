@@ -1,0 +1,18 @@
+-- FROM priv.audit(release) -> attribute, guarantee, statement, parameters, value, holds
+--
+-- Recomputes what a release claims, from its operator as stored and from the source as it is now. holds is
+-- true or false for what was claimed, and NULL for what is only to be known. For the publisher: it speaks of
+-- true frequencies.
+--
+--   SELECT guarantee, value, holds FROM priv.audit('visits_public');
+
+CREATE OR REPLACE MACRO priv.audit(release) AS TABLE
+WITH call AS MATERIALIZED (
+    SELECT to_json({release: release, @caller@})::VARCHAR AS arguments
+), @ask@
+SELECT unnest(from_json(answer, '[{"attribute": "VARCHAR", "guarantee": "VARCHAR", "statement": "VARCHAR",
+    "parameters": "VARCHAR", "value": "DOUBLE", "holds": "BOOLEAN"}]'), recursive := true)
+FROM answered;
+
+COMMENT ON MACRO TABLE priv.audit IS
+    'Recompute every guarantee that a release claims, from its operator and the source.';

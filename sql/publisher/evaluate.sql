@@ -1,0 +1,32 @@
+-- FROM priv.evaluate(source, release [, workload := 'table' | queries := 5000, seed := 0]
+--   [, hierarchies := 'table'] [, method := 'inverse'] [, confidence := 0.95])
+--   -> release, query, conditions, attribute, value, records, true_count, estimate, stderr, low, high,
+--      relative_error, covered
+--
+-- Answers a workload from a release, or from each of a list of releases, and from the source: one row per
+-- release and query. A workload is what priv.workload gives, or any table with the columns query (a number),
+-- conditions (a MAP from public columns to values), attribute and value. Without one, one is drawn. records is how
+-- many records meet the conditions; relative_error is NULL where the true count is 0. With hierarchies, those that a
+-- generalized release was published with, the source is generalized to its levels first. For the publisher: it states
+-- true counts.
+--
+--   SELECT median(relative_error), avg(covered::INTEGER) FROM priv.evaluate('visits', 'visits_public');
+
+CREATE OR REPLACE MACRO priv.evaluate(
+    source, release, workload := NULL, queries := 5000, seed := 0, hierarchies := NULL, method := 'inverse',
+    confidence := 0.95
+) AS TABLE
+WITH call AS MATERIALIZED (
+    SELECT to_json({
+        source: source, release: release, workload: workload, queries: queries, seed: seed, hierarchies: hierarchies,
+        method: method, confidence: confidence, @caller@
+    })::VARCHAR AS arguments
+), @ask@
+SELECT unnest(from_json(answer, '[{"release": "VARCHAR", "query": "BIGINT", "conditions": "MAP(VARCHAR, VARCHAR)",
+    "attribute": "VARCHAR", "value": "VARCHAR", "records": "BIGINT", "true_count": "BIGINT", "estimate": "DOUBLE",
+    "stderr": "DOUBLE", "low": "DOUBLE", "high": "DOUBLE", "relative_error": "DOUBLE", "covered": "BOOLEAN"}]'),
+    recursive := true)
+FROM answered;
+
+COMMENT ON MACRO TABLE priv.evaluate IS
+    'Answer a workload from one or several releases and from the source: true count, estimate, interval, error.';

@@ -1,0 +1,29 @@
+-- FROM priv.evaluation_summary(source, release [, workload := 'table' | queries := 5000, seed := 0]
+--   [, small_counts := 10] [, hierarchies := 'table'] [, method := 'inverse'] [, confidence := 0.95])
+--   -> release, selectivity, queries, median_relative_error, mean_relative_error, coverage, record_utility,
+--      aggregate_utility
+--
+-- Sums up what priv.evaluate gives with the same arguments: small counts, then by the share of the rows that
+-- a query truly counts, then all. coverage is the share of intervals that hold the true count. record_utility is the
+-- expected share, among the records that the queries count, of those that show their own value. aggregate_utility
+-- is the root of the mean squared error of the frequencies in the whole table: smaller is better.
+--
+--   FROM priv.evaluation_summary('visits', 'visits_public');
+
+CREATE OR REPLACE MACRO priv.evaluation_summary(
+    source, release, workload := NULL, queries := 5000, seed := 0, small_counts := 10, hierarchies := NULL,
+    method := 'inverse', confidence := 0.95
+) AS TABLE
+WITH call AS MATERIALIZED (
+    SELECT to_json({
+        source: source, release: release, workload: workload, queries: queries, seed: seed,
+        small_counts: small_counts, hierarchies: hierarchies, method: method, confidence: confidence, @caller@
+    })::VARCHAR AS arguments
+), @ask@
+SELECT unnest(from_json(answer, '[{"release": "VARCHAR", "selectivity": "VARCHAR", "queries": "BIGINT",
+    "median_relative_error": "DOUBLE", "mean_relative_error": "DOUBLE", "coverage": "DOUBLE",
+    "record_utility": "DOUBLE", "aggregate_utility": "DOUBLE"}]'), recursive := true)
+FROM answered;
+
+COMMENT ON MACRO TABLE priv.evaluation_summary IS
+    'Errors, coverage and utility of one or several releases, by selectivity and for small counts.';

@@ -1,0 +1,18 @@
+-- FROM priv.export_release(release, path [, format := 'duckdb' | 'parquet']) -> release, path, format, seconds
+--
+-- Writes what analysts get: one DuckDB file that every client from version 1.2 on opens, or a folder with Parquet
+-- files and a setup.sql. It holds the published table, the public catalog and the macros: no source row, no
+-- secret, nothing that calls Python. An earlier export of the same release is replaced; anything else is not.
+--
+--   FROM priv.export_release('visits_public', 'visits_public.duckdb');
+
+CREATE OR REPLACE MACRO priv.export_release(release, path, format := 'duckdb') AS TABLE
+WITH call AS MATERIALIZED (
+    SELECT uuid()::VARCHAR AS id, to_json({release: release, path: path, format: format, @caller@})::VARCHAR AS arguments
+), @run@
+SELECT unnest(from_json(answer, '[{"release": "VARCHAR", "path": "VARCHAR", "format": "VARCHAR", "seconds": "DOUBLE"}]'),
+    recursive := true)
+FROM answered;
+
+COMMENT ON MACRO TABLE priv.export_release IS
+    'Write a release to one file (or a Parquet folder) that analysts open without Python.';

@@ -1,0 +1,33 @@
+-- FROM priv.fine_grain_plan(source, sensitive := …, requirements := 'table' | tolerance := …
+--   [, direction := 'both' | 'upward'] [, min_retention := …] [, domain := …])
+--   -> attribute, value, records, gamma, retention, diagonal, uniform, gain, stderr, condition_number
+--
+-- What priv.publish_fine_grain would do with the same arguments, one row for each value, without publishing.
+-- gamma is the factor by which the odds of the value may change (infinite: it needs no protection), retention the
+-- probability that a record keeps it, diagonal that it shows it, uniform the same under uniform
+-- perturbation, gain the difference. stderr is the standard error to expect of its reconstructed count in the
+-- whole table, infinite where it cannot be told apart from others. condition_number is that of the operator: how
+-- far reconstruction can blow an error up. For the publisher: it speaks of true counts.
+--
+--   SELECT value, retention, stderr FROM priv.fine_grain_plan('visits', sensitive := 'disease', tolerance := 20);
+
+CREATE OR REPLACE MACRO priv.fine_grain_plan(
+    source, sensitive := NULL, requirements := NULL, tolerance := NULL, direction := 'both', min_retention := NULL,
+    domain := NULL
+) AS TABLE
+WITH call AS MATERIALIZED (
+    SELECT to_json({
+        source: source, sensitive: sensitive, requirements: requirements, tolerance: tolerance, direction: direction,
+        min_retention: min_retention, domain: domain, @caller@
+    })::VARCHAR AS arguments
+), @ask@, planned AS (
+    SELECT unnest(from_json(answer, '[{"attribute": "VARCHAR", "value": "VARCHAR", "records": "BIGINT",
+        "gamma": "VARCHAR", "retention": "DOUBLE", "diagonal": "DOUBLE", "uniform": "DOUBLE", "gain": "DOUBLE",
+        "stderr": "VARCHAR", "condition_number": "VARCHAR"}]'), recursive := true)
+    FROM answered
+)
+SELECT * REPLACE (gamma::DOUBLE AS gamma, stderr::DOUBLE AS stderr, condition_number::DOUBLE AS condition_number)
+FROM planned;
+
+COMMENT ON MACRO TABLE priv.fine_grain_plan IS
+    'What publish_fine_grain would do, one row for each value, without publishing.';

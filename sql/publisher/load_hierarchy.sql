@@ -1,0 +1,22 @@
+-- FROM priv.load_hierarchy(attribute, path [, delimiter := ';']) -> attribute, value, level, generalized
+--
+-- Reads the usual file of a generalization hierarchy: one line per value, the value first, then what it becomes at
+-- level 1, level 2, and so on; no header. Level 0 is the value itself. An empty field is the missing value.
+-- The file must not depend on the data that it will generalize.
+--
+--   CREATE TABLE hierarchies AS
+--       FROM priv.load_hierarchy('sex', 'sex.csv') UNION ALL FROM priv.load_hierarchy('race', 'race.csv');
+
+CREATE OR REPLACE MACRO priv.load_hierarchy(attribute, path, delimiter := ';') AS TABLE
+SELECT attribute::VARCHAR AS attribute, line[1] AS value, (place - 1)::INTEGER AS level, line[place] AS generalized
+FROM (
+    SELECT line, unnest(range(1, len(line) + 1)) AS place
+    FROM (
+        SELECT list_value(*COLUMNS(*)) AS line
+        FROM read_csv(path, delim = delimiter, header = false, all_varchar = true, null_padding = true, skip = 0,
+            quote = '"', escape = '"', comment = '')
+    )
+);
+
+COMMENT ON MACRO TABLE priv.load_hierarchy IS
+    'Read a generalization hierarchy from a file with one line per value: the value, then what it becomes level by level.';

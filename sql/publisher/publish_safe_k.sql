@@ -1,0 +1,30 @@
+-- FROM priv.publish_safe_k(source, release, k := …, beta := …, epsilon := …, hierarchies := …,
+--   levels := {…} | epsilon1 := … [, record_id := …] [, exclude := […]] [, replace := false])
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
+--
+-- Publishes a generalized sample that is (epsilon, delta)-differentially private: each record is sampled with
+-- probability beta by fresh secret coins, every column is generalized, and groups under k records are left out.
+-- hierarchies names a table (attribute, value, level, generalized), as priv.load_hierarchy, priv.range_hierarchy and
+-- priv.date_hierarchy give it; it must be made without looking at the data. levels gives the level of every
+-- column; with epsilon1 they are chosen by the exponential mechanism on the full table, which takes epsilon1 of epsilon.
+-- A column without a hierarchy is refused unless it is excluded. record_id is not published, and only checked.
+-- How many records were sampled or left out is not said: rows_suppressed is NULL. Each published row stands for
+-- scale = 1 / beta source records.
+--
+--   FROM priv.publish_safe_k('visits', 'visits_public', k := 20, beta := 0.1, epsilon := 1.0,
+--                            hierarchies := 'hierarchies', levels := {'age': 2, 'gender': 0}, exclude := ['id', 'disease']);
+
+CREATE OR REPLACE MACRO priv.publish_safe_k(
+    source, release, k := NULL, beta := NULL, epsilon := NULL, hierarchies := NULL, levels := NULL, epsilon1 := NULL,
+    record_id := NULL, exclude := NULL, replace := false
+) AS TABLE
+WITH call AS MATERIALIZED (
+    SELECT uuid()::VARCHAR AS id, to_json({
+        source: source, release: release, k: k, beta: beta, epsilon: epsilon, hierarchies: hierarchies, levels: levels,
+        epsilon1: epsilon1, record_id: record_id, exclude: exclude, replace: replace, @caller@
+    })::VARCHAR AS arguments
+), @run@
+@receipt@;
+
+COMMENT ON MACRO TABLE priv.publish_safe_k IS
+    'Publish a generalized sample without groups under k: (epsilon, delta)-differentially private.';

@@ -1,0 +1,333 @@
+"""Hostile names, values and arguments: each is what it says, and never SQL."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import duckdb_priv
+
+ROWS = 900
+HOSTILE = [
+    "x'; DROP TABLE canary; --",
+    'x"; DROP TABLE canary; --',
+    "x\"'); DROP TABLE canary; --",
+    "line\nbreak\ttab\r",
+    "ünïcødé ☃ 𝕏 \u202e",
+    "L" * 300,
+    "select",
+    "@estimate@",
+    "@table@",
+    "{group_columns}",
+    "{condition}",
+    "%s %d {} {0}",
+    "back\\slash\\x27",
+    "a\x1fb\x1ec",
+    "$1 ? :name",
+    "-- comment",
+    "'",
+    "''",
+    '"',
+    "NULL",
+    "!bang",
+    "COLUMNS(*)",
+    '{"json": ["a"]}',
+    "['list']",
+    "main.dotted.name",
+]
+"""Names and values that break whoever pastes them into SQL, a template or a message."""
+
+SHADOWING = [
+    *("m", "t", "s", "o", "c", "r", "i", "q", "z", "n", "k", "scale", "step", "total", "estimate"),
+    *("variance", "value", "observed", "weight", "confidence", "condition", "low", "high", "shown"),
+    *("domain", "counts", "own", "other", "_value", "_column", "_release", "_weight", "_total"),
+    *("_group", "_observed", "_missing", "_code0", "_bits0", "_shown0", "_number", "_text", "rows"),
+]
+"""Names that the project's own SQL uses, or could use, for something else."""
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+@pytest.fixture
+def con():
+    connection = duckdb_priv.connect()
+    connection.execute("SET threads = 2")
+    connection.execute("CREATE TABLE canary AS SELECT 42 AS alive")
+    yield connection
+    assert connection.execute("FROM canary").fetchall() == [(42,)]
+    connection.close()
+
+
+@pytest.mark.parametrize("hostile", HOSTILE, ids=lambda name: ascii(name)[1:25])
+def test_hostile_names_and_values_go_all_the_way(con, tmp_path, hostile):
+    """From the source to the analyst's answer, in every place where a name or a value can stand."""
+    release, source, sensitive, public, record_id = (hostile + suffix for suffix in "01234")
+    release = release.replace(".", "_")
+    values = sorted({hostile, "b", "c"})
+    con.execute(
+        f"CREATE TABLE {quoted(source)} AS SELECT i AS {quoted(record_id)},"
+        f" ?[1 + i % {len(values)}] AS {quoted(sensitive)}, i % 2 AS {quoted(public)} FROM range({ROWS}) t(i)",
+        [values],
+    )
+    con.execute(
+        "FROM priv.publish_uniform(?, ?, sensitive := ?, retention := 0.9, domain := ?, record_id := ?)",
+        [quoted(source), release, [sensitive], values, [record_id]],
+    ).fetchall()
+    question = (
+        f"SELECT priv.reconstructed_count(?, {quoted(sensitive)}, ?),"
+        f" priv.reconstructed_interval(?, {quoted(sensitive)}, ?),"
+        f" priv.reconstructed_mle(?, {quoted(sensitive)}, ?), sum(priv.weight(?, {quoted(sensitive)}, ?))"
+    )
+    asked = [release, hostile] * 4
+    answer = con.execute(f"{question} FROM {quoted(release)}", asked).fetchall()
+    # A third of the rows have it; the standard deviation is about 11.
+    assert abs(answer[0][0] - ROWS / 3) < 80
+    distribution = con.execute(
+        "SELECT value::VARCHAR, estimate FROM priv.reconstructed_distribution(?)", [release]
+    ).fetchall()
+    assert sorted(value for value, _ in distribution) == values
+    assert sum(estimate for _, estimate in distribution) == pytest.approx(ROWS)
+    grouped = con.execute(
+        "FROM priv.reconstructed_distribution(?, group_columns := ?, condition := ?)",
+        [release, quoted(public), f"{quoted(public)} = 1"],
+    ).fetchall()
+    assert len(grouped) == len(values)
+    for asked_for, wrong in (("no such value", release), (hostile, "no such release")):
+        with pytest.raises(duckdb.InvalidInputException, match=r"has no value|no release"):
+            con.execute(
+                f"SELECT priv.reconstructed_count(?, {quoted(sensitive)}, ?) FROM {quoted(release)}",
+                [wrong, asked_for],
+            )
+    assert con.execute("FROM priv.audit(?)", [release]).fetchall()
+
+    path = tmp_path / "release.duckdb"
+    con.execute("FROM priv.export_release(?, ?)", [release, str(path)]).fetchall()
+    with duckdb.connect(str(path), read_only=True) as reader:
+        assert reader.execute(f"{question} FROM {quoted(release)}", asked).fetchall() == answer
+    with duckdb.connect() as reader:
+        reader.execute(f"ATTACH '{path}' AS attached (READ_ONLY)")
+        told = question.replace("priv.", "attached.priv.")
+        assert reader.execute(f"{told} FROM attached.{quoted(release)}", asked).fetchall() == answer
+        rows = reader.execute(
+            "SELECT value::VARCHAR, estimate FROM attached.priv.reconstructed_distribution(?, database := 'attached')",
+            [release],
+        ).fetchall()
+        assert sorted(rows) == sorted(distribution)
+    assert parquet_answer(con, tmp_path / "folder", release, question, asked) == answer
+    con.execute("FROM priv.drop_release(?)", [release]).fetchall()
+
+
+def parquet_answer(con, folder: Path, release: str, question: str, asked: list) -> list:
+    """Export to Parquet, set it up with its script as an analyst would, and ask there."""
+    con.execute("FROM priv.export_release(?, ?, format := 'parquet')", [release, str(folder)])
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        with duckdb.connect() as reader:
+            reader.execute((folder / "setup.sql").read_bytes().decode())
+            return reader.execute(f"{question} FROM {quoted(release)}", asked).fetchall()
+    finally:
+        os.chdir(before)
+
+
+def answers(connection: duckdb.DuckDBPyConnection, public: str, number: str) -> list:
+    """Publish with two public columns called so, and ask everything that can be asked."""
+    connection.execute(
+        f"CREATE OR REPLACE VIEW stays AS SELECT i AS patient, ['a', 'b', NULL][1 + i % 3] AS disease,"
+        f" (hash(i) % 3)::INTEGER AS {quoted(public)}, (hash(i + 7) % 5)::INTEGER AS {quoted(number)}"
+        f" FROM range({ROWS}) t(i)"
+    )
+    connection.execute(
+        "FROM priv.publish_uniform('stays', 'release', sensitive := 'disease', retention := 0.5,"
+        " record_id := 'patient', replace := true)"
+    ).fetchall()
+    p, n = quoted(public), quoted(number)
+    asked = (
+        "priv.reconstructed_count('release', disease, 'a'), priv.reconstructed_stderr('release', disease, 'a'),"
+        " priv.reconstructed_interval('release', disease, 'a'), priv.reconstructed_mle('release', disease, NULL),"
+        " sum(priv.weight('release', disease, 'b'))"
+    )
+    found = [
+        sorted(connection.execute(query).fetchall(), key=repr)
+        for query in (
+            f"SELECT {p}, {asked} FROM release GROUP BY {p}",
+            f"SELECT {n}, {p}, {asked} FROM release GROUP BY ALL",
+            f"SELECT {asked} FROM release WHERE {p} = 1 AND {n} < 3",
+            f"SELECT {p}, (SELECT priv.reconstructed_interval('release', disease, 'a') FROM release i"
+            f" WHERE i.{p} = o.{p}) FROM (SELECT DISTINCT {p} FROM release) o",
+        )
+    ]
+    for groups, condition in ((p, f"{n} > 1"), (f"{n}, {p}", None), (None, f"{p} = 1")):
+        rows = connection.execute(
+            "FROM priv.reconstructed_distribution('release', group_columns := ?, condition := ?)",
+            [groups, condition],
+        ).fetchall()
+        found.append(sorted(rows, key=repr))
+    return found
+
+
+@pytest.fixture(scope="module")
+def plain_answers():
+    with duckdb_priv.connect(secret=bytes(32)) as connection:
+        return answers(connection, "ward", "floor")
+
+
+@pytest.mark.parametrize(
+    "names", [*zip(SHADOWING[::2], SHADOWING[1::2], strict=True)], ids="-".join
+)
+def test_no_column_of_the_user_shadows_a_name_of_ours(names, plain_answers):
+    with duckdb_priv.connect(secret=bytes(32)) as connection:
+        assert answers(connection, *names) == plain_answers
+
+
+ARGUMENTS = [
+    "NULL",
+    "''",
+    "' '",
+    "1",
+    "-1.5",
+    "true",
+    "[]",
+    "['a']",
+    "[NULL]",
+    "[['disease']]",
+    "{'a': 1}",
+    "{'disease': ['a', 'b', 'c']}",
+    "MAP {'a': 1}",
+    "row(1, 2)",
+    """'{"a": 1}'""",
+    """'["disease"]'""",
+    "'stays; DROP TABLE canary'",
+    "'stays\"; DROP TABLE canary; --'",
+    "'x'' OR 1 = 1; DROP TABLE canary; --'",
+    "(SELECT 'disease')",
+    "DATE '2020-01-01'",
+    "'\\x00'::BLOB",
+    "chr(0)",
+    "'a' || chr(0) || 'b'",
+    "'nan'::DOUBLE",
+    "'inf'::DOUBLE",
+    "99999999999999999999999",
+    "INTERVAL 1 DAY",
+    "repeat('x', 100000)",
+]
+PLACES = [
+    "source",
+    "release",
+    "sensitive",
+    "retention",
+    "record_id",
+    "exclude",
+    "domain",
+    "replace",
+]
+GOOD = {
+    "source": "'stays'",
+    "release": "'release'",
+    "sensitive": "'disease'",
+    "retention": "0.5",
+    "record_id": "'patient'",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_any_argument_anywhere_publishes_or_is_refused_in_a_sentence(con, place):
+    con.execute(
+        "CREATE TABLE stays AS SELECT i AS patient, ['a', 'b', 'c'][1 + i % 3] AS disease, i % 2 AS ward"
+        " FROM range(60) t(i)"
+    )
+    before = names(con)
+    for argument in ARGUMENTS:
+        given = GOOD | {place: argument}
+        named = ", ".join(
+            f"{name} := {text}" for name, text in given.items() if name not in ("source", "release")
+        )
+        try:
+            published = con.execute(
+                f"FROM priv.publish_uniform({given['source']}, {given['release']}, {named})"
+            ).fetchall()
+        except duckdb.Error as error:
+            told = str(error)
+            assert "Hint: " in told, f"{argument}: {told}"
+            assert "Python exception" not in told, f"{argument}: {told}"
+            assert names(con) == before
+        else:
+            con.execute("FROM priv.drop_release(?)", [published[0][0]]).fetchall()
+            assert names(con) == before
+
+
+def names(con) -> set[str]:
+    rows = con.execute(
+        "SELECT table_name FROM duckdb_tables() UNION SELECT release FROM priv.release"
+    )
+    return {name for (name,) in rows.fetchall()}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "priv.export_release(?, 'release.duckdb')",
+        "priv.export_release('release', ?)",
+        "priv.export_release('release', 'release.duckdb', format := ?)",
+        "priv.drop_release(?)",
+        "priv.audit(?)",
+    ],
+)
+def test_other_procedures_refuse_what_they_do_not_know(
+    con, publish_stays, tmp_path, monkeypatch, call
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.txt").write_text("mine")
+    for given in (
+        *HOSTILE[::3],
+        None,
+        "",
+        "mine.txt",
+        "..",
+        "/",
+        "/dev/null",
+        "~nobody/x",
+        "no/such/folder",
+        "a" * 300,
+    ):
+        if "path" not in call and given == "release":
+            continue
+        try:
+            con.execute(f"FROM {call}", [given]).fetchall()
+        except duckdb.Error as error:
+            told = str(error)
+            assert "Hint: " in told, f"{given!r}: {told}"
+            assert "Python exception" not in told, f"{given!r}: {told}"
+        else:
+            assert "'release', ?)" in call
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+    assert not list(tmp_path.glob(".*"))
+    assert names(con) == names(con) | {"release"}
+
+
+@pytest.fixture
+def publish_stays(con):
+    con.execute(
+        "CREATE TABLE stays AS SELECT i AS patient, ['a', 'b', 'c'][1 + i % 3] AS disease FROM range(60) t(i)"
+    )
+    con.execute(
+        "FROM priv.publish_uniform('stays', 'release', sensitive := 'disease', retention := 0.5)"
+    ).fetchall()
+
+
+def test_group_columns_are_sql_that_can_only_ask(con, publish_stays):
+    """What an analyst writes there is SQL of the analyst's own; the publisher calls no query with it."""
+    for text in ("1; DROP TABLE canary", "1) FROM canary; DROP TABLE canary; --"):
+        with pytest.raises(duckdb.Error):
+            con.execute(
+                "FROM priv.reconstructed_distribution('release', group_columns := ?)", [text]
+            ).fetchall()
+        with pytest.raises(duckdb.Error):
+            con.execute(
+                "FROM priv.reconstructed_distribution('release', condition := ?)", [text]
+            ).fetchall()

@@ -1,0 +1,139 @@
+"""Publishing again, reading again, publishing in another order: none of it may teach anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import duckdb
+import pytest
+from scipy import stats
+
+FALSE_ALARM = 1e-9
+"""Chance that a correct mechanism fails one statistical test."""
+MECHANISMS = ("uniform", "fine_grain", "matrix", "reconstruction_private", "splu", "anatomy")
+PERSONS = 4_000
+RELEASES = 9
+Publish = Callable[..., None]
+
+
+def rows(con: duckdb.DuckDBPyConnection, table: str) -> list[tuple]:
+    return con.execute(f"FROM {table}").fetchall()
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_publishing_again_shows_the_same_values(con, publish, mechanism):
+    publish("first", mechanism=mechanism)
+    publish("second", mechanism=mechanism)
+    assert rows(con, "first") == rows(con, "second")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(
+    "order", ["patient_number DESC", "disease, patient_number", "hash(patient_number)"]
+)
+def test_the_order_of_the_source_does_not_leak(con, publish, mechanism, order):
+    publish("plain", mechanism=mechanism)
+    con.execute(f"CREATE TABLE reordered AS FROM hospital_stays ORDER BY {order}")
+    publish("other", source="reordered", mechanism=mechanism)
+    assert rows(con, "plain") == rows(con, "other")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("record_id", ["patient_number", None])
+def test_rows_are_stored_in_an_order_of_published_values(con, publish, mechanism, record_id):
+    con.execute("CREATE TABLE telling AS FROM hospital_stays ORDER BY disease, patient_number")
+    publish("release", source="telling", mechanism=mechanism, record_id=record_id)
+    assert rows(con, "release") == rows(con, "(FROM release ORDER BY ALL)")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_threads_do_not_change_a_keyed_release(con, publish, threads):
+    publish("two")
+    con.execute(f"SET threads = {threads}")
+    publish("other")
+    assert rows(con, "two") == rows(con, "other")
+
+
+def test_reading_a_release_again_teaches_nothing(con, publish):
+    publish("release", record_id=None)
+    reads = {tuple(rows(con, "release")) for _ in range(20)}
+    assert len(reads) == 1
+
+
+def share_guessed(con: duckdb.DuckDBPyConnection, publish: Publish, record_id: str | None) -> int:
+    """Publish often, link the persons by a bed of their own, and guess what each of them showed most."""
+    con.execute("ALTER TABLE hospital_stays ADD COLUMN bed INTEGER")
+    con.execute("UPDATE hospital_stays SET bed = patient_number[7:]::INTEGER")
+    con.execute("CREATE TABLE seen (bed INTEGER, disease VARCHAR)")
+    for _ in range(RELEASES):
+        publish("release", record_id=record_id, replace=True)
+        con.execute("INSERT INTO seen SELECT bed, disease FROM release")
+    (right,) = con.execute(
+        """
+        WITH guessed AS (SELECT bed, mode(coalesce(disease, 'missing')) AS guess FROM seen GROUP BY bed)
+        SELECT count_if(guess = coalesce(disease, 'missing')) FROM guessed JOIN hospital_stays USING (bed)
+        """
+    ).fetchall()[0]
+    return right
+
+
+def test_averaging_keyed_releases_meets_the_same_value_each_time(con, publish):
+    right = share_guessed(con, publish, "patient_number")
+    once = 0.5 + 0.5 / 5
+    assert stats.binomtest(right, PERSONS, once).pvalue > FALSE_ALARM
+    (spent, spent_at_once, fresh) = con.execute(
+        "SELECT max(epsilon_source), max(epsilon), bool_or(fresh) FROM priv.ledger()"
+    ).fetchall()[0]
+    assert spent == spent_at_once
+    assert not fresh
+
+
+def test_averaging_fresh_releases_finds_the_truth_and_the_ledger_says_so(con, publish):
+    """The attack is real: nine looks show nine of ten true values. What is spent stands in the ledger."""
+    right = share_guessed(con, publish, None)
+    assert right > 0.85 * PERSONS  # 0.916 are expected, 15 standard errors above
+    (spent, spent_at_once, fresh) = con.execute(
+        "SELECT max(epsilon_source), max(epsilon), bool_and(fresh) FROM priv.ledger()"
+    ).fetchall()[0]
+    assert spent == pytest.approx(RELEASES * spent_at_once)
+    assert fresh
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "retention := 0.4",
+        "retention := 0.5, domain := ['none', 'flu', 'asthma', 'cancer', 'x', NULL]",
+    ],
+)
+def test_what_is_drawn_anew_adds_up(con, publish, change):
+    """Other parameters are other coins: an independent look at the same truth."""
+    publish("first")
+    publish("second", arguments=change)
+    adds = con.execute("SELECT adds FROM priv.ledger()").fetchall()
+    assert adds == [(True,), (True,)]
+    total, parts = con.execute(
+        "SELECT max(epsilon_source), sum(epsilon) FROM priv.ledger()"
+    ).fetchall()[0]
+    assert total == pytest.approx(parts)
+
+
+def test_renaming_does_not_make_the_ledger_forget(con, publish):
+    """A view with other names draws anew, and the table behind it is charged."""
+    publish("first", record_id=None)
+    con.execute("CREATE VIEW stays AS FROM hospital_stays")
+    con.execute("CREATE VIEW stays_again AS FROM stays")
+    publish("second", source="stays_again", record_id=None)
+    con.execute("FROM priv.drop_release('first')").fetchall()
+    sources = con.execute("SELECT source, epsilon_source > epsilon FROM priv.ledger()").fetchall()
+    assert sources == [("memory.main.hospital_stays", False), ("memory.main.hospital_stays", True)]
+
+
+@pytest.mark.parametrize("read", ["'{}'", "read_parquet('{}')"])
+def test_a_view_of_a_file_is_charged(con, publish, tmp_path, read):
+    con.execute(f"COPY hospital_stays TO '{tmp_path}/stays.parquet'")
+    con.execute(f"CREATE VIEW filed AS FROM {read.format(tmp_path / 'stays.parquet')}")
+    for release in ("first", "second"):
+        publish(release, source="filed", record_id=None)
+    ledger = con.execute("SELECT adds, epsilon_source / epsilon FROM priv.ledger()").fetchall()
+    assert ledger == [(True, 1.0), (True, 2.0)]

@@ -1,0 +1,191 @@
+"""The clients: each is a program that is handed jobs, and gives rows of text for every question.
+
+A job is {"path", "files", "setup", "questions"}: a file to open or None, the files it needs, statements to run
+first, and questions to ask. A reply is {"answers": [{"rows", "seconds"}, …]}, or {"error": …} in the client's
+own words.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from clients.browser import ask_page
+from clients.installation import (
+    PROGRAMS,
+    SCRIPTS,
+    duckdb_of,
+    environment,
+    node_modules,
+    on_path,
+)
+from clients.releases import Release
+
+Job = dict[str, Any]
+Reply = dict[str, Any]
+VERSIONS = ("1.2.2", "1.3.2", "1.4.5", "1.5.6", "2.0.0")
+"""Versions of DuckDB that read releases."""
+
+TIMED = re.compile(r"^Run Time \(s\): real ([\d.]+).*\n?", re.MULTILINE)
+
+
+def opened(releases: Mapping[str, Release], name: str) -> Job:
+    """Open the file of one release."""
+    release = releases[name]
+    return job(release.path, release.questions())
+
+
+def briefly(releases: Mapping[str, Release], name: str) -> Job:
+    """Open the file of one release, and ask little: an application takes its time to draw."""
+    whole = opened(releases, name)
+    return whole | {"questions": whole["questions"][:3]}
+
+
+def job(path: Path, questions: Sequence[str]) -> Job:
+    """Ask one file."""
+    return {"path": str(path), "files": [str(path)], "setup": [], "questions": list(questions)}
+
+
+def attached(releases: Mapping[str, Release], name: str) -> Job:
+    """Attach all releases under names of their own, none of them in use; ask one."""
+    return {
+        "path": None,
+        "files": [str(release.path) for release in releases.values()],
+        "setup": [
+            f"ATTACH '{release.path}' AS at_{alias} (READ_ONLY)"
+            for alias, release in releases.items()
+        ],
+        "questions": releases[name].questions(f"at_{name}"),
+    }
+
+
+def in_use(releases: Mapping[str, Release], name: str) -> Job:
+    """Attach all releases, and use the one that is asked."""
+    every = attached(releases, name)
+    return every | {
+        "setup": [*every["setup"], f"USE at_{name}"],
+        "questions": releases[name].questions(),
+    }
+
+
+def same(found: list[Any], expected: list[Any], *, tolerance: float = 0.0) -> bool:
+    """Compare answers, in numbers up to a relative tolerance: other versions add up in another order."""
+    if found == expected or not tolerance:
+        return found == expected
+    return len(found) == len(expected) and all(
+        same(one, other, tolerance=tolerance)
+        if isinstance(one, list) and isinstance(other, list)
+        else one == other or math.isclose(float(one), float(other), rel_tol=tolerance)
+        for one, other in zip(found, expected, strict=True)
+    )
+
+
+def ask_shell(jobs: Sequence[Job], *, pipe: bool = False) -> list[Reply]:
+    """Ask the shell of duckdb-cli, by arguments or through a pipe."""
+    return [_ask_shell(job, pipe) for job in jobs]
+
+
+def _ask_shell(job: Job, pipe: bool) -> Reply:
+    texts = [*job["setup"], *job["questions"]]
+    command = [on_path("duckdb"), "-init", os.devnull, "-json", "-bail", "-cmd", ".timer on"]
+    command += ["-readonly", job["path"]] if job["path"] else []
+    if not pipe:
+        command += [part for text in texts for part in ("-c", text)]
+    given = "".join(f"{text};\n" for text in texts) if pipe else None
+    done = _run(*command, given=given)
+    if done.returncode:
+        return {"error": done.stderr}
+    pieces = TIMED.split(done.stdout)[2 * len(job["setup"]) : -1]
+    return {
+        "answers": [
+            {
+                "rows": [list(row.values()) for row in json.loads(rows)],
+                "seconds": float(seconds),
+            }
+            for rows, seconds in zip(pieces[::2], pieces[1::2], strict=True)
+        ]
+    }
+
+
+def ask_version(jobs: Sequence[Job], *, version: str) -> list[Reply]:
+    """Ask one version of DuckDB's Python package, which stands in a folder of its own."""
+    own = () if version == duckdb.__version__ else (str(duckdb_of(version)),)
+    isolated = ("-I", "-S") if own else ()
+    return _ask_program(jobs, sys.executable, *isolated, PROGRAMS / "ask_python.py", "duckdb", *own)
+
+
+def ask_script(jobs: Sequence[Job], *, program: str, way: str = "") -> list[Reply]:
+    """Ask a package for Python's scripts, or an application in Python."""
+    python = environment("scripts", *SCRIPTS)
+    return _ask_program(jobs, python, "-I", PROGRAMS / program, *([way] if way else []))
+
+
+def ask_node(jobs: Sequence[Job]) -> list[Reply]:
+    """Ask the package for Node."""
+    return _ask_program(jobs, on_path("node"), PROGRAMS / "ask_node.mjs", node_modules())
+
+
+def ask_chromium(jobs: Sequence[Job]) -> list[Reply]:
+    """Ask DuckDB in WebAssembly, in a page that knows files by their names alone."""
+    return ask_page([_by_file_name(job) for job in jobs])
+
+
+def _by_file_name(job: Job) -> Job:
+    setup = job["setup"]
+    for file in job["files"]:
+        setup = [text.replace(file, Path(file).name) for text in setup]
+    return job | {"setup": setup}
+
+
+def _ask_program(jobs: Sequence[Job], *command: str | Path) -> list[Reply]:
+    done = _run(*command, given=json.dumps(list(jobs)))
+    assert done.returncode == 0, done.stderr
+    replies: list[Reply] = json.loads(done.stdout)
+    return replies
+
+
+def _run(*command: str | Path, given: str | None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        list(map(str, command)),
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+@dataclass(frozen=True)
+class Client:
+    """A program in which somebody counts."""
+
+    name: str
+    ask: Callable[[Sequence[Job]], list[Reply]]
+    ways: tuple[Callable[[Mapping[str, Release], str], Job], ...] = (opened, attached, in_use)
+
+
+PLAINLY = (opened, attached)
+CLIENTS = (
+    Client("DuckDB shell", ask_shell),
+    Client("DuckDB shell, piped", partial(ask_shell, pipe=True)),
+    *(Client(f"Python, duckdb {each}", partial(ask_version, version=each)) for each in VERSIONS),
+    Client("Node, @duckdb/node-api", ask_node),
+    Client("Chromium, duckdb-wasm", ask_chromium),
+    Client("ADBC to Arrow", partial(ask_script, program="ask_python.py", way="adbc"), PLAINLY),
+    Client("ADBC to polars", partial(ask_script, program="ask_python.py", way="polars"), PLAINLY),
+    Client("SQLAlchemy", partial(ask_script, program="ask_python.py", way="sqlalchemy"), PLAINLY),
+    Client("pandas", partial(ask_script, program="ask_python.py", way="pandas"), PLAINLY),
+    Client("harlequin", partial(ask_script, program="ask_harlequin.py"), ways=(briefly,)),
+    Client("Streamlit", partial(ask_script, program="ask_streamlit.py"), ways=(briefly,)),
+)

@@ -1,0 +1,123 @@
+"""Programs that read releases, installed once per machine, in folders of their own outside of the project."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+
+PROGRAMS = Path(__file__).parent / "programs"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "duckdb_priv" / "clients"
+PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+SCRIPTS = (
+    f"duckdb=={duckdb.__version__}",
+    "adbc-driver-manager==1.13.0",
+    "polars==2.1.0",
+    "sqlalchemy==2.1.9",
+    "duckdb-engine==0.17.0",
+    "pandas==3.1.1",
+    "harlequin==2.17.0",
+    "streamlit==1.67.0",
+)
+"""What asks through Python, and does not mind each other's company."""
+
+
+class Missing(Exception):
+    """A client that cannot be had on this machine, and why."""
+
+
+def on_path(*names: str) -> str:
+    """Find a program that has one of some names."""
+    found = next(filter(None, (shutil.which(name, path=PATH) for name in names)), None)
+    if found is None:
+        raise Missing(f"there is no {' or '.join(names)} on the PATH")
+    return found
+
+
+def environment(name: str, *requirements: str) -> Path:
+    """Return the Python of a virtual environment that has some packages."""
+
+    def install(folder: Path) -> None:
+        _run(sys.executable, "-m", "venv", folder)
+        _run(folder / "bin" / "python", *PIP, *requirements)
+
+    return _once(name, requirements, install) / "bin" / "python"
+
+
+def duckdb_of(version: str) -> Path:
+    """Return a folder that holds one version of DuckDB's Python package."""
+
+    def install(folder: Path) -> None:
+        _run(
+            sys.executable, *PIP, "--no-deps", "--only-binary=:all:", "--target", folder,
+            f"duckdb=={version}",
+        )  # fmt: skip
+
+    return _once(f"duckdb-{version}", (), install)
+
+
+def node_modules() -> Path:
+    """Return a folder in which npm has installed what package.json names.
+
+    Without a lock file: it would have to name the binaries of every platform.
+    """
+    npm, wanted = on_path("npm"), (PROGRAMS / "package.json").read_text("utf-8")
+
+    def install(folder: Path) -> None:
+        folder.mkdir()
+        (folder / "package.json").write_text(wanted, "utf-8")
+        _run(
+            npm,
+            "install",
+            "--no-package-lock",
+            "--no-audit",
+            "--no-fund",
+            "--fetch-retries=1",
+            cwd=folder,
+        )
+
+    return _once("node", (wanted,), install)
+
+
+PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=1")
+_missing: dict[Path, Missing] = {}
+"""What could not be installed in this process, which does not try again."""
+
+
+def _once(name: str, wanted: tuple[str, ...], install: Callable[[Path], None]) -> Path:
+    """Install into a folder beside its final place: what is interrupted, or runs twice, leaves none half made."""
+    stamp = hashlib.sha256(repr((sys.version, wanted)).encode()).hexdigest()[:12]
+    place = CACHE / f"{name}-{stamp}"
+    if place in _missing:
+        raise _missing[place]
+    if not place.is_dir():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as workshop:
+            made = Path(workshop) / "made"
+            try:
+                install(made)
+            except Missing as reason:
+                _missing[place] = reason
+                raise
+            try:
+                made.rename(place)
+            except OSError:
+                if not place.is_dir():
+                    raise
+    return place
+
+
+def _run(*command: str | Path, cwd: Path | None = None) -> None:
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        what = " ".join(map(str, command[-3:]))
+        raise Missing(f"{what}: {done.stderr.strip()[-300:] or 'it failed'}")

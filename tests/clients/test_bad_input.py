@@ -1,0 +1,197 @@
+"""No client takes a number from what is no release, or is damaged: it says in a line what is wrong."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import duckdb_priv
+from clients.asking import CLIENTS, VERSIONS, Client, ask_version, job, opened
+from clients.installation import PATH, Missing, duckdb_of, on_path
+
+SCRIPT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import duckdb_priv
+try:
+    duckdb_priv.open_release(sys.argv[2])
+except duckdb_priv.PrivError as error:
+    print(error)
+"""
+OURS = [sys.executable, "-c", "from duckdb_priv.cli import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def wrong(releases, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Files that are no releases, and one that only the newest DuckDB can open."""
+    folder = tmp_path_factory.mktemp("wrong")
+    whole = releases["uniform"].path.read_bytes()
+    files = {
+        name: folder / f"{name}.duckdb"
+        for name in ("missing", "text", "truncated", "damaged", "other", "newer")
+    }
+    files["text"].write_text("patient,disease\n" * 9999)
+    files["truncated"].write_bytes(whole[: len(whole) // 10])
+    # The bit is in a block that is read: where the macros' text stands.
+    place = whole.index(b"records of release")
+    files["damaged"].write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+    with duckdb.connect() as writer:
+        writer.execute(f"ATTACH '{files['other']}' AS other (STORAGE_VERSION 'v1.0.0')")
+        writer.execute("CREATE TABLE other.uniform AS SELECT 'north' AS ward, 'flu' AS disease")
+        writer.execute(f"ATTACH '{releases['uniform'].path}' AS release (READ_ONLY)")
+        writer.execute(f"ATTACH '{files['newer']}' AS newer")
+        writer.execute("COPY FROM DATABASE release TO newer")
+    return files
+
+
+def asked(client: Callable[..., Any], *jobs: dict[str, Any]) -> list[dict[str, Any]]:
+    try:
+        return client(jobs)
+    except Missing as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_a_client_refuses_in_its_own_words(client: Client, releases, wrong) -> None:
+    """Or answers right: a file for a newer DuckDB, in a client that is as new."""
+    release = releases["uniform"]
+    question, expected = release.questions()[0], release.answers[0]
+    # DuckDB in WebAssembly 1.4.3 reads on for ever where a file ends too early.
+    endless = {"truncated"} if client.name.startswith("Chromium") else set()
+    files = {name: path for name, path in wrong.items() if name not in endless}
+    version, *replies = asked(
+        client.ask,
+        job(release.path, ["SELECT version()"]),
+        *(job(path, [question]) for path in files.values()),
+    )
+    for name, reply in zip(files, replies, strict=True):
+        if name == "newer" and version["answers"][0]["rows"] == [["v2.0.0"]]:
+            assert reply["answers"][0]["rows"] == expected
+        else:
+            assert "answers" not in reply, name
+            assert reply["error"].strip(), name
+            assert "Traceback" not in reply["error"], name
+            assert name != "newer" or "read a database file with version" in reply["error"]
+    assert not wrong["missing"].exists()
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "1.1.3"])
+def test_a_version_older_than_the_range_gives_no_wrong_number(version: str, releases) -> None:
+    assert version not in VERSIONS
+    for name, release in releases.items():
+        (reply,) = asked(lambda jobs: ask_version(jobs, version=version), opened(releases, name))
+        right = "answers" in reply and [a["rows"] for a in reply["answers"]] == release.answers
+        assert right or reply["error"].split(" Error: ")[0] in ("Parser", "Serialization"), name
+
+
+def test_open_release_says_that_a_file_is_for_a_newer_duckdb(wrong) -> None:
+    try:
+        older = str(duckdb_of("1.5.6"))
+    except Missing as reason:
+        pytest.skip(str(reason))
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, older, str(wrong["newer"])],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [
+        f"'{wrong['newer']}' was written for a newer DuckDB, this is 1.5.6",
+        "Hint: upgrade duckdb; FROM priv.export_release(…) writes for every DuckDB from 1.2 on",
+    ]
+
+
+SENTENCES = {
+    "missing": "there is no file {path!r}",
+    "text": "{path!r} is no whole file that DuckDB {version} can open",
+    "truncated": "{path!r} is no whole file that DuckDB {version} can open",
+    "damaged": "{path!r} is no whole file that DuckDB {version} can open",
+    "other": "{path!r} is a DuckDB file, but no release",
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_open_release_and_the_report_say_the_same(name: str, wrong, tmp_path: Path) -> None:
+    path = str(wrong[name])
+    sentence = SENTENCES[name].format(path=path, version=duckdb.__version__)
+    with pytest.raises(duckdb_priv.PrivError) as refused:
+        duckdb_priv.open_release(path)
+    assert str(refused.value).splitlines()[0] == sentence
+    done = subprocess.run(
+        [*OURS, "report", "--release-file", path, "-o", str(tmp_path / "card.html")],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[0] == f"Error: {sentence}"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def unwritable(releases, tmp_path: Path) -> list[str]:
+    """A release that may be read, in a folder where nothing may be written; and what to put before a command."""
+    place = tmp_path / "folder"
+    place.mkdir()
+    shutil.copy(releases["uniform"].path, place / "uniform.duckdb")
+    (place / "uniform.duckdb").chmod(0o444)
+    place.chmod(0o555)
+    before = []
+    if os.name == "nt" or os.getuid() == 0:
+        # Whoever may do everything gives up the right to write where it is forbidden.
+        if shutil.which("setpriv") is None:
+            pytest.skip("the administrator writes everywhere")
+        before = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+        if subprocess.run([*before, "touch", str(place / "x")], check=False).returncode == 0:
+            pytest.skip("setpriv does not take rights away here")
+    return [*before, str(place / "uniform.duckdb")]
+
+
+@pytest.mark.parametrize("options", [["-readonly"], []], ids=["read-only", "for writing"])
+def test_the_shell_reads_where_nothing_may_be_written(unwritable, releases, options) -> None:
+    *before, path = unwritable
+    try:
+        shell = on_path("duckdb")
+    except Missing as reason:
+        pytest.skip(str(reason))
+    release = releases["uniform"]
+    done = subprocess.run(
+        [*before, shell, "-init", os.devnull, "-noheader", "-list", *options, path, "-c", release.questions()[0]],
+        capture_output=True, text=True, timeout=60, check=False, env={**os.environ, "PATH": PATH},
+    )  # fmt: skip
+    if options:
+        assert [line.split("|") for line in done.stdout.splitlines()] == release.answers[0]
+    else:
+        assert done.returncode
+        assert not done.stdout
+        assert "Permission denied" in done.stderr
+
+
+def test_scripts_read_where_nothing_may_be_written(unwritable, releases) -> None:
+    *before, path = unwritable
+    script = (
+        "import sys, duckdb_priv\n"
+        "with duckdb_priv.open_release(sys.argv[1]) as release:\n"
+        "    print(release.execute(sys.argv[2]).fetchall())"
+    )
+    release = releases["uniform"]
+    done = subprocess.run(
+        [*before, sys.executable, "-c", script, path, release.questions()[0]],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert done.stdout == f"{[tuple(row) for row in release.answers[0]]}\n"
+    assert [file.name for file in Path(path).parent.iterdir()] == ["uniform.duckdb"]
+
+
+def test_our_shell_says_that_nothing_may_be_written(unwritable) -> None:
+    *before, path = unwritable
+    done = subprocess.run(
+        [*before, *OURS, "shell", path, "-c", "FROM priv.release"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == f"Error: {path!r} cannot be opened: permission denied\n"

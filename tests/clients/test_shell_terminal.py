@@ -1,0 +1,261 @@
+"""The shell as a person sees it, on a terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+import duckdb_priv
+
+pexpect = pytest.importorskip("pexpect", reason="terminals need pexpect, which Windows lacks")
+
+PROGRAM = [sys.executable, "-c", "from duckdb_priv.cli import main; main()"]
+ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|[=>])")
+ENDLESS = (
+    "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3;"
+)
+PROMPT = "priv>"
+
+
+class Terminal:
+    """A terminal with the shell on it."""
+
+    def __init__(self, home: Path, *arguments: str) -> None:
+        environment = {**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
+        environment["XDG_STATE_HOME"] = str(home)
+        self.process = pexpect.spawn(
+            PROGRAM[0],
+            [*PROGRAM[1:], "shell", *arguments],
+            env=environment,
+            cwd=str(home),
+            encoding="utf-8",
+            timeout=60,
+            dimensions=(40, 120),
+        )
+
+    def expect(self, text: str) -> str:
+        """Wait for a text; return what was shown before it."""
+        self.process.expect(text)
+        return ESCAPES.sub("", self.process.before)
+
+    def type(self, text: str) -> None:
+        """Type as soon as the shell is ready: before, Ctrl-D would mean something else."""
+        self.expect(PROMPT)
+        self.process.send(text)
+
+    def enter(self, text: str) -> None:
+        self.type(text + "\r")
+
+    def leave(self) -> int:
+        self.type("\x04")
+        self.process.expect(pexpect.EOF)
+        self.process.close()
+        return int(self.process.exitstatus)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    terminal = Terminal(tmp_path, "people.duckdb")
+    yield terminal
+    terminal.process.close(force=True)
+
+
+def test_a_session(terminal: Terminal) -> None:
+    terminal.enter("SELECT 6")
+    terminal.expect(r"\.\.\.>")
+    terminal.process.send("* 7 AS answer;\r")
+    assert "answer" in terminal.expect("│     42 │")
+    terminal.enter("SELECT nope;")
+    terminal.expect('Binder Error: Referenced column "nope" was not found')
+    terminal.enter("SELECT priv.ldp_epsilon(2, 14);")
+    shown = terminal.expect("retention must lie strictly between 0 and 1, got 2")
+    assert "Invalid Input" not in shown
+    terminal.enter(".mode csv")
+    terminal.enter("SELECT 1 AS a, 'x,y' AS b;")
+    terminal.expect('1,"x,y"')
+    assert terminal.leave() == 0
+
+
+def test_ctrl_c_forgets_what_is_typed(terminal: Terminal) -> None:
+    terminal.enter("SELECT 'one")
+    terminal.expect(r"\.\.\.>")
+    terminal.process.sendcontrol("c")
+    terminal.enter("SELECT 'two' AS number;")
+    terminal.expect("│ two ")
+    assert terminal.leave() == 0
+
+
+def test_ctrl_c_stops_the_statement_and_not_the_shell(terminal: Terminal) -> None:
+    terminal.enter(ENDLESS)
+    terminal.expect(r"0:00:0\d")
+    terminal.process.sendcontrol("c")
+    terminal.expect("stopped")
+    terminal.enter("SELECT 41 + 1 AS answer;")
+    terminal.expect("│     42 │")
+    assert terminal.leave() == 0
+
+
+def test_ctrl_c_stops_a_publication_and_leaves_nothing(terminal: Terminal) -> None:
+    terminal.enter("CREATE VIEW v AS SELECT i, i % 3 AS s FROM range(1000000000) t(i);")
+    terminal.enter("FROM priv.publish_uniform('v', 'out', sensitive := 's', retention := 0.5);")
+    terminal.expect(r"0:00:0\d")
+    terminal.process.sendcontrol("c")
+    terminal.expect("stopped")
+    terminal.enter(".mode list")
+    terminal.enter("SELECT 'left', count(*) FROM duckdb_tables() WHERE table_name = 'out';")
+    terminal.expect(r"left\|0")
+    terminal.enter("SELECT 'known', count(*) FROM priv.release;")
+    terminal.expect(r"known\|0")
+    assert terminal.leave() == 0
+
+
+LARGE = "CREATE OR REPLACE VIEW v AS SELECT i % 7 AS a, i % 3 AS s FROM range(1000000000) t(i);"
+"""What takes minutes to look at."""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["FROM priv.evaluate('v', 'out');", "FROM priv.advise('v', sensitive := 's');"],
+)
+def test_ctrl_c_stops_a_look_at_a_table_and_leaves_nothing(
+    terminal: Terminal, statement: str, tmp_path: Path
+) -> None:
+    terminal.enter("CREATE TABLE t AS SELECT i % 7 AS a, i % 3 AS s FROM range(1000) t(i);")
+    terminal.enter("FROM priv.publish_uniform('t', 'out', sensitive := 's', retention := 0.5);")
+    terminal.enter(LARGE)
+    terminal.enter(statement)
+    terminal.expect(r"0:00:0\d")
+    terminal.process.sendcontrol("c")
+    terminal.expect("stopped")
+    terminal.enter(".mode list")
+    terminal.enter("SELECT 'left', count(*) FROM duckdb_tables() WHERE temporary;")
+    terminal.expect(r"left\|0")
+    terminal.enter("CHECKPOINT; SELECT 'free', 41 + 1;")
+    terminal.expect(r"free\|42")
+    assert terminal.leave() == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"people.duckdb", "duckdb_priv"}
+
+
+def test_ctrl_c_stops_a_report_and_leaves_nothing(tmp_path: Path) -> None:
+    """And a report without a terminal is silent but for the name of its file."""
+    database = tmp_path / "people.duckdb"
+    with duckdb_priv.connect(database) as con:
+        con.execute("CREATE VIEW v AS SELECT i % 7 AS a, i % 3 AS s FROM range(1000) t(i)")
+        con.execute(
+            "FROM priv.publish_uniform('v', 'out', sensitive := 's', retention := 0.5)"
+        ).fetchall()
+    report = [*PROGRAM, "report", str(database), "out", "-o"]
+    done = subprocess.run(
+        [*report, str(tmp_path / "card.html")], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == (f"{tmp_path / 'card.html'}\n", "")
+    (tmp_path / "card.html").unlink()
+    with duckdb_priv.connect(database) as con:
+        con.execute(LARGE)
+    process = pexpect.spawn(
+        report[0], [*report[1:], str(tmp_path / "card.html")], encoding="utf-8", timeout=60
+    )
+    process.expect(r"0:00:0\d")
+    process.sendcontrol("c")
+    process.expect("stopped")
+    process.expect(pexpect.EOF)
+    process.close()
+    assert process.exitstatus == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["people.duckdb"]
+
+
+def test_tab_completes_calls_and_their_parameters(terminal: Terminal) -> None:
+    terminal.enter(
+        "CREATE TABLE visits AS SELECT range AS id, range % 3 AS disease FROM range(99);"
+    )
+    terminal.type("FROM priv.publish_unif")
+    for completed, text in [
+        ("orm", "'vis"),
+        ("its", "', 'out', sens"),
+        ("itive", "'dis"),
+        ("ease", "', reten"),
+        ("tion", "0.5);\r"),
+    ]:
+        terminal.process.send("\t")
+        terminal.expect(completed)
+        terminal.process.send(text)
+    terminal.expect("│ out ")
+    terminal.type(".mode li\t")
+    terminal.expect("line.*list")
+    terminal.process.send("ne\r")
+    terminal.enter("SELECT rows_published FROM priv.release;")
+    terminal.expect("rows_published = 99")
+    assert terminal.leave() == 0
+
+
+def test_history_is_kept_for_its_owner_only(tmp_path: Path) -> None:
+    history = tmp_path / "duckdb_priv" / "history"
+    for arguments in ((), ("--no-history",)):
+        terminal = Terminal(tmp_path, *arguments)
+        word = "forgotten" if arguments else "remembered"
+        terminal.enter(f"SELECT '{word}' AS word;")
+        terminal.expect(f"│ {word} ")
+        assert terminal.leave() == 0
+    assert "remembered" in history.read_text()
+    assert "forgotten" not in history.read_text()
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
+    assert stat.S_IMODE(history.parent.stat().st_mode) == 0o700
+    terminal = Terminal(tmp_path)
+    terminal.type("\x1b[A")
+    terminal.expect("remembered")
+    terminal.process.send("\r")
+    terminal.expect("│ remembered ")
+    assert terminal.leave() == 0
+
+
+@contextmanager
+def without_terminal(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
+    """Run the shell with pipes; a test that fails leaves nothing running."""
+    process = subprocess.Popen(
+        [*PROGRAM, "shell", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Tests may run where SIGINT is ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdout is not None
+    with process:
+        try:
+            yield process, process.stdout
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.3])
+def test_ctrl_c_ends_a_run_without_a_terminal(moment: float) -> None:
+    arguments = ("-c", "SELECT 'ready'", "-c", f"{ENDLESS} SELECT 'after'")
+    with without_terminal("--mode", "list", *arguments) as (process, lines):
+        assert lines.readline() == "'ready'\n"
+        time.sleep(moment)
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error == "stopped\n"
+    assert "after" not in out
+
+
+def test_a_reader_that_goes_away_ends_the_run() -> None:
+    statement = "FROM range(1_000_000_000_000)"
+    with without_terminal("--mode", "csv", "-c", statement) as (process, lines):
+        assert lines.readline() == "range\n"
+        lines.close()
+        assert process.wait(timeout=60) == 1
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()

@@ -1,0 +1,127 @@
+"""What the tests of publishing and reconstruction share."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import settings
+
+import duckdb_priv
+
+# A runner in the background of a script ignores Ctrl-C, and so would every program that a test starts and interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How loaded the machine is says nothing about what is tested.
+settings.register_profile("steady", deadline=None)
+settings.load_profile("steady")
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+SECRET = bytes(range(32))
+"""A known secret: keyed releases of known records are then the same in every run and version."""
+
+VISITS = """
+    CREATE TABLE visits AS
+    SELECT i AS id,
+        18 + (hash('age' || i) % 70)::INTEGER AS age,
+        (['female', 'male'])[1 + (hash('gender' || i) % 2)::INTEGER] AS gender,
+        (['cough', 'cold', 'flu', 'asthma', NULL])[1 + least((hash('disease' || i) % 8)::INTEGER, 4)] AS disease
+    FROM range(4000) AS t(i)
+"""
+"""Four thousand records whose diseases are unevenly frequent, some of them missing."""
+
+
+@pytest.fixture(scope="session")
+def secret() -> bytes:
+    return SECRET
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in memory that can publish."""
+    with duckdb_priv.connect(secret=SECRET) as connection:
+        yield connection
+
+
+@pytest.fixture
+def visits(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """A database that can publish, with a table of visits."""
+    con.execute(VISITS)
+    return con
+
+
+@pytest.fixture(scope="session")
+def published() -> Callable[..., dict[str, Any]]:
+    """Publish uniformly on a connection, and return the receipt by column."""
+
+    def call(
+        connection: duckdb.DuckDBPyConnection, source: str, release: str, **arguments: Any
+    ) -> dict[str, Any]:
+        named = "".join(f", {name} := ?" for name in arguments)
+        cursor = connection.execute(
+            f"FROM priv.publish_uniform(?, ?{named})", [source, release, *arguments.values()]
+        )
+        names = [column[0] for column in cursor.description]
+        (row,) = cursor.fetchall()
+        return dict(zip(names, row, strict=True))
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def inventory() -> Callable[[duckdb.DuckDBPyConnection], dict[str, Any]]:
+    """List everything that a database holds, so that what was before can be compared with what is after."""
+
+    def look(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+        found = {
+            "tables": "SELECT database_name, schema_name, table_name, temporary, sql, comment FROM duckdb_tables()",
+            "views": "SELECT database_name, schema_name, view_name, sql FROM duckdb_views() WHERE NOT internal",
+            "macros": "SELECT database_name, schema_name, function_name, macro_definition, comment"
+            " FROM duckdb_functions() WHERE NOT internal",
+            "types": "SELECT database_name, schema_name, type_name FROM duckdb_types() WHERE NOT internal",
+            "databases": "SELECT database_name, path FROM duckdb_databases()",
+        }
+        state: dict[str, Any] = {
+            kind: sorted(map(repr, connection.execute(query).fetchall()))
+            for kind, query in found.items()
+        }
+        for database, schema, table in connection.execute(
+            "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
+        ).fetchall():
+            rows = connection.execute(
+                f'SELECT COLUMNS(*)::VARCHAR FROM "{database}"."{schema}"."{table}"'
+            ).fetchall()
+            state[f"{database}.{schema}.{table}"] = sorted(map(repr, rows))
+        return state
+
+    return look
+
+
+def _real(name: str) -> str:
+    path = DATA / name
+    if not path.is_file():
+        pytest.skip(f"{name} is not in {DATA}")
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def census() -> str:
+    """Path of half a million persons of the American Community Survey."""
+    return _real("census_500k.parquet")
+
+
+@pytest.fixture(scope="session")
+def adult() -> str:
+    """Path of the Adult records."""
+    return _real("adult.parquet")
+
+
+@pytest.fixture(scope="session")
+def vaers() -> str:
+    """Path of the vaccine adverse event reports."""
+    return _real("vaers_reactions.parquet")

@@ -1,0 +1,67 @@
+"""Everything that the documents show is executed, in the order in which it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import duckdb_priv
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```(\w+) ?(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+def blocks(path: Path) -> Iterator[tuple[str, str, str]]:
+    yield from BLOCK.findall(path.read_text("utf-8"))
+
+
+def run(connection: duckdb.DuckDBPyConnection, text: str) -> None:
+    for statement in connection.extract_statements(text):
+        rows = connection.execute(statement).fetchall()
+        assert rows or "CREATE" in statement.query or "ATTACH" in statement.query
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def publish_what_the_readme_shows() -> None:
+    publisher = duckdb_priv.connect("hospital.duckdb")
+    for language, reader, text in blocks(ROOT / "README.md"):
+        if (language, reader) == ("sql", "publisher"):
+            run(publisher, text)
+    publisher.close()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_what_a_document_shows_runs(document: Path, folder: Path) -> None:
+    publish_what_the_readme_shows()
+    publisher = duckdb_priv.connect()
+    analyst = duckdb.connect("visits_public.duckdb", read_only=True)
+    elsewhere = duckdb.connect()
+    readers = {"publisher": publisher, "analyst": analyst, "": elsewhere}
+    executed = 0
+    try:
+        for language, reader, text in blocks(document):
+            if language == "sql":
+                analyst.close() if reader == "" else None
+                run(readers[reader], text)
+                executed += 1
+    finally:
+        for connection in (publisher, analyst, elsewhere):
+            connection.close()
+    assert executed, f"{document.name} shows no SQL"
+
+
+def test_the_readme_names_the_two_commands() -> None:
+    shown = [text for language, _, text in blocks(ROOT / "README.md") if language == "sh"]
+    assert "python3 dev.py demo\n" in shown
+    assert "python3 dev.py test\n" in shown
+    assert "python3 dev.py test" in (ROOT / ".ci" / "run").read_text("utf-8")

@@ -1,0 +1,50 @@
+"""Every example session is run as its reader would run it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import duckdb_priv
+from duckdb_priv import sqlfiles
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    with duckdb_priv.connect("hospital.duckdb") as publisher:
+        answers(publisher, "1_publisher")
+    return tmp_path
+
+
+def answers(connection: duckdb.DuckDBPyConnection, example: str) -> list[list[tuple[object, ...]]]:
+    return [
+        connection.execute(statement).fetchall()
+        for statement in connection.extract_statements(sqlfiles.read("examples", example))
+    ]
+
+
+def test_every_example_is_tested() -> None:
+    assert sqlfiles.names("examples") == [
+        "1_publisher",
+        "2_analyst_shell",
+        "3_analyst_script",
+        "4_bi_tool",
+    ]
+
+
+def test_the_analysts_sessions_agree(folder: Path) -> None:
+    with duckdb_priv.open_release("visits_public.duckdb") as release:
+        statements, counts, intervals = answers(release, "2_analyst_shell")
+        by_value, by_gender, weights = answers(release, "4_bi_tool")
+    with duckdb.connect() as elsewhere:
+        _, total, distribution = answers(elsewhere, "3_analyst_script")
+    assert statements
+    assert [row[1] for row in counts] == [round(row[1]) for row in intervals]
+    assert total[0][0] == pytest.approx({row[0]: row[1] for row in by_value}["flu"])
+    assert sorted(by_value) == sorted(distribution)
+    flu = sum(row[2] for row in by_gender if row[1] == "flu")  # type: ignore[misc]
+    assert flu == pytest.approx(total[0][0])
+    assert len(weights) == 8

@@ -1,0 +1,99 @@
+"""The header of every SQL file that a reader can call is its reference entry, and its example runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import duckdb_priv
+from duckdb_priv import sqlfiles
+
+FILES = [(folder, name) for folder in ("publisher", "analyst") for name in sqlfiles.names(folder)]
+
+WORLD = """
+CREATE TABLE visits AS
+    SELECT i AS id, 18 + i % 70 AS age, (['female', 'male'])[1 + i % 2] AS gender,
+        CASE WHEN i % 10 = 0 THEN 'rare disease ' || i % 7 ELSE (['flu', 'cold', 'cough'])[1 + i % 3] END AS disease
+    FROM range(20_000) AS t(i);
+CREATE TABLE persons AS
+    SELECT i AS id, i % 2 AS gender, (i % 9)::VARCHAR AS occupation, (['low', 'high'])[1 + i % 2] AS income
+    FROM range(900) AS t(i);
+CREATE TABLE exchange AS
+    SELECT o.disease AS original, p.disease AS published,
+        CASE WHEN o.disease = p.disease THEN 0.55 ELSE 0.05 END AS probability
+    FROM (SELECT DISTINCT disease FROM visits) AS o, (SELECT DISTINCT disease FROM visits) AS p;
+FROM priv.publish_uniform('visits', 'patients', sensitive := 'disease', retention := 0.5, record_id := 'id');
+FROM priv.publish_uniform('persons', 'survey', sensitive := ['occupation', 'income'], retention := 0.5);
+"""
+"""The tables that the examples speak of; they publish 'visits_public' themselves, or find it published."""
+
+HIERARCHIES = """
+CREATE TABLE hierarchies AS
+    FROM priv.range_hierarchy('age', 5, 10, 20) UNION ALL
+    SELECT 'gender', gender, level, CASE level WHEN 0 THEN gender ELSE '*' END
+    FROM unnest(['female', 'male']) AS t(gender), range(2) AS l(level) UNION ALL
+    SELECT 'disease', disease, level, CASE level WHEN 0 THEN disease ELSE '*' END
+    FROM (SELECT DISTINCT disease FROM visits), range(2) AS l(level);
+"""
+
+FILES_READ = {"sex.csv": "female;*\nmale;*\n", "race.csv": "white;*\nblack;*\n"}
+
+
+def header(folder: str, name: str) -> list[str]:
+    lines = sqlfiles.read(folder, name).splitlines()
+    end = next(number for number, line in enumerate(lines) if not line.startswith("--"))
+    return [line[2:] for line in lines[:end]]
+
+
+def example(folder: str, name: str) -> str:
+    lines = header(folder, name)
+    start = max(number for number, line in enumerate(lines) if not line.strip()) + 1
+    return "\n".join(lines[start:])
+
+
+@pytest.fixture(scope="module")
+def publisher() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb_priv.connect() as connection:
+        connection.execute(WORLD)
+        yield connection
+
+
+@pytest.fixture
+def world(
+    publisher: duckdb.DuckDBPyConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The database of the examples, in a folder with the files that they read; their traces are removed."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES_READ.items():
+        (tmp_path / name).write_text(text)
+    yield publisher
+    publisher.execute("DROP TABLE IF EXISTS hierarchies")
+    if publisher.execute("FROM priv.release WHERE release = 'visits_public'").fetchall():
+        publisher.execute("FROM priv.drop_release('visits_public')")
+
+
+@pytest.mark.parametrize(("folder", "name"), FILES)
+def test_a_header_begins_with_the_call_and_what_it_returns(folder, name):
+    text = " ".join(line.strip() for line in header(folder, name))
+    assert text.removeprefix("FROM ").startswith(f"priv.{name}(")
+    assert " -> " in text
+    assert f"priv.{name}" in example(folder, name)
+
+
+@pytest.mark.parametrize(("folder", "name"), FILES)
+def test_the_example_of_a_header_runs(world, folder, name):
+    text = example(folder, name)
+    if "visits_public" in text and "publish" not in name:
+        world.execute(
+            "FROM priv.publish_uniform('visits', 'visits_public', sensitive := 'disease',"
+            " retention := 0.5, record_id := 'id')"
+        )
+    if "hierarchies" in text and "CREATE" not in text:
+        world.execute(HIERARCHIES)
+    (statement,) = world.extract_statements(text)
+    answer = world.execute(statement).fetchall()
+    assert answer
+    assert all(any(value is not None for value in row) for row in answer)

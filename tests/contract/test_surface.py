@@ -1,0 +1,191 @@
+"""The surface is a list: what is installed, how it is called, and that each name explains itself."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+import duckdb_priv
+from duckdb_priv import catalog, sqlfiles
+
+FUNCTIONS = {
+    "_priv_ask",
+    "_priv_begin",
+    "_priv_bits",
+    "_priv_calculate",
+    "_priv_counted_groups",
+    "_priv_decoy",
+    "_priv_finish",
+    "_priv_instance",
+    "_priv_laplace_count",
+    "_priv_new_secret",
+    "_priv_perturbed_groups",
+}
+"""What Python does. Nobody but our own macros calls these."""
+
+PUBLISHER = {
+    "advise": (
+        "source sensitive rho1 rho2 epsilon delta max_error retentions tolerances reconstruction_epsilons"
+        " reconstruction_deltas gammas hierarchies levels ks betas workload queries max_public_attributes"
+        " min_selectivity selectivity small_counts seed record_id exclude"
+    ),
+    "aggregate_utility": "source release",
+    "amplification_gamma": "rho1 rho2",
+    "amplified_delta": "delta beta",
+    "amplified_epsilon": "epsilon beta",
+    "audit": "release",
+    "date_hierarchy": "attribute low high parts",
+    "drop_release": "release",
+    "evaluate": "source release workload queries seed hierarchies method confidence",
+    "evaluation_summary": (
+        "source release workload queries seed small_counts hierarchies method confidence"
+    ),
+    "exact_large_sum_threshold": "gamma epsilon error_probability",
+    "export_release": "release path format",
+    "fine_grain_plan": "source sensitive requirements tolerance direction min_retention domain",
+    "laplace_count": "n epsilon",
+    "large_sum_threshold": "gamma epsilon error_probability",
+    "ldp_epsilon": "retention m",
+    "ledger": "slack",
+    "load_hierarchy": "attribute path delimiter",
+    "max_retention": "rho1 rho2 m",
+    "micro_groups": "source sensitive retention epsilon delta bound record_id exclude domain_size",
+    "publish_anatomy": "source release sensitive l republish record_id exclude replace",
+    "publish_distribution": "source release sensitive record_id exclude replace",
+    "publish_fine_grain": (
+        "source release sensitive requirements tolerance direction min_retention domain"
+        " record_id exclude replace"
+    ),
+    "publish_matrix": "source release sensitive matrix record_id exclude replace",
+    "publish_reconstruction_private": (
+        "source release sensitive retention epsilon delta bound max_frequency sampling domain"
+        " record_id exclude replace"
+    ),
+    "publish_safe_k": (
+        "source release k beta epsilon hierarchies levels epsilon1 record_id exclude replace"
+    ),
+    "publish_splu": (
+        "source release sensitive gamma grouping append republish record_id exclude replace"
+    ),
+    "publish_uniform": (
+        "source release sensitive retention rho1 rho2 domain record_id exclude replace"
+    ),
+    "range_hierarchy": "attribute width1 width2 width3 width4 width5 low high",
+    "ratio_attack": "source sensitive epsilon_dp epsilon delta top min_size record_id exclude",
+    "reconstruction_risk": (
+        "source sensitive retention epsilon delta bound record_id exclude domain_size"
+    ),
+    "reconstruction_threshold": "max_frequency m retention epsilon delta bound",
+    "record_utility": "release",
+    "sampling_delta": "k beta epsilon",
+    "sampling_epsilon": "k beta delta",
+    "sampling_k": "beta epsilon delta",
+    "small_sum_privacy": "gamma epsilon alpha",
+    "workload": (
+        "source sensitive queries max_public_attributes min_selectivity selectivity"
+        " small_counts seed record_id exclude"
+    ),
+}
+"""By name of a macro: its parameters, in order."""
+
+ANALYST = {
+    "reconstructed_count": "_release _column _value weight",
+    "reconstructed_distribution": (
+        "_release group_columns condition weight method confidence database"
+    ),
+    "reconstructed_interval": "_release _column _value weight confidence",
+    "reconstructed_joint": "_release _attributes _values group_columns condition method database",
+    "reconstructed_mle": "_release _column _value weight",
+    "reconstructed_stderr": "_release _column _value weight",
+    "weight": "_release _column _value",
+}
+
+MACROS = PUBLISHER | ANALYST
+PRIVATE_TABLES = {"grouped_record", "ledger", "migration", "secret"}
+
+
+@pytest.fixture(scope="module")
+def con():
+    with duckdb_priv.connect() as connection:
+        yield connection
+
+
+def functions(connection: duckdb.DuckDBPyConnection) -> set[tuple[str, str, str]]:
+    return set(
+        connection.execute(
+            "SELECT schema_name, function_name, function_type FROM duckdb_functions()"
+        ).fetchall()
+    )
+
+
+def test_install_adds_exactly_these_functions():
+    with duckdb.connect() as connection:
+        before = functions(connection)
+        duckdb_priv.install(connection)
+        added = functions(connection) - before
+    assert {name for _, name, kind in added if kind == "scalar"} == FUNCTIONS
+    macros = {(schema, name) for schema, name, kind in added if kind != "scalar"}
+    assert macros == {("priv", name) for name in MACROS}
+
+
+def test_install_adds_exactly_these_tables(con):
+    tables = con.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
+    ).fetchall()
+    assert set(tables) == {("priv", name) for name in {*catalog.PUBLIC, *PRIVATE_TABLES}}
+    kinds = "SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    assert con.execute(kinds).fetchall() == []
+
+
+@pytest.mark.parametrize("name", sorted(MACROS))
+def test_every_macro_takes_these_arguments_and_has_a_comment(con, name):
+    ((parameters, comment),) = con.execute(
+        "SELECT parameters, comment FROM duckdb_functions()"
+        " WHERE schema_name = 'priv' AND function_name = ?",
+        [name],
+    ).fetchall()
+    assert " ".join(parameters) == MACROS[name]
+    assert comment
+    assert comment[0].isupper()
+    assert comment.endswith(".")
+
+
+def test_every_table_and_column_of_the_catalog_has_a_comment(con):
+    silent = con.execute(
+        "SELECT table_name, NULL FROM duckdb_tables()"
+        " WHERE schema_name = 'priv' AND coalesce(comment, '') = '' UNION ALL"
+        " SELECT table_name, column_name FROM duckdb_columns() WHERE schema_name = 'priv'"
+        " AND table_name <> 'migration' AND coalesce(comment, '') = ''"
+    ).fetchall()
+    assert silent == []
+
+
+def test_private_tables_say_that_they_are(con):
+    comments = dict(
+        con.execute(
+            "SELECT table_name, comment FROM duckdb_tables() WHERE schema_name = 'priv'"
+        ).fetchall()
+    )
+    private = {name for name, comment in comments.items() if comment.startswith("PRIVATE")}
+    assert private == PRIVATE_TABLES - {"migration"}
+
+
+def test_every_macro_stands_in_a_file_of_its_own():
+    assert set(sqlfiles.names("publisher")) == set(PUBLISHER)
+    assert set(sqlfiles.names("analyst")) == set(ANALYST)
+
+
+def test_a_wrong_call_shows_the_right_one(con):
+    with pytest.raises(duckdb.BinderException, match=r"publish_uniform\(source, release"):
+        con.execute("FROM priv.publish_uniform('visits')")
+
+
+def test_the_package_offers_a_handful_of_names():
+    assert sorted(duckdb_priv.__all__) == [
+        "PrivError",
+        "__version__",
+        "connect",
+        "install",
+        "open_release",
+    ]
+    assert all(hasattr(duckdb_priv, name) for name in duckdb_priv.__all__)

@@ -1,0 +1,227 @@
+"""What holds for every uniformly perturbed release, whatever was published and whoever asks."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+import duckdb_priv
+
+OPERATORS = [(0.5, 2), (0.2, 3), (0.9, 5), (0.05, 5), (0.5, 14), (0.1, 30)]
+"""Retention and size of the domain of each release; the domain is the integers from 0, and NULL comes last."""
+
+
+@pytest.fixture(scope="module")
+def releases():
+    """One release for every operator; their rows do not matter, since macros count what they are given."""
+    with duckdb_priv.connect() as connection:
+        connection.execute("CREATE TABLE source AS SELECT 0 AS s FROM range(4)")
+        for number, (retention, size) in enumerate(OPERATORS):
+            connection.execute(
+                f"FROM priv.publish_uniform('source', 'release_{number}', sensitive := 's',"
+                f" retention := {retention}, domain := range({size - 1}) || [NULL])"
+            )
+        yield connection
+
+
+@st.composite
+def shown_rows(draw, most=120):
+    """A release, and rows that show values of its domain, each in one of three groups."""
+    number = draw(st.integers(0, len(OPERATORS) - 1))
+    size = OPERATORS[number][1]
+    value = st.integers(0, size - 1).map(lambda v: None if v == size - 1 else v)
+    rows = draw(st.lists(st.tuples(value, st.integers(0, 2)), min_size=1, max_size=most))
+    return number, rows
+
+
+def show(connection: duckdb.DuckDBPyConnection, rows) -> None:
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE shown AS SELECT unnest(?::BIGINT[]) AS s, unnest(?::BIGINT[]) AS g",
+        [[value for value, _ in rows], [group for _, group in rows]],
+    ).fetchall()
+
+
+def asked(connection, number, macro, condition="true"):
+    """The answer of a macro for every value of the domain, in its order; without rows, all are zero."""
+    size = OPERATORS[number][1]
+    answers = connection.execute(
+        f"SELECT v, priv.{macro}('release_{number}', s, v)"
+        f" FROM shown, (SELECT unnest(range({size - 1}) || [NULL]) AS v)"
+        f" WHERE {condition} GROUP BY v ORDER BY v NULLS LAST"
+    ).fetchall()
+    return [answer for _, answer in answers] or [0.0] * size
+
+
+some = settings(max_examples=40)
+
+
+@some
+@given(shown_rows())
+def test_estimates_over_the_domain_sum_to_the_number_of_rows(releases, case):
+    number, rows = case
+    show(releases, rows)
+    assert sum(asked(releases, number, "reconstructed_count")) == pytest.approx(len(rows), abs=1e-6)
+
+
+@some
+@given(shown_rows())
+def test_estimates_add_up_over_disjoint_predicates(releases, case):
+    number, rows = case
+    show(releases, rows)
+    whole = asked(releases, number, "reconstructed_count")
+    parts = [asked(releases, number, "reconstructed_count", f"g = {g}") for g in range(3)]
+    assert np.sum(parts, axis=0) == pytest.approx(whole, abs=1e-6)
+
+
+@some
+@given(shown_rows())
+def test_estimates_are_the_sums_of_weights(releases, case):
+    number, rows = case
+    show(releases, rows)
+    weights = [
+        weight
+        for _, weight in releases.execute(
+            f"SELECT v, sum(priv.weight('release_{number}', s, v))"
+            f" FROM shown, (SELECT unnest(range({OPERATORS[number][1] - 1}) || [NULL]) AS v)"
+            " GROUP BY v ORDER BY v NULLS LAST"
+        ).fetchall()
+    ]
+    assert weights == pytest.approx(asked(releases, number, "reconstructed_count"), abs=1e-6)
+
+
+@some
+@given(shown_rows(), st.randoms(use_true_random=False))
+def test_the_order_of_the_rows_does_not_matter(releases, case, random):
+    number, rows = case
+    macros = (
+        "reconstructed_count",
+        "reconstructed_stderr",
+        "reconstructed_mle",
+        "reconstructed_interval",
+    )
+    show(releases, rows)
+    before = [asked(releases, number, macro) for macro in macros]
+    random.shuffle(rows)
+    show(releases, rows)
+    assert [asked(releases, number, macro) for macro in macros] == before
+
+
+@some
+@given(shown_rows(), st.data())
+def test_renaming_the_values_renames_the_answers(releases, case, data):
+    """The missing value may become any other, and any other the missing one."""
+    number, rows = case
+    size = OPERATORS[number][1]
+    domain = [*range(size - 1), None]
+    renamed = data.draw(st.permutations(domain))
+    to = dict(zip(domain, renamed, strict=True))
+    for macro in ("reconstructed_count", "reconstructed_mle", "reconstructed_stderr"):
+        show(releases, rows)
+        before = dict(zip(domain, asked(releases, number, macro), strict=True))
+        show(releases, [(to[value], group) for value, group in rows])
+        after = dict(zip(domain, asked(releases, number, macro), strict=True))
+        assert [after[to[value]] for value in domain] == pytest.approx(
+            [before[value] for value in domain], abs=1e-6
+        )
+
+
+@some
+@given(shown_rows())
+def test_intervals_are_possible_and_hold_every_possible_estimate(releases, case):
+    number, rows = case
+    show(releases, rows)
+    for interval in asked(releases, number, "reconstructed_interval"):
+        assert 0 <= interval["low"] <= interval["high"] <= len(rows)
+        assert interval["stderr"] >= 0
+        if 0 <= interval["estimate"] <= len(rows):
+            assert interval["low"] <= interval["estimate"] + 1e-6
+            assert interval["estimate"] <= interval["high"] + 1e-6
+
+
+@some
+@given(shown_rows())
+def test_the_standard_error_is_the_plug_in_of_the_estimate(releases, case):
+    """Var = sum of the variances of n independent draws, of which the estimate truly hold the value."""
+    number, rows = case
+    retention, size = OPERATORS[number]
+    q = (1 - retention) / size
+    a = retention + q
+    show(releases, rows)
+    estimates = np.array(asked(releases, number, "reconstructed_count"))
+    variance = (estimates * a * (1 - a) + (len(rows) - estimates) * q * (1 - q)) / retention**2
+    assert np.array(asked(releases, number, "reconstructed_stderr")) ** 2 == pytest.approx(
+        np.maximum(variance, 0), abs=1e-6 * (1 + len(rows))
+    )
+
+
+@some
+@given(shown_rows())
+def test_the_most_likely_counts_are_possible_and_optimal(releases, case):
+    """They satisfy the conditions of Karush, Kuhn and Tucker, whose multiplier is found by bisection."""
+    number, rows = case
+    retention, size = OPERATORS[number]
+    q = (1 - retention) / size
+    show(releases, rows)
+    likely = np.array(asked(releases, number, "reconstructed_mle"))
+    assert likely.min() >= 0
+    assert likely.max() <= len(rows) + 1e-6
+    assert likely.sum() == pytest.approx(len(rows), abs=1e-6)
+    position = [size - 1 if value is None else value for value, _ in rows]
+    share = np.bincount(position, minlength=size) / len(rows)
+
+    def excess(scale: float) -> float:
+        return float(np.maximum(0, scale * share - q).sum() / retention - 1)
+
+    scale = brentq(excess, 0, (retention + q) / share.max() + 1, xtol=1e-15)
+    optimum = np.maximum(0, scale * share - q) / retention
+    assert likely / len(rows) == pytest.approx(optimum, abs=1e-9)
+
+
+@some
+@given(shown_rows())
+def test_where_no_estimate_is_negative_the_most_likely_counts_are_the_estimates(releases, case):
+    number, rows = case
+    show(releases, rows)
+    estimates = asked(releases, number, "reconstructed_count")
+    likely = asked(releases, number, "reconstructed_mle")
+    if min(estimates) >= 0:
+        assert likely == pytest.approx(estimates, abs=1e-6)
+    else:
+        assert max(likely) <= max(estimates) + 1e-6
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a", "b", "c'", None]), st.integers(0, 3)),
+        min_size=2,
+        max_size=60,
+    ).filter(lambda rows: len({value for value, _ in rows}) > 1),
+    st.floats(0.01, 0.99),
+    st.booleans(),
+)
+def test_whatever_is_published_has_the_same_public_columns_and_domain(
+    releases, rows, retention, keyed
+):
+    releases.execute(
+        "CREATE OR REPLACE TABLE records AS"
+        " SELECT unnest(range(len($s))) AS id, unnest($s) AS s, unnest($g) AS g",
+        {"s": [value for value, _ in rows], "g": [group for _, group in rows]},
+    ).fetchall()
+    releases.execute(
+        "FROM priv.publish_uniform('records', 'of_records', sensitive := 's', retention := ?,"
+        f" {'record_id' if keyed else 'exclude'} := 'id', replace := true)",
+        [retention],
+    ).fetchall()
+    published = releases.execute("FROM of_records").fetchall()
+    assert sorted(group for _, group in published) == sorted(group for _, group in rows)
+    assert {value for value, _ in published} <= {value for value, _ in rows}
+    total = releases.execute(
+        "SELECT sum(estimate), sum(observed), count(*) FROM priv.reconstructed_distribution('of_records')"
+    ).fetchall()
+    domain = len({value for value, _ in rows})
+    assert total == [(pytest.approx(len(rows), abs=1e-6), len(rows), domain)]

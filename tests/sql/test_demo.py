@@ -1,0 +1,146 @@
+"""The demo: the first thing that a stranger runs."""
+
+from __future__ import annotations
+
+import io
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from duckdb_priv import demo, sqlfiles
+from duckdb_priv.cli import main
+
+ROWS = 20_000
+
+
+@pytest.fixture(scope="module")
+def shown() -> str:
+    """What the demo prints into a pipe."""
+    out = io.StringIO()
+    demo.run(Console(file=out, width=80), rows=ROWS, seed=1)
+    return out.getvalue()
+
+
+@pytest.fixture
+def person() -> Iterator[duckdb.DuckDBPyConnection]:
+    with closing(duckdb.connect()) as con:
+        con.execute(sqlfiles.read("demo", "persons"), {"rows": ROWS, "seed": 1})
+        yield con
+
+
+def test_persons_are_complete_and_reproducible(person: duckdb.DuckDBPyConnection) -> None:
+    persons = person.execute("FROM person").fetchall()
+    assert len(persons) == len(set(persons)) == ROWS
+    assert not any(value is None for row in persons for value in row)
+    for seed, same in ((1, True), (2, False)):
+        with closing(duckdb.connect()) as con:
+            con.execute(sqlfiles.read("demo", "persons"), {"rows": ROWS, "seed": seed})
+            assert (con.execute("FROM person").fetchall() == persons) is same
+
+
+def test_attributes_depend_on_each_other_as_in_a_census(
+    person: duckdb.DuckDBPyConnection,
+) -> None:
+    holds = person.execute("""
+        SELECT count(DISTINCT occupation) = 50, count(DISTINCT income) = 6, count(DISTINCT education) = 6,
+            min(age) = 16, max(age) BETWEEN 85 AND 95, avg((gender = 'female')::INTEGER) BETWEEN 0.48 AND 0.54,
+            avg(age) FILTER (occupation = 'retired') > avg(age) + 20,
+            avg(age) FILTER (marital_status = 'widowed') > avg(age) + 20,
+            avg(age) FILTER (marital_status = 'never married') < avg(age) - 10,
+            avg((gender = 'female')::INTEGER) FILTER (occupation = 'nurse') > 0.7,
+            avg((gender = 'female')::INTEGER) FILTER (occupation = 'mechanic') < 0.2,
+            avg((income = 'over 90k')::INTEGER) FILTER (education = 'master')
+                > 5 * avg((income = 'over 90k')::INTEGER) FILTER (education = 'vocational'),
+            count(*) FILTER (age < 21 AND education = 'bachelor') = 0
+        FROM person
+    """).fetchall()
+    assert holds == [(True,) * 13]
+
+
+def test_it_shows_every_question_as_sql_with_its_answer(shown: str) -> None:
+    questions = demo.questions()
+    assert len(questions) == 12
+    assert len(questions) == sqlfiles.read("demo", "questions").count("-- question: ")
+    for number, question in enumerate(questions, start=1):
+        assert f"{number}. {question.title}" in shown
+        for line in question.release_sql.splitlines():
+            assert f"    {line}\n" in shown
+    assert len(re.findall(r"true count +estimate +low +high +covered", shown)) == 12
+    assert "FROM priv.publish_uniform('person', 'census'," in shown
+    assert "FROM priv.export_release('census', 'census.duckdb');" in shown
+
+
+def test_it_counts_the_intervals_that_cover(shown: str) -> None:
+    numbers = r" +([\d,]+) +-?[\d,]+ +([\d,]+) +([\d,]+) +(yes|no) *$"
+    rows = re.findall(numbers, shown, re.MULTILINE)
+    for row in rows:
+        truth, low, high = (int(each.replace(",", "")) for each in row[:3])
+        # The table rounds.
+        assert low - 1 <= truth <= high + 1 if row[3] == "yes" else not low < truth < high
+    covered = sum(row[3] == "yes" for row in rows)
+    assert f"{covered} of {len(rows)} intervals cover the true count" in shown
+    assert len(rows) >= 30
+
+
+def test_it_is_readable_in_a_pipe(shown: str) -> None:
+    assert "\x1b" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_it_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert CliRunner().invoke(main, ["demo", "--rows", "1000"]).exit_code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_keeps_both_files_if_told_to(tmp_path: Path) -> None:
+    folder = tmp_path / "it's here"
+    arguments = ["demo", "--rows", "1000", "--keep", str(folder)]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    assert str(folder / "census.duckdb") in result.stdout.replace("\n", "")
+    with closing(duckdb.connect(str(folder / "census.duckdb"), read_only=True)) as release:
+        assert release.execute("SELECT count(*) FROM census").fetchall() == [(1000,)]
+        columns = {
+            name
+            for (name,) in release.execute("SELECT column_name FROM (DESCRIBE census)").fetchall()
+        }
+        assert "person_id" not in columns
+    again = CliRunner().invoke(main, arguments)
+    assert again.exit_code == 1
+    assert "holds a file 'publisher.duckdb' already" in again.stderr
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_half_a_demo_is_not_kept(
+    there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "_compare", stopped)
+    folder = tmp_path / "folder"
+    if there:
+        folder.mkdir()
+        (folder / "mine").touch()
+    result = CliRunner().invoke(main, ["demo", "--rows", "1000", "--keep", str(folder)])
+    assert result.exit_code == 130
+    left = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")]
+    assert sorted(left) == (["folder", "folder/mine"] if there else [])
+
+
+def test_two_demos_draw_different_coins(tmp_path: Path) -> None:
+    released = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        demo.run(Console(file=io.StringIO()), rows=1000, seed=1, keep=str(folder))
+        with closing(duckdb.connect(str(folder / "census.duckdb"), read_only=True)) as release:
+            released.append(release.execute("FROM census ORDER BY ALL").fetchall())
+    assert released[0] != released[1]

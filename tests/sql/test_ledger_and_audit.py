@@ -1,0 +1,204 @@
+"""What has been released adds up in the ledger, and an audit recomputes what a release claims."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import duckdb
+import pytest
+
+import duckdb_priv
+
+EPSILON = math.log(1 + 5 * 0.3 / 0.7)
+"""Of one attribute with five values at a retention of 0.3."""
+
+
+def rows(connection, sql):
+    return connection.execute(sql).fetchall()
+
+
+def test_the_ledger_is_empty_at_first(con):
+    assert rows(con, "FROM priv.ledger()") == []
+
+
+def test_keyed_publications_of_the_same_add_nothing(visits, published):
+    for release in ("one", "two"):
+        published(visits, "visits", release, sensitive="disease", retention=0.3, record_id="id")
+    found = rows(
+        visits,
+        "SELECT source, attribute, release, epsilon, delta, fresh, adds, epsilon_attribute, epsilon_source"
+        " FROM priv.ledger()",
+    )
+    e = pytest.approx(EPSILON)
+    assert found == [
+        ("memory.main.visits", "disease", "one", e, 0, False, True, e, e),
+        ("memory.main.visits", "disease", "two", e, 0, False, False, e, e),
+    ]
+
+
+def test_fresh_publications_and_other_parameters_add_up(visits, published):
+    published(visits, "visits", "a", sensitive="disease", retention=0.3)
+    published(visits, "visits", "b", sensitive="disease", retention=0.3)
+    published(visits, "visits", "c", sensitive="disease", retention=0.3, record_id="id")
+    published(visits, "visits", "d", sensitive="disease", retention=0.5, record_id="id")
+    published(visits, "visits", "e", sensitive="gender", retention=0.5, record_id="id")
+    found = rows(
+        visits, "SELECT release, adds, epsilon_attribute, epsilon_source FROM priv.ledger()"
+    )
+    half, gender = math.log(6), math.log(3)
+    assert [row[:2] for row in found] == [(name, True) for name in "abcde"]
+    assert [row[2] for row in found] == pytest.approx(
+        [EPSILON, 2 * EPSILON, 3 * EPSILON, 3 * EPSILON + half, gender]
+    )
+    assert [row[3] for row in found] == pytest.approx(
+        [EPSILON, 2 * EPSILON, 3 * EPSILON, 3 * EPSILON + half, 3 * EPSILON + half + gender]
+    )
+
+
+def test_several_attributes_are_entries_of_their_own(visits, published):
+    published(visits, "visits", "r", sensitive=["disease", "gender"], retention=0.3, record_id="id")
+    found = rows(
+        visits,
+        "SELECT attribute, epsilon, epsilon_source FROM priv.ledger() ORDER BY epsilon_source",
+    )
+    gender = math.log(1 + 2 * 0.3 / 0.7)
+    assert [row[0] for row in found] == ["disease", "gender"]
+    assert [row[1] for row in found] == pytest.approx([EPSILON, gender])
+    assert found[-1][2] == pytest.approx(EPSILON + gender)
+
+
+def test_publications_through_views_count_for_the_tables_behind(visits, published):
+    visits.execute("CREATE VIEW elderly AS FROM visits WHERE age > 60")
+    visits.execute("CREATE VIEW pairs AS SELECT a.* FROM elderly AS a JOIN visits AS b USING (id)")
+    published(visits, "visits", "a", sensitive="disease", retention=0.3)
+    published(visits, "elderly", "b", sensitive="disease", retention=0.3)
+    published(visits, "pairs", "c", sensitive="disease", retention=0.3)
+    found = rows(visits, "SELECT source, release, epsilon_source FROM priv.ledger()")
+    assert [row[:2] for row in found] == [("memory.main.visits", name) for name in "abc"]
+    assert [row[2] for row in found] == pytest.approx([EPSILON, 2 * EPSILON, 3 * EPSILON])
+
+
+def test_a_dropped_or_replaced_release_stays_in_the_ledger(visits, published):
+    published(visits, "visits", "r", sensitive="disease", retention=0.3)
+    published(visits, "visits", "r", sensitive="disease", retention=0.3, replace=True)
+    visits.execute("FROM priv.drop_release('r')")
+    assert rows(visits, "SELECT release, epsilon_source FROM priv.ledger()") == [
+        ("r", pytest.approx(EPSILON)),
+        ("r", pytest.approx(2 * EPSILON)),
+    ]
+
+
+def audit(connection, release):
+    names = ["attribute", "guarantee", "value", "holds", "parameters"]
+    found = connection.execute(
+        f"SELECT {', '.join(names)} FROM priv.audit(?)", [release]
+    ).fetchall()
+    return {
+        (row[0], row[1]): {"value": row[2], "holds": row[3], **json.loads(row[4])} for row in found
+    }
+
+
+@pytest.mark.parametrize("record_id", ["id", None])
+def test_an_audit_recomputes_every_claim(visits, published, record_id):
+    published(visits, "visits", "r", sensitive="disease", rho1=0.1, rho2=0.5, record_id=record_id)
+    found = audit(visits, "r")
+    of = {name: found[key] for key in found for name in [key[1]]}
+    assert of["operator"]["holds"]
+    assert of["operator"]["value"] == pytest.approx(1)
+    assert of["local_differential_privacy"]["value"] == pytest.approx(math.log(9))
+    assert of["upward_privacy"]["value"] == pytest.approx(0.5)
+    assert of["downward_privacy"]["value"] == pytest.approx(0.1)
+    assert of["noise_as_stated"]["value"] < 6.2
+    assert of["keyed_randomness"]["value"] == float(record_id is not None)
+    assert of["accumulated_epsilon"]["value"] == pytest.approx(math.log(9))
+    assert all(row["holds"] is not False for row in found.values())
+    claimed = {"operator", "local_differential_privacy", "upward_privacy", "noise_as_stated"}
+    assert all(of[name]["holds"] is True for name in claimed)
+
+
+def test_an_audit_knows_the_true_frequencies(visits, published):
+    """The largest posterior by enumeration of every pair of a true and a published value."""
+    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
+    counts = dict(rows(visits, "SELECT disease, count(*) FROM visits GROUP BY disease"))
+    prior = {value: count / 4000 for value, count in counts.items()}
+    q = 0.7 / 5
+    beliefs = [prior[x] * (0.3 * (x == y) + q) / (0.3 * prior[y] + q) for x in prior for y in prior]
+    found = audit(visits, "r")
+    assert found["disease", "largest_posterior"]["value"] == pytest.approx(max(beliefs))
+    assert found["disease", "smallest_posterior"]["value"] == pytest.approx(min(beliefs))
+
+
+def test_an_audit_finds_a_release_without_noise(visits, published):
+    """The true values in place of the published ones: no deviation at all from the truth, so far from the mean."""
+    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
+    visits.execute("UPDATE r SET disease = 'flu' WHERE disease = 'cold'")
+    found = audit(visits, "r")["disease", "noise_as_stated"]
+    assert found["holds"] is False
+    assert found["value"] > 6.2
+
+
+def test_an_audit_finds_numbers_that_were_tampered_with(visits, published):
+    published(visits, "visits", "r", sensitive="disease", rho1=0.1, rho2=0.5, record_id="id")
+    visits.execute("UPDATE priv.coefficient SET own = 0.9, other = 0.025")
+    found = audit(visits, "r")
+    assert found["disease", "local_differential_privacy"]["holds"] is False
+    assert found["disease", "upward_privacy"]["holds"] is False
+    assert found["disease", "downward_privacy"]["holds"] is False
+    assert found["disease", "noise_as_stated"]["holds"] is False
+
+
+def test_an_audit_without_its_source_still_recomputes_the_claims(visits, published):
+    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
+    visits.execute("DROP TABLE visits")
+    found = audit(visits, "r")
+    assert found["disease", "local_differential_privacy"]["holds"] is True
+    assert ("disease", "largest_posterior") not in found
+
+
+def test_an_audit_of_a_source_that_has_changed_says_so(visits, published):
+    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
+    visits.execute("DELETE FROM visits WHERE id % 2 = 0")
+    found = audit(visits, "r")
+    assert found["disease", "source"]["holds"] is None
+    assert ("disease", "noise_as_stated") not in found
+
+
+def test_an_audit_counts_who_stands_alone(con, published):
+    con.execute(
+        "CREATE TABLE t AS SELECT i AS id, greatest(i, 100) AS place, i % 3 AS s FROM range(200) AS t(i)"
+    )
+    published(con, "t", "r", sensitive="s", retention=0.3, record_id="id")
+    assert audit(con, "r")[None, "singletons"]["value"] == pytest.approx(99 / 200)
+
+
+def test_an_audit_changes_nothing(visits, published, inventory):
+    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
+    before = inventory(visits)
+    audit(visits, "r")
+    assert inventory(visits) == before
+
+
+def test_release_files_of_one_name_are_told_apart_when_attached(tmp_path, published):
+    """Macros carry their numbers with them: two hospitals, one name, and neither is in use."""
+    for name, retention in (("north", 0.2), ("south", 0.8)):
+        with duckdb_priv.connect() as publisher:
+            publisher.execute(
+                "CREATE TABLE t AS SELECT i AS id, (['a', 'b'])[1 + i % 2] AS s FROM range(500) AS t(i)"
+            )
+            published(publisher, "t", "r", sensitive="s", retention=retention, record_id="id")
+            publisher.execute(
+                "FROM priv.export_release('r', ?)", [str(tmp_path / f"{name}.duckdb")]
+            )
+    made_up = "(SELECT CASE WHEN i < 60 THEN 'a' ELSE 'b' END AS s FROM range(100) AS t(i))"
+    with duckdb.connect() as analyst:
+        for name in ("north", "south"):
+            analyst.execute(f"ATTACH '{tmp_path / f'{name}.duckdb'}' AS {name} (READ_ONLY)")
+        for name, estimate in (("north", 100), ("south", 62.5)):
+            assert rows(
+                analyst, f"SELECT {name}.priv.reconstructed_count('r', s, 'a') FROM {made_up}"
+            ) == [(pytest.approx(estimate),)]
+            assert rows(
+                analyst,
+                f"SELECT sum(estimate) FROM {name}.priv.reconstructed_distribution('r', database := '{name}')",
+            ) == [(pytest.approx(500),)]

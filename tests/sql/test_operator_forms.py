@@ -1,0 +1,259 @@
+"""The analyst's SQL against the kernels: the same published counts give the same numbers."""
+
+import duckdb
+import numpy as np
+import pytest
+
+import duckdb_priv
+from duckdb_priv.mechanism import operator as op
+from duckdb_priv.mechanism.fine_grain import FineGrain
+
+WITHOUT_MISSING = ["flu", "it's", "HIV", "cold", "gout"]
+WITH_MISSING = [*WITHOUT_MISSING, None]
+RECORDS = 4000
+
+
+def literal(value):
+    return "NULL" if value is None else "'" + value.replace("'", "''") + "'"
+
+
+def gammas(con, table, values, gamma):
+    """Write requirements that come down to these gammas, from even odds."""
+    rows = ", ".join(
+        f"({literal(value)}, {'NULL, NULL' if g is None else f'0.5, {g / (1 + g)!r}'})"
+        for value, g in zip(values, gamma, strict=True)
+    )
+    con.execute(f"CREATE TABLE {table} AS FROM (VALUES {rows}) AS t(value, rho1, rho2)")
+
+
+def matrix(con, table, values, probabilities):
+    """Write a matrix; ``probabilities[y, x]`` is that of publishing y for x."""
+    rows = ", ".join(
+        f"({literal(original)}, {literal(published)}, {float(probabilities[y, x])!r}::DOUBLE)"
+        for x, original in enumerate(values)
+        for y, published in enumerate(values)
+    )
+    con.execute(
+        f"CREATE TABLE {table} AS FROM (VALUES {rows}) AS t(original, published, probability)"
+    )
+
+
+@pytest.fixture(scope="module")
+def publisher():
+    """Releases of every form in one database, with and without missing values."""
+    con = duckdb_priv.connect(secret=bytes(range(32)))
+    rng = np.random.default_rng(3)
+    for name, values in (("v", WITHOUT_MISSING), ("w", WITH_MISSING)):
+        listed = ", ".join(map(literal, values))
+        con.execute(
+            f"CREATE TABLE {name} AS SELECT i AS id, i % 3 AS ward,"
+            f" [{listed}][1 + (i * 7919 % 9973 % {len(values)})::INTEGER] AS s"
+            f" FROM range({RECORDS}) AS t(i)"
+        )
+        size = len(values)
+        gammas(con, f"loose_{name}", values, [9, 3, 20, 8, None, 5][:size])
+        gammas(con, f"zero_{name}", values, [1.5, 3, 9.5, 18, 30, 12][:size])
+        gammas(con, f"zeros_{name}", values, [1.2, 1.2, 9.5, 18, 30, 12][:size])
+        noisy = rng.dirichlet(np.full(size, 0.7), size=size).T * 0.4 + 0.6 * np.eye(size)
+        matrix(con, f"any_{name}", values, noisy)
+        for table in ("loose", "zero", "zeros"):
+            con.execute(
+                f"FROM priv.publish_fine_grain('{name}', '{table}_{name}_public', sensitive := 's',"
+                f" requirements := '{table}_{name}', record_id := 'id',"
+                f" direction := '{'upward' if table == 'zeros' else 'both'}')"
+            )
+        con.execute(
+            f"FROM priv.publish_matrix('{name}', 'any_{name}_public', sensitive := 's',"
+            f" matrix := 'any_{name}', record_id := 'id')"
+        )
+    con.execute(
+        "FROM priv.publish_uniform('v', 'uniform_public', sensitive := 's', retention := 0.5)"
+    )
+    yield con
+    con.close()
+
+
+def operator_of(con, release):
+    """Return the domain, the operator and the weights of a release, by the kernels."""
+    rows = con.execute(
+        "SELECT value, retention, operator FROM priv.coefficient WHERE release = ? ORDER BY position",
+        [release],
+    ).fetchall()
+    values = [row[0] for row in rows]
+    if rows[0][1] is not None:
+        operator = FineGrain(np.array([row[1] for row in rows]))
+        return values, operator.matrix(), operator.weights(), operator.identifiable
+    stored = np.array([row[2] for row in rows]).T
+    return values, stored, op.invert(stored), np.full(len(rows), True)
+
+
+def shown_counts(con, release, values, where="true"):
+    found = dict(
+        con.execute(
+            f"SELECT s::VARCHAR, count(*) FROM {release} WHERE {where} GROUP BY ALL"
+        ).fetchall()
+    )
+    return np.array([found.get(value, 0) for value in values], dtype=float)
+
+
+RELEASES = [f"{kind}_{name}_public" for kind in ("loose", "zero", "any") for name in "vw"]
+
+
+@pytest.fixture(scope="module")
+def reader(publisher, tmp_path_factory):
+    """Where a release is read: with all others in the publisher's database, or from its file alone."""
+    opened = {}
+    folder = tmp_path_factory.mktemp("releases")
+
+    def open_release(release):
+        if release.endswith("_w_public"):
+            return publisher
+        if release not in opened:
+            path = folder / f"{release}.duckdb"
+            publisher.execute(f"FROM priv.export_release('{release}', '{path}')")
+            opened[release] = duckdb.connect(str(path), read_only=True)
+        return opened[release]
+
+    yield open_release
+    for con in opened.values():
+        con.close()
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_estimates_and_what_belongs_to_them(reader, release):
+    con = reader(release)
+    values, _operator, weights, _ = operator_of(con, release)
+    for where in ("ward = 1", "false"):
+        shown = shown_counts(con, release, values, where)
+        variance = op.estimated_variance(weights, shown)
+        for x, value in enumerate(values):
+            given = f"'{release}', s, {literal(value)}"
+            row = con.execute(
+                f"SELECT priv.reconstructed_count({given}), priv.reconstructed_stderr({given}),"
+                f" sum(priv.weight({given})), priv.reconstructed_interval({given})"
+                f" FROM {release} WHERE {where}"
+            ).fetchone()
+            assert row[0] == pytest.approx(weights[x] @ shown, abs=1e-6)
+            assert row[1] == pytest.approx(np.sqrt(max(variance[x], 0)), abs=1e-6)
+            assert (row[2] or 0) == pytest.approx(weights[x] @ shown, abs=1e-6)
+            assert row[3]["estimate"] == row[0]
+            assert row[3]["stderr"] == row[1]
+            assert 0 <= row[3]["low"] <= row[3]["high"] <= shown.sum()
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_distribution_is_the_aggregates_at_once(reader, release):
+    con = reader(release)
+    rows = con.execute(
+        f"FROM priv.reconstructed_distribution('{release}', group_columns := 'ward', condition := 'ward < 2')"
+    ).fetchall()
+    values, *_ = operator_of(con, release)
+    assert len(rows) == 2 * len(values)
+    for ward, value, estimate, stderr, low, high, observed in rows:
+        (interval, seen) = con.execute(
+            f"SELECT priv.reconstructed_interval('{release}', s, {literal(value)}),"
+            f" count(*) FILTER (s IS NOT DISTINCT FROM {literal(value)}) FROM {release} WHERE ward = ?",
+            [ward],
+        ).fetchone()
+        assert [estimate, stderr, low, high] == pytest.approx(list(interval.values()), abs=1e-6)
+        assert observed == seen
+
+
+@pytest.mark.parametrize("release", [*RELEASES, "zeros_v_public", "zeros_w_public"])
+def test_the_bayesian_estimate_is_its_limit(reader, release):
+    con = reader(release)
+    values, operator, _weights, _ = operator_of(con, release)
+    for where in ("true", "ward = 1 AND s <> 'HIV'"):
+        shown = shown_counts(con, release, values, where)
+        limit = op.iterative_bayesian(operator, shown, tolerance=1e-10)
+        found = con.execute(
+            f"SELECT value::VARCHAR, estimate FROM priv.reconstructed_distribution('{release}',"
+            f" condition := '{where.replace(chr(39), chr(39) * 2)}', method := 'bayesian')"
+        ).fetchall()
+        by_value = dict(found)
+        estimates = np.array([by_value[value] for value in values])
+        assert estimates.sum() == pytest.approx(shown.sum())
+        assert (
+            likelihood(operator, shown, estimates)
+            >= likelihood(operator, shown, limit) - 1e-6 * shown.sum()
+        )
+        one_by_one = [
+            con.execute(
+                f"SELECT priv.reconstructed_mle('{release}', s, {literal(value)}) FROM {release} WHERE {where}"
+            ).fetchone()[0]
+            for value in values
+        ]
+        assert sum(one_by_one) == pytest.approx(shown.sum())
+        assert likelihood(operator, shown, np.array(one_by_one)) >= (
+            likelihood(operator, shown, limit) - 1e-3 * shown.sum()
+        )
+        if np.linalg.cond(operator) < 20:
+            assert estimates == pytest.approx(limit, abs=0.01 * shown.sum() ** 0.5 + 0.05)
+
+
+def likelihood(operator, shown, counts):
+    seen = shown > 0
+    expected = (operator @ counts)[seen] / counts.sum()
+    return float(shown[seen] @ np.log(expected))
+
+
+@pytest.mark.parametrize("release", ["zeros_v_public", "zeros_w_public"])
+def test_values_published_alike_are_refused_and_the_others_answered(reader, release):
+    con = reader(release)
+    values, _, weights, identifiable = operator_of(con, release)
+    assert identifiable.sum() == len(values) - 2
+    shown = shown_counts(con, release, values)
+    variance = op.estimated_variance(weights, shown)
+    for x, value in enumerate(values):
+        for name in (
+            "reconstructed_count",
+            "reconstructed_stderr",
+            "reconstructed_interval",
+            "weight",
+        ):
+            ask = f"SELECT priv.{name}('{release}', s, {literal(value)}) FROM {release}"
+            if identifiable[x]:
+                con.execute(ask).fetchall()
+            else:
+                with pytest.raises(duckdb.Error, match="only their total can be reconstructed"):
+                    con.execute(ask).fetchall()
+        if identifiable[x]:
+            found = con.execute(
+                f"SELECT unnest(priv.reconstructed_interval('{release}', s, {literal(value)})) FROM {release}"
+            ).fetchone()
+            assert found[0] == pytest.approx(weights[x] @ shown, abs=1e-6)
+            assert found[1] == pytest.approx(np.sqrt(max(variance[x], 0)), abs=1e-6)
+    with pytest.raises(duckdb.Error, match="method := 'bayesian'"):
+        con.execute(f"FROM priv.reconstructed_distribution('{release}')").fetchall()
+    named = con.execute(
+        "SELECT statement FROM priv.guarantee WHERE release = ? AND guarantee = 'not_told_apart'",
+        [release],
+    ).fetchone()[0]
+    assert all(
+        (repr(value) in named) == (not known)
+        for value, known in zip(values, identifiable, strict=True)
+        if value is not None
+    )
+
+
+def test_the_interval_is_the_one_that_the_kernels_derive(reader):
+    """low = (estimate - h) + z^2 B / 2 - z sqrt(V - B h + z^2 B^2 / 4), and so on; B may be negative."""
+    z = 1.959963984540054
+    negative = 0
+    for release in RELEASES:
+        con = reader(release)
+        values, operator, weights, _ = operator_of(con, release)
+        shown = shown_counts(con, release, values)
+        slopes, steps = op.variance_slope(weights, operator), op.half_step(weights)
+        for x, value in enumerate(values):
+            found = con.execute(
+                f"SELECT priv.reconstructed_interval('{release}', s, {literal(value)}) FROM {release}"
+            ).fetchone()[0]
+            estimate, b, h = weights[x] @ shown, slopes[x], steps[x]
+            v = op.estimated_variance(weights, shown)[x]
+            low = estimate - h + z**2 * b / 2 - z * np.sqrt(v - b * h + z**2 * b**2 / 4)
+            high = estimate + h + z**2 * b / 2 + z * np.sqrt(v + b * h + z**2 * b**2 / 4)
+            assert found["low"] == pytest.approx(np.clip(low, 0, RECORDS), abs=1e-6)
+            assert found["high"] == pytest.approx(np.clip(high, 0, RECORDS), abs=1e-6)
+            negative += b < 0
+    assert negative > 0

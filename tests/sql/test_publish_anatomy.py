@@ -1,0 +1,337 @@
+"""Publishing by Anatomy: what is refused, what is published, how it is counted, and what its audit says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import duckdb_priv
+
+VISITS = """
+    CREATE TABLE visits AS
+    SELECT id, id AS bed, if(id % 2 = 0, 'f', 'm') AS gender, (id // 100) % 3 AS ward,
+        ['flu', 'a, b', 'NULL', NULL, 'it''s', 'cold', 'cough'][1 + (id * id) % 29 % 7] AS disease, id % 5 AS drug
+    FROM range(1201) AS t(id)
+"""
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = duckdb_priv.connect(secret=bytes(range(32)))
+    connection.execute(VISITS)
+    yield connection
+    connection.close()
+
+
+def publish(con: duckdb.DuckDBPyConnection, release: str = "r", **more: Any) -> dict[str, Any]:
+    arguments = {"sensitive": "disease", "l": 3, "record_id": "id", "exclude": ["drug"]} | more
+    given = ", ".join(
+        f"{name} := {value!r}" for name, value in arguments.items() if value is not None
+    )
+    cursor = con.execute(f"FROM priv.publish_anatomy('visits', '{release}', {given})")
+    names = [column[0] for column in cursor.description or []]
+    return dict(zip(names, cursor.fetchall()[0], strict=True))
+
+
+def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
+    return con.execute(sql).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"l": 5}, "the value 'NULL' is in 249 of 1201 rows, more than 1 in l = 5\nHint: l = 4"),
+        ({"l": 8}, "l = 8 needs at least 8 distinct values, the column has 7"),
+        ({"l": 1}, "l must be an integer of at least 2, got 1"),
+        ({"l": "three"}, "l must be an integer of at least 2, got 'three'"),
+        ({"l": None}, "l is missing\nHint: write l := …"),
+        ({"sensitive": None}, "no sensitive column is named"),
+        ({"republish": "yes"}, "republish must be true or false"),
+    ],
+)
+def test_bad_input_is_refused_and_leaves_nothing(
+    con: duckdb.DuckDBPyConnection, more: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(duckdb.Error) as raised:
+        publish(con, **more)
+    assert said in str(raised.value)
+    for left in ("priv.release", "priv.ledger", "priv.grouped_record"):
+        assert rows(con, f"FROM {left}") == []
+
+
+def test_every_record_is_published_with_its_group_and_the_true_values_of_the_group(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    receipt = publish(con)
+    assert (receipt["rows_source"], receipt["rows_published"], receipt["rows_suppressed"]) == (
+        1201,
+        1201,
+        0,
+    )
+    assert any("a baseline to compare with" in warning for warning in receipt["warnings"])
+    wrong = rows(
+        con,
+        "SELECT count(*) FROM (SELECT disease_group, any_value(r.disease)::VARCHAR[] AS shown,"
+        " list(v.disease ORDER BY v.disease NULLS LAST) AS held FROM r JOIN visits AS v USING (bed) GROUP BY 1)"
+        " WHERE shown IS DISTINCT FROM held OR len(held) < 3",
+    )
+    assert wrong == [(0,)]
+    assert rows(con, "SELECT count(DISTINCT disease_group) FROM r") == [(400,)]
+    assert (
+        rows(con, "SELECT bed, gender, ward FROM r EXCEPT ALL SELECT bed, gender, ward FROM visits")
+        == []
+    )
+    assert rows(con, "FROM r") == rows(con, "FROM r ORDER BY ALL")
+
+
+def test_the_second_table_is_a_view_that_comes_and_goes_with_the_release(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    publish(con)
+    sensitive = "SELECT disease, sum(count) FROM r_disease GROUP BY 1 ORDER BY 1"
+    assert rows(con, sensitive.replace("disease,", "disease::VARCHAR,")) == rows(
+        con, "SELECT disease, count(*) FROM visits GROUP BY 1 ORDER BY 1"
+    )
+    publish(con, replace=True, l=4, republish=True)
+    assert rows(
+        con, "SELECT min(n) FROM (SELECT sum(count) AS n FROM r_disease GROUP BY disease_group)"
+    ) == [(4,)]
+    rows(con, "FROM priv.drop_release('r')")
+    assert rows(con, "SELECT view_name FROM duckdb_views() WHERE NOT internal") == []
+    con.execute("CREATE TABLE s_disease AS SELECT 1 AS mine")
+    with pytest.raises(duckdb.Error, match="s_disease"):
+        publish(con, "s")
+    assert rows(con, "FROM s_disease") == [(1,)]
+    assert rows(con, "FROM priv.release") == []
+
+
+def test_a_public_column_in_the_place_of_the_groups_is_refused(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    con.execute("ALTER TABLE visits RENAME ward TO Disease_Group")
+    with pytest.raises(duckdb.Error, match="'disease_group' would be published beside the groups"):
+        publish(con)
+
+
+VALUES = ["'flu'", "'a, b'", "'NULL'", "NULL", "'it''s'"]
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_counts_are_the_sums_over_the_groups(con: duckdb.DuckDBPyConnection, beside: bool) -> None:
+    """The same in a publisher's database that has releases of other forms besides."""
+    publish(con)
+    if beside:
+        rows(
+            con,
+            "FROM priv.publish_uniform('visits', 'u', sensitive := ['disease', 'drug'], retention := 0.5,"
+            " record_id := 'id')",
+        )
+        rows(
+            con,
+            "FROM priv.publish_splu('visits', 's', sensitive := ['disease', 'drug'], gamma := 3, record_id := 'id')",
+        )
+        for release, column, value in (
+            ("u", "disease", "NULL"),
+            ("u", "drug", "3"),
+            ("s", "disease", "'flu'"),
+        ):
+            estimate, likely = rows(
+                con,
+                f"SELECT priv.reconstructed_count('{release}.{column}', {column}, {value}),"
+                f" priv.reconstructed_mle('{release}.{column}', {column}, {value}) FROM {release}",
+            )[0]
+            assert likely == pytest.approx(estimate, rel=1e-2)
+    for value in VALUES:
+        holds = f"len([1 FOR each IN disease IF each::VARCHAR IS NOT DISTINCT FROM {value}]) = 1"
+        expected = rows(
+            con,
+            "SELECT coalesce(sum(1 / n) FILTER (held), 0), coalesce(sum((1 - 1 / n) / n) FILTER (held), 0),"
+            " count_if(held)"
+            f" FROM (SELECT len(disease) AS n, {holds} AS held FROM r WHERE ward = 1)",
+        )[0]
+        count, stderr, interval, likely, weighed = rows(
+            con,
+            f"SELECT priv.reconstructed_count('r', disease, {value}), priv.reconstructed_stderr('r', disease, {value}),"
+            f" priv.reconstructed_interval('r', disease, {value}, confidence := 0.9),"
+            f" priv.reconstructed_mle('r', disease, {value}),"
+            f" sum(priv.weight('r', disease, {value})) FROM r WHERE ward = 1",
+        )[0]
+        assert (count, stderr**2) == pytest.approx(expected[:2])
+        assert [likely, weighed, interval["estimate"]] == pytest.approx([count] * 3)
+        reach = 0.5 + 1.6448536269514722 * stderr
+        assert interval["low"] == pytest.approx(max(count - reach, 0))
+        assert interval["high"] == pytest.approx(min(count + reach, expected[2]))
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_the_whole_table_is_counted_exactly(con: duckdb.DuckDBPyConnection, value: str) -> None:
+    publish(con)
+    true = rows(con, f"SELECT count_if(disease IS NOT DISTINCT FROM {value}) FROM visits")[0][0]
+    assert rows(con, f"SELECT priv.reconstructed_count('r', disease, {value}) FROM r")[0][
+        0
+    ] == pytest.approx(true)
+
+
+def test_no_rows_have_no_value(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con)
+    found = rows(
+        con,
+        "SELECT priv.reconstructed_count('r', disease, 'flu'), priv.reconstructed_interval('r', disease, 'flu')"
+        " FROM r WHERE false",
+    )
+    assert found == [(0, {"estimate": 0, "stderr": 0, "low": 0, "high": 0})]
+    assert {
+        row[1:5]
+        for row in rows(con, "FROM priv.reconstructed_distribution('r', condition := 'false')")
+    } == {(0, 0, 0, 0)}
+
+
+def test_distribution_and_aggregates_agree(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con)
+    found = rows(
+        con,
+        "FROM priv.reconstructed_distribution('r', group_columns := 'r.gender', condition := 'ward > 0')",
+    )
+    likely = rows(
+        con,
+        "FROM priv.reconstructed_distribution('r', group_columns := 'gender', condition := 'ward > 0',"
+        " method := 'bayesian')",
+    )
+    assert len(found) == 14
+    for (gender, value, *numbers, observed), other in zip(found, likely, strict=True):
+        asked = "NULL" if value is None else "'" + value.replace("'", "''") + "'"
+        interval = rows(
+            con,
+            f"SELECT priv.reconstructed_interval('r', disease, {asked}) FROM r WHERE gender = '{gender}' AND ward > 0",
+        )[0][0]
+        assert list(interval.values()) == pytest.approx(numbers)
+        assert (*other[:2], other[2]) == (gender, value, pytest.approx(numbers[0]))
+        assert abs(observed - numbers[0]) <= 0.5
+
+
+def test_unknown_values_and_releases_are_errors(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con)
+    for arguments, said in (
+        ("'r', disease, 'measles'", "has no value 'measles'"),
+        ("'q', disease, 'flu'", 'no release is called "q"'),
+    ):
+        with pytest.raises(duckdb.Error, match=said):
+            rows(con, f"SELECT priv.reconstructed_count({arguments}) FROM r")
+    with pytest.raises(duckdb.Error, match="show no value of their own"):
+        rows(con, "FROM priv.reconstructed_joint('r', ['disease'], ['flu'])")
+
+
+def test_several_attributes_have_groups_of_their_own(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con, sensitive=["disease", "drug"], exclude=[])
+    both = rows(
+        con,
+        "SELECT sum(priv.weight('r.disease', disease, 'flu') * priv.weight('r.drug', drug, 3)),"
+        " count(DISTINCT (disease_group, drug_group)) FROM r",
+    )[0]
+    true = rows(
+        con, "SELECT count_if(disease = 'flu') * count_if(drug = 3) / count(*) FROM visits"
+    )[0][0]
+    assert both[0] == pytest.approx(true, rel=0.3)
+    assert both[1] > 1100
+    assert rows(
+        con,
+        "SELECT attribute, role, type FROM priv.attribute WHERE role IN ('sensitive', 'group') ORDER BY 1",
+    ) == [
+        ("disease", "sensitive", "ENUM[]"),
+        ("disease_group", "group", "UINTEGER"),
+        ("drug", "sensitive", "BIGINT[]"),
+        ("drug_group", "group", "UINTEGER"),
+    ]
+
+
+def test_the_same_table_gives_the_same_release_and_a_changed_one_is_refused(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    publish(con, "one")
+    con.execute("CREATE TABLE shuffled AS FROM visits ORDER BY hash(id)")
+    con.execute("DROP TABLE visits")
+    con.execute("ALTER TABLE shuffled RENAME TO visits")
+    con.execute("SET threads = 1")
+    publish(con, "two")
+    assert rows(con, "FROM one") == rows(con, "FROM two")
+    con.execute("DELETE FROM visits WHERE id = 7")
+    with pytest.raises(
+        duckdb.Error, match=r"already published by groups with their values(.|\n)*republish := true"
+    ):
+        publish(con, "three")
+    publish(con, "three", republish=True)
+    # The marks of one way of grouping say nothing about another.
+    rows(
+        con,
+        "FROM priv.publish_splu('visits', 'decoys', sensitive := 'disease', gamma := 3, record_id := 'id')",
+    )
+
+
+def test_the_audit_says_what_leaks(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "UPDATE visits SET gender = CASE WHEN disease IN ('flu', 'cold', 'a, b') THEN 'f' ELSE 'm' END WHERE id % 5 > 0"
+    )
+    publish(con)
+    found = {
+        name: (value, holds)
+        for name, value, holds in rows(con, "SELECT guarantee, value, holds FROM priv.audit('r')")
+    }
+    assert found["l_diversity"] == (pytest.approx(1 / 3), True)
+    assert found["eligible"][1] is True
+    assert (found["certain_candidates"][0], found["insiders"][0], found["exact_counts"][0]) == (
+        3,
+        2,
+        0,
+    )
+    assert found["belief_by_correlation"][0] > 0.4
+    con.execute("UPDATE visits SET disease = 'flu' WHERE disease = 'cough'")
+    held = dict(rows(con, "SELECT guarantee, holds FROM priv.audit('r')"))
+    assert held["eligible"] is False
+
+
+def test_a_release_is_evaluated_like_any_other(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con)
+    found = rows(
+        con,
+        "SELECT count(*), avg(covered::INTEGER), max(abs(estimate - true_count))"
+        " FROM priv.evaluate('visits', 'r', queries := 60)",
+    )[0]
+    assert found[0] == 60
+    assert found[1] > 0.9
+    assert found[2] < 60
+
+
+def test_a_release_file_has_both_tables_and_answers_the_same(
+    con: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    publish(con)
+    path = tmp_path / "r.duckdb"
+    rows(con, f"FROM priv.export_release('r', '{path}')")
+    questions = [
+        "SELECT gender, priv.reconstructed_interval('r', disease, 'a, b') FROM r GROUP BY 1 ORDER BY 1",
+        "FROM r_disease ORDER BY ALL",
+        "SELECT priv.reconstructed_count('r', disease, NULL) FROM r",
+    ]
+    with duckdb.connect() as reader:
+        reader.execute(f"ATTACH '{path}' AS given (READ_ONLY)")
+        for question in questions:
+            asked = question.replace("priv.", "given.priv.").replace("FROM r", "FROM given.r")
+            assert rows(reader, asked) == rows(con, question)
+        ((estimates,),) = rows(reader, "SELECT sum(estimate) FROM given.r_disease_estimates")
+    assert estimates == pytest.approx(1201)
+    folder = tmp_path / "folder"
+    rows(con, f"FROM priv.export_release('r', '{folder}', format := 'parquet')")
+    with duckdb.connect() as reader:
+        script = (
+            (folder / "setup.sql")
+            .read_text("utf-8")
+            .replace("('data", f"('{folder}/data")
+            .replace("('catalog", f"('{folder}/catalog")
+        )
+        reader.execute(script)
+        for question in questions:
+            assert rows(reader, question) == rows(con, question)

@@ -1,0 +1,327 @@
+"""Publishing by decoy groups: what is refused, what is published, and how it is counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+import duckdb_priv
+from duckdb_priv.mechanism.splu_reconstruction import background_probability, choose
+
+SKEWED = [900, 600, 420, 300, 240, 180, 150, 120, 90, 60]
+"""Ten values; at gamma 3 the most frequent one is in nine tenths of the groups."""
+
+
+def table(con: duckdb.DuckDBPyConnection, name: str, counts: list[int]) -> None:
+    """Make a table in which the value v{i} occurs counts[i] times, in the order of the values."""
+    con.execute(
+        f"CREATE TABLE {name} AS SELECT row_number() OVER () AS id, 'v' || i AS disease,"
+        f" 'w' || (n % 5) AS drug, if(n % 3 = 0, 'f', 'm') AS gender"
+        f" FROM (SELECT unnest(range({len(counts)})) AS i, unnest({counts}) AS f), range(f) AS r(n)"
+    )
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = duckdb_priv.connect()
+    table(connection, "visits", SKEWED)
+    yield connection
+    connection.close()
+
+
+def publish(con: duckdb.DuckDBPyConnection, release: str = "r", **arguments: Any) -> dict[str, Any]:
+    chosen = {"source": "visits", "sensitive": "disease", "gamma": 3, "exclude": ["id"]}
+    chosen |= arguments
+    source = chosen.pop("source")
+    # Before DuckDB 2.0, grouping is a word of the language.
+    given = ", ".join(f'"{name}" := {value!r}' for name, value in chosen.items())
+    cursor = con.execute(f"FROM priv.publish_splu('{source}', '{release}', {given})")
+    names = [column[0] for column in cursor.description or []]
+    return dict(zip(names, cursor.fetchall()[0], strict=True))
+
+
+def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
+    return con.execute(sql).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            {"gamma": 4},
+            "the value 'v0' is in 900 of 3060 rows, more than 1 in gamma = 4\nHint: gamma = 3",
+        ),
+        ({"gamma": 1}, "gamma must be an integer of at least 2, got 1"),
+        ({"gamma": 2.5}, "gamma must be an integer of at least 2, got 2.5"),
+        ({"gamma": "three"}, "gamma must be an integer of at least 2, got 'three'"),
+        ({"gamma": 11}, "gamma = 11 needs at least 11 distinct values, the column has 10"),
+        ({"grouping": "random"}, "grouping must be 'mixed' or 'largest_first', got 'random'"),
+        ({"sensitive": ["disease", "gender"]}, "the column has 2"),
+    ],
+)
+def test_bad_input_is_refused_and_leaves_nothing(
+    con: duckdb.DuckDBPyConnection, arguments: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(duckdb.Error) as raised:
+        publish(con, **arguments)
+    assert said in str(raised.value)
+    assert rows(con, "FROM priv.release") == rows(con, "FROM priv.ledger") == []
+
+
+def test_gamma_is_required(con: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(duckdb.Error, match="gamma is missing"):
+        con.execute("FROM priv.publish_splu('visits', 'r', sensitive := 'disease')").fetchall()
+
+
+def test_fewer_rows_than_gamma(con: duckdb.DuckDBPyConnection) -> None:
+    table(con, "few", [1, 1])
+    with pytest.raises(duckdb.Error, match="needs at least 3 distinct values, the column has 2"):
+        publish(con, source="few")
+
+
+def test_records_that_fill_no_group_are_left_out(con: duckdb.DuckDBPyConnection) -> None:
+    table(con, "odd", [7, 7, 6, 5, 1])
+    receipt = publish(con, source="odd", gamma=3)
+    assert (receipt["rows_source"], receipt["rows_published"], receipt["rows_suppressed"]) == (
+        26,
+        24,
+        2,
+    )
+
+
+def test_public_columns_and_values_stay_what_they_were(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con)
+    genders = "SELECT gender, drug, count(*) FROM {} GROUP BY ALL ORDER BY ALL"
+    assert rows(con, genders.format("r")) == rows(con, genders.format("visits"))
+    assert set(rows(con, "SELECT disease::VARCHAR FROM r")) <= set(
+        rows(con, "SELECT disease FROM visits")
+    )
+    assert rows(con, "FROM r") == rows(con, "FROM r ORDER BY ALL")
+
+
+@pytest.mark.parametrize("gamma", [2, 3])
+def test_missing_is_a_value_like_any_other(con: duckdb.DuckDBPyConnection, gamma: int) -> None:
+    con.execute("UPDATE visits SET disease = NULL WHERE disease = 'v3'")
+    publish(con, gamma=gamma)
+    shown, estimate = rows(
+        con, "SELECT count_if(disease IS NULL), priv.reconstructed_count('r', disease, NULL) FROM r"
+    )[0]
+    assert shown > 0
+    assert estimate == pytest.approx(shown)
+
+
+@pytest.mark.parametrize(
+    ("counts", "form"), [(SKEWED, "conditional_poisson"), ([300] * 10, "two_by_two")]
+)
+def test_estimates_are_the_sums_of_the_kernels_weights(
+    con: duckdb.DuckDBPyConnection, counts: list[int], form: str
+) -> None:
+    table(con, "other", counts)
+    publish(con, source="other")
+    assert rows(con, "SELECT form FROM priv.attribute WHERE role = 'sensitive'") == [(form,)]
+    histogram = np.array(
+        [n for _, n in rows(con, "SELECT disease, count(*) FROM r GROUP BY 1 ORDER BY 1")]
+    )
+    part = np.array(
+        [
+            n
+            for _, n in rows(
+                con, "SELECT disease, count_if(gender = 'f') FROM r GROUP BY 1 ORDER BY 1"
+            )
+        ]
+    )
+    weights = choose(histogram, 3).weights
+    for code in range(len(counts)):
+        row = weights.row(code)
+        value = f"v{code}"
+        estimate, stderr, summed = rows(
+            con,
+            f"SELECT priv.reconstructed_count('r', disease, '{value}'),"
+            f" priv.reconstructed_stderr('r', disease, '{value}'),"
+            f" sum(priv.weight('r', disease, '{value}')) FROM r WHERE gender = 'f'",
+        )[0]
+        assert estimate == pytest.approx(row @ part, rel=1e-9)
+        assert summed == pytest.approx(row @ part, rel=1e-9)
+        share = part.sum() / histogram.sum()
+        k = 1 - 1 / 3 + background_probability(histogram, 3)[code]
+        kept = (1 - share * k) ** 2 + 2 * share * (1 - share) * k**2
+        assert stderr == pytest.approx(np.sqrt(kept * (row**2 @ part - row @ part)), rel=1e-9)
+
+
+@pytest.mark.parametrize("counts", [SKEWED, [300] * 10])
+def test_the_whole_table_is_estimated_as_published(
+    con: duckdb.DuckDBPyConnection, counts: list[int]
+) -> None:
+    table(con, "other", counts)
+    publish(con, source="other")
+    for method in ("inverse", "bayesian"):
+        found = rows(
+            con,
+            f"SELECT estimate, observed FROM priv.reconstructed_distribution('r', method := '{method}')",
+        )
+        assert [estimate for estimate, _ in found] == pytest.approx([n for _, n in found], rel=1e-3)
+
+
+@pytest.mark.parametrize("counts", [SKEWED, [300] * 10])
+def test_distribution_and_aggregates_agree(
+    con: duckdb.DuckDBPyConnection, counts: list[int]
+) -> None:
+    table(con, "other", counts)
+    publish(con, source="other", gamma=2)
+    grouped = "group_columns := 'gender'"
+    found = rows(con, f"FROM priv.reconstructed_distribution('r', {grouped})")
+    bayesian = rows(
+        con, f"FROM priv.reconstructed_distribution('r', {grouped}, method := 'bayesian')"
+    )
+    assert len(found) == len(bayesian) == 20
+    for (gender, value, *numbers, _), (_, _, likely, *_) in zip(found, bayesian, strict=True):
+        interval, mle = rows(
+            con,
+            f"SELECT priv.reconstructed_interval('r', disease, '{value}'),"
+            f" priv.reconstructed_mle('r', disease, '{value}') FROM r WHERE gender = '{gender}'",
+        )[0]
+        assert list(interval.values()) == pytest.approx(numbers, rel=1e-9, abs=1e-9)
+        assert mle == pytest.approx(likely, abs=0.5)
+        assert mle >= 0
+
+
+def test_a_value_in_every_group_has_bounds_and_no_estimate(con: duckdb.DuckDBPyConnection) -> None:
+    table(con, "whole", [1000, 400, 300, 300])
+    # Fresh coins: the published count reaches N / gamma in about every second release.
+    for _ in range(200):
+        receipt = publish(con, source="whole", gamma=2, replace=True, republish=True)
+        ((gap,),) = rows(con, "SELECT own - other FROM priv.coefficient WHERE value = 'v0'")
+        if gap < 1e-12:
+            break
+    assert any("in more than 90% of the decoy groups" in text for text in receipt["warnings"])
+    subset = "FROM r WHERE gender = 'm'"
+    with pytest.raises(duckdb.Error, match="only bounds are known"):
+        rows(con, f"SELECT priv.reconstructed_count('r', disease, 'v0') {subset}")
+    with pytest.raises(duckdb.Error, match="only bounds are known"):
+        rows(con, f"SELECT priv.reconstructed_stderr('r', disease, 'v0') {subset}")
+    with pytest.raises(duckdb.Error, match="what is published says nothing of it"):
+        rows(con, "FROM priv.reconstructed_joint('r', ['disease'], ['v0'])")
+    ((size,),) = rows(con, f"SELECT count(*) {subset}")
+    expected = {
+        "estimate": None,
+        "stderr": None,
+        "low": max(0, size - 1000),
+        "high": min(1000, size),
+    }
+    assert rows(con, f"SELECT priv.reconstructed_interval('r', disease, 'v0') {subset}") == [
+        (expected,)
+    ]
+    found = rows(
+        con,
+        "SELECT estimate, stderr, low, high FROM priv.reconstructed_distribution('r', condition := 'gender = ''m''')"
+        " WHERE value = 'v0'",
+    )
+    assert found == [tuple(expected.values())]
+    assert rows(
+        con, f"SELECT priv.reconstructed_count('r', disease, 'v1') IS NOT NULL {subset}"
+    ) == [(True,)]
+
+
+def test_several_attributes_are_grouped_apart_and_multiply(con: duckdb.DuckDBPyConnection) -> None:
+    receipt = publish(con, sensitive=["disease", "drug"])
+    assert receipt["rows_suppressed"] == 0
+    shown = rows(
+        con,
+        "SELECT sum(priv.weight('r.disease', disease, 'v2') * priv.weight('r.drug', drug, 'w1')) FROM r",
+    )[0][0]
+    true = rows(con, "SELECT count(*) FROM visits WHERE disease = 'v2' AND drug = 'w1'")[0][0]
+    assert abs(shown - true) < 1000
+    with pytest.raises(
+        duckdb.Error, match=r"several sensitive attributes: write 'r\.disease' or 'r\.drug'"
+    ):
+        rows(con, "SELECT priv.reconstructed_count('r', disease, 'v2') FROM r")
+
+
+def test_the_same_table_gives_the_same_release(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con, "one", record_id="id")
+    con.execute("CREATE TABLE shuffled AS FROM visits ORDER BY hash(id)")
+    con.execute("DROP TABLE visits")
+    con.execute("ALTER TABLE shuffled RENAME TO visits")
+    con.execute("SET threads = 1")
+    publish(con, "two", record_id="id")
+    assert rows(con, "FROM one EXCEPT ALL FROM two") == []
+    assert rows(con, "SELECT count(DISTINCT coins) FROM priv.ledger") == [(1,)]
+
+
+def test_guarantees_are_audited(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con, record_id="id")
+    found = {
+        name: (value, holds)
+        for name, value, holds in rows(con, "SELECT guarantee, value, holds FROM priv.audit('r')")
+    }
+    claimed = dict(rows(con, "SELECT guarantee, value FROM priv.guarantee"))
+    assert claimed["decoy_group"] == pytest.approx(1 / 3)
+    assert claimed["small_sum_privacy"] == pytest.approx(0.555556, abs=1e-6)
+    assert claimed["large_sum_threshold"] == 149
+    assert {name for name, (_, holds) in found.items() if holds} == {
+        *claimed,
+        "eligible",
+        "noise_as_stated",
+    }
+    assert not any(holds is False for _, holds in found.values())
+    assert found["largest_likelihood_ratio"][0] == pytest.approx(3000 / (2 * 60))
+
+
+def test_the_audit_sees_another_table_under_the_name(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con, record_id="id")
+    con.execute("UPDATE visits SET disease = 'v9' WHERE disease = 'v0' AND id % 3 > 0")
+    held = dict(rows(con, "SELECT guarantee, holds FROM priv.audit('r')"))
+    assert held["noise_as_stated"] is False
+
+
+def test_the_paper_s_grouping_is_published_with_a_warning(con: duckdb.DuckDBPyConnection) -> None:
+    receipt = publish(con, grouping="largest_first")
+    assert any("for comparison only" in warning for warning in receipt["warnings"])
+    assert (
+        json.loads(rows(con, "SELECT parameters FROM priv.release")[0][0])["grouping"]
+        == "largest_first"
+    )
+
+
+def test_a_release_file_answers_without_python_and_tells_no_groups(
+    con: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    publish(con)
+    path = tmp_path / "r.duckdb"
+    con.execute(f"FROM priv.export_release('r', '{path}')").fetchall()
+    reader = duckdb.connect()
+    reader.execute(f"ATTACH '{path}' AS given (READ_ONLY)")
+    question = "SELECT gender, priv.reconstructed_interval('r', disease, 'v1') FROM r GROUP BY 1 ORDER BY 1"
+    asked = question.replace("priv.", "given.priv.").replace("FROM r", "FROM given.r")
+    assert reader.execute(asked).fetchall() == rows(con, question)
+    tables = reader.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = 'given'"
+    ).fetchall()
+    assert {name for (name,) in tables} == {"r", "release", "attribute", "coefficient", "guarantee"}
+    reader.close()
+
+
+def test_releases_of_several_forms_answer_side_by_side(con: duckdb.DuckDBPyConnection) -> None:
+    table(con, "even", [300] * 10)
+    publish(con, "skewed", gamma=2)
+    publish(con, "balanced", source="even")
+    con.execute(
+        "FROM priv.publish_uniform('visits', 'redrawn', sensitive := 'disease', retention := 0.5)"
+    ).fetchall()
+    for release in ("skewed", "balanced", "redrawn"):
+        estimate, interval, likely, weighed = rows(
+            con,
+            f"SELECT priv.reconstructed_count('{release}', disease, 'v1'),"
+            f" priv.reconstructed_interval('{release}', disease, 'v1'),"
+            f" priv.reconstructed_mle('{release}', disease, 'v1'),"
+            f" sum(priv.weight('{release}', disease, 'v1')) FROM {release}",
+        )[0]
+        assert interval["estimate"] == pytest.approx(estimate)
+        assert weighed == pytest.approx(estimate)
+        assert likely == pytest.approx(estimate, rel=1e-3)

@@ -1,0 +1,408 @@
+"""Publishing with reconstruction privacy, and what is asked of such releases."""
+
+import json
+
+import duckdb
+import numpy as np
+import pytest
+
+import duckdb_priv
+from duckdb_priv.mechanism.score_interval import (
+    WeightedSums,
+    reconstructed_interval,
+    reconstructed_variance,
+)
+from duckdb_priv.mechanism.uniform import Uniform
+
+SECRET = bytes(range(32))
+PEOPLE = """
+CREATE TABLE people AS SELECT id, (18 + hash(id) % 7)::UTINYINT AS age,
+    CASE hash(id, 1) % 3 WHEN 0 THEN 'f' WHEN 1 THEN 'm' END AS gender,
+    CASE WHEN id % 17 = 0 THEN NULL ELSE 'occupation ' || (hash(id, 3) % 5) END AS occupation
+FROM range(8000) AS t(id)
+UNION ALL SELECT 10000 + id, 99, 'f', 'occupation 1' FROM range(5) AS t(id)
+"""
+SAMPLE = 62
+"""The sample size for retention 0.5, 6 values, epsilon 0.3 and delta 0.3."""
+
+
+def publish(con, release="r", **given):
+    arguments = {
+        "source": "'people'",
+        "sensitive": "'occupation'",
+        "retention": 0.5,
+        "epsilon": 0.3,
+        "delta": 0.3,
+        "record_id": "'id'",
+        "replace": "true",
+    } | given
+    source = arguments.pop("source")
+    written = ", ".join(f"{name} := {value}" for name, value in arguments.items() if value != "")
+    row = con.execute(
+        f"FROM priv.publish_reconstruction_private({source}, '{release}', {written})"
+    ).fetchall()[0]
+    names = ("release", "mechanism", "rows_source", "rows_published", "rows_suppressed")
+    return dict(zip((*names, "seconds", "guarantee", "warnings"), row, strict=True))
+
+
+@pytest.fixture(scope="module")
+def con():
+    connection = duckdb_priv.connect(secret=SECRET)
+    connection.execute(PEOPLE)
+    connection.execute("CREATE TABLE lone AS SELECT id, occupation FROM people")
+    connection.execute("CREATE TABLE alone AS SELECT * REPLACE (id AS age) FROM people")
+    publish(connection)
+    yield connection
+    connection.close()
+
+
+def test_groups_keep_size_and_frequencies(con):
+    receipt = publish(con, "kept")
+    groups = con.execute(
+        "SELECT n, published, total, scale FROM"
+        " (SELECT age, gender, count(*) AS n FROM people GROUP BY ALL) AS a JOIN"
+        " (SELECT age, gender, count(*) AS published, sum(scale) AS total, any_value(scale) AS scale"
+        "  FROM kept GROUP BY ALL) AS b"
+        " ON a.age = b.age AND a.gender IS NOT DISTINCT FROM b.gender"
+    ).fetchall()
+    assert len(groups) == 22
+    for n, published, total, scale in groups:
+        assert published == min(n, SAMPLE)
+        assert scale == pytest.approx(max(n / SAMPLE, 1), abs=1e-12)
+        assert total == pytest.approx(n, rel=1e-12)
+    assert receipt["rows_published"] == sum(min(n, SAMPLE) for n, *_ in groups)
+    assert receipt["rows_suppressed"] == 8005 - receipt["rows_published"]
+
+
+def test_the_sample_of_each_value_is_next_to_its_share(con):
+    """A retention of all but a billionth publishes the sampled values as they are."""
+    publish(con, "bare", retention=0.999999999, epsilon=0.1, delta=0.3)
+    cells = con.execute(
+        "SELECT n * 1.0 * s / total, s, coalesce(shown, 0)"
+        " FROM (SELECT *, sum(n) OVER (PARTITION BY age, gender) AS total"
+        " FROM (SELECT age, gender, occupation, count(*) AS n FROM people GROUP BY ALL)) AS a"
+        " JOIN (SELECT age, gender, count(*) AS s FROM bare GROUP BY ALL) AS c"
+        " ON a.age = c.age AND a.gender IS NOT DISTINCT FROM c.gender"
+        " LEFT JOIN (SELECT age, gender, occupation::VARCHAR AS occupation, count(*) AS shown"
+        "  FROM bare GROUP BY ALL) AS b"
+        " ON a.age = b.age AND a.gender IS NOT DISTINCT FROM b.gender"
+        " AND a.occupation IS NOT DISTINCT FROM b.occupation"
+    ).fetchall()
+    assert len(cells) > 100
+    assert any(expected % 1 for expected, *_ in cells)
+    for expected, _, shown in cells:
+        assert abs(shown - expected) < 1
+
+
+def test_keyed_releases_repeat_and_fresh_ones_do_not(con):
+    def rows(release):
+        return con.execute(f"SELECT * FROM {release}").fetchall()
+
+    publish(con, "one")
+    publish(con, "two", source="(SELECT 'people')")
+    assert rows("one") == rows("two")
+    publish(con, "three", delta=0.31)
+    assert rows("one") != rows("three")
+    publish(con, "four", record_id="", exclude="['id']")
+    publish(con, "five", record_id="", exclude="['id']")
+    assert rows("four") != rows("five")
+    assert len(rows("four")) == len(rows("one"))
+
+
+def test_threads_and_row_order_do_not_matter(con):
+    con.execute("CREATE TABLE turned AS FROM people ORDER BY hash(id)")
+    publish(con, "straight")
+    con.execute("SET threads = 1")
+    publish(con, "other", source="'turned'")
+    con.execute("RESET threads")
+    assert con.execute("FROM straight").fetchall() == con.execute("FROM other").fetchall()
+
+
+def test_the_interval_is_that_of_the_kernel(con):
+    operator = Uniform(0.5, 6)
+    for condition in ("true", "age < 20", "age = 99", "gender IS NULL", "false"):
+        sums = con.execute(
+            "SELECT coalesce(sum(scale), 0), coalesce(sum(scale ** 2), 0),"
+            " coalesce(sum(scale) FILTER (occupation = 'occupation 1'), 0),"
+            " coalesce(sum(scale ** 2) FILTER (occupation = 'occupation 1'), 0),"
+            " coalesce(sum(scale ** 2) FILTER (scale > 1), 0), coalesce(max(scale), 1)"
+            f" FROM r WHERE {condition}"
+        ).fetchall()[0]
+        sums = WeightedSums(*sums)
+        low, high = reconstructed_interval(sums, operator, SAMPLE, 0.9)
+        ours = con.execute(
+            "SELECT priv.reconstructed_interval('r', occupation, 'occupation 1', weight := scale, confidence := 0.9),"
+            " priv.reconstructed_count('r', occupation, 'occupation 1', weight := scale),"
+            " priv.reconstructed_stderr('r', occupation, 'occupation 1', weight := scale),"
+            " priv.reconstructed_mle('r', occupation, 'occupation 1', weight := scale), coalesce(sum(scale), 0)"
+            f" FROM r WHERE {condition}"
+        ).fetchall()[0]
+        interval, estimate, stderr, mle, total = ours
+        assert interval["low"] == pytest.approx(float(low), abs=1e-6)
+        assert interval["high"] == pytest.approx(float(high), abs=1e-6)
+        assert interval["estimate"] == estimate
+        assert interval["stderr"] == stderr
+        assert stderr**2 == pytest.approx(float(reconstructed_variance(sums, operator, SAMPLE)))
+        assert -1e-9 <= mle <= total * (1 + 1e-9)
+        distribution = con.execute(
+            "SELECT estimate, stderr, low, high FROM priv.reconstructed_distribution('r', weight := 'scale',"
+            f" condition := '{condition}', confidence := 0.9) WHERE value = 'occupation 1'"
+        ).fetchall()[0]
+        assert distribution == pytest.approx(tuple(interval.values()), abs=1e-6)
+
+
+def test_estimates_add_up_and_weights_per_row_agree(con):
+    values = con.execute(
+        "SELECT sum(estimate) FROM priv.reconstructed_distribution('r', weight := 'scale')"
+    ).fetchall()[0][0]
+    assert values == pytest.approx(8005)
+    count, weights = con.execute(
+        "SELECT priv.reconstructed_count('r', occupation, NULL, weight := scale),"
+        " sum(scale * priv.weight('r', occupation, NULL)) FROM r"
+    ).fetchall()[0]
+    assert count == pytest.approx(weights)
+    total = con.execute(
+        "SELECT sum(estimate) FROM priv.reconstructed_distribution('r', weight := 'scale', method := 'bayesian')"
+    ).fetchall()[0][0]
+    assert total == pytest.approx(8005)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT priv.reconstructed_count('r', occupation, 'occupation 1') FROM r",
+        "SELECT priv.reconstructed_interval('r', occupation, 'occupation 1') FROM r",
+        "SELECT priv.reconstructed_stderr('r', occupation, 'occupation 1') FROM r",
+        "SELECT priv.reconstructed_mle('r', occupation, 'occupation 1') FROM r",
+        "FROM priv.reconstructed_distribution('r')",
+    ],
+)
+def test_asking_without_the_weight_says_how_to_ask(con, query):
+    with pytest.raises(duckdb.Error, match="write weight := scale"):
+        con.execute(query).fetchall()
+
+
+def test_releases_of_several_mechanisms_live_side_by_side(con):
+    con.execute(
+        "FROM priv.publish_uniform('people', 'u', sensitive := 'occupation', retention := 0.5, record_id := 'id')"
+    ).fetchall()
+    query = (
+        "SELECT priv.reconstructed_count('r', occupation, 'occupation 1', weight := scale),"
+        " (SELECT priv.reconstructed_count('u', occupation, 'occupation 1') FROM u) FROM r"
+    )
+    scaled, unscaled = con.execute(query).fetchall()[0]
+    assert scaled != unscaled
+    with pytest.raises(duckdb.Error, match="leave out weight"):
+        con.execute(
+            "SELECT priv.reconstructed_count('u', occupation, NULL, weight := age) FROM u"
+        ).fetchall()
+    con.execute("FROM priv.drop_release('u')").fetchall()
+    alone = con.execute(
+        "SELECT priv.reconstructed_count('r', occupation, 'occupation 1', weight := scale) FROM r"
+    ).fetchall()
+    assert alone == [(scaled,)]
+
+
+def test_a_release_file_answers_alike(con, tmp_path):
+    path = tmp_path / "r.duckdb"
+    con.execute(f"FROM priv.export_release('r', '{path}')").fetchall()
+    query = (
+        "SELECT age, {0}priv.reconstructed_interval('r', occupation, 'occupation 1', weight := scale),"
+        " {0}priv.reconstructed_mle('r', occupation, NULL, weight := scale) FROM {0}r GROUP BY age ORDER BY age"
+    )
+    reader = duckdb.connect()
+    reader.execute(f"ATTACH '{path}' AS handed (READ_ONLY)")
+    there = reader.execute(query.format("handed.")).fetchall()
+    here = con.execute(query.format("")).fetchall()
+    for (age, interval, mle), (age_here, interval_here, mle_here) in zip(there, here, strict=True):
+        assert age == age_here
+        assert interval == pytest.approx(interval_here)
+        assert mle == pytest.approx(mle_here)
+    assert reader.execute(
+        "SELECT count(*) FROM handed.priv.reconstructed_distribution('r', weight := 'scale', database := 'handed')"
+    ).fetchall() == [(6,)]
+    reader.close()
+
+
+def test_only_exact_tails_promise_a_delta(con):
+    said = publish(con, "said")["guarantee"]
+    assert "at most 62 records" in said
+    assert "proves no delta" in said
+    assert "0.007" in said  # the exact tail, not 0.3
+    exact = publish(con, "said", delta=0.1, bound="'exact'")["guarantee"]
+    assert "too high by more than 0.3 of it with probability 0.1 at least" in exact
+    assert "proves no delta" not in exact
+
+
+def test_the_audit_recomputes_every_claim(con):
+    publish(con, "audited", delta=0.1, bound="'exact'")
+    found = {
+        name: (value, holds, json.loads(parameters))
+        for name, value, holds, parameters in con.execute(
+            "SELECT guarantee, value, holds, parameters FROM priv.audit('audited')"
+        ).fetchall()
+    }
+    assert all(holds is not False for _, holds, _ in found.values())
+    for name in ("sample_size", "groups_represented", "largest_sample", "exact_tails"):
+        assert found[name][1] is True
+    assert found["violating_groups_before"][0] == pytest.approx(100 * 21 / 22)
+    assert found["violating_groups_after"][0] == 0
+    assert found["exact_tails"][0] >= 0.1
+    assert found["noise_as_stated"][1] is True
+
+
+def test_the_audit_finds_what_was_tampered_with(con):
+    publish(con, "tampered")
+    con.execute("UPDATE tampered SET occupation = 'occupation 1'")
+    con.execute("INSERT INTO tampered FROM tampered LIMIT 1")
+    holds = dict(con.execute("SELECT guarantee, holds FROM priv.audit('tampered')").fetchall())
+    assert holds["noise_as_stated"] is False
+    assert holds["groups_represented"] is False
+
+
+def test_the_audit_finds_homogeneous_unions(con):
+    """Four records say little of what they have in common; the five thousand around them say all."""
+    con.execute(
+        "CREATE TABLE alike AS SELECT i AS id, i // 4 AS ward, i % 2 AS gender,"
+        " CASE WHEN i < 5000 THEN 'x' ELSE 'y' || i % 5 END AS disease FROM range(6000) AS t(i)"
+    )
+    con.execute("CREATE TABLE wards AS SELECT id, ward, disease FROM alike WHERE id < 5500")
+
+    def share(source):
+        publish(con, "unions", source=source, sensitive="'disease'", delta=0.05, bound="'exact'")
+        return con.execute(
+            "SELECT value FROM priv.audit('unions') WHERE guarantee = 'homogeneous_neighbourhoods'"
+        ).fetchall()[0][0]
+
+    assert share("'alike'") == 0
+    assert share("'wards'") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"epsilon": 1.5}, r"epsilon = 1.5 lies outside \(0, 1.16667\].*frequency 1"),
+        ({"epsilon": 0}, "epsilon = 0.0 lies outside"),
+        ({"delta": 0}, "delta must lie strictly between 0 and 1"),
+        ({"delta": 1}, "delta must lie strictly between 0 and 1"),
+        ({"retention": 1}, "retention must lie strictly between 0 and 1"),
+        ({"retention": ""}, "retention is missing"),
+        ({"epsilon": ""}, "epsilon is missing"),
+        ({"max_frequency": 0}, r"max_frequency must lie in \(0, 1\]"),
+        ({"bound": "'tight'"}, "there is no bound 'tight'"),
+        ({"sampling": "'all'"}, "there is no sampling 'all'"),
+        ({"delta": 0.9, "epsilon": 1.1, "retention": 0.5}, "may publish even one record.*Hint.*delta can be at most"),
+        ({"delta": 0.3, "bound": "'exact'"}, "may publish even one record.*Hint.*delta can be at most"),
+        ({"sensitive": "['occupation', 'gender']"}, "one sensitive column"),
+        ({"sensitive": "'work'"}, "no column 'work'"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_and_leaves_nothing(con, given, says):
+    before = con.execute("SELECT count(*) FROM duckdb_tables()").fetchall()
+    with pytest.raises(duckdb.Error, match=f"(?s){says}"):
+        publish(con, "refused", **given)
+    assert con.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == before
+
+
+def test_a_column_with_one_value_and_a_column_called_scale_are_refused(con):
+    con.execute("CREATE TABLE constant AS SELECT id, age, 'x' AS occupation FROM people")
+    with pytest.raises(duckdb.Error, match="needs at least 2"):
+        publish(con, "refused", source="'constant'")
+    con.execute('CREATE TABLE scaled AS SELECT id, age AS "Scale", occupation FROM people')
+    with pytest.raises(duckdb.Error, match="'Scale' has the name"):
+        publish(con, "refused", source="'scaled'")
+
+
+def test_warnings_say_where_groups_are_not_what_they_should_be(con):
+    (warning,) = publish(con, "warned", source="'lone'")["warnings"]
+    assert (
+        "no public attributes, so all 8005 records are one micro group, of which at most 62"
+        in warning
+    )
+    assert con.execute("SELECT count(*), sum(scale) FROM warned").fetchall() == [
+        (62, pytest.approx(8005))
+    ]
+    warnings = publish(con, "warned", source="'alone'")["warnings"]
+    assert any("nothing was sampled" in each for each in warnings)
+    warnings = publish(con, "warned", max_frequency=0.3)["warnings"]
+    assert any("1 micro groups with 5 records" in each for each in warnings)
+    said = con.execute("SELECT statement FROM priv.guarantee WHERE release = 'warned'").fetchall()
+    assert "in which no occupation is more frequent than 0.3" in said[0][0]
+
+
+def test_text_and_compound_ids_key_the_coins(con):
+    con.execute("CREATE TABLE named AS SELECT * REPLACE ('person ' || id AS id) FROM people")
+    con.execute("CREATE TABLE compound AS SELECT *, id // 100 AS ward FROM people")
+    for source, record_id in (("'named'", "'id'"), ("'compound'", "['id', 'ward']")):
+        publish(con, "one", source=source, record_id=record_id)
+        publish(con, "two", source=source, record_id=record_id)
+        assert con.execute("FROM one").fetchall() == con.execute("FROM two").fetchall()
+        assert con.execute("SELECT sum(scale) FROM one").fetchall()[0][0] == pytest.approx(8005)
+
+
+def test_enums_numbers_and_given_domains(con):
+    con.execute("CREATE TYPE work AS ENUM ('a', 'b', 'c')")
+    con.execute(
+        "CREATE TABLE typed AS SELECT id, age, (['a', 'b', 'c'][1 + id % 3])::work AS job, (id % 4)::TINYINT AS level"
+        " FROM people"
+    )
+    publish(con, "typed_job", source="'typed'", sensitive="'job'", exclude="['level']")
+    publish(
+        con,
+        "typed_level",
+        source="'typed'",
+        sensitive="'level'",
+        exclude="['job']",
+        domain="[0, 1, 2, 3, 9]",
+    )
+    values = np.array(
+        con.execute(
+            "SELECT value, estimate FROM priv.reconstructed_distribution('typed_level', weight := 'scale')"
+        ).fetchall()
+    )
+    assert values[:, 0].tolist() == [0, 1, 2, 3, 9]
+    assert values[:, 1].sum() == pytest.approx(8005)
+    assert (
+        con.execute("SELECT typeof(job) FROM typed_job LIMIT 1").fetchall()[0][0].startswith("ENUM")
+    )
+
+
+def test_a_release_as_in_the_paper_duplicates_and_says_what_it_gives_away(con):
+    receipt = publish(con, "copied", sampling="'paper'")
+    assert "This is not a guarantee" in receipt["guarantee"]
+    assert abs(receipt["rows_published"] - 8005) < 300
+    copies = con.execute(
+        "SELECT min(n), max(n) FROM (SELECT count(*) AS n FROM copied WHERE age < 99 GROUP BY ALL)"
+    ).fetchall()
+    assert copies[0][0] >= 1
+    scales = con.execute(
+        f"SELECT DISTINCT any_value(scale) = greatest(count(*) / {SAMPLE}::DOUBLE, 1) FROM copied GROUP BY age, gender"
+    ).fetchall()
+    assert scales == [(True,)]
+    publish(con, "again", sampling="'paper'")
+    assert con.execute("FROM copied").fetchall() == con.execute("FROM again").fetchall()
+    for query in (
+        "SELECT priv.reconstructed_count('copied', occupation, NULL) FROM copied",
+        "FROM priv.reconstructed_distribution('copied')",
+    ):
+        with pytest.raises(duckdb.Error, match="write weight := scale"):
+            con.execute(query).fetchall()
+    one, of_all = (
+        con.execute(sql).fetchall()[0]
+        for sql in (
+            "SELECT unnest(priv.reconstructed_interval('copied', occupation, 'occupation 1', weight := scale))"
+            " FROM copied",
+            "SELECT estimate, stderr, low, high FROM priv.reconstructed_distribution('copied', weight := 'scale')"
+            " WHERE value = 'occupation 1'",
+        )
+    )
+    assert one == pytest.approx(of_all)
+    epsilon = con.execute(
+        "SELECT bool_and(epsilon IS NULL) FROM priv.ledger() WHERE release = 'copied'"
+    ).fetchall()
+    assert epsilon == [(True,)]
+    found = dict(con.execute("SELECT guarantee, value FROM priv.audit('copied')").fetchall())
+    assert found["violating_groups_before"] > 0
+    assert (
+        found["largest_frequencies_given_away"] == 0
+    )  # the groups are too small to be copied thrice

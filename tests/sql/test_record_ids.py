@@ -1,0 +1,172 @@
+"""Record ids of any kind key the coins: by what they are, and by nothing else."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+import duckdb_priv
+
+IDS = {
+    "integer": "i",
+    "negative": "-i",
+    "small": "i::SMALLINT",
+    "unsigned": "i::UINTEGER",
+    "large": "(i + 18446744073709550000)::UBIGINT",
+    "huge": "i::HUGEINT * 100000000000000000000",
+    "text": "'patient ' || i",
+    "short text": "chr((97 + i % 26)::INTEGER) || i // 26",
+    "long text": "repeat('a', 20 + (i % 20)::INTEGER) || i",
+    "unicode": "'Zoë 🧑‍⚕️ ' || i",
+    "uuid": "('00000000-0000-0000-0000-' || lpad(i::VARCHAR, 12, '0'))::UUID",
+    "date": "DATE '1900-01-01' + i::INTEGER",
+    "time with a zone": "TIMESTAMPTZ '1900-01-01 00:00:00+00' + to_hours(i)",
+    "double": "i / 7",
+    "decimal": "(i / 8)::DECIMAL(18, 3)",
+    "blob": "('\\x00' || i)::BLOB",
+    "enum": None,
+}
+
+
+@pytest.fixture(scope="module")
+def con(secret):
+    with duckdb_priv.connect(secret=secret) as connection:
+        yield connection
+
+
+@pytest.fixture
+def published(published):
+    def call(*arguments, **named):
+        return published(*arguments, replace=True, **named)
+
+    return call
+
+
+@pytest.fixture
+def publish(con, published):
+    def call(release: str, ids: str, record_id: object = "id", **more: object) -> list[tuple]:
+        """Publish 900 records whose values do not depend on their ids; return them by their number."""
+        con.execute(
+            f"CREATE OR REPLACE TABLE source AS SELECT i AS number, {ids}, i % 3 AS s FROM range(900) AS t(i)"
+        )
+        published(con, "source", release, sensitive="s", retention=0.5, record_id=record_id, **more)
+        return con.execute(f'SELECT number, s FROM "{release}" ORDER BY number').fetchall()
+
+    return call
+
+
+@pytest.mark.parametrize("kind", [kind for kind, ids in IDS.items() if ids])
+def test_any_kind_of_id_gives_the_same_values_again_and_is_not_published(con, publish, kind):
+    first = publish("one", f"{IDS[kind]} AS id")
+    second = publish("two", f"{IDS[kind]} AS id")
+    assert first == second
+    assert len({s for _, s in first}) == 3
+    kept = sum(s == number % 3 for number, s in first)
+    assert 500 < kept < 700
+    assert [row[0] for row in con.execute("DESCRIBE one").fetchall()] == ["number", "s"]
+
+
+def test_an_enumerated_id(con, publish):
+    con.execute("CREATE TYPE patient AS ENUM (SELECT 'p' || i FROM range(900) AS t(i))")
+    as_enum = publish("one", "('p' || i)::patient AS id")
+    assert as_enum == publish("two", "('p' || i)::patient AS id")
+
+
+def test_ids_of_another_width_are_the_same_integers(publish):
+    assert publish("one", "i::SMALLINT AS id") == publish("two", "i::BIGINT AS id")
+
+
+def test_other_ids_give_other_values(publish):
+    rows = [
+        publish("a", "i AS id"),
+        publish("b", "i + 1 AS id"),
+        publish("c", "i::VARCHAR AS id"),
+        publish("d", "i::DOUBLE AS id"),
+    ]
+    for n, one in enumerate(rows):
+        for other in rows[n + 1 :]:
+            agreeing = sum(a == b for a, b in zip(one, other, strict=True))
+            assert agreeing < 600
+
+
+def test_several_columns_are_one_id(publish):
+    ids = "i // 30 AS ward, i % 30 AS bed"
+    first = publish("one", ids, ["ward", "bed"])
+    assert first == publish("two", ids, ["ward", "bed"])
+    assert first != publish("three", ids, ["bed", "ward"])
+    assert first != publish("four", "i % 30 AS ward, i // 30 AS bed", ["ward", "bed"])
+
+
+@pytest.mark.parametrize("separator", ["", ":", "1:", "10:"])
+def test_parts_of_an_id_do_not_run_together(con, published, separator):
+    """('ab', 'c') and ('a', 'bc') are two records: they agree as often as any two, one time in a thousand."""
+    con.execute(
+        "CREATE OR REPLACE TABLE source AS SELECT name, name[:cut] AS a, name[cut + 1:] AS b, 0 AS s FROM"
+        f" (SELECT '{separator}' || i || '{separator}' || i || '{separator}' AS name FROM range(1000, 1300) AS t(i)),"
+        " range(1, 6) AS c(cut)"
+    )
+    published(
+        con,
+        "source",
+        "r",
+        sensitive="s",
+        retention=0.001,
+        record_id=["a", "b"],
+        domain=list(range(1000)),
+    )
+    shared = con.execute(
+        "SELECT count(*) FROM (SELECT name FROM r GROUP BY name HAVING count(DISTINCT s) < 4)"
+    ).fetchall()
+    assert shared == [(0,)]
+
+
+def test_a_zone_does_not_change_the_id(con, published):
+    con.execute(
+        "CREATE OR REPLACE TABLE source AS SELECT i AS number, i % 3 AS s,"
+        " TIMESTAMPTZ '2026-03-29 00:00:00+00' + to_minutes(i) AS id FROM range(900) AS t(i)"
+    )
+    for release, zone in (("one", "UTC"), ("two", "Asia/Kolkata")):
+        con.execute(f"SET GLOBAL TimeZone = '{zone}'")
+        published(con, "source", release, sensitive="s", retention=0.5, record_id="id")
+    assert (
+        con.execute("FROM one ORDER BY ALL").fetchall()
+        == con.execute("FROM two ORDER BY ALL").fetchall()
+    )
+
+
+def test_a_record_id_is_kept_apart_from_names_of_our_own(con, published):
+    """An id may be called as columns of ours are called: value, position, published."""
+    con.execute(
+        "CREATE OR REPLACE TABLE source AS SELECT i AS id, i % 3 AS s FROM range(300) AS t(i)"
+    )
+    published(con, "source", "plain", sensitive="s", retention=0.5, record_id="id")
+    expected = con.execute("FROM plain").fetchall()
+    for name in ("value", "position", "published", "s", "d0", "_number", "select"):
+        sensitive = "t" if name == "s" else "s"
+        con.execute(
+            f'CREATE OR REPLACE VIEW renamed AS SELECT id AS "{name}", s AS {sensitive} FROM source'
+        )
+        published(con, "renamed", f"of {name}", sensitive=sensitive, retention=0.5, record_id=name)
+        rows = con.execute(f'FROM "of {name}"').fetchall()
+        assert len(rows) == 300
+        if sensitive == "s":
+            assert rows == expected
+
+
+def test_a_primary_key_is_taken_at_its_word(con, published):
+    con.execute("CREATE OR REPLACE TABLE source (id BIGINT PRIMARY KEY, s BIGINT)")
+    con.execute("INSERT INTO source SELECT i, i % 3 FROM range(100) AS t(i)")
+    assert (
+        published(con, "source", "one", sensitive="s", retention=0.5, record_id="id")[
+            "rows_published"
+        ]
+        == 100
+    )
+
+
+def test_part_of_a_primary_key_is_not(con, published):
+    con.execute("CREATE OR REPLACE TABLE source (a BIGINT, b BIGINT, s BIGINT, PRIMARY KEY (a, b))")
+    con.execute("INSERT INTO source SELECT i // 2, i % 2, i % 3 FROM range(100) AS t(i)")
+    with pytest.raises(duckdb.InvalidInputException, match="'a' is not unique: 100 rows have 50"):
+        published(con, "source", "one", sensitive="s", retention=0.5, record_id="a")
+    published(con, "source", "one", sensitive="s", retention=0.5, record_id=["b", "a"])

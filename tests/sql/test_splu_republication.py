@@ -1,0 +1,193 @@
+"""A record is grouped once: a changed table is refused, and its new records are appended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+
+import duckdb_priv
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = duckdb_priv.connect()
+    connection.execute(
+        "CREATE TABLE visits AS SELECT id, 'v' || (id * id % 29) % 7 AS disease, id % 5 AS drug, id % 2 = 0 AS young"
+        " FROM range(2001) AS t(id)"
+    )
+    yield connection
+    connection.close()
+
+
+def publish(
+    con: duckdb.DuckDBPyConnection, release: str = "r", source: str = "visits", **more: Any
+) -> tuple[Any, ...]:
+    arguments = {"sensitive": "disease", "gamma": 2, "record_id": "id", "exclude": ["drug"]} | more
+    given = ", ".join(
+        f"{name} := {value!r}" for name, value in arguments.items() if value is not None
+    )
+    return con.execute(
+        "SELECT rows_source, rows_published, rows_suppressed"
+        f" FROM priv.publish_splu('{source}', '{release}', {given})"
+    ).fetchall()[0]
+
+
+def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
+    return con.execute(sql).fetchall()
+
+
+def test_the_same_table_may_be_published_again(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con)
+    publish(con, "again")
+    con.execute("FROM priv.drop_release('r')").fetchall()
+    publish(con, "r")
+    assert rows(con, "FROM r EXCEPT ALL FROM again") == []
+    assert rows(con, "SELECT count(*), count(DISTINCT mark) FROM priv.grouped_record") == [
+        (2000, 2000)
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "INSERT INTO visits VALUES (9999, 'v1', 0, true)",
+        "DELETE FROM visits WHERE id = 7",
+        "UPDATE visits SET disease = 'v3' WHERE id = 7",
+    ],
+)
+@pytest.mark.parametrize("more", [{}, {"replace": True}, {"release": "other"}, {"gamma": 3}])
+def test_a_changed_table_is_refused(
+    con: duckdb.DuckDBPyConnection, change: str, more: dict[str, Any]
+) -> None:
+    publish(con)
+    con.execute(change)
+    more = {"release": "another"} | more if "replace" not in more else more
+    with pytest.raises(
+        duckdb.Error, match=r"already published by decoy groups(.|\n)*republish := true"
+    ):
+        publish(con, **more)
+    assert rows(con, "SELECT release, rows_published FROM priv.release") == [("r", 2000)]
+
+
+def test_dropping_a_release_does_not_take_it_back(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con)
+    con.execute("FROM priv.drop_release('r')").fetchall()
+    con.execute("DELETE FROM visits WHERE id = 7")
+    with pytest.raises(duckdb.Error, match="already published"):
+        publish(con)
+
+
+def test_without_an_id_nothing_can_be_told_apart(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con, record_id=None, exclude=["id", "drug"])
+    for again in ({"record_id": None, "exclude": ["id", "drug"]}, {}):
+        with pytest.raises(duckdb.Error, match="cannot be told without the same record id"):
+            publish(con, "other", **again)
+
+
+def test_it_is_published_nevertheless_if_told_so(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con)
+    con.execute("DELETE FROM visits WHERE id < 101")
+    assert publish(con, "other", republish=True) == (1900, 1900, 0)
+
+
+def test_other_attributes_tables_and_mechanisms_are_free(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con)
+    con.execute("CREATE TABLE elsewhere AS FROM visits WHERE id < 1000")
+    publish(con, "second", source="elsewhere")
+    publish(con, "third", sensitive="drug", exclude=["disease"])
+    con.execute("DELETE FROM visits WHERE id = 7")
+    con.execute(
+        "FROM priv.publish_uniform('visits', 'fourth', sensitive := 'disease', retention := 0.5)"
+    ).fetchall()
+    with pytest.raises(duckdb.Error, match="already published"):
+        publish(con, "fifth", sensitive=["young", "disease"])
+
+
+def test_new_records_are_appended(con: duckdb.DuckDBPyConnection) -> None:
+    assert publish(con) == (2001, 2000, 1)
+    before = rows(con, "FROM r")
+    con.execute("UPDATE visits SET disease = 'v6' WHERE id < 100")
+    con.execute("INSERT INTO visits SELECT 5000 + i, 'w' || i % 6, 1, true FROM range(300) AS t(i)")
+    # The record that filled no group is among the new ones.
+    assert publish(con, append=True) == (2301, 2300, 1)
+    assert rows(con, "SELECT count(*) FROM r") == [(2300,)]
+    con.execute("CREATE TABLE earlier (disease VARCHAR, young BOOLEAN)")
+    con.executemany("INSERT INTO earlier VALUES (?, ?)", before)
+    assert rows(con, "FROM earlier EXCEPT ALL SELECT disease::VARCHAR, young FROM r") == []
+    assert rows(con, "SELECT count_if(disease::VARCHAR LIKE 'w%') BETWEEN 290 AND 300 FROM r") == [
+        (True,)
+    ]
+    assert rows(con, "SELECT priv.reconstructed_count('r', disease, 'w3') > 0 FROM r") == [(True,)]
+    assert json.loads(rows(con, "SELECT parameters FROM priv.release")[0][0])["rows"] == 2300
+    assert rows(con, "SELECT count(*) FROM priv.ledger") == [(2,)]
+    assert rows(con, "FROM r") == rows(con, "FROM r ORDER BY ALL")
+    with pytest.raises(
+        duckdb.Error, match=r"every record of '\S+' is already published|needs at least 2 distinct"
+    ):
+        publish(con, append=True)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"gamma": 3}, "with other parameters"),
+        ({"record_id": None, "exclude": ["id", "drug"]}, "cannot be told without the record id"),
+        ({"exclude": None}, "has other columns"),
+        ({"release": "nothing"}, "no release is called 'nothing'"),
+        ({"append": "yes"}, "append must be true or false"),
+    ],
+)
+def test_what_does_not_fit_is_not_appended(
+    con: duckdb.DuckDBPyConnection, more: dict[str, Any], said: str
+) -> None:
+    publish(con)
+    con.execute("INSERT INTO visits SELECT 5000 + i, 'w' || i % 6, 1, true FROM range(300) AS t(i)")
+    with pytest.raises(duckdb.Error, match=said):
+        publish(con, **{"append": True} | more)
+    assert rows(con, "SELECT count(*) FROM r") == [(2000,)]
+
+
+def test_new_records_must_fill_groups_of_their_own(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con)
+    con.execute("INSERT INTO visits SELECT 5000 + i, 'v1', 1, true FROM range(300) AS t(i)")
+    with pytest.raises(duckdb.Error, match=r"more than 1 in gamma = 2|needs at least 2 distinct"):
+        publish(con, append=True)
+
+
+def test_the_ledger_says_why(con: duckdb.DuckDBPyConnection) -> None:
+    publish(con)
+    publish(con, "same")
+    con.execute("INSERT INTO visits SELECT 5000 + i, 'w' || i % 6, 1, true FROM range(300) AS t(i)")
+    publish(con, append=True)
+    publish(con, "forced", republish=True)
+    publish(con, "blind", republish=True, record_id=None, exclude=["id", "drug"])
+    narrowed = "a second group of decoys narrows the true value of a record down: 40 of them identify 63 to 96%"
+    for (reason,), said in zip(
+        rows(con, "SELECT reason FROM priv.ledger() ORDER BY published_at"),
+        [
+            ["its records in other decoy groups are refused from now on", narrowed],
+            ["the same decoy groups as before"],
+            ["append := true"],
+            [
+                "republish := true, although 2300 of 2301 records of 'memory.main.visits' are already",
+                narrowed,
+            ],
+            [
+                "republish := true, although 'disease'",
+                "cannot be told without the same record id",
+                narrowed,
+            ],
+        ],
+        strict=True,
+    ):
+        assert all(part in reason for part in said), reason
+    con.execute(
+        "FROM priv.publish_uniform('visits', 'u', sensitive := 'disease', retention := 0.5)"
+    ).fetchall()
+    assert rows(
+        con, "SELECT count(*), count(reason) FROM priv.ledger() WHERE mechanism = 'uniform'"
+    ) == [(1, 0)]

@@ -1,0 +1,175 @@
+"""Releases of samples: who is sampled, what estimates are worth, which levels are chosen."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest, chi2, chisquare
+
+import duckdb_priv
+from duckdb_priv.instance import find
+from duckdb_priv.mechanism.exponential_mechanism import exponential_mechanism
+from duckdb_priv.mechanism.lattice import Lattice
+from duckdb_priv.parameters import Request
+from duckdb_priv.procedures import Call
+from duckdb_priv.randomness import FreshBits
+from duckdb_priv.recipes.hierarchy import open_hierarchies
+from duckdb_priv.recipes.safe_k import _score_levels
+from duckdb_priv.recipes.safe_k_terms import Terms
+from duckdb_priv.source import open_source
+
+FALSE_ALARM = 1e-9
+"""Chance that a correct publication fails one of these tests."""
+
+
+@pytest.fixture(scope="module")
+def con():
+    with duckdb_priv.connect() as connection:
+        yield connection
+
+
+def publish(con, source, **arguments):
+    written = ", ".join(f"{name} := {value}" for name, value in arguments.items())
+    con.execute(
+        f"FROM priv.publish_safe_k('{source}', 'sampled', {written}, replace := true)"
+    ).fetchall()
+
+
+def test_every_record_is_sampled_by_a_coin_of_its_own(con):
+    """Of 1,000 blocks of 400 neighbouring rows, as many as a binomial law says, block by block."""
+    con.execute("CREATE TABLE blocks AS SELECT i // 400 AS block FROM range(400000) AS t(i)")
+    con.execute(
+        "CREATE TABLE block_rules AS SELECT 'block' AS attribute, value::VARCHAR AS value, 0 AS level,"
+        " value::VARCHAR AS generalized FROM range(1000) AS t(value)"
+    )
+    publish(
+        con,
+        "blocks",
+        k=2,
+        beta=0.1,
+        epsilon=1.0,
+        hierarchies="'block_rules'",
+        levels="{'block': 0}",
+    )
+    counts = np.array(con.execute("SELECT count(*) FROM sampled GROUP BY block").fetchall()).ravel()
+    assert len(counts) == 1000
+    p = binomtest(int(counts.sum()), 400_000, 0.1).pvalue
+    assert p > FALSE_ALARM, f"{counts.sum()} of 400,000 sampled; p = {p:.1e}"
+    spread = ((counts - 40) ** 2).sum() / 36
+    tails = chi2.cdf(spread, 1000), chi2.sf(spread, 1000)
+    assert min(tails) > FALSE_ALARM / 10, (
+        f"blocks are spread {spread / 1000:.3f} times as they should be"
+    )
+    law = binom.pmf(np.arange(20, 62), 400, 0.1)
+    expected = np.concatenate(([binom.cdf(19, 400, 0.1)], law, [binom.sf(61, 400, 0.1)])) * 1000
+    observed = np.bincount(np.clip(counts, 19, 62) - 19, minlength=44)
+    pooled = (
+        np.add.reduceat(expected, np.arange(0, 44, 4)),
+        np.add.reduceat(observed, np.arange(0, 44, 4)),
+    )
+    assert chisquare(pooled[1], pooled[0]).pvalue > FALSE_ALARM
+
+
+def test_estimates_are_unbiased_and_intervals_cover(con):
+    """Values of 10, 30, 100 and 1,000 records; k = 2 leaves nearly none of them out."""
+    sizes, values, times = [10, 30, 100, 1000], 40, 25
+    con.execute(
+        "CREATE TABLE counted AS SELECT size || '/' || v AS value"
+        " FROM (VALUES (10), (30), (100), (1000)) AS s(size), range(40) AS t(v), range(size)"
+    )
+    con.execute(
+        "CREATE TABLE counted_rules AS SELECT DISTINCT 'value' AS attribute, value, level,"
+        " CASE level WHEN 0 THEN value ELSE '*' END AS generalized FROM counted, range(2) AS l(level)"
+    )
+    found = {size: [] for size in sizes}
+    for _ in range(times):
+        publish(
+            con,
+            "counted",
+            k=2,
+            beta=0.5,
+            epsilon=1.0,
+            hierarchies="'counted_rules'",
+            levels="{'value': 0}",
+        )
+        for size, estimate, stderr, low, high in con.execute(
+            "SELECT split_part(value, '/', 1)::INTEGER, estimate, stderr, low, high"
+            " FROM priv.reconstructed_distribution('sampled', weight := 'scale')"
+        ).fetchall():
+            found[size].append((estimate, stderr, low, high))
+    for size in sizes:
+        estimate, stderr, low, high = np.array(found[size]).T
+        trials = len(estimate)
+        assert trials == values * times
+        # E[J 1{J >= 2}] / beta, exactly: two records fewer than k = 2 are left out.
+        bias = -size * binom.cdf(0, size - 1, 0.5)
+        deviation = abs(estimate.mean() - size - bias) / math.sqrt(size / trials)
+        assert deviation < 6.2, f"{estimate.mean()} for {size}: {deviation:.1f} standard errors off"
+        assert np.mean(stderr**2) == pytest.approx(size, rel=0.07)
+        covered = int(((low <= size) & (size <= high)).sum())
+        assert binom.cdf(covered, trials, 0.94) > FALSE_ALARM, f"{covered} of {trials} cover {size}"
+
+
+AGES = [40, 3, 25, 7, 1, 30, 12, 12]
+LEVELS = [
+    {i: str(i) for i in range(8)},
+    {i: f"pair {i // 2}" for i in range(8)},
+    {i: f"half {i // 4}" for i in range(8)},
+    dict.fromkeys(range(8), "*"),
+]
+
+
+def test_levels_are_chosen_with_the_probabilities_of_the_exponential_mechanism(con):
+    """Against probabilities computed from the definition, one query a node, in floats."""
+    con.execute("CREATE TABLE small (age INTEGER, sex VARCHAR)")
+    for age, count in enumerate(AGES):
+        con.execute(
+            "INSERT INTO small SELECT ?, if(i % 3 = 0, 'f', 'm') FROM range(?) AS t(i)",
+            [age, count],
+        )
+    con.execute(
+        "CREATE TABLE small_rules (attribute VARCHAR, value VARCHAR, level INTEGER, generalized VARCHAR)"
+    )
+    rows = [
+        ("age", str(i), level, text) for level, of in enumerate(LEVELS) for i, text in of.items()
+    ]
+    rows += [("sex", sex, level, [sex, "*"][level]) for sex in "fm" for level in range(2)]
+    con.executemany("INSERT INTO small_rules VALUES (?, ?, ?, ?)", rows)
+
+    # k = 3 at beta = .4 asks for groups of 8: what counts are the records beyond the first 7.
+    epsilon1, weighed = 0.3, []
+    for age, sex in itertools.product(range(4), range(2)):
+        sizes = con.execute(
+            "SELECT count(*) FROM small JOIN small_rules AS a ON a.attribute = 'age' AND a.value = age::VARCHAR"
+            " AND a.level = ? JOIN small_rules AS s ON s.attribute = 'sex' AND s.value = sex AND s.level = ?"
+            " GROUP BY a.generalized, s.generalized",
+            [age, sex],
+        ).fetchall()
+        excess = sum(max(size - 7, 0) for (size,) in sizes)
+        weighed.append(excess * ((3 - age) / 3 + (1 - sex)) / 2)
+    expected = np.exp(epsilon1 * np.array(weighed))
+    expected /= expected.sum()
+    assert np.sort(expected)[-3:].min() > 1e-3, "the test would not notice a wrong rate"
+
+    (name,) = con.execute("SELECT _priv_instance(1)").fetchall()[0]
+    instance = find(name)
+    call = Call(instance, con.cursor(), "memory", ("main",), {})
+    source = open_source(call, Request("small", "sampled", (), (), (), replace=False))
+    hierarchies = open_hierarchies(call, source, "small_rules")
+    lattice = Lattice(tuple(each.codes for each in hierarchies))
+    terms = Terms(k=3, beta=0.4, epsilon=1.5, epsilon1=epsilon1)
+    scores, rate = _score_levels(call, source, hierarchies, lattice, terms)
+    call.cursor.close()
+    bits = FreshBits()
+    draws = 20_000
+    chosen = [
+        exponential_mechanism(scores, rate, lambda: int(bits.draw(1)[0])) for _ in range(draws)
+    ]
+    order = np.argsort(-expected)
+    expected = draws * expected[order]
+    observed = np.bincount(chosen, minlength=len(expected))[order]
+    # Nodes expected fewer than 10 times are pooled with the next likelier.
+    common = np.arange((expected >= 10).sum())
+    p = chisquare(np.add.reduceat(observed, common), np.add.reduceat(expected, common)).pvalue
+    assert p > FALSE_ALARM, f"chosen {observed.tolist()}, expected {expected.round().tolist()}"

@@ -1,0 +1,133 @@
+"""Counts reconstructed from releases by decoy groups: right on average, and covered by their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from scipy import stats
+
+import duckdb_priv
+
+FALSE_ALARM = 1e-9
+"""Chance that a correct mechanism fails one of these tests."""
+DATA = Path(__file__).parents[3] / "shared" / "data"
+COVERAGE = 0.94, 0.99
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = duckdb_priv.connect()
+    yield connection
+    connection.close()
+
+
+def publish(con: duckdb.DuckDBPyConnection, source: str, sensitive: str, gamma: int) -> None:
+    con.execute(
+        f"FROM priv.publish_splu('{source}', 'release', sensitive := {sensitive}, gamma := {gamma},"
+        " replace := true, republish := true)"
+    ).fetchall()
+
+
+@pytest.mark.parametrize("shares", ["[12, 6, 5, 4, 3, 3, 2, 1]", "[1, 1, 1, 1, 1, 1, 1, 1]"])
+def test_estimates_are_right_on_average(con: duckdb.DuckDBPyConnection, shares: str) -> None:
+    con.execute(
+        f"CREATE TABLE source AS SELECT 'v' || i AS disease, (i * 7 + n // 3) % 8 < 3 AS young"
+        f" FROM (SELECT unnest(range(8)) AS i, unnest({shares}) AS f),"
+        f" range((f * 7200 // list_sum({shares}))::BIGINT) AS r(n)"
+    )
+    true = con.execute(
+        "SELECT count_if(young) FROM source GROUP BY disease ORDER BY disease"
+    ).fetchnumpy()["count_if(young)"]
+    estimates = []
+    for _ in range(60):
+        publish(con, "source", "'disease'", 2)
+        found = con.execute(
+            "SELECT estimate FROM priv.reconstructed_distribution('release', condition := 'young') ORDER BY value"
+        ).fetchnumpy()
+        estimates.append(found["estimate"])
+    errors = np.array(estimates) - true
+    z = errors.mean(axis=0) / (errors.std(axis=0, ddof=1) / np.sqrt(len(errors)))
+    tail = 2 * stats.t.sf(np.abs(z), len(errors) - 1)
+    assert tail.min() * len(z) > FALSE_ALARM, f"mean errors of {z.round(2)} standard errors"
+
+
+@pytest.mark.parametrize(
+    ("file", "sensitive", "gamma", "by"),
+    [
+        ("census_500k", "occupation", 5, "education"),
+        ("census_500k", "occupation", 5, "gender"),
+        ("census_500k", "education", 2, "occupation"),
+        ("vaers_reactions", "reaction", 5, "sex"),
+        ("vaers_reactions", "reaction", 5, "'everybody'"),
+    ],
+)
+def test_intervals_cover_on_real_data(
+    con: duckdb.DuckDBPyConnection, file: str, sensitive: str, gamma: int, by: str
+) -> None:
+    """At least 94 and at most 99 in a hundred, of counts from 10 on: in small groups, in halves, in the whole table."""
+    path = DATA / f"{file}.parquet"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not here")
+    con.execute(f"CREATE TABLE source AS SELECT {by} AS part, {sensitive} FROM '{path}'")
+    covered, cells = 0, 0
+    for _ in range(2):
+        publish(con, "source", f"'{sensitive}'", gamma)
+        inside, total = con.execute(
+            f"WITH truth AS (SELECT part, {sensitive}::VARCHAR AS value, count(*) AS n FROM source GROUP BY ALL)"
+            " SELECT count_if(n BETWEEN low - 1e-6 AND high + 1e-6), count(*)"
+            " FROM priv.reconstructed_distribution('release', group_columns := 'part') AS found JOIN truth"
+            " ON truth.part IS NOT DISTINCT FROM found.part AND truth.value IS NOT DISTINCT FROM found.value::VARCHAR"
+            " WHERE n >= 10"
+        ).fetchall()[0]
+        covered, cells = covered + inside, cells + total
+    too_few = stats.binom.cdf(covered, cells, COVERAGE[0])
+    too_many = stats.binom.sf(covered - 1, cells, COVERAGE[1])
+    assert min(too_few, too_many) > FALSE_ALARM, f"{covered} of {cells} cells are covered"
+
+
+@pytest.mark.parametrize("part", ["true", "half"])
+def test_standard_errors_are_as_large_as_the_errors(
+    con: duckdb.DuckDBPyConnection, part: str
+) -> None:
+    """Also of a large part of the table, whose noise is in the histogram that the weights come from."""
+    con.execute(
+        "CREATE TABLE source AS SELECT 'v' || i % 40 AS disease, i % 3 = 0 OR i % 7 = 1 AS half"
+        " FROM range(20000) AS t(i)"
+    )
+    squares: list[float] = []
+    for _ in range(10):
+        publish(con, "source", "'disease'", 5)
+        squares += (
+            con.execute(
+                f"WITH truth AS (SELECT disease, count(*) AS n FROM source WHERE {part} GROUP BY ALL)"
+                f" SELECT ((estimate - n) / stderr) ** 2 AS square"
+                f" FROM priv.reconstructed_distribution('release', condition := '{part}') JOIN truth ON disease = value"
+            )
+            .fetchnumpy()["square"]
+            .tolist()
+        )
+    # 400 squares of unit variance average to 1 with a standard deviation of .07; intervals keep some in reserve.
+    assert 0.4 < np.mean(squares) < 1.45
+
+
+def test_products_of_weights_are_right_on_average(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "CREATE TABLE source AS SELECT 'v' || (i * i % 11) % 6 AS disease, 'w' || (i // 5) % 5 AS drug"
+        " FROM range(6000) AS t(i)"
+    )
+    true = con.execute(
+        "SELECT count(*) FROM source WHERE disease = 'v1' AND drug = 'w2'"
+    ).fetchall()[0][0]
+    errors = []
+    for _ in range(40):
+        publish(con, "source", "['disease', 'drug']", 2)
+        estimate = con.execute(
+            "SELECT sum(priv.weight('release.disease', disease, 'v1') * priv.weight('release.drug', drug, 'w2'))"
+            " FROM release"
+        ).fetchall()[0][0]
+        errors.append(estimate - true)
+    assert stats.ttest_1samp(errors, 0).pvalue > FALSE_ALARM

@@ -1,0 +1,224 @@
+"""Uniform perturbation end to end, against the laws that it promises.
+
+A test on fresh coins fails a correct mechanism with probability FALSE_ALARM; on keyed coins, of a known secret and
+known records, it never does, and its bound is the one that a secret chosen at random would have to meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2
+
+import duckdb_priv
+
+FALSE_ALARM = 1e-9
+"""Chance that a correct mechanism fails one of these tests."""
+ROWS = 200_000
+SETTINGS = [(0.5, 14), (0.2, 50)]
+
+
+def bounds(count: int, probability: float) -> tuple[int, int]:
+    """The counts that a binomial law leaves with probability FALSE_ALARM at most."""
+    low = binom.ppf(FALSE_ALARM / 2, count, probability)
+    high = binom.isf(FALSE_ALARM / 2, count, probability)
+    return int(low), int(high)
+
+
+def test_bounds_are_those_that_were_computed_elsewhere():
+    assert bounds(ROWS, 0.5 + 0.5 / 14) == pytest.approx((105780, 108505), abs=2)
+    assert bounds(ROWS, 0.2 + 0.8 / 50) == pytest.approx((42079, 44328), abs=2)
+
+
+@pytest.fixture(scope="module")
+def releases(secret) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Releases keyed and fresh of 200,000 records, every value equally often; the number shows the true value."""
+    with duckdb_priv.connect(secret=secret) as connection:
+        for retention, size in SETTINGS:
+            connection.execute(
+                f"CREATE TABLE source_{size} AS SELECT i AS id, i AS number, i % {size} AS s"
+                f" FROM range({ROWS}) AS t(i)"
+            )
+            for coins, ids in (("keyed", "record_id := 'id'"), ("fresh", "exclude := 'id'")):
+                connection.execute(
+                    f"FROM priv.publish_uniform('source_{size}', '{coins}_{size}', sensitive := 's',"
+                    f" retention := {retention}, {ids})"
+                )
+        yield connection
+
+
+def one(connection: duckdb.DuckDBPyConnection, sql: str):
+    return connection.execute(sql).fetchall()[0][0]
+
+
+COINS = pytest.mark.parametrize("coins", ["keyed", "fresh"])
+EACH = pytest.mark.parametrize(("retention", "size"), SETTINGS)
+
+
+@COINS
+@EACH
+def test_own_values_are_kept_as_often_as_stated(releases, coins, retention, size):
+    """A record may be redrawn to its own value too: (1 - p) / m of all are."""
+    shown = one(releases, f"SELECT count(*) FROM {coins}_{size} WHERE s = number % {size}")
+    low, high = bounds(ROWS, retention + (1 - retention) / size)
+    assert low <= shown <= high
+
+
+@COINS
+@EACH
+def test_each_true_value_is_shown_by_the_law_of_its_row(releases, coins, retention, size):
+    """Chi-square over the whole operator, each true value with at least 4,000 records."""
+    counts = np.zeros((size, size))
+    for true, shown, count in releases.execute(
+        f"SELECT number % {size}, s, count(*) FROM {coins}_{size} GROUP BY ALL"
+    ).fetchall():
+        counts[true, shown] = count
+    q = (1 - retention) / size
+    expected = (np.eye(size) * retention + q) * counts.sum(axis=1, keepdims=True)
+    statistic = ((counts - expected) ** 2 / expected).sum()
+    assert statistic < chi2.isf(FALSE_ALARM, size * (size - 1))
+    # And not too well: a mechanism that deals values out in turn has no variance.
+    assert statistic > chi2.ppf(FALSE_ALARM, size * (size - 1))
+
+
+@COINS
+@EACH
+def test_redrawn_records_show_every_other_value_equally_often(releases, coins, retention, size):
+    """Told apart by how far the shown value is from the true one, around the domain."""
+    shifts = releases.execute(
+        f"SELECT (s - number % {size} + {size}) % {size}, count(*) FROM {coins}_{size}"
+        f" WHERE s <> number % {size} GROUP BY 1"
+    ).fetchall()
+    counts = np.array([count for _, count in shifts], dtype=float)
+    assert len(counts) == size - 1
+    mean = counts.mean()
+    assert ((counts - mean) ** 2 / mean).sum() < chi2.isf(FALSE_ALARM, size - 2)
+
+
+@COINS
+@EACH
+def test_neighbouring_records_are_independent(releases, coins, retention, size):
+    """Whether a record shows its own value says nothing about the next one, nor about one 2,048 further on."""
+    own = retention + (1 - retention) / size
+    for distance in (1, 2, size, 2048):
+        both = one(
+            releases,
+            f"SELECT count(*) FROM {coins}_{size} AS a JOIN {coins}_{size} AS b ON b.number = a.number + {distance}"
+            f" WHERE a.number // {distance} % 2 = 0 AND a.s = a.number % {size} AND b.s = b.number % {size}",
+        )
+        pairs = one(
+            releases,
+            f"SELECT count(*) FROM range({ROWS - distance}) AS t(i) WHERE i // {distance} % 2 = 0",
+        )
+        low, high = bounds(pairs, own**2)
+        assert low <= both <= high
+
+
+@EACH
+def test_two_releases_agree_as_often_as_independent_ones(releases, retention, size):
+    """Keyed against fresh: a^2 + (m - 1) q^2 of all records."""
+    agreeing = one(
+        releases,
+        f"SELECT count(*) FROM keyed_{size} AS a JOIN fresh_{size} AS b USING (number) WHERE a.s = b.s",
+    )
+    q = (1 - retention) / size
+    low, high = bounds(ROWS, (retention + q) ** 2 + (size - 1) * q**2)
+    assert low <= agreeing <= high
+
+
+def test_agreement_bounds_are_those_that_were_computed_elsewhere():
+    assert bounds(ROWS, 0.3035714) == pytest.approx((59460, 61973), abs=2)
+    assert bounds(ROWS, 0.0592) == pytest.approx((11201, 12490), abs=2)
+
+
+def publish(connection, source, release, **arguments):
+    named = "".join(f", {name} := ?" for name in arguments)
+    connection.execute(
+        f"FROM priv.publish_uniform('{source}', '{release}', sensitive := 's'{named})",
+        list(arguments.values()),
+    ).fetchall()
+
+
+def agreement(connection, one_release, other):
+    return one(
+        connection,
+        f"SELECT count(*) FROM {one_release} AS a JOIN {other} AS b USING (number) WHERE a.s = b.s",
+    )
+
+
+def test_two_secrets_draw_independent_coins(releases):
+    retention, size = SETTINGS[0]
+    with duckdb_priv.connect(secret=bytes(32)) as other:
+        other.execute(
+            f"CREATE TABLE source AS SELECT i AS id, i AS number, i % {size} AS s FROM range({ROWS}) AS t(i)"
+        )
+        publish(other, "source", "of_another", retention=retention, record_id="id")
+        table = other.sql("FROM of_another").to_arrow_table()
+    releases.register("of_another", table)
+    agreeing = agreement(releases, f"keyed_{size}", "of_another")
+    releases.unregister("of_another")
+    q = (1 - retention) / size
+    low, high = bounds(ROWS, (retention + q) ** 2 + (size - 1) * q**2)
+    assert low <= agreeing <= high
+
+
+def test_two_retentions_draw_independent_coins(releases):
+    """If both compared the same word with their threshold, most records kept by one would be kept by the other."""
+    (first, size), second = SETTINGS[0], 0.3
+    publish(releases, f"source_{size}", "less", retention=second, record_id="id")
+    agreeing = agreement(releases, f"keyed_{size}", "less")
+    q, r = (1 - first) / size, (1 - second) / size
+    low, high = bounds(ROWS, (first + q) * (second + r) + (size - 1) * q * r)
+    assert low <= agreeing <= high
+
+
+def test_two_attributes_draw_independent_coins(releases):
+    retention, size = SETTINGS[0]
+    releases.execute(f"CREATE VIEW renamed AS SELECT id, number, s AS other FROM source_{size}")
+    releases.execute(
+        "FROM priv.publish_uniform('renamed', 'renamed_r', sensitive := 'other', retention := ?, record_id := 'id')",
+        [retention],
+    )
+    releases.execute("CREATE VIEW renamed_s AS SELECT number, other AS s FROM renamed_r")
+    q = (1 - retention) / size
+    low, high = bounds(ROWS, (retention + q) ** 2 + (size - 1) * q**2)
+    assert low <= agreement(releases, f"keyed_{size}", "renamed_s") <= high
+
+
+def test_two_true_values_draw_independent_coins(releases):
+    """The same persons a year later, when everybody has the next value: nobody is known by going on as before."""
+    retention, size = SETTINGS[0]
+    releases.execute(
+        f"CREATE VIEW a_year_later AS SELECT id, number, (s + 1) % {size} AS s FROM source_{size}"
+    )
+    publish(releases, "a_year_later", "later", retention=retention, record_id="id")
+    q = (1 - retention) / size
+    own = retention + q
+    low, high = bounds(ROWS, 2 * own * q + (size - 2) * q**2)
+    assert low <= agreement(releases, f"keyed_{size}", "later") <= high
+    # Even where a record shows a value that is neither its old nor its new one, it tells nothing of the other.
+    aside = one(
+        releases,
+        f"SELECT count(*) FROM keyed_{size} AS a JOIN later AS b USING (number) WHERE a.s = b.s"
+        f" AND a.s NOT IN (number % {size}, (number + 1) % {size})",
+    )
+    low, high = bounds(ROWS, (size - 2) * q**2)
+    assert low <= aside <= high
+
+
+def test_two_domains_draw_independent_coins(releases):
+    retention, size = SETTINGS[0]
+    publish(
+        releases,
+        f"source_{size}",
+        "wider",
+        retention=retention,
+        record_id="id",
+        domain=list(range(size + 1)),
+    )
+    q, r = (1 - retention) / size, (1 - retention) / (size + 1)
+    low, high = bounds(ROWS, (retention + q) * (retention + r) + (size - 1) * q * r)
+    assert low <= agreement(releases, f"keyed_{size}", "wider") <= high

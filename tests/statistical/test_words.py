@@ -1,0 +1,97 @@
+"""The 64 bits themselves, keyed and fresh: uniform, and independent of everything they should not depend on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2, kstest
+
+from duckdb_priv.randomness import FreshBits, KeyedBits
+
+FALSE_ALARM = 1e-9
+"""Chance that correct bits fail one of these tests; keyed ones are the same in every run."""
+COUNT = 200_000
+BITS = KeyedBits.derive(bytes(range(32)), "statistics")
+
+
+def of_integers(start: int = 0, code: int = 0, bits: KeyedBits = BITS) -> np.ndarray:
+    ids = np.arange(start, start + COUNT, dtype=np.int64)
+    return bits.draw_for_integers(ids, np.full(COUNT, code, np.uint32))
+
+
+def of_texts(pattern: str, code: int = 0) -> np.ndarray:
+    ids = [(pattern % number).encode() for number in range(COUNT)]
+    offsets = np.cumsum([0, *map(len, ids)]).astype(np.int64)
+    return BITS.draw_for_texts(
+        np.frombuffer(b"".join(ids), np.uint8), offsets, np.full(COUNT, code, np.uint32)
+    )
+
+
+WORDS = {
+    "integers": lambda: of_integers(),
+    "negative integers": lambda: of_integers(-(2**62)),
+    "codes": lambda: BITS.draw_for_integers(
+        np.zeros(COUNT, np.int64), np.arange(COUNT, dtype=np.uint32)
+    ),
+    "short texts": lambda: of_texts("%d"),
+    "texts of several blocks": lambda: of_texts("record number %09d of the hospital"),
+    "fresh": lambda: FreshBits().draw(COUNT),
+}
+
+
+@pytest.fixture(scope="module", params=WORDS)
+def words(request) -> np.ndarray:
+    return WORDS[request.param]()
+
+
+def test_words_are_uniform(words):
+    assert kstest(words / 2.0**64, "uniform").pvalue > FALSE_ALARM
+
+
+def test_every_bit_is_set_half_of_the_time(words):
+    bits = (words[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
+    deviation = np.abs(bits.sum(axis=0) - COUNT / 2).max()
+    # 64 bits are looked at, so each gets its share of the false alarms.
+    assert deviation <= binom.isf(FALSE_ALARM / 128, COUNT, 0.5) - COUNT / 2
+
+
+def test_bits_of_a_word_are_pairwise_independent(words):
+    bits = ((words[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)).astype(
+        np.float64
+    ) - 0.5
+    products = bits.T @ bits * 4
+    np.fill_diagonal(products, 0)
+    bound = 2 * binom.isf(FALSE_ALARM / (64 * 63), COUNT, 0.5) - COUNT
+    assert np.abs(products).max() <= bound
+
+
+def test_neighbouring_words_are_independent(words):
+    low, high = (words[:-1] >> np.uint64(60)).astype(int), (words[1:] >> np.uint64(60)).astype(int)
+    counts = np.bincount(low * 16 + high, minlength=256)
+    # Pairs overlap, but uniform cells of a serial test keep the law up to the 15 that the margins take.
+    expected = (COUNT - 1) / 256
+    assert ((counts - expected) ** 2 / expected).sum() < chi2.isf(FALSE_ALARM, 255)
+
+
+def test_no_word_comes_twice(words):
+    """Among 200,000 of 2**64 the chance is 1e-9."""
+    assert len(np.unique(words)) == COUNT
+
+
+OTHERS = {
+    "another secret": lambda: of_integers(bits=KeyedBits.derive(bytes(32), "statistics")),
+    "another context": lambda: of_integers(bits=KeyedBits.derive(bytes(range(32)), "statistic")),
+    "another code": lambda: of_integers(code=1),
+    "ids shifted by one": lambda: of_integers(1),
+    "ids as texts": lambda: of_texts("%d"),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_words_of_others_are_independent(other):
+    """Bit by bit: the two agree in half of all bits, in every place."""
+    different = of_integers() ^ OTHERS[other]()
+    bits = (different[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
+    deviation = np.abs(bits.sum(axis=0) - COUNT / 2).max()
+    assert deviation <= binom.isf(FALSE_ALARM / 128, COUNT, 0.5) - COUNT / 2
+    assert kstest(different / 2.0**64, "uniform").pvalue > FALSE_ALARM
