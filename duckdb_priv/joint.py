@@ -60,7 +60,8 @@ def fillings(
     query = fill(body(read(FRAGMENTS, "joint")), {"joint_step": step})
     leap = fill(body(read(FRAGMENTS, "em_leap")), {})
     second = f"[{step} FOR f IN [next]][1]"
-    further = f"[[{leap} FOR second IN [{second}]][1] FOR next IN [{step}]][1]"
+    # From where the steps rest there is nowhere to leap: the ratio of two roundings would lead anywhere.
+    further = f"CASE WHEN settled THEN next ELSE [{leap} FOR second IN [{second}]][1] END"
     pattern = _joined(_by_attribute(countable, _shown), " + ")
     return {
         "joint_release": _by_release(
@@ -82,7 +83,7 @@ def fillings(
         "joint_settled": _by_method(literal(SETTLED["bayesian"]), literal(SETTLED["paper"])),
         # By the paper's rule a count that tends to 0 never comes to rest.
         "joint_or_not": _by_method("''", "' OR true'"),
-        "joint_further": _by_method(literal(further), literal("f")),
+        "joint_further": _by_method(literal(further), literal("next")),
     }
 
 

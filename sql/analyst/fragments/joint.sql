@@ -23,12 +23,14 @@ WITH RECURSIVE grouped AS (
             FOR i IN range({attributes})], 'product') FOR o IN range({states})] FOR s IN range({states})] AS inverse
     FROM law
 ), steps AS (
-    SELECT 0 AS step, false AS settled, _priv_group, _priv_shown AS shown, {start} AS f FROM numbered, model
+    SELECT 0 AS step, false AS settled, _priv_group, _priv_shown AS shown,
+        [[each * _priv_total / greatest(list_sum(start), 1e-300) FOR each IN start] FOR start IN [{start}]][1] AS f
+    FROM numbered, model
     UNION ALL
-    SELECT step + 1, {settled}, _priv_group, shown, next FROM (
-        SELECT *, @joint_step@ AS next FROM (
-            SELECT step, _priv_group, shown, likelihood, {further} AS f FROM steps, model
-            WHERE NOT settled AND step < 2000
+    SELECT step + 1, settled, _priv_group, shown, {further} FROM (
+        SELECT *, {settled} AS settled FROM (
+            SELECT steps.* EXCLUDE (settled), likelihood, @joint_step@ AS next FROM steps, model
+            WHERE NOT settled AND step < 10000
         )
     )
 ), reached AS (
