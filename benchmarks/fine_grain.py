@@ -28,6 +28,7 @@ from duckdb_priv.mechanism.fine_grain import FineGrain
 from duckdb_priv.mechanism.fine_grain_program import optimal_operator, uniform_retention
 from duckdb_priv.mechanism.operator import Vector
 from duckdb_priv.mechanism.requirements import Direction, Requirements
+from duckdb_priv.sqlfiles import literal
 
 RESULTS = Path(__file__).parent / "results"
 SIZE = 40
@@ -70,7 +71,7 @@ def tables(data: Path | None) -> Iterator[tuple[str, Vector]]:
     yield f"Zipf, {RECORDS:,} records", zipf(SIZE, RECORDS)
     if data is not None:
         rows = duckdb.sql(
-            f"SELECT count(*) FROM '{data / 'vaers_reactions.parquet'}' WHERE reaction IS NOT NULL"
+            f"SELECT count(*) FROM {literal(str(data / 'vaers_reactions.parquet'))} WHERE reaction IS NOT NULL"
             f" GROUP BY reaction ORDER BY count(*) DESC, reaction LIMIT {SIZE}"
         ).fetchall()
         counts = np.array(rows, dtype=np.float64).ravel()

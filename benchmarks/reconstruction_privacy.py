@@ -25,6 +25,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import duckdb_priv
+from duckdb_priv.sqlfiles import literal
 
 RESULTS = Path(__file__).parent / "results"
 PUBLIC = {
@@ -140,7 +141,7 @@ def load(con: duckdb.DuckDBPyConnection, data: str, setting: Setting) -> int:
     columns = ", ".join((*PUBLIC[setting.sensitive], setting.sensitive))
     con.execute(
         f"CREATE OR REPLACE TABLE census AS SELECT {columns} FROM (SELECT *, row_number() OVER () AS number"
-        f" FROM read_parquet('{data}')) ORDER BY hash(number) LIMIT {setting.rows}"
+        f" FROM read_parquet({literal(data)})) ORDER BY hash(number) LIMIT {setting.rows}"
     )
     return int(
         con.execute(f"SELECT count(DISTINCT {setting.sensitive}) FROM census").fetchall()[0][0]

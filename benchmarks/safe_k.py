@@ -45,6 +45,7 @@ from duckdb_priv.parameters import Request
 from duckdb_priv.procedures import Call
 from duckdb_priv.recipes.hierarchy import count_leaves, open_hierarchies
 from duckdb_priv.source import open_source
+from duckdb_priv.sqlfiles import literal
 
 RESULTS = Path(__file__).parent / "results" / "SAFE_K.md"
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
@@ -268,7 +269,9 @@ def chosen_nodes(data: Path) -> str:
 
 
 def _load_adult(con: duckdb.DuckDBPyConnection, data: Path) -> None:
-    con.execute(f"CREATE TABLE adult AS FROM '{data / 'adult.parquet'}' WHERE part = 'train'")
+    con.execute(
+        f"CREATE TABLE adult AS FROM {literal(str(data / 'adult.parquet'))} WHERE part = 'train'"
+    )
     attributes = {
         path: path.stem.removeprefix("adult_hierarchy_")
         .replace("-", "_")
@@ -278,7 +281,8 @@ def _load_adult(con: duckdb.DuckDBPyConnection, data: Path) -> None:
     con.execute(
         "CREATE TABLE hierarchies AS "
         + " UNION ALL ".join(
-            f"FROM priv.load_hierarchy('{name}', '{path}')" for path, name in attributes.items()
+            f"FROM priv.load_hierarchy({literal(name)}, {literal(str(path))})"
+            for path, name in attributes.items()
         )
     )
 

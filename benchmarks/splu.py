@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 import duckdb_priv
 from duckdb_priv.mechanism.splu_paper import paper_iterative
+from duckdb_priv.sqlfiles import literal
 
 Vector = NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results"
@@ -194,7 +195,7 @@ def measure(data: Path, name: str, repeat: int) -> tuple[list[str], dict[int, Er
     errors: dict[int, Errors] = {}
     with duckdb_priv.connect() as connection:
         connection.execute(
-            f"CREATE TABLE source AS SELECT {table.sensitive}, {table.by} FROM '{data / table.file}'"
+            f"CREATE TABLE source AS SELECT {table.sensitive}, {table.by} FROM {literal(str(data / table.file))}"
         )
         true = counted(connection, "source", table)
         lines = [f"## {name}: {table.sensitive} by {table.by}, {true.sum():,.0f} rows", ""]
@@ -242,7 +243,9 @@ def measure_two(data: Path, name: str) -> tuple[list[str], dict[int, Errors]]:
     one, two = both = [table.sensitive, table.second]
     errors: dict[int, Errors] = {}
     with duckdb_priv.connect() as connection:
-        connection.execute(f"CREATE TABLE source AS SELECT {one}, {two} FROM '{data / table.file}'")
+        connection.execute(
+            f"CREATE TABLE source AS SELECT {one}, {two} FROM {literal(str(data / table.file))}"
+        )
         pairs = connection.execute(
             f"SELECT {one}::VARCHAR, {two}::VARCHAR, count(*) AS n FROM source"
             f" WHERE {one} IS NOT NULL AND {two} IS NOT NULL GROUP BY ALL ORDER BY n DESC, 1, 2 LIMIT {PAIRS}"
@@ -312,7 +315,7 @@ def measure_speed(data: Path, rows: int, repeat: int) -> str:
         connection.execute("SET threads = 2")
         connection.execute(
             "CREATE TABLE source AS SELECT row_number() OVER () AS id, t.* FROM"
-            f" (FROM '{data / TABLES['census'].file}') AS t, range({-(-rows // 500_000)}) LIMIT {rows}"
+            f" (FROM {literal(str(data / TABLES['census'].file))}) AS t, range({-(-rows // 500_000)}) LIMIT {rows}"
         )
         copied, published = [], []
         for _ in range(repeat):
@@ -334,7 +337,7 @@ def measure_joint_speed(data: Path, repeat: int) -> str:
         connection.execute("SET threads = 2")
         connection.execute(
             f"CREATE TABLE source AS SELECT occupation, education, row_number() OVER () % {GROUPS} AS area"
-            f" FROM '{data / TABLES['census'].file}'"
+            f" FROM {literal(str(data / TABLES['census'].file))}"
         )
         publish(connection, "splu", ["occupation", "education"], ", gamma := 3")
         taken = []

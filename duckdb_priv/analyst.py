@@ -63,6 +63,8 @@ SCALED = frozenset({"sample", "scaled", "duplicated"})
 """Forms whose records stand for several, and are summed with a weight."""
 VALUE_LISTS = frozenset({"listed"})
 """Forms whose records show a list of values."""
+NOT_JOINED = SCALED | VALUE_LISTS | {"constant"}
+"""Forms whose records do not show one value each, drawn by what they truly have."""
 SUMS = {
     **dict.fromkeys(("scaled", "duplicated"), ("sums", "squared")),
     "listed": ("squared", "holders"),
@@ -97,7 +99,7 @@ def statements(attributes: Sequence[SensitiveAttribute]) -> list[str]:
     """Return the SQL of every macro, for these attributes."""
     named = keys(attributes)
     fillings = _messages(attributes, named) | _estimates(named) | _guards(named)
-    fillings |= joint.fillings(attributes, fragment, SCALED | VALUE_LISTS | {"constant"})
+    fillings |= joint.fillings(attributes, fragment, NOT_JOINED)
     return [fill(body(read("analyst", name)), fillings) for name in sqlfiles.names("analyst")]
 
 
@@ -127,15 +129,20 @@ def by_release(named: Attributes, write: Callable[[SensitiveAttribute], str]) ->
 
 def by_form(named: Attributes, write: Callable[[str, Attributes], str]) -> str:
     """Take what the one form says, or choose among several by the first argument of a macro."""
-    forms: dict[str, dict[str, SensitiveAttribute]] = {}
-    for key, attribute in named.items():
-        forms.setdefault(attribute.form, {})[key] = attribute
+    forms = _of_forms(named)
     if not forms:
         return "NULL::DOUBLE"
     if len(forms) == 1:
         return write(*forms.popitem())
     cases = " ".join(f"WHEN {_is_among(of)} THEN {write(form, of)}" for form, of in forms.items())
     return f"(CASE {cases} END)"
+
+
+def _of_forms(named: Attributes) -> dict[str, dict[str, SensitiveAttribute]]:
+    forms: dict[str, dict[str, SensitiveAttribute]] = {}
+    for key, attribute in named.items():
+        forms.setdefault(attribute.form, {})[key] = attribute
+    return forms
 
 
 def _is_among(named: Attributes) -> str:
@@ -199,13 +206,14 @@ def _has_scaled(named: Attributes) -> bool:
 
 def _estimates(named: Attributes) -> dict[str, str]:
     """Write everything that differs between forms, and the query of the distribution."""
-    forms = {attribute.form for attribute in named.values()}
+    forms = _of_forms(named)
+    numbers = {form: _numbers(form, of, forms.keys()) for form, of in forms.items()}
     return {
         name: by_form(
             named,
             lambda form, of, name=name: fill(  # type: ignore[misc]
                 _by_record(form, name, of) if len(forms) > 1 else fragment(form, name),
-                _numbers(form, of, forms),
+                numbers[form],
             ),
         )
         for name in (

@@ -35,7 +35,12 @@ def names(folder: str) -> list[str]:
     >>> names("migrations")[0]
     '0001_catalog'
     """
-    return sorted(path.stem for path in (root() / folder).glob("*.sql"))
+    return list(_names(folder))
+
+
+@cache
+def _names(folder: str) -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in (root() / folder).glob("*.sql")))
 
 
 @cache

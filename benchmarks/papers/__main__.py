@@ -20,6 +20,7 @@ import matplotlib as mpl
 import duckdb_priv
 from benchmarks.papers import chaytor_wang, fu_wang, li_qardaji_su, wang_han_fu
 from benchmarks.papers.exhibit import Paper, keep, page
+from duckdb_priv.sqlfiles import literal
 
 HERE = Path(__file__).parent
 MADE_UP = {
@@ -53,7 +54,7 @@ def make_up(folder: Path) -> Path:
     """Write the small tables into a folder."""
     with duckdb.connect() as connection:
         for name, query in MADE_UP.items():
-            connection.execute(f"COPY ({query}) TO '{folder / name}.parquet'")
+            connection.execute(f"COPY ({query}) TO {literal(str(folder / name) + '.parquet')}")
     return folder
 
 

@@ -15,7 +15,6 @@ from duckdb_priv.mechanism.anatomy import AnatomyGroups, anatomy_groups
 from duckdb_priv.mechanism.eligibility import require_gamma
 from duckdb_priv.parameters import (
     Guarantee,
-    LedgerEntry,
     Plan,
     SensitiveAttribute,
     flag,
@@ -32,7 +31,13 @@ from duckdb_priv.recipes.decoys import (
     rank_sql,
 )
 from duckdb_priv.recipes.domain import Domain, open_domains
-from duckdb_priv.recipes.republication import VALUE_GROUPS, mark_sql, reasons, remember
+from duckdb_priv.recipes.republication import (
+    VALUE_GROUPS,
+    ledger_entries,
+    mark_sql,
+    reasons,
+    remember,
+)
 from duckdb_priv.recipes.uniform import warn_of_domain
 from duckdb_priv.source import Source
 from duckdb_priv.sqlfiles import body, fill, identifier, read
@@ -72,12 +77,7 @@ def plan_anatomy(call: Call, source: Source, release: str) -> Plan:
         attributes=attributes,
         provenance=dict.fromkeys(source.sensitive, "source"),
         guarantees=guarantees,
-        ledger=[
-            LedgerEntry(
-                domain.attribute, None, key.fingerprint, fresh=not source.record_id, reason=reason
-            )
-            for domain, key, reason in zip(domains, keys, why, strict=True)
-        ],
+        ledger=ledger_entries(source, domains, keys, why),
         strongest=guarantees[0].statement,
         rows_expected=source.rows,
         warnings=[

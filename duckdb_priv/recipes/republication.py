@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from duckdb_priv import catalog
 from duckdb_priv.errors import GuaranteeViolated, InvalidParameter, InvalidSource
+from duckdb_priv.parameters import LedgerEntry
 from duckdb_priv.procedures import Call
 from duckdb_priv.recipes.decoys import DEALT, SHOWN, Grouping, Key
 from duckdb_priv.recipes.domain import Domain
@@ -44,6 +45,18 @@ VALUE_GROUPS = Rule(
     why="a second group narrows the true value of a record down to what both have in common, often one value",
     remedy="write republish := true to publish nevertheless",
 )
+
+
+def ledger_entries(
+    source: Source, domains: Sequence[Domain], keys: Sequence[Key], why: Sequence[str]
+) -> list[LedgerEntry]:
+    """Write, for the ledger, which coins grouped the records of each attribute, and why they may."""
+    return [
+        LedgerEntry(
+            domain.attribute, None, key.fingerprint, fresh=not source.record_id, reason=reason
+        )
+        for domain, key, reason in zip(domains, keys, why, strict=True)
+    ]
 
 
 def mark_sql(call: Call, source: Source, rule: Rule) -> str | None:

@@ -25,7 +25,7 @@ from duckdb_priv.mechanism.splu_reconstruction import (
     background_probability,
     choose,
 )
-from duckdb_priv.parameters import Guarantee, LedgerEntry, Plan, SensitiveAttribute, flag
+from duckdb_priv.parameters import Guarantee, Plan, SensitiveAttribute, flag
 from duckdb_priv.procedures import Call, required
 from duckdb_priv.recipes.decoys import (
     GROUPINGS,
@@ -45,6 +45,7 @@ from duckdb_priv.recipes.republication import (
     add_earlier,
     drop_known,
     extend_domain,
+    ledger_entries,
     mark_sql,
     reasons,
     remember,
@@ -102,12 +103,7 @@ def plan_splu(call: Call, source: Source, release: str) -> Plan:
         ],
         provenance=dict.fromkeys(source.sensitive, "source"),
         guarantees=guarantees,
-        ledger=[
-            LedgerEntry(
-                domain.attribute, None, key.fingerprint, fresh=not source.record_id, reason=reason
-            )
-            for domain, key, reason in zip(domains, keys, why, strict=True)
-        ],
+        ledger=ledger_entries(source, domains, keys, why),
         strongest=guarantees[0].statement,
         rows_expected=rows,
         left_out=left_out,
