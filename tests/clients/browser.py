@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from clients.installation import PROGRAMS, node_modules, on_path
 
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 KINDS = {
     ".html": "text/html",
     ".mjs": "text/javascript",
@@ -81,7 +82,7 @@ def ask_page(
     jobs: Sequence[dict[str, Any]], *, picture: Path | None = None, height: int = 480
 ) -> list[dict[str, Any]]:
     """Let a page ask; a picture is taken of what it shows at the end."""
-    chromium = on_path("chromium", "chromium-browser", "google-chrome")
+    chromium = on_path(*CHROMIUM)
     with PageServer(jobs) as server, tempfile.TemporaryDirectory() as profile:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         seen = headless(
@@ -94,13 +95,19 @@ def ask_page(
 
 
 def headless(
-    chromium: str, address: str, profile: Path, *, picture: Path | None, height: int
+    chromium: str,
+    address: str,
+    profile: Path,
+    *,
+    picture: Path | None,
+    height: int,
+    width: int = 960,
 ) -> str:
     """Open a page until it has loaded, and return what Chromium wrote."""
     done = subprocess.run(
         [
             chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-            f"--user-data-dir={profile}", f"--window-size=960,{height}",
+            f"--user-data-dir={profile}", f"--window-size={width},{height}",
             f"--screenshot={picture}" if picture else "--dump-dom",
             address,
         ],

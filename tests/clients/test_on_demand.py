@@ -6,28 +6,19 @@ Superset takes 900 MB and two minutes, once; dbt and ibis need a DuckDB of their
 from __future__ import annotations
 
 import json
-import os
-import secrets
-import socket
 import subprocess
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
 
 from clients.installation import PROGRAMS, environment
+from clients.superset import Superset, serve
 
 pytestmark = pytest.mark.on_demand
 IBIS = ("ibis-framework[duckdb]==12.0.0", "duckdb==1.5.6")
 DBT = ("dbt-core==1.10.23", "dbt-duckdb==1.10.0", "duckdb==1.5.6")
-SUPERSET = (
-    "apache-superset==6.1.0", "flask-caching<2.5", "rich", "cachetools", "duckdb-engine", "duckdb==2.0.0"
-)  # fmt: skip
 FLU = "priv.reconstructed_count('uniform', disease, 'flu')"
 
 
@@ -93,93 +84,21 @@ def test_dbt(releases, by_ward, by_value, tmp_path: Path) -> None:
         assert dict(made.execute("FROM view").fetchall()) == by_value
 
 
-Call = Callable[..., dict[str, Any]]
-
-
 @pytest.fixture(scope="module")
-def superset(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
-    """A server of Superset, and a function that calls its interface as somebody who has logged in."""
-    home = tmp_path_factory.mktemp("superset")
-    key, password = secrets.token_hex(32), secrets.token_hex(8)
-    (home / "superset_config.py").write_text(
-        f"SECRET_KEY = {key!r}\nWTF_CSRF_ENABLED = False\nTALISMAN_ENABLED = False\n"
-        f"SQLALCHEMY_DATABASE_URI = 'sqlite:///{home}/superset.db'\n"
-    )
-    start = "from superset.cli.main import superset; superset()"
-    program = [str(environment("superset", *SUPERSET)), "-c", start]
-    settings = {
-        **os.environ, "SUPERSET_HOME": str(home), "FLASK_APP": "superset",
-        "SUPERSET_CONFIG_PATH": str(home / "superset_config.py"),
-    }  # fmt: skip
-    person = [f"--{name}={value}" for name, value in {
-        "username": "admin", "password": password, "firstname": "A", "lastname": "B", "email": "a@example.com",
-    }.items()]  # fmt: skip
-    for command in (["db", "upgrade"], ["fab", "create-admin", *person], ["init"]):
-        done = subprocess.run(
-            [*program, *command], env=settings, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    token = ""
-
-    def call(path: str, **content: Any) -> dict[str, Any]:
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{port}{path}",
-            data=json.dumps(content).encode() if content else None,
-            headers={"Content-Type": "application/json", "Authorization": f"Bearer {token}"},
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=120) as answer:
-                return dict(json.load(answer))
-        except urllib.error.HTTPError as error:
-            with error:
-                raise AssertionError(f"{path}: {error.read().decode()}") from error
-
-    log = (home / "log").open("w")
-    server = subprocess.Popen(
-        [*program, "run", "-h", "127.0.0.1", "-p", str(port)], env=settings, stdout=log, stderr=log
-    )
-    for _ in range(120):
-        try:
-            with socket.create_connection(("127.0.0.1", port)):
-                break
-        except OSError:
-            time.sleep(1)
-    token = call(
-        "/api/v1/security/login", username="admin", password=password, provider="db", refresh=False
-    )["access_token"]
-    yield call
-    server.terminate()
-    server.wait()
-    log.close()
+def superset(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Superset]:
+    with serve(tmp_path_factory.mktemp("superset")) as server:
+        yield server
 
 
-def test_superset(superset: Call, releases, by_ward) -> None:
+def test_superset(superset: Superset, releases, by_ward) -> None:
     """A database, a dataset on the published table, a chart by a public column with a filter, and SQL Lab."""
-    path = releases["uniform"].path
-    database = superset(
-        "/api/v1/database/",
-        database_name="release",
-        sqlalchemy_uri=f"duckdb:///{path}",
-        extra=json.dumps({"engine_params": {"connect_args": {"read_only": True}}}),
-        expose_in_sqllab=True,
-    )["id"]
-    dataset = superset("/api/v1/dataset/", database=database, schema="main", table_name="uniform")[
-        "id"
-    ]
+    database, dataset = superset.register(releases["uniform"].path, "uniform")
     metric = {"expressionType": "SQL", "sqlExpression": FLU, "label": "flu"}
-    chart = superset(
-        "/api/v1/chart/data",
+    over_thirty = [{"col": "age", "op": ">", "val": 30}]
+    chart = superset.call(
+        "chart/data",
         datasource={"id": dataset, "type": "table"},
-        queries=[
-            {
-                "columns": ["ward"],
-                "metrics": [metric],
-                "filters": [{"col": "age", "op": ">", "val": 30}],
-            }
-        ],
+        queries=[{"columns": ["ward"], "metrics": [metric], "filters": over_thirty}],
         result_format="json",
         result_type="full",
     )["result"][0]
@@ -188,6 +107,6 @@ def test_superset(superset: Call, releases, by_ward) -> None:
         "SELECT ward, unnest(priv.reconstructed_interval('uniform', disease, 'flu')) FROM uniform"
         " WHERE age > 30 GROUP BY ward"
     )
-    answer = superset("/api/v1/sqllab/execute/", database_id=database, sql=question)
+    answer = superset.call("sqllab/execute/", database_id=database, sql=question)
     assert {row["ward"]: row["estimate"] for row in answer["data"]} == pytest.approx(by_ward)
     assert all(row["low"] < row["estimate"] < row["high"] for row in answer["data"])

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -19,15 +19,15 @@ from rich.text import Text
 
 import duckdb_priv
 from clients.asking import job
-from clients.browser import ask_page, headless
+from clients.browser import CHROMIUM, ask_page, headless
 from clients.installation import PATH, PROGRAMS, SCRIPTS, environment, on_path
+from clients.superset import serve
 from duckdb_priv import sqlfiles
 
 pytestmark = pytest.mark.on_demand
 PICTURES = Path(__file__).parents[2] / "docs" / "clients"
 BY_GENDER = """SELECT gender, unnest(priv.reconstructed_interval('visits_public', disease, 'flu'))
 FROM visits_public WHERE age > 30 GROUP BY gender ORDER BY gender"""
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture
@@ -94,30 +94,90 @@ class Frame(BaseHTTPRequestHandler):
     """A page around a page that talks on after it has loaded: this one has loaded when that has drawn."""
 
     around: str
+    size: tuple[int, int]
+    cookies: Sequence[str]
+    """What the page around which this one is needs. Cookies are a machine's, whatever the port."""
+    patience: int
 
     def do_GET(self) -> None:
+        width, height = self.size
         content = (
-            f"<body style='margin:0'><iframe src='{self.around}' width=1100 height=900 frameborder=0></iframe>"
+            f"<body style='margin:0'><iframe src='{self.around}' width={width} height={height} frameborder=0></iframe>"
             "<img src=/later hidden>"
         )
         if self.path == "/later":
-            time.sleep(15)
+            time.sleep(self.patience)
             content = ""
         self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        for cookie in self.cookies:
+            self.send_header("Set-Cookie", f"{cookie}; Path=/; SameSite=Lax")
         self.end_headers()
         self.wfile.write(content.encode())
 
 
-def test_picture_of_streamlit(dashboard: str, tmp_path: Path) -> None:
-    picture = PICTURES / "streamlit.png"
+def photograph(
+    address: str,
+    picture: Path,
+    profile: Path,
+    size: tuple[int, int],
+    *,
+    patience: int,
+    cookies: Sequence[str] = (),
+) -> None:
+    """Take a picture of a page after some seconds."""
     before = time.time()
-    Frame.around = dashboard
+    Frame.around, Frame.size, Frame.patience, Frame.cookies = address, size, patience, cookies
     with ThreadingHTTPServer(("127.0.0.1", 0), Frame) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}"
-        headless(on_path(*CHROMIUM), address, tmp_path, picture=picture, height=900)
+        frame = f"http://127.0.0.1:{server.server_port}"
+        width, height = size
+        headless(on_path(*CHROMIUM), frame, profile, picture=picture, width=width, height=height)
         server.shutdown()
     assert picture.stat().st_mtime >= before
+
+
+def test_picture_of_streamlit(dashboard: str, tmp_path: Path) -> None:
+    photograph(dashboard, PICTURES / "streamlit.png", tmp_path, (960, 900), patience=15)
+
+
+def test_picture_of_superset(release: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    with serve(tmp_path_factory.mktemp("superset")) as superset:
+        _, dataset = superset.register(release, "visits_public")
+        chart = superset.draw(
+            dataset,
+            "Flu by gender, over 30",
+            "echarts_timeseries_bar",
+            x_axis="gender",
+            x_axis_sort="gender",
+            metrics=[
+                {
+                    "expressionType": "SQL",
+                    "sqlExpression": "priv.reconstructed_count('visits_public', disease, 'flu')",
+                    "label": "persons with flu",
+                }
+            ],
+            adhoc_filters=[
+                {
+                    "clause": "WHERE",
+                    "expressionType": "SIMPLE",
+                    "subject": "age",
+                    "operator": ">",
+                    "operatorId": "GREATER_THAN",
+                    "comparator": "30",
+                }
+            ],
+            show_value=True,
+            y_axis_format=",.0f",
+        )
+        photograph(
+            f"{superset.address}/explore/?slice_id={chart}",
+            PICTURES / "superset.png",
+            tmp_path_factory.mktemp("profile"),
+            (1400, 800),
+            patience=30,
+            cookies=superset.cookies(),
+        )
 
 
 def test_picture_of_a_browser(release: Path) -> None:
