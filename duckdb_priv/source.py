@@ -27,6 +27,10 @@ SCALAR = re.compile(
 RESERVED = "_priv_"
 """How the names of our own begin, where they stand beside names of the user's."""
 INTEGER = re.compile(r"^(U?(TINY|SMALL)INT|U?INTEGER|BIGINT)$")
+BITS_PER_ROW = 8
+"""Integer ids are counted in a bitmap of at most this length: in a tenth of the time that a hash table takes."""
+LONGEST_BITMAP = 1_000_000_000
+"""The longest that DuckDB makes."""
 IDENTIFIER_SAMPLE = 50_000
 """Rows looked at first when a public column is suspected to be an identifier."""
 
@@ -113,8 +117,8 @@ def open_source(call: Call, request: Request) -> Source:
             hint="what the schema priv holds is the publisher's; leave it out of the view",
         )
     if record_id:
-        _check_record_id(call, table, path, record_id, rows)
         _check_steady(call, table, path, (*record_id, *sensitive))
+        _check_record_id(call, table, path, {name: types[name] for name in record_id}, rows)
     return Source(
         table=table,
         name=readable_name(path),
@@ -197,16 +201,11 @@ def _columns(names: Sequence[str], types: dict[str, str], source: str) -> tuple[
 
 
 def _check_record_id(
-    call: Call, table: str, path: tuple[str, str, str], record_id: tuple[str, ...], rows: int
+    call: Call, table: str, path: tuple[str, str, str], record_id: dict[str, str], rows: int
 ) -> None:
-    if _is_key(call, path, record_id):
+    if _is_key(call, path, tuple(record_id)):
         return
-    names = [identifier(name) for name in record_id]
-    present = " AND ".join(f"{name} IS NOT NULL" for name in names)
-    key = names[0] if len(names) == 1 else f"({', '.join(names)})"
-    with_id, distinct = call.rows(
-        f"SELECT count(*), count(DISTINCT {key}) FROM {table} WHERE {present}"
-    )[0]
+    with_id, distinct = _count_ids(call, table, record_id, rows)
     what = " and ".join(map(repr, record_id))
     if with_id < rows:
         raise InvalidSource(
@@ -218,6 +217,22 @@ def _check_record_id(
             f"record id {what} is not unique: {rows} rows have {distinct} ids",
             hint="records with one id would share their coins; name all columns that identify a record",
         )
+
+
+def _count_ids(call: Call, table: str, record_id: dict[str, str], rows: int) -> tuple[int, int]:
+    """Count the rows that have an id, and the different ids; ``record_id`` is the type of every column of it."""
+    names = [identifier(name) for name in record_id]
+    key = names[0] if len(names) == 1 else f"({', '.join(names)})"
+    present = " AND ".join(f"{name} IS NOT NULL" for name in names)
+    distinct = f"count(DISTINCT {key})"
+    if len(names) == 1 and INTEGER.match(next(iter(record_id.values()))):
+        low, high = call.rows(f"SELECT min({key}), max({key}) FROM {table}")[0]
+        if low is not None and high - low < min(BITS_PER_ROW * rows, LONGEST_BITMAP):
+            distinct = f"bit_count(bitstring_agg({key}, {low}, {high}))"
+            # An id outside of the bitmap, of a table that changes, would stand in DuckDB's error.
+            present = f"{key} BETWEEN {low} AND {high}"
+    (counted,) = call.rows(f"SELECT count(*), {distinct} FROM {table} WHERE {present}")
+    return counted
 
 
 def _check_steady(

@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from duckdb_priv import group_kernels, randomness
 from duckdb_priv.errors import InvalidParameter, InvalidSource
@@ -53,17 +54,47 @@ def bits(
     source = randomness.stream(streams[0].as_py())
     if isinstance(source, randomness.FreshBits):
         return pa.array(source.draw(len(streams)))
+    return pa.array(np.ascontiguousarray(_keyed_words(source, numbers, texts, codes)[:, 0]))
+
+
+def bit_pairs(
+    streams: pa.ChunkedArray,
+    numbers: pa.ChunkedArray,
+    texts: pa.ChunkedArray,
+    codes: pa.ChunkedArray,
+) -> pa.Array:
+    """Twice 64 uniform bits per row, of which the first are those that ``bits`` gives."""
+    source = randomness.stream(streams[0].as_py())
+    words = (
+        source.draw(2 * len(streams)).reshape(-1, 2)
+        if isinstance(source, randomness.FreshBits)
+        else _keyed_words(source, numbers, texts, codes)
+    )
+    return pa.StructArray.from_arrays(
+        [pa.array(np.ascontiguousarray(half)) for half in words.T], BIT_PAIR
+    )
+
+
+BIT_PAIR = ("first_half", "second_half")
+
+
+def _keyed_words(
+    source: randomness.KeyedBits,
+    numbers: pa.ChunkedArray,
+    texts: pa.ChunkedArray,
+    codes: pa.ChunkedArray,
+) -> NDArray[np.uint64]:
     integers = numbers.null_count == 0
     if codes.null_count or not (integers or texts.null_count == 0):
         raise InvalidSource("a record without id or with a value outside the domain has no coins")
     places = codes.to_numpy()
     if integers:
-        return pa.array(source.draw_for_integers(numbers.to_numpy(), places))
+        return source.draw_for_integers(numbers.to_numpy(), places)
     text = pa.concat_arrays([chunk.cast(pa.large_binary()) for chunk in texts.chunks])
     _, offsets, data = text.buffers()
     starts = np.frombuffer(offsets, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
     content = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, np.uint8)
-    return pa.array(source.draw_for_texts(content, starts, places))
+    return source.draw_for_texts(content, starts, places)
 
 
 _groups: dict[int, DecoyGroups] = {}
@@ -151,6 +182,12 @@ def _calculated(name: str, numbers: tuple[float | None, ...]) -> dict[str, float
 
 KERNELS = (
     Udf("_priv_bits", bits, ("UBIGINT", "BIGINT", "VARCHAR", "UINTEGER"), "UBIGINT"),
+    Udf(
+        "_priv_bit_pairs",
+        bit_pairs,
+        ("UBIGINT", "BIGINT", "VARCHAR", "UINTEGER"),
+        "STRUCT({})".format(", ".join(f"{name} UBIGINT" for name in BIT_PAIR)),
+    ),
     Udf("_priv_decoy", decoy, ("UBIGINT", "UINTEGER", "BIGINT", "UBIGINT"), "UINTEGER"),
     Udf("_priv_new_secret", new_secret, ("BIGINT",), "BLOB"),
     Udf(

@@ -50,16 +50,15 @@ class Grouping:
 def deal(
     call: Call, source: Source, domains: Sequence[Domain], grouping: Grouping, mark: str | None
 ) -> None:
-    """Write the temporary table DEALT: codes, orders and words of every record, and its mark.
+    """Write the temporary table DEALT: the code and the coins of every record, and its mark.
 
     ``mark`` is the SQL expression of what the record is known by later, over ``_number`` and ``_text``.
     """
     bits = [] if mark is None else [f"{mark} AS _mark"]
     for n, domain in enumerate(domains):
-        for purpose in ("order", "word"):
-            context = _context(domain, grouping) | {"purpose": purpose}
-            stream = open_coins(call, source, context).stream
-            bits.append(f"_priv_bits({stream}::UBIGINT, _number, _text, _code{n}) AS _{purpose}{n}")
+        context = _context(domain, grouping) | {"purpose": "order and draw"}
+        stream = open_coins(call, source, context).stream
+        bits.append(f"_priv_bit_pairs({stream}::UBIGINT, _number, _text, _code{n}) AS _coins{n}")
     number, text = source.id_arguments
     public = (f"s.{identifier(name)} AS _public{n}, " for n, name in enumerate(source.public))
     query = fill(
@@ -110,7 +109,7 @@ def key_of_groups(call: Call, source: Source, domain: Domain, n: int, grouping: 
         secret = randomness.new_secret()
         return Key(randomness.KeyedWords.derive(secret, ""), randomness.fingerprint(secret))
     (records,) = call.rows(
-        f"SELECT count(*) || '/' || bit_xor(_order{n}) || '/' || sum(_order{n}::HUGEINT) FROM {DEALT}"
+        f"SELECT count(*) || '/' || bit_xor({order_sql(n)}) || '/' || sum({order_sql(n)}::HUGEINT) FROM {DEALT}"
     )[0]
     secret = current_secret(call.cursor, call.instance.secrets.get(call.database))
     text = to_json(_context(domain, grouping) | {"purpose": "groups", "records": records})
@@ -151,9 +150,19 @@ def drop_surplus(call: Call, domains: Sequence[Domain], gamma: int, words: Words
     return int(counts.sum() - kept.sum())
 
 
+def order_sql(n: int) -> str:
+    """Write the bits that order the records of a value."""
+    return f"_coins{n}.first_half"
+
+
+def word_sql(n: int) -> str:
+    """Write the bits that draw what a record shows."""
+    return f"_coins{n}.second_half"
+
+
 def rank_sql(n: int) -> str:
     """Write the rank of a record within its value, in keyed hash order."""
-    return f"row_number() OVER (PARTITION BY _code{n} ORDER BY _order{n}, _word{n}) - 1"
+    return f"row_number() OVER (PARTITION BY _code{n} ORDER BY {order_sql(n)}, {word_sql(n)}) - 1"
 
 
 def show(
@@ -171,7 +180,7 @@ def show(
             {
                 "public": "".join(f"_public{n}, " for n in range(len(source.public))),
                 "shown": ", ".join(
-                    f"_priv_decoy({number}::UBIGINT, _code{n}, _rank{n}, _word{n}) AS _shown{n}"
+                    f"_priv_decoy({number}::UBIGINT, _code{n}, _rank{n}, {word_sql(n)}) AS _shown{n}"
                     for n, number in enumerate(numbers)
                 ),
                 "ranks": ", ".join(f"{rank_sql(n)} AS _rank{n}" for n in range(len(domains))),

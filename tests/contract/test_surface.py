@@ -11,6 +11,7 @@ from duckdb_priv import catalog, sqlfiles
 FUNCTIONS = {
     "_priv_ask",
     "_priv_begin",
+    "_priv_bit_pairs",
     "_priv_bits",
     "_priv_calculate",
     "_priv_counted_groups",

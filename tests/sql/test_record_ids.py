@@ -170,3 +170,53 @@ def test_part_of_a_primary_key_is_not(con, published):
     with pytest.raises(duckdb.InvalidInputException, match="'a' is not unique: 100 rows have 50"):
         published(con, "source", "one", sensitive="s", retention=0.5, record_id="a")
     published(con, "source", "one", sensitive="s", retention=0.5, record_id=["b", "a"])
+
+
+INTEGERS = {
+    "close together": "i",
+    "far apart": "i * 1_000_000_007",
+    "negative": "-i * 3 - 5",
+    "a single one in many": "if(i = 0, 9223372036854775807, i)",
+    "the smallest": "-9223372036854775808 + i",
+    "the largest": "9223372036854775807 - i",
+}
+
+
+@pytest.mark.parametrize("ids", INTEGERS.values(), ids=INTEGERS)
+@pytest.mark.parametrize("again", [0, 1, 50])
+def test_integers_are_counted_wherever_they_lie(con, published, ids, again):
+    con.execute(
+        f"CREATE OR REPLACE TABLE source AS SELECT ({ids})::BIGINT AS id, n % 3 AS s"
+        f" FROM (SELECT n, if(n < {again}, n + 50, n) AS i FROM range(100) AS t(n))"
+    )
+    if not again:
+        published(con, "source", "one", sensitive="s", retention=0.5, record_id="id")
+        return
+    said = f"'id' is not unique: 100 rows have {100 - again} ids"
+    with pytest.raises(duckdb.InvalidInputException, match=said):
+        published(con, "source", "one", sensitive="s", retention=0.5, record_id="id")
+
+
+SMALLEST = {
+    "TINYINT": -128,
+    "SMALLINT": -32768,
+    "INTEGER": -2_147_483_648,
+    "UTINYINT": 0,
+    "USMALLINT": 0,
+    "UINTEGER": 0,
+}
+
+
+@pytest.mark.parametrize(("size", "smallest"), SMALLEST.items(), ids=SMALLEST)
+def test_integers_of_all_sizes_are_counted(con, published, size, smallest):
+    con.execute(
+        f"CREATE OR REPLACE TABLE source AS SELECT ({smallest} + i)::{size} AS id, i % 3 AS s"
+        " FROM range(128) AS t(i)"
+    )
+    published(con, "source", "one", sensitive="s", retention=0.5, record_id="id")
+    con.execute(f"INSERT INTO source SELECT ({smallest})::{size}, 1")
+    with pytest.raises(duckdb.InvalidInputException, match="not unique: 129 rows have 128 ids"):
+        published(con, "source", "two", sensitive="s", retention=0.5, record_id="id")
+    con.execute("UPDATE source SET id = NULL WHERE s = 2")
+    with pytest.raises(duckdb.InvalidInputException, match="'id' is NULL in 42 of 129 rows"):
+        published(con, "source", "two", sensitive="s", retention=0.5, record_id="id")

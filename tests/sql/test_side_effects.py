@@ -89,6 +89,25 @@ def test_missing_arguments_reach_the_function(fresh):
     randomness.close_stream(stream)
 
 
+def test_a_pair_is_the_bits_and_as_many_again(con):
+    keyed = randomness.open_stream(randomness.KeyedBits(bytes(32)))
+    record = f"({keyed}::UBIGINT, i, NULL::VARCHAR, (i % 3)::UINTEGER)"
+    assert (
+        one(
+            con,
+            f"SELECT count_if(pair.first_half = word AND pair.second_half <> word)"
+            f" FROM (SELECT _priv_bits{record} AS word, _priv_bit_pairs{record} AS pair FROM range(5000) AS t(i))",
+        )
+        == 5000
+    )
+    fresh = randomness.open_stream(randomness.FreshBits())
+    pair = f"_priv_bit_pairs({fresh}::UBIGINT, NULL::BIGINT, NULL::VARCHAR, 0::UINTEGER)"
+    drawn = f"SELECT unnest([pair.first_half, pair.second_half]) AS word FROM (SELECT {pair} AS pair FROM range(5000))"
+    assert one(con, f"SELECT count(DISTINCT word) FROM ({drawn})") == 10_000
+    for number in (keyed, fresh):
+        randomness.close_stream(number)
+
+
 def test_pieces_and_threads_do_not_decide_what_keyed_bits_are(con):
     """Another symptom of a generator that draws "the next" bits."""
     number = randomness.open_stream(randomness.KeyedBits(bytes(32)))

@@ -14,17 +14,17 @@ COUNT = 200_000
 BITS = KeyedBits.derive(bytes(range(32)), "statistics")
 
 
-def of_integers(start: int = 0, code: int = 0, bits: KeyedBits = BITS) -> np.ndarray:
+def of_integers(start: int = 0, code: int = 0, bits: KeyedBits = BITS, half: int = 0) -> np.ndarray:
     ids = np.arange(start, start + COUNT, dtype=np.int64)
-    return bits.draw_for_integers(ids, np.full(COUNT, code, np.uint32))
+    return bits.draw_for_integers(ids, np.full(COUNT, code, np.uint32))[:, half]
 
 
-def of_texts(pattern: str, code: int = 0) -> np.ndarray:
+def of_texts(pattern: str, half: int = 0) -> np.ndarray:
     ids = [(pattern % number).encode() for number in range(COUNT)]
     offsets = np.cumsum([0, *map(len, ids)]).astype(np.int64)
     return BITS.draw_for_texts(
-        np.frombuffer(b"".join(ids), np.uint8), offsets, np.full(COUNT, code, np.uint32)
-    )
+        np.frombuffer(b"".join(ids), np.uint8), offsets, np.zeros(COUNT, np.uint32)
+    )[:, half]
 
 
 WORDS = {
@@ -32,7 +32,9 @@ WORDS = {
     "negative integers": lambda: of_integers(-(2**62)),
     "codes": lambda: BITS.draw_for_integers(
         np.zeros(COUNT, np.int64), np.arange(COUNT, dtype=np.uint32)
-    ),
+    )[:, 0],
+    "second halves": lambda: of_integers(half=1),
+    "second halves of texts": lambda: of_texts("record number %09d of the hospital", half=1),
     "short texts": lambda: of_texts("%d"),
     "texts of several blocks": lambda: of_texts("record number %09d of the hospital"),
     "fresh": lambda: FreshBits().draw(COUNT),
@@ -84,6 +86,7 @@ OTHERS = {
     "another code": lambda: of_integers(code=1),
     "ids shifted by one": lambda: of_integers(1),
     "ids as texts": lambda: of_texts("%d"),
+    "the other half": lambda: of_integers(half=1),
 }
 
 

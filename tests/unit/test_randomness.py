@@ -22,7 +22,7 @@ def aes(key: bytes, block: bytes) -> bytes:
     return Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(block)
 
 
-def plain_word(key: bytes, record_id: int | bytes, code: int) -> int:
+def plain_words(key: bytes, record_id: int | bytes, code: int) -> list[int]:
     """CBC-MAC over (length or mark, code, record id), block by block, as its description says."""
     if isinstance(record_id, int):
         head, content = b"\xff\xff\xff\xff", record_id.to_bytes(8, "little", signed=True)
@@ -34,7 +34,7 @@ def plain_word(key: bytes, record_id: int | bytes, code: int) -> int:
     for start in range(0, len(message), 16):
         block = message[start : start + 16]
         state = aes(key, bytes(a ^ b for a, b in zip(block, state, strict=True)))
-    return int.from_bytes(state[:8], "little")
+    return [int.from_bytes(half, "little") for half in (state[:8], state[8:])]
 
 
 def plain_key(secret: bytes, context: str) -> bytes:
@@ -43,13 +43,13 @@ def plain_key(secret: bytes, context: str) -> bytes:
     return hmac.new(extracted, b"bits\0" + context.encode() + b"\x01", hashlib.sha256).digest()
 
 
-def words_of_texts(bits: KeyedBits, ids: list[bytes], codes: list[int]) -> list[int]:
+def words_of_texts(bits: KeyedBits, ids: list[bytes], codes: list[int]) -> list[list[int]]:
     offsets = np.cumsum([0, *map(len, ids)]).astype(np.int64)
     content = np.frombuffer(b"".join(ids), dtype=np.uint8)
     return bits.draw_for_texts(content, offsets, np.array(codes, np.uint32)).tolist()
 
 
-def words_of_integers(bits: KeyedBits, ids: list[int], codes: list[int]) -> list[int]:
+def words_of_integers(bits: KeyedBits, ids: list[int], codes: list[int]) -> list[list[int]]:
     return bits.draw_for_integers(np.array(ids, np.int64), np.array(codes, np.uint32)).tolist()
 
 
@@ -87,20 +87,22 @@ TEXTS = [
 @pytest.mark.parametrize("record_id", TEXTS, ids=lambda text: f"{len(text)} bytes")
 @pytest.mark.parametrize("code", [0, 1, 2**32 - 1])
 def test_words_of_texts_are_the_cbc_mac_of_the_message(record_id, code):
-    assert words_of_texts(KeyedBits(KEY), [record_id], [code]) == [plain_word(KEY, record_id, code)]
+    assert words_of_texts(KeyedBits(KEY), [record_id], [code]) == [
+        plain_words(KEY, record_id, code)
+    ]
 
 
 @pytest.mark.parametrize("record_id", [0, 1, -1, 7, 2**31, 2**63 - 1, -(2**63)])
 @pytest.mark.parametrize("code", [0, 1, 2**32 - 1])
 def test_words_of_integers_are_the_cbc_mac_of_the_message(record_id, code):
     assert words_of_integers(KeyedBits(KEY), [record_id], [code]) == [
-        plain_word(KEY, record_id, code)
+        plain_words(KEY, record_id, code)
     ]
 
 
 def test_texts_of_all_lengths_at_once_are_what_they_are_alone():
     codes = list(range(len(TEXTS)))
-    expected = [plain_word(KEY, text, code) for text, code in zip(TEXTS, codes, strict=True)]
+    expected = [plain_words(KEY, text, code) for text, code in zip(TEXTS, codes, strict=True)]
     assert words_of_texts(KeyedBits(KEY), TEXTS, codes) == expected
 
 
@@ -109,8 +111,8 @@ def test_no_records_get_no_words():
     assert words_of_integers(KeyedBits(KEY), [], []) == []
 
 
-def test_whatever_differs_changes_the_word():
-    """A word is a function of secret, context, record id, its kind, and code: of each of them."""
+def test_whatever_differs_changes_the_words():
+    """Words are a function of secret, context, record id, its kind, and code: of each of them."""
     same = KeyedBits.derive(KEY, "context")
     words = [
         *words_of_integers(same, [7, 8], [0, 0]),
@@ -119,7 +121,7 @@ def test_whatever_differs_changes_the_word():
         *words_of_integers(KeyedBits.derive(KEY, "contexts"), [7], [0]),
         *words_of_integers(KeyedBits.derive(bytes(32), "context"), [7], [0]),
     ]
-    assert len(set(words)) == len(words)
+    assert len({word for pair in words for word in pair}) == 2 * len(words)
 
 
 def test_a_fingerprint_tells_contexts_and_secrets_apart_and_hides_both():
@@ -184,23 +186,30 @@ def arguments(stream, numbers, texts, codes, cuts=()):
     return [pa.chunked_array([column[a:b] for a, b in pairwise(bounds)]) for column in columns]
 
 
+def drawn(columns) -> list[list[int]]:
+    """Return the two words of each record, of which one is what _priv_bits gives."""
+    pairs = [list(pair.values()) for pair in udfs.bit_pairs(*columns).to_pylist()]
+    assert udfs.bits(*columns).to_pylist() == [first for first, _ in pairs]
+    return pairs
+
+
 @pytest.mark.parametrize("cuts", [(), (1,), (5,), (3, 7, 11), tuple(range(1, len(TEXTS)))])
 def test_pieces_begin_anywhere_without_consequence(keyed, cuts):
     texts = [text.decode() for text in TEXTS]
     codes = list(range(len(texts)))
     nothing = [None] * len(texts)
-    whole = [plain_word(KEY, text, code) for text, code in zip(TEXTS, codes, strict=True)]
-    assert udfs.bits(*arguments(keyed, nothing, texts, codes, cuts)).to_pylist() == whole
-    numbers = [plain_word(KEY, number, number) for number in codes]
-    assert udfs.bits(*arguments(keyed, codes, nothing, codes, cuts)).to_pylist() == numbers
+    whole = [plain_words(KEY, text, code) for text, code in zip(TEXTS, codes, strict=True)]
+    assert drawn(arguments(keyed, nothing, texts, codes, cuts)) == whole
+    numbers = [plain_words(KEY, number, number) for number in codes]
+    assert drawn(arguments(keyed, codes, nothing, codes, cuts)) == numbers
 
 
 def test_a_slice_of_a_column_is_read_from_where_it_begins(keyed):
     """Arrow slices share their buffers with the whole, so offsets do not start at zero."""
     texts = [text.decode() for text in TEXTS]
     columns = arguments(keyed, [None] * 15, texts, list(range(15)))
-    part = udfs.bits(*(column.slice(4, 6) for column in columns)).to_pylist()
-    assert part == [plain_word(KEY, TEXTS[code], code) for code in range(4, 10)]
+    part = drawn([column.slice(4, 6) for column in columns])
+    assert part == [plain_words(KEY, TEXTS[code], code) for code in range(4, 10)]
 
 
 @pytest.mark.parametrize(
