@@ -9,15 +9,17 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import duckdb_priv
 
 # A runner in the background of a script ignores Ctrl-C, and so would every program that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How loaded the machine is says nothing about what is tested.
-settings.register_profile("steady", deadline=None)
+# How loaded the machine is says nothing about what is tested; and the same code passes or fails in every run.
+settings.register_profile(
+    "steady", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
 settings.load_profile("steady")
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

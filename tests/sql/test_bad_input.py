@@ -21,7 +21,8 @@ CREATE TABLE healthy AS SELECT i AS id, 'none' AS disease FROM range(10) AS t(i)
 CREATE TABLE reserved AS SELECT i AS id, i % 3 AS disease, i AS _PRIV_bits FROM range(10) AS t(i);
 CREATE TABLE nul AS SELECT i AS id, 'a' || chr(0) || i % 3 AS disease FROM range(10) AS t(i);
 CREATE TEMP TABLE passing AS FROM visits;
-CREATE VIEW fewer_each_time AS FROM visits WHERE random() < 0.5;
+CREATE SEQUENCE reading;
+CREATE VIEW fewer_each_time AS FROM visits WHERE nextval('reading') % 500 < 200;
 CREATE VIEW new_each_time AS SELECT id, (random() * 1e9)::INTEGER AS disease FROM visits;
 CREATE VIEW broken AS SELECT id, ('secret diagnosis ' || id)::INTEGER AS disease FROM visits;
 CREATE VIEW dangling AS FROM taken;

@@ -306,14 +306,14 @@ def test_a_generalized_sample_is_evaluated_against_a_view_that_generalizes(
     ).fetchall()
     rows = con.execute(
         "SELECT map_keys(conditions), attribute, estimate, covered"
-        " FROM priv.evaluate('broader', 'sampled', confidence := 0.9999999999)"
+        " FROM priv.evaluate('broader', 'sampled', confidence := 0.99999999999)"
     ).fetchall()
     assert {tuple(row[0]) for row in rows} == {("age",), ("gender",)}
     assert all(row[1] not in row[0] for row in rows)
     assert all(row[3] for row in rows)
     generalized = con.execute(
         "SELECT map_keys(conditions), attribute, estimate, covered"
-        " FROM priv.evaluate('people', 'sampled', confidence := 0.9999999999, hierarchies := 'levels')"
+        " FROM priv.evaluate('people', 'sampled', confidence := 0.99999999999, hierarchies := 'levels')"
     ).fetchall()
     assert sorted(generalized) == sorted(rows)
 

@@ -11,7 +11,9 @@ import duckdb_priv
 from duckdb_priv import PrivError
 from duckdb_priv.errors import InvalidParameter, NotInstalled
 
-PEOPLE = "CREATE TABLE people AS SELECT i AS id, i % 3 AS s FROM range(300) AS t(i)"
+PEOPLE = "CREATE TABLE people AS SELECT i AS id, i AS seat, i % 3 AS s FROM range(300) AS t(i)"
+"""Published with their seats: what 300 persons show under two secrets differs, their histograms need not."""
+
 PUBLISH = "FROM priv.publish_uniform('people', '{}', sensitive := 's', retention := 0.5, record_id := 'id')"
 
 

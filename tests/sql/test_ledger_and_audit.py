@@ -109,7 +109,8 @@ def test_an_audit_recomputes_every_claim(visits, published, record_id):
     assert of["local_differential_privacy"]["value"] == pytest.approx(math.log(9))
     assert of["upward_privacy"]["value"] == pytest.approx(0.5)
     assert of["downward_privacy"]["value"] == pytest.approx(0.1)
-    assert of["noise_as_stated"]["value"] < 6.2
+    # Of five values with fresh coins, one deviates further with a chance of 6e-10.
+    assert of["noise_as_stated"]["value"] < 6.5
     assert of["keyed_randomness"]["value"] == float(record_id is not None)
     assert of["accumulated_epsilon"]["value"] == pytest.approx(math.log(9))
     assert all(row["holds"] is not False for row in found.values())

@@ -133,7 +133,8 @@ def test_noisy_counts_differ_by_row_and_are_whole(con):
         " FROM (SELECT priv.laplace_count(1000, 0.1) AS x FROM range(2000))"
     ).fetchall()[0]
     assert rows[0] > 50
-    assert rows[1] == pytest.approx(1000, abs=6.1 * np.sqrt(200 / 2000))  # false alarm 1e-9
+    # A false alarm of 6e-10: a little more than that of a normal mean.
+    assert rows[1] == pytest.approx(1000, abs=6.2 * np.sqrt(200 / 2000))
     assert rows[2] == "BIGINT"
     with pytest.raises(duckdb.Error, match="between 2\\*\\*-32 and 64"):
         con.execute("SELECT priv.laplace_count(5, 0)").fetchall()

@@ -28,19 +28,22 @@ def table(con: duckdb.DuckDBPyConnection, name: str, counts: list[int]) -> None:
 
 
 @pytest.fixture
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = duckdb_priv.connect()
+def con(secret: bytes) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = duckdb_priv.connect(secret=secret)
     table(connection, "visits", SKEWED)
     yield connection
     connection.close()
 
 
 def publish(con: duckdb.DuckDBPyConnection, release: str = "r", **arguments: Any) -> dict[str, Any]:
-    chosen = {"source": "visits", "sensitive": "disease", "gamma": 3, "exclude": ["id"]}
+    # Keyed, for the form of an estimate and its noise depend on the coins.
+    chosen = {"source": "visits", "sensitive": "disease", "gamma": 3, "record_id": "id"}
     chosen |= arguments
     source = chosen.pop("source")
     # Before DuckDB 2.0, grouping is a word of the language.
-    given = ", ".join(f'"{name}" := {value!r}' for name, value in chosen.items())
+    given = ", ".join(
+        f'"{name}" := {value!r}' for name, value in chosen.items() if value is not None
+    )
     cursor = con.execute(f"FROM priv.publish_splu('{source}', '{release}', {given})")
     names = [column[0] for column in cursor.description or []]
     return dict(zip(names, cursor.fetchall()[0], strict=True))
@@ -195,7 +198,15 @@ def test_a_value_in_every_group_has_bounds_and_no_estimate(con: duckdb.DuckDBPyC
     table(con, "whole", [1000, 400, 300, 300])
     # Fresh coins: the published count reaches N / gamma in about every second release.
     for _ in range(200):
-        receipt = publish(con, source="whole", gamma=2, replace=True, republish=True)
+        receipt = publish(
+            con,
+            source="whole",
+            gamma=2,
+            record_id=None,
+            exclude=["id"],
+            replace=True,
+            republish=True,
+        )
         ((gap,),) = rows(con, "SELECT own - other FROM priv.coefficient WHERE value = 'v0'")
         if gap < 1e-12:
             break
@@ -244,18 +255,18 @@ def test_several_attributes_are_grouped_apart_and_multiply(con: duckdb.DuckDBPyC
 
 
 def test_the_same_table_gives_the_same_release(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con, "one", record_id="id")
+    publish(con, "one")
     con.execute("CREATE TABLE shuffled AS FROM visits ORDER BY hash(id)")
     con.execute("DROP TABLE visits")
     con.execute("ALTER TABLE shuffled RENAME TO visits")
     con.execute("SET threads = 1")
-    publish(con, "two", record_id="id")
+    publish(con, "two")
     assert rows(con, "FROM one EXCEPT ALL FROM two") == []
     assert rows(con, "SELECT count(DISTINCT coins) FROM priv.ledger") == [(1,)]
 
 
 def test_guarantees_are_audited(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con, record_id="id")
+    publish(con)
     found = {
         name: (value, holds)
         for name, value, holds in rows(con, "SELECT guarantee, value, holds FROM priv.audit('r')")
@@ -274,7 +285,7 @@ def test_guarantees_are_audited(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_the_audit_sees_another_table_under_the_name(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con, record_id="id")
+    publish(con)
     con.execute("UPDATE visits SET disease = 'v9' WHERE disease = 'v0' AND id % 3 > 0")
     held = dict(rows(con, "SELECT guarantee, holds FROM priv.audit('r')"))
     assert held["noise_as_stated"] is False
@@ -313,7 +324,7 @@ def test_releases_of_several_forms_answer_side_by_side(con: duckdb.DuckDBPyConne
     publish(con, "balanced", source="even")
     # Even: where the estimate of any value is negative, the most likely counts of all the others differ from theirs.
     con.execute(
-        "FROM priv.publish_uniform('even', 'redrawn', sensitive := 'disease', retention := 0.5)"
+        "FROM priv.publish_uniform('even', 'redrawn', sensitive := 'disease', retention := 0.5, record_id := 'id')"
     ).fetchall()
     for release in ("skewed", "balanced", "redrawn"):
         estimate, interval, likely, weighed = rows(

@@ -46,7 +46,9 @@ class Cell:
 def publisher(secret: bytes, census: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """Real subsets, chosen by public attributes only: for each size, the smallest that has so many records."""
     with duckdb_priv.connect(secret=secret) as connection:
-        connection.execute(f"CREATE TABLE person AS SELECT *, age // 10 AS decade FROM '{census}'")
+        connection.execute(
+            f"CREATE TABLE person AS SELECT row_number() OVER () AS id, *, age // 10 AS decade FROM '{census}'"
+        )
         connection.execute(
             f"CREATE TABLE groups AS SELECT row_number() OVER (ORDER BY {PUBLIC}) AS subset, * FROM"
             f" (SELECT {PUBLIC}, count(*) AS size FROM person GROUP BY ALL)"
@@ -213,7 +215,8 @@ def test_estimates_vary_as_much_as_stated(outcomes):
 def test_the_whole_census_is_reconstructed(publisher, domains):
     """Every occupation of half a million persons, within 6.2 standard errors of the truth."""
     publisher.execute(
-        "FROM priv.publish_uniform('person', 'everybody', sensitive := 'occupation', retention := 0.3)"
+        "FROM priv.publish_uniform('person', 'everybody', sensitive := 'occupation', retention := 0.3,"
+        " record_id := 'id')"
     ).fetchall()
     deviations = publisher.execute(
         "SELECT abs(estimate - t.n) / stderr FROM priv.reconstructed_distribution('everybody')"

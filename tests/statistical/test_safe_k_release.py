@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest, chi2, chisquare
+from scipy.stats import binom, binomtest, chi2
 
 import duckdb_priv
 from duckdb_priv.instance import find
@@ -20,7 +20,7 @@ from duckdb_priv.recipes.safe_k_terms import Terms
 from duckdb_priv.source import open_source
 
 FALSE_ALARM = 1e-9
-"""Chance that a correct publication fails one of these tests."""
+"""Chance that a correct publication fails one of these tests, whose coins are fresh."""
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,12 @@ def publish(con, source, **arguments):
     con.execute(
         f"FROM priv.publish_safe_k('{source}', 'sampled', {written}, replace := true)"
     ).fetchall()
+
+
+def least_chance(observed, trials, probabilities):
+    """The smallest p-value of any cell, by its own binomial law: chi-square is none where few are expected."""
+    cells = zip(observed, probabilities, strict=True)
+    return min(binomtest(int(count), trials, p).pvalue for count, p in cells)
 
 
 def test_every_record_is_sampled_by_a_coin_of_its_own(con):
@@ -55,20 +61,18 @@ def test_every_record_is_sampled_by_a_coin_of_its_own(con):
     counts = np.array(con.execute("SELECT count(*) FROM sampled GROUP BY block").fetchall()).ravel()
     assert len(counts) == 1000
     p = binomtest(int(counts.sum()), 400_000, 0.1).pvalue
-    assert p > FALSE_ALARM, f"{counts.sum()} of 400,000 sampled; p = {p:.1e}"
+    assert p > FALSE_ALARM / 3, f"{counts.sum()} of 400,000 sampled; p = {p:.1e}"
     spread = ((counts - 40) ** 2).sum() / 36
     tails = chi2.cdf(spread, 1000), chi2.sf(spread, 1000)
     assert min(tails) > FALSE_ALARM / 10, (
         f"blocks are spread {spread / 1000:.3f} times as they should be"
     )
     law = binom.pmf(np.arange(20, 62), 400, 0.1)
-    expected = np.concatenate(([binom.cdf(19, 400, 0.1)], law, [binom.sf(61, 400, 0.1)])) * 1000
+    expected = np.concatenate(([binom.cdf(19, 400, 0.1)], law, [binom.sf(61, 400, 0.1)]))
     observed = np.bincount(np.clip(counts, 19, 62) - 19, minlength=44)
-    pooled = (
-        np.add.reduceat(expected, np.arange(0, 44, 4)),
-        np.add.reduceat(observed, np.arange(0, 44, 4)),
-    )
-    assert chisquare(pooled[1], pooled[0]).pvalue > FALSE_ALARM
+    shown, law = (np.add.reduceat(each, np.arange(0, 44, 4)) for each in (observed, expected))
+    p = least_chance(shown, 1000, law)
+    assert p > FALSE_ALARM / 3 / len(law), f"{shown.tolist()} blocks by size; p = {p:.1e}"
 
 
 def test_estimates_are_unbiased_and_intervals_cover(con):
@@ -105,7 +109,8 @@ def test_estimates_are_unbiased_and_intervals_cover(con):
         # E[J 1{J >= 2}] / beta, exactly: two records fewer than k = 2 are left out.
         bias = -size * binom.cdf(0, size - 1, 0.5)
         deviation = abs(estimate.mean() - size - bias) / math.sqrt(size / trials)
-        assert deviation < 6.2, f"{estimate.mean()} for {size}: {deviation:.1f} standard errors off"
+        # Of four means, the smallest of which is skewed, one is as far off with a chance of 8e-10.
+        assert deviation < 6.4, f"{estimate.mean()} for {size}: {deviation:.1f} standard errors off"
         assert np.mean(stderr**2) == pytest.approx(size, rel=0.07)
         covered = int(((low <= size) & (size <= high)).sum())
         assert binom.cdf(covered, trials, 0.94) > FALSE_ALARM, f"{covered} of {trials} cover {size}"
@@ -166,10 +171,8 @@ def test_levels_are_chosen_with_the_probabilities_of_the_exponential_mechanism(c
     chosen = [
         exponential_mechanism(scores, rate, lambda: int(bits.draw(1)[0])) for _ in range(draws)
     ]
-    order = np.argsort(-expected)
-    expected = draws * expected[order]
-    observed = np.bincount(chosen, minlength=len(expected))[order]
-    # Nodes expected fewer than 10 times are pooled with the next likelier.
-    common = np.arange((expected >= 10).sum())
-    p = chisquare(np.add.reduceat(observed, common), np.add.reduceat(expected, common)).pvalue
-    assert p > FALSE_ALARM, f"chosen {observed.tolist()}, expected {expected.round().tolist()}"
+    observed = np.bincount(chosen, minlength=len(expected))
+    p = least_chance(observed, draws, expected)
+    assert p > FALSE_ALARM / len(expected), (
+        f"chosen {observed.tolist()}, expected {(draws * expected).round().tolist()}"
+    )

@@ -21,10 +21,10 @@ ROWS = 200_000
 SETTINGS = [(0.5, 14), (0.2, 50)]
 
 
-def bounds(count: int, probability: float) -> tuple[int, int]:
+def bounds(count: int, probability: float, alarm: float = FALSE_ALARM) -> tuple[int, int]:
     """The counts that a binomial law leaves with probability FALSE_ALARM at most."""
-    low = binom.ppf(FALSE_ALARM / 2, count, probability)
-    high = binom.isf(FALSE_ALARM / 2, count, probability)
+    low = binom.ppf(alarm / 2, count, probability)
+    high = binom.isf(alarm / 2, count, probability)
     return int(low), int(high)
 
 
@@ -79,9 +79,10 @@ def test_each_true_value_is_shown_by_the_law_of_its_row(releases, coins, retenti
     q = (1 - retention) / size
     expected = (np.eye(size) * retention + q) * counts.sum(axis=1, keepdims=True)
     statistic = ((counts - expected) ** 2 / expected).sum()
-    assert statistic < chi2.isf(FALSE_ALARM, size * (size - 1))
+    # A third at either end: 64 records and more in a cell are normal enough for the rest.
+    assert statistic < chi2.isf(FALSE_ALARM / 3, size * (size - 1))
     # And not too well: a mechanism that deals values out in turn has no variance.
-    assert statistic > chi2.ppf(FALSE_ALARM, size * (size - 1))
+    assert statistic > chi2.ppf(FALSE_ALARM / 3, size * (size - 1))
 
 
 @COINS
@@ -103,7 +104,8 @@ def test_redrawn_records_show_every_other_value_equally_often(releases, coins, r
 def test_neighbouring_records_are_independent(releases, coins, retention, size):
     """Whether a record shows its own value says nothing about the next one, nor about one 2,048 further on."""
     own = retention + (1 - retention) / size
-    for distance in (1, 2, size, 2048):
+    distances = (1, 2, size, 2048)
+    for distance in distances:
         both = one(
             releases,
             f"SELECT count(*) FROM {coins}_{size} AS a JOIN {coins}_{size} AS b ON b.number = a.number + {distance}"
@@ -113,7 +115,7 @@ def test_neighbouring_records_are_independent(releases, coins, retention, size):
             releases,
             f"SELECT count(*) FROM range({ROWS - distance}) AS t(i) WHERE i // {distance} % 2 = 0",
         )
-        low, high = bounds(pairs, own**2)
+        low, high = bounds(pairs, own**2, FALSE_ALARM / len(distances))
         assert low <= both <= high
 
 

@@ -12,11 +12,11 @@ from duckdb_priv.errors import InvalidReleaseFile
 
 
 @pytest.fixture
-def release(tmp_path: Path) -> Path:
-    with duckdb_priv.connect(tmp_path / "publisher.duckdb") as publisher:
-        publisher.execute("CREATE TABLE t AS SELECT range % 3 AS s FROM range(90)")
+def release(tmp_path: Path, secret: bytes) -> Path:
+    with duckdb_priv.connect(tmp_path / "publisher.duckdb", secret=secret) as publisher:
+        publisher.execute("CREATE TABLE t AS SELECT range AS id, range % 3 AS s FROM range(90)")
         publisher.execute(
-            "FROM priv.publish_uniform('t', 'r', sensitive := 's', retention := 0.5)"
+            "FROM priv.publish_uniform('t', 'r', sensitive := 's', retention := 0.5, record_id := 'id')"
         ).fetchall()
         publisher.execute(
             "FROM priv.export_release('r', ?)", [str(tmp_path / "r.duckdb")]
