@@ -16,7 +16,7 @@ import duckdb
 import pytest
 
 import duckdb_priv
-from duckdb_priv import instance, publish, randomness
+from duckdb_priv import instance, procedures, publish, randomness
 
 ROWS = 100_000
 PUBLISH = "FROM priv.publish_uniform('stays', 'later', sensitive := 'disease', retention := 0.5, record_id := 'id')"
@@ -217,7 +217,7 @@ def test_ctrl_c_in_the_moment_of_the_commit(database):
 
 def interrupted(database: Path, moment: str) -> tuple[str, list[list[str]]]:
     """Press Ctrl-C while a script publishes; it goes on and publishes again."""
-    child = start(database, moment, PUBLISH, AFTER_INTERRUPT, 0.5)
+    child = start(database, moment, PUBLISH, AFTER_INTERRUPT, 2)
     child.send_signal(signal.SIGINT)
     answer, errors = child.communicate(timeout=60)
     assert child.returncode == 0, errors
@@ -267,6 +267,9 @@ def test_interrupted_from_another_thread(con, monkeypatch):
 
 
 def test_interrupted_by_a_front_end(con, monkeypatch):
+    # Whoever is not let in at once waits for minutes, however loaded the machine is.
+    monkeypatch.setattr(procedures, "TURN_WAIT", 600.0)
+    monkeypatch.setattr(procedures, "COMMIT_WAIT", 600.0)
     at_the_twentieth_piece(monkeypatch, instance.interrupt)
     with pytest.raises(
         duckdb.Error, match="the statement was interrupted, and nothing of it was kept"
@@ -275,7 +278,7 @@ def test_interrupted_by_a_front_end(con, monkeypatch):
     assert left_behind(con) == []
     started = time.monotonic()
     assert con.execute(PUBLISH).fetchall()[0][0] == "later"
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 60
 
 
 def test_a_defect_in_the_middle_leaves_nothing(con, monkeypatch):
