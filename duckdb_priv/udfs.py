@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -54,47 +54,65 @@ def bits(
     source = randomness.stream(streams[0].as_py())
     if isinstance(source, randomness.FreshBits):
         return pa.array(source.draw(len(streams)))
-    return pa.array(np.ascontiguousarray(_keyed_words(source, numbers, texts, codes)[:, 0]))
+    return pa.array(_column(_draw(source, _record_ids(numbers, texts, codes), codes.to_numpy()), 0))
 
 
-def bit_pairs(
+def coins(
+    marks: pa.ChunkedArray,
     streams: pa.ChunkedArray,
     numbers: pa.ChunkedArray,
     texts: pa.ChunkedArray,
     codes: pa.ChunkedArray,
 ) -> pa.Array:
-    """Twice 64 uniform bits per row, of which the first are those that ``bits`` gives."""
-    source = randomness.stream(streams[0].as_py())
-    words = (
-        source.draw(2 * len(streams)).reshape(-1, 2)
-        if isinstance(source, randomness.FreshBits)
-        else _keyed_words(source, numbers, texts, codes)
-    )
-    return pa.StructArray.from_arrays(
-        [pa.array(np.ascontiguousarray(half)) for half in words.T], BIT_PAIR
-    )
+    """What deals a record, from one call: twice 64 bits, and the mark by which it is known again.
+
+    The first half is what ``bits`` gives of the stream. The mark is what it gives of the stream of marks for the
+    record id alone, whatever its value; missing where there is no such stream.
+    """
+    source, mark = randomness.stream(streams[0].as_py()), marks[0].as_py()
+    marked = pa.nulls(len(streams), pa.uint64())
+    if isinstance(source, randomness.FreshBits):
+        words = source.draw(2 * len(streams)).reshape(-1, 2)
+    else:
+        ids, places = _record_ids(numbers, texts, codes), codes.to_numpy()
+        words = _draw(source, ids, places)
+        if mark is not None:
+            # Records without ids have fresh coins and no marks, so those that have marks have keys.
+            marking = cast(randomness.KeyedBits, randomness.stream(mark))
+            marked = pa.array(_column(_draw(marking, ids, np.zeros_like(places)), 0))
+    halves = [pa.array(_column(words, half)) for half in (0, 1)]
+    return pa.StructArray.from_arrays([marked, *halves], COINS)
 
 
-BIT_PAIR = ("first_half", "second_half")
+COINS = ("mark", "first_half", "second_half")
+
+Ids = NDArray[np.int64] | tuple[NDArray[np.uint8], NDArray[np.int64]]
+"""Record ids: integers, or the bytes of texts and where each begins."""
 
 
-def _keyed_words(
-    source: randomness.KeyedBits,
-    numbers: pa.ChunkedArray,
-    texts: pa.ChunkedArray,
-    codes: pa.ChunkedArray,
-) -> NDArray[np.uint64]:
+def _record_ids(numbers: pa.ChunkedArray, texts: pa.ChunkedArray, codes: pa.ChunkedArray) -> Ids:
     integers = numbers.null_count == 0
     if codes.null_count or not (integers or texts.null_count == 0):
         raise InvalidSource("a record without id or with a value outside the domain has no coins")
-    places = codes.to_numpy()
     if integers:
-        return source.draw_for_integers(numbers.to_numpy(), places)
+        return np.asarray(numbers.to_numpy(), np.int64)
     text = pa.concat_arrays([chunk.cast(pa.large_binary()) for chunk in texts.chunks])
     _, offsets, data = text.buffers()
     starts = np.frombuffer(offsets, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
-    content = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, np.uint8)
-    return source.draw_for_texts(content, starts, places)
+    return (
+        np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, np.uint8),
+        starts,
+    )
+
+
+def _draw(source: randomness.KeyedBits, ids: Ids, codes: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    if isinstance(ids, tuple):
+        return source.draw_for_texts(*ids, codes)
+    return source.draw_for_integers(ids, codes)
+
+
+def _column(words: NDArray[np.uint64], number: int) -> NDArray[np.uint64]:
+    return np.ascontiguousarray(words[:, number])
 
 
 _groups: dict[int, DecoyGroups] = {}
@@ -183,10 +201,10 @@ def _calculated(name: str, numbers: tuple[float | None, ...]) -> dict[str, float
 KERNELS = (
     Udf("_priv_bits", bits, ("UBIGINT", "BIGINT", "VARCHAR", "UINTEGER"), "UBIGINT"),
     Udf(
-        "_priv_bit_pairs",
-        bit_pairs,
-        ("UBIGINT", "BIGINT", "VARCHAR", "UINTEGER"),
-        "STRUCT({})".format(", ".join(f"{name} UBIGINT" for name in BIT_PAIR)),
+        "_priv_coins",
+        coins,
+        ("UBIGINT", "UBIGINT", "BIGINT", "VARCHAR", "UINTEGER"),
+        "STRUCT({})".format(", ".join(f"{name} UBIGINT" for name in COINS)),
     ),
     Udf("_priv_decoy", decoy, ("UBIGINT", "UINTEGER", "BIGINT", "UBIGINT"), "UINTEGER"),
     Udf("_priv_new_secret", new_secret, ("BIGINT",), "BLOB"),

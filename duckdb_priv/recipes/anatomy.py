@@ -34,7 +34,7 @@ from duckdb_priv.recipes.domain import Domain, open_domains
 from duckdb_priv.recipes.republication import (
     VALUE_GROUPS,
     ledger_entries,
-    mark_sql,
+    open_marks,
     reasons,
     remember,
 )
@@ -56,7 +56,7 @@ def plan_anatomy(call: Call, source: Source, release: str) -> Plan:
     columns = _columns(source)
     domains = open_domains(call, source)
     grouping = Grouping(MECHANISM, diversity, "largest_first")
-    deal(call, source, domains, grouping, mark_sql(call, source, VALUE_GROUPS))
+    deal(call, source, domains, grouping, open_marks(call, source, VALUE_GROUPS))
     keys = [key_of_groups(call, source, domain, n, grouping) for n, domain in enumerate(domains)]
     why = reasons(
         call, source, domains, keys, VALUE_GROUPS, republish=flag(call.arguments, "republish")

@@ -33,6 +33,8 @@ GROUPINGS: dict[str, Callable[[NDArray[np.int64], int, Words], DecoyGroups]] = {
 
 DEALT = "temp._priv_dealt"
 SHOWN = "temp._priv_shown"
+MARK = "_coins0.mark"
+"""What a record of DEALT is known by later."""
 
 Counts = NDArray[np.int64]
 
@@ -48,17 +50,20 @@ class Grouping:
 
 
 def deal(
-    call: Call, source: Source, domains: Sequence[Domain], grouping: Grouping, mark: str | None
+    call: Call, source: Source, domains: Sequence[Domain], grouping: Grouping, mark: int | None
 ) -> None:
-    """Write the temporary table DEALT: the code and the coins of every record, and its mark.
+    """Write the temporary table DEALT: the code and the coins of every record, by attribute.
 
-    ``mark`` is the SQL expression of what the record is known by later, over ``_number`` and ``_text``.
+    ``mark`` is the stream of the marks, which come with the coins of the first attribute (MARK).
     """
-    bits = [] if mark is None else [f"{mark} AS _mark"]
+    coins = []
     for n, domain in enumerate(domains):
         context = _context(domain, grouping) | {"purpose": "order and draw"}
         stream = open_coins(call, source, context).stream
-        bits.append(f"_priv_bit_pairs({stream}::UBIGINT, _number, _text, _code{n}) AS _coins{n}")
+        marks = "NULL" if mark is None or n else str(mark)
+        coins.append(
+            f"_priv_coins({marks}::UBIGINT, {stream}::UBIGINT, _number, _text, _code{n}) AS _coins{n}"
+        )
     number, text = source.id_arguments
     public = (f"s.{identifier(name)} AS _public{n}, " for n, name in enumerate(source.public))
     query = fill(
@@ -74,7 +79,7 @@ def deal(
                 f" s.{key_expression(domain.attribute, domain.source_type)}"
                 for n, domain in enumerate(domains)
             ),
-            "bits": ", ".join(bits),
+            "coins": ", ".join(coins),
         },
     )
     call.cursor.execute(f"CREATE TEMP TABLE {DEALT.split('.')[1]} AS {query}")

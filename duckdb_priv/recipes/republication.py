@@ -15,7 +15,7 @@ from duckdb_priv import catalog
 from duckdb_priv.errors import GuaranteeViolated, InvalidParameter, InvalidSource
 from duckdb_priv.parameters import LedgerEntry
 from duckdb_priv.procedures import Call
-from duckdb_priv.recipes.decoys import DEALT, SHOWN, Grouping, Key
+from duckdb_priv.recipes.decoys import DEALT, MARK, SHOWN, Grouping, Key
 from duckdb_priv.recipes.domain import Domain
 from duckdb_priv.recipes.perturbation import open_coins
 from duckdb_priv.source import Source
@@ -59,8 +59,8 @@ def ledger_entries(
     ]
 
 
-def mark_sql(call: Call, source: Source, rule: Rule) -> str | None:
-    """Write by what a record is known later: a keyed hash of its tables and its id; None without an id."""
+def open_marks(call: Call, source: Source, rule: Rule) -> int | None:
+    """Open the stream of what records are known by later: keyed hashes of their tables and ids; None without ids."""
     if not source.record_id:
         return None
     context: dict[str, object] = {
@@ -68,8 +68,7 @@ def mark_sql(call: Call, source: Source, rule: Rule) -> str | None:
         "origins": list(source.origins),
         "columns": [name.lower() for name in source.record_id],
     }
-    stream = open_coins(call, source, context).stream
-    return f"_priv_bits({stream}::UBIGINT, _number, _text, 0::UINTEGER)"
+    return open_coins(call, source, context).stream
 
 
 def reasons(
@@ -149,7 +148,7 @@ def remember(call: Call, source: Source, domains: Sequence[Domain]) -> None:
     if source.record_id:
         for domain in domains:
             call.cursor.execute(
-                f"INSERT INTO priv.grouped_record SELECT {literal(domain.attribute.lower())}, _mark FROM {DEALT}"
+                f"INSERT INTO priv.grouped_record SELECT {literal(domain.attribute.lower())}, {MARK} FROM {DEALT}"
                 f" WHERE NOT {_is_known([domain])}"
             )
 
@@ -166,7 +165,7 @@ def drop_known(call: Call, source: Source, domains: Sequence[Domain]) -> None:
 
 def _is_known(domains: Sequence[Domain]) -> str:
     attributes = ", ".join(literal(domain.attribute.lower()) for domain in domains)
-    return f"_mark IN (SELECT mark FROM priv.grouped_record WHERE attribute IN ({attributes}))"
+    return f"{MARK} IN (SELECT mark FROM priv.grouped_record WHERE attribute IN ({attributes}))"
 
 
 def extend_domain(call: Call, source: Source, release: str, grouping: Grouping) -> Call:

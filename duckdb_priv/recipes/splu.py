@@ -46,7 +46,7 @@ from duckdb_priv.recipes.republication import (
     drop_known,
     extend_domain,
     ledger_entries,
-    mark_sql,
+    open_marks,
     reasons,
     remember,
 )
@@ -68,7 +68,7 @@ def plan_splu(call: Call, source: Source, release: str) -> Plan:
     domains = open_domains(
         extend_domain(call, source, release, grouping) if append else call, source
     )
-    deal(call, source, domains, grouping, mark_sql(call, source, DECOY_GROUPS))
+    deal(call, source, domains, grouping, open_marks(call, source, DECOY_GROUPS))
     if append:
         drop_known(call, source, domains)
     keys = [key_of_groups(call, source, domain, n, grouping) for n, domain in enumerate(domains)]

@@ -11,9 +11,9 @@ from duckdb_priv import catalog, sqlfiles
 FUNCTIONS = {
     "_priv_ask",
     "_priv_begin",
-    "_priv_bit_pairs",
     "_priv_bits",
     "_priv_calculate",
+    "_priv_coins",
     "_priv_counted_groups",
     "_priv_decoy",
     "_priv_finish",

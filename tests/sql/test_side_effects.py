@@ -89,22 +89,27 @@ def test_missing_arguments_reach_the_function(fresh):
     randomness.close_stream(stream)
 
 
-def test_a_pair_is_the_bits_and_as_many_again(con):
+def test_coins_are_the_bits_and_as_many_again_and_a_mark(con):
     keyed = randomness.open_stream(randomness.KeyedBits(bytes(32)))
-    record = f"({keyed}::UBIGINT, i, NULL::VARCHAR, (i % 3)::UINTEGER)"
+    marks = randomness.open_stream(randomness.KeyedBits(bytes([1]) * 32))
+    record = "::UBIGINT, i, NULL::VARCHAR, (i % 3)::UINTEGER"
+    any_value = "::UBIGINT, i, NULL::VARCHAR, 0::UINTEGER"
     assert (
         one(
             con,
-            f"SELECT count_if(pair.first_half = word AND pair.second_half <> word)"
-            f" FROM (SELECT _priv_bits{record} AS word, _priv_bit_pairs{record} AS pair FROM range(5000) AS t(i))",
+            "SELECT count_if(first_half = word AND second_half <> word AND mark = id_alone)"
+            f" FROM (SELECT _priv_bits({keyed}{record}) AS word, _priv_bits({marks}{any_value}) AS id_alone,"
+            f" unnest(_priv_coins({marks}::UBIGINT, {keyed}{record})) FROM range(5000) AS t(i))",
         )
         == 5000
     )
     fresh = randomness.open_stream(randomness.FreshBits())
-    pair = f"_priv_bit_pairs({fresh}::UBIGINT, NULL::BIGINT, NULL::VARCHAR, 0::UINTEGER)"
-    drawn = f"SELECT unnest([pair.first_half, pair.second_half]) AS word FROM (SELECT {pair} AS pair FROM range(5000))"
+    coins = (
+        f"_priv_coins(NULL::UBIGINT, {fresh}::UBIGINT, NULL::BIGINT, NULL::VARCHAR, 0::UINTEGER)"
+    )
+    drawn = f"SELECT unnest([c.first_half, c.second_half]) AS word FROM (SELECT {coins} AS c FROM range(5000))"
     assert one(con, f"SELECT count(DISTINCT word) FROM ({drawn})") == 10_000
-    for number in (keyed, fresh):
+    for number in (keyed, marks, fresh):
         randomness.close_stream(number)
 
 

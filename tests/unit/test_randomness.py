@@ -188,9 +188,14 @@ def arguments(stream, numbers, texts, codes, cuts=()):
 
 def drawn(columns) -> list[list[int]]:
     """Return the two words of each record, of which one is what _priv_bits gives."""
-    pairs = [list(pair.values()) for pair in udfs.bit_pairs(*columns).to_pylist()]
-    assert udfs.bits(*columns).to_pylist() == [first for first, _ in pairs]
-    return pairs
+    streams, numbers, texts, codes = columns
+    anything = pa.chunked_array([pa.array([0] * len(codes), pa.uint32())])
+    coins = udfs.coins(streams, *columns).to_pylist()
+    for name, kept in (("first_half", codes), ("mark", anything)):
+        assert udfs.bits(streams, numbers, texts, kept).to_pylist() == [
+            each[name] for each in coins
+        ]
+    return [[each["first_half"], each["second_half"]] for each in coins]
 
 
 @pytest.mark.parametrize("cuts", [(), (1,), (5,), (3, 7, 11), tuple(range(1, len(TEXTS)))])

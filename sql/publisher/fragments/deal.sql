@@ -4,4 +4,4 @@ WITH coded AS (
     SELECT @public@@id_number@ AS _number, @id_text@ AS _text, @codes@
     FROM @source@ @domains@
 )
-SELECT * EXCLUDE (_number, _text), @bits@ FROM coded
+SELECT * EXCLUDE (_number, _text), @coins@ FROM coded
