@@ -59,19 +59,31 @@ PUBLISH = (
     "FROM priv.publish_uniform('people', 'release', sensitive := 'occupation', retention := 0.5,"
     " record_id := 'id', replace := true)"
 )
+PRIVATE = (
+    "FROM priv.publish_reconstruction_private('people', 'release', sensitive := 'occupation', retention := 0.5,"
+    " epsilon := 0.3, delta := 0.3, record_id := 'id', replace := true)"
+)
+DECOYS = (
+    "FROM priv.publish_splu('people', 'release', sensitive := 'occupation', gamma := 5, record_id := 'id',"
+    " replace := true)"
+)
+FORGET = "DELETE FROM priv.grouped_record"
+"""So that records are new to every repetition."""
 VALUE = "'occupation 7'"
 PLAIN = f"count(*) FILTER (occupation = {VALUE})"
 COUNT = f"priv.reconstructed_count('release', occupation, {VALUE})"
 MILLION = 1_000_000
 
 
-def publish(millions: int, **options: object) -> Workload:
+def publish(
+    millions: int, name: str = "keyed", ours: str = PUBLISH, reset: str = "", **options: object
+) -> Workload:
     return Workload(
-        f"publish {millions} million rows, keyed",
+        f"publish {millions} million rows, {name}",
         millions * MILLION,
         COPY,
-        PUBLISH,
-        reset="DROP TABLE IF EXISTS copied",
+        ours,
+        reset=f"DROP TABLE IF EXISTS copied; {reset}",
         **options,  # type: ignore[arg-type]
     )
 
@@ -92,22 +104,12 @@ def count(name: str, columns: str) -> Workload:
 WORKLOADS = (
     publish(1),
     publish(10),
-    Workload(
-        "publish 10 million rows, fresh",
-        10 * MILLION,
-        COPY,
-        PUBLISH.replace(" record_id := 'id',", " exclude := ['id'],"),
-        reset="DROP TABLE IF EXISTS copied",
-    ),
-    Workload(
-        "publish 10 million rows, reconstruction private",
-        10 * MILLION,
-        COPY,
-        "FROM priv.publish_reconstruction_private('people', 'release', sensitive := 'occupation', retention := 0.5,"
-        " epsilon := 0.3, delta := 0.3, record_id := 'id', replace := true)",
-        reset="DROP TABLE IF EXISTS copied",
-    ),
+    publish(10, "fresh", PUBLISH.replace(" record_id := 'id',", " exclude := ['id'],")),
+    publish(10, "reconstruction private", PRIVATE),
+    publish(10, "decoy groups", DECOYS, FORGET),
     publish(100, repeat=1, memory="2GB"),
+    publish(100, "reconstruction private", PRIVATE, repeat=1, memory="2GB"),
+    publish(100, "decoy groups", DECOYS, repeat=1, memory="2GB"),
     count("no group", ""),
     count("1 group column", "gender"),
     count("2 group columns", "gender, education"),
