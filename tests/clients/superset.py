@@ -17,6 +17,7 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
 
+from clients.browser import free_port
 from clients.installation import environment
 
 REQUIREMENTS = (
@@ -102,9 +103,7 @@ def serve(home: Path) -> Iterator[Superset]:
         **os.environ, "SUPERSET_HOME": str(home), "FLASK_APP": "superset",
         "SUPERSET_CONFIG_PATH": str(home / "superset_config.py"),
     }  # fmt: skip
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     superset = Superset(f"http://127.0.0.1:{port}", "admin", secrets.token_hex(8))
     _set_up(program, surroundings, superset)
     with (home / "log").open("w") as log:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import socket
 import subprocess
 import threading
 import time
@@ -19,7 +18,7 @@ from rich.text import Text
 
 import duckdb_priv
 from clients.asking import job
-from clients.browser import CHROMIUM, ask_page, headless
+from clients.browser import CHROMIUM, ask_page, free_port, headless
 from clients.installation import PATH, PROGRAMS, SCRIPTS, environment, on_path
 from clients.superset import serve
 from duckdb_priv import sqlfiles
@@ -71,9 +70,7 @@ def test_picture_of_harlequin(release: Path) -> None:
 @pytest.fixture
 def dashboard(release: Path) -> Iterator[str]:
     """The address of the dashboard on Streamlit's own server."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     python = environment("scripts", *SCRIPTS)
     server = subprocess.Popen(
         [
