@@ -24,11 +24,11 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.fine_grain import FineGrain
 from duckdb_priv.mechanism.fine_grain_program import optimal_operator, uniform_retention
-from duckdb_priv.mechanism.operator import Vector
 from duckdb_priv.mechanism.requirements import Direction, Requirements
-from duckdb_priv.sqlfiles import literal
+from duckdb_priv.sqltext.quoting import literal
 
 RESULTS = Path(__file__).parent / "results"
 SIZE = 40

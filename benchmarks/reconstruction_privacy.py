@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import duckdb_priv
-from duckdb_priv.sqlfiles import literal
+from duckdb_priv.sqltext.quoting import literal
 
 RESULTS = Path(__file__).parent / "results"
 PUBLIC = {
@@ -74,6 +74,10 @@ class Setting:
         return f"{self.arguments}, epsilon := {self.epsilon}, delta := {self.delta}"
 
 
+SOURCE = "census"
+"""The table that is published; every other one is a release of it."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """Violations in percent, and mean relative errors."""
@@ -90,8 +94,9 @@ class Cubes:
         public = PUBLIC[setting.sensitive]
         columns = [*public, setting.sensitive]
         weight_of = "scale" if table == "public" else "1e0"
+        shown = setting.sensitive if table == SOURCE else f"reported_{setting.sensitive}"
         listed = con.sql(
-            f"SELECT {', '.join(columns)}, {weight_of} AS weight FROM {table}"
+            f"SELECT {', '.join(public)}, {shown} AS {setting.sensitive}, {weight_of} AS weight FROM {table}"
         ).to_arrow_table()
         values = {name: listed[name].to_numpy().astype(np.int64) for name in columns}
         weight = listed["weight"].to_numpy()
@@ -165,7 +170,7 @@ def measure(con: duckdb.DuckDBPyConnection, data: str, setting: Setting) -> Meas
     groups, records = con.execute(
         f"SELECT violating_groups, violating_records FROM priv.reconstruction_risk('census', {setting.requirement})"
     ).fetchall()[0]
-    true = Cubes(con, "census", setting)
+    true = Cubes(con, SOURCE, setting)
     return Measured(
         groups,
         records,

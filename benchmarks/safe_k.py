@@ -25,14 +25,15 @@ import duckdb
 import numpy as np
 
 import duckdb_priv
+from duckdb_priv.engine.instance import find
+from duckdb_priv.engine.source import open_source
+from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.instance import find
-from duckdb_priv.mechanism.composition import Guarantee, advanced_composition
-from duckdb_priv.mechanism.exponential_mechanism import (
-    exponential_mechanism,
-    exponential_probabilities,
-)
+from duckdb_priv.mechanism.composition import EpsilonDelta
+from duckdb_priv.mechanism.exponential_mechanism import exponential_mechanism
 from duckdb_priv.mechanism.lattice import EXCESS, Lattice, score_nodes
+from duckdb_priv.mechanism.reference.composition import advanced_composition
+from duckdb_priv.mechanism.reference.exponential_probabilities import exponential_probabilities
 from duckdb_priv.mechanism.sampling import (
     amplified_delta,
     amplified_epsilon,
@@ -41,11 +42,9 @@ from duckdb_priv.mechanism.sampling import (
     sampling_k,
     tight_delta,
 )
-from duckdb_priv.parameters import Request
-from duckdb_priv.procedures import Call
-from duckdb_priv.recipes.hierarchy import count_leaves, open_hierarchies
-from duckdb_priv.source import open_source
-from duckdb_priv.sqlfiles import literal
+from duckdb_priv.methods.common.hierarchy import count_leaves, open_hierarchies
+from duckdb_priv.release.request import Roles
+from duckdb_priv.sqltext.quoting import literal
 
 RESULTS = Path(__file__).parent / "results" / "SAFE_K.md"
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
@@ -178,7 +177,7 @@ def arx() -> str:
 
 def composition() -> str:
     """Fifty releases."""
-    loss = advanced_composition([Guarantee(0.1, 1e-7)] * 50, slack=1e-6)
+    loss = advanced_composition([EpsilonDelta(0.1, 1e-7)] * 50, slack=1e-6)
     return (
         "## Fifty releases with (0.1, 1e-7)\n\nSummed: epsilon = 5, delta = 5e-06; advanced:"
         f" epsilon = {loss.epsilon:.4f}, delta = {loss.delta:.0e}."
@@ -238,11 +237,11 @@ def chosen_nodes(data: Path) -> str:
         ((name,),) = con.execute("SELECT _priv_instance(1)").fetchall()
         instance = find(name)
         assert instance is not None
-        call = Call(instance, con.cursor(), "memory", ("main",), {})
-        source = open_source(call, Request("shown", "published", (), (), (), replace=False))
-        hierarchies = open_hierarchies(call, source, "hierarchies")
-        codes, counts = count_leaves(call, source, hierarchies)
-        call.cursor.close()
+        workspace = Workspace(instance, con.cursor(), "memory")
+        source = open_source(workspace, "shown", Roles())
+        hierarchies = open_hierarchies(workspace, source, "hierarchies")
+        codes, counts = count_leaves(workspace, source, hierarchies)
+        workspace.cursor.close()
     lattice = Lattice(tuple(each.codes for each in hierarchies))
     weights = lattice.precision()
     threshold = math.ceil(8 / 0.1)

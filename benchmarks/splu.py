@@ -25,10 +25,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import duckdb_priv
-from duckdb_priv.mechanism.splu_paper import paper_iterative
-from duckdb_priv.sqlfiles import literal
+from duckdb_priv.mechanism.arrays import Vector
+from duckdb_priv.mechanism.reference.splu_paper import paper_iterative
+from duckdb_priv.sqltext.quoting import literal
 
-Vector = NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results"
 GAMMAS = (2, 3, 5, 8, 10)
 SHARES = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025)
@@ -91,12 +91,12 @@ def publish(
     return time.perf_counter() - started
 
 
-def counted(connection: duckdb.DuckDBPyConnection, name: str, table: Table) -> Vector:
-    """Count the rows of a table, (subsets, values), in the order of both columns, missing values last."""
+def counted(connection: duckdb.DuckDBPyConnection, name: str, table: Table, column: str) -> Vector:
+    """Count the rows of a table, (subsets, values of the column), in the order of both, missing values last."""
     rows = connection.execute(
         f"WITH v AS (SELECT DISTINCT {table.sensitive} AS value FROM source),"
         f" s AS (SELECT DISTINCT {table.by} AS subset FROM source),"
-        f" n AS (SELECT {table.by} AS subset, {table.sensitive}::VARCHAR AS value, count(*) AS n FROM {name}"
+        f" n AS (SELECT {table.by} AS subset, {column}::VARCHAR AS value, count(*) AS n FROM {name}"
         " GROUP BY ALL)"
         " SELECT coalesce(n, 0) AS n, (SELECT count(*) FROM s) AS subsets FROM s CROSS JOIN v"
         " LEFT JOIN n ON n.subset IS NOT DISTINCT FROM s.subset AND n.value IS NOT DISTINCT FROM v.value::VARCHAR"
@@ -129,7 +129,7 @@ def as_in_the_paper(connection: duckdb.DuckDBPyConnection, table: Table, gamma: 
         [table.sensitive],
         f", gamma := {gamma}, \"grouping\" := 'largest_first', republish := true",
     )
-    shown = counted(connection, "release", table)
+    shown = counted(connection, "release", table, f"reported_{table.sensitive}")
     whole = np.broadcast_arrays(
         shown, shown.sum(axis=1, keepdims=True), shown.sum(axis=0, keepdims=True)
     )
@@ -197,7 +197,7 @@ def measure(data: Path, name: str, repeat: int) -> tuple[list[str], dict[int, Er
         connection.execute(
             f"CREATE TABLE source AS SELECT {table.sensitive}, {table.by} FROM {literal(str(data / table.file))}"
         )
-        true = counted(connection, "source", table)
+        true = counted(connection, "source", table, table.sensitive)
         lines = [f"## {name}: {table.sensitive} by {table.by}, {true.sum():,.0f} rows", ""]
         large = true >= LARGE * true.sum()
         for gamma in GAMMAS:
@@ -255,10 +255,13 @@ def measure_two(data: Path, name: str) -> tuple[list[str], dict[int, Errors]]:
 
         def products() -> Vector:
             asked = ", ".join(
-                f"sum(n * priv.weight('release.{one}', {one}, '{a}') * priv.weight('release.{two}', {two}, '{b}'))"
+                f"sum(n * priv.weight('release.{one}', reported_{one}, '{a}') *"
+                f" priv.weight('release.{two}', reported_{two}, '{b}'))"
                 for a, b in quoted(pairs)
             )
-            shown = f"SELECT {one}, {two}, count(*) AS n FROM release GROUP BY ALL"
+            shown = (
+                f"SELECT reported_{one}, reported_{two}, count(*) AS n FROM release GROUP BY ALL"
+            )
             return np.array(
                 connection.execute(f"SELECT {asked} FROM ({shown})").fetchall()[0], np.float64
             )

@@ -1,14 +1,45 @@
-"""Publish tables about persons from DuckDB, and count on what was published."""
+"""Publish tables about persons from DuckDB, and count on what was published.
 
-from duckdb_priv import advise as _advise  # noqa: F401  (its procedures are what priv.* calls)
-from duckdb_priv import audit as _audit  # noqa: F401  (its procedures are what priv.* calls)
-from duckdb_priv import evaluate as _evaluate  # noqa: F401
-from duckdb_priv import export as _export  # noqa: F401  (its procedures are what priv.* calls)
-from duckdb_priv import publish as _publish  # noqa: F401
-from duckdb_priv import utility as _utility  # noqa: F401
+What stands here is loaded when it is first used (PEP 562), so importing the package costs next to nothing.
+"""
+
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
 from duckdb_priv.errors import PrivError
-from duckdb_priv.install import connect, install
-from duckdb_priv.opened import open_release
 from duckdb_priv.version import __version__
 
-__all__ = ["PrivError", "__version__", "connect", "install", "open_release"]
+if TYPE_CHECKING:
+    from duckdb_priv.analyst.ordinary.rewrite import reconstruct, rewrite_sql
+    from duckdb_priv.publisher.install import connect, install
+    from duckdb_priv.release.opening import open_release
+
+__all__ = [
+    "PrivError",
+    "__version__",
+    "connect",
+    "install",
+    "open_release",
+    "reconstruct",
+    "rewrite_sql",
+]
+
+_EXPORTS = {
+    "connect": "duckdb_priv.publisher.install:connect",
+    "install": "duckdb_priv.publisher.install:install",
+    "open_release": "duckdb_priv.release.opening:open_release",
+    "reconstruct": "duckdb_priv.analyst.ordinary.rewrite:reconstruct",
+    "rewrite_sql": "duckdb_priv.analyst.ordinary.rewrite:rewrite_sql",
+}
+"""Where each name that is loaded late comes from."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Kept, so that the next look-up finds it without coming here.
+    return globals().setdefault(name, resolve_name(_EXPORTS[name]))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

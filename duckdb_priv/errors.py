@@ -5,6 +5,27 @@ next. No message ever contains a record id or the secret, or which record has wh
 told the values of the source that a given domain or matrix lacks, without how many records have them.
 """
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any, Self
+
+LISTED = 30
+"""How many names a hint lists."""
+ECHOED = 100
+"""How many characters of a wrong value a message repeats."""
+
+
+def echoed(value: Any) -> str:
+    """Write a value that somebody gave, as much of it as a message has room for.
+
+    >>> echoed("x" * 200) == "'" + "x" * 98 + "…"
+    True
+    """
+    text = repr(value)
+    return text if len(text) <= ECHOED else text[: ECHOED - 1] + "…"
+
 
 class PrivError(Exception):
     """Base class of everything that duckdb_priv raises on purpose.
@@ -32,7 +53,51 @@ class ReleaseExists(PrivError):
     """The name of the release is taken."""
 
 
-class UnknownRelease(PrivError):
+class UnknownName(PrivError):
+    """Nothing of the kind that was asked for has this name."""
+
+    @classmethod
+    def among(
+        cls,
+        kind: str,
+        name: object,
+        known: Iterable[str],
+        *,
+        of: str | None = None,
+        also: str | None = None,
+    ) -> Self:
+        """Name the nearest of the known names, upper and lower case being the same, or list them.
+
+        ``of`` says whose names they are; ``also`` is said behind the nearest one, and instead of the list.
+
+        >>> print(UnknownName.among("column", "diseas", ["id", "disease"], of="'visits'"))
+        'visits' has no column 'diseas'
+        Hint: did you mean 'disease'?
+        >>> print(UnknownName.among("column", "zip", ["id", "disease"], of="'visits'"))
+        'visits' has no column 'zip'
+        Hint: it has 'id', 'disease'
+        """
+        spelling = {each.lower(): each for each in known}
+        near = difflib.get_close_matches(str(name).lower(), spelling, n=1)
+        if near:
+            hint: str | None = " ".join(
+                [f"did you mean {spelling[near[0]]!r}?", *([also] if also else [])]
+            )
+        elif also is not None or not spelling:
+            hint = also
+        else:
+            shown = list(map(repr, spelling.values()))
+            more = f" and {len(shown) - LISTED} more" if len(shown) > LISTED else ""
+            hint = ("there is " if of is None else "it has ") + ", ".join(shown[:LISTED]) + more
+        message = (
+            f"no {kind} is called {echoed(name)}"
+            if of is None
+            else f"{of} has no {kind} {echoed(name)}"
+        )
+        return cls(message, hint=hint)
+
+
+class UnknownRelease(UnknownName):
     """No release has this name."""
 
 
@@ -50,3 +115,7 @@ class GuaranteeViolated(PrivError):
 
 class InvalidReleaseFile(PrivError):
     """A file is not a release, is damaged, or was written by a newer library."""
+
+
+class QueryRefused(PrivError):
+    """A query asks of a release what only the true table could answer, or what cannot be estimated."""

@@ -43,10 +43,34 @@ def secret() -> bytes:
     return SECRET
 
 
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., duckdb.DuckDBPyConnection]:
+    """Open a database in memory that can publish: a copy of one that was prepared once, in a quarter of the time."""
+    path = tmp_path_factory.mktemp("prepared") / "prepared.duckdb"
+    with duckdb.connect() as maker:
+        # An older format forgets a word of the macros, so that they would be created anew in each copy.
+        maker.execute(f"ATTACH '{path}' AS prepared (STORAGE_VERSION 'v1.5.0')")
+    with duckdb_priv.connect(path) as first:
+        first.execute("DELETE FROM priv.secret")
+
+    def copy(secret: bytes | None = SECRET) -> duckdb.DuckDBPyConnection:
+        connection = duckdb.connect()
+        connection.execute(
+            f"ATTACH '{path}' AS prepared (READ_ONLY); COPY FROM DATABASE prepared TO memory;"
+            " DETACH prepared"
+        )
+        duckdb_priv.install(connection, secret=secret)
+        return connection
+
+    return copy
+
+
 @pytest.fixture
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
+def con(
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory that can publish."""
-    with duckdb_priv.connect(secret=SECRET) as connection:
+    with prepared() as connection:
         yield connection
 
 

@@ -20,7 +20,7 @@ import matplotlib as mpl
 import duckdb_priv
 from benchmarks.papers import chaytor_wang, fu_wang, li_qardaji_su, wang_han_fu
 from benchmarks.papers.exhibit import Paper, keep, page
-from duckdb_priv.sqlfiles import literal
+from duckdb_priv.sqltext.quoting import literal
 
 HERE = Path(__file__).parent
 MADE_UP = {

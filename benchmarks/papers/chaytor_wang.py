@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks import fine_grain
 from benchmarks.papers.exhibit import Exhibit, Paper, table
-from duckdb_priv.mechanism.fine_grain import worst_beliefs
+from duckdb_priv.mechanism.fine_grain import worst_posteriors
 from duckdb_priv.mechanism.fine_grain_program import optimal_operator, uniform_retention
 from duckdb_priv.mechanism.requirements import Requirements
 
@@ -38,7 +38,7 @@ def _examples() -> Exhibit:
     printed = np.array([[3, 2, 2, 2], [3, 6, 2, 2], [3, 2, 6, 2], [3, 2, 2, 6]]) / 12
     off = float(np.abs(upward.matrix() - printed).max())
     gain = upward.record_utility(EQUAL) / plain - 1
-    _, lowest = worst_beliefs(upward, EXAMPLE)
+    _, lowest = worst_posteriors(upward, EXAMPLE)
     rows = [
         ("uniform retention", "1/9", uniform),
         ("utility, uniform", "1/3", plain),

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb_priv
 from benchmarks import reconstruction_privacy
 from benchmarks.papers.exhibit import Exhibit, Paper, table
-from duckdb_priv.mechanism.sampling_variance import duplicated_variance, paper_moments
+from duckdb_priv.mechanism.reference.duplicated_sample import duplicated_variance, paper_moments
 from duckdb_priv.mechanism.uniform import Uniform, max_retention
 
 TITLE = "Wang, Han, Fu: Randomization resilient to sensitive reconstruction"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from duckdb_priv.mechanism.operator import Matrix
+from duckdb_priv.mechanism.arrays import Matrix
 from duckdb_priv.mechanism.uniform import WORDS
 
 

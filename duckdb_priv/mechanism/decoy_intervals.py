@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.conditional_poisson import ConditionalPoisson, InverseWeights
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

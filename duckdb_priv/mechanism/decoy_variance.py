@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from duckdb_priv.mechanism.arrays import Floats
 from duckdb_priv.mechanism.conditional_poisson import (
     MAX_FREQUENCIES,
     MAX_INCLUSION,
@@ -26,8 +27,6 @@ from duckdb_priv.mechanism.splu_reconstruction import (
     background_probability,
     choose,
 )
-
-Floats = NDArray[np.float64]
 
 
 class Errors(NamedTuple):

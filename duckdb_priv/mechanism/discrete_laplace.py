@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.arrays import Integers
 
-Integers = NDArray[np.int64]
 Bits = Callable[[int], NDArray[np.uint64]]
 """Returns as many words of 64 uniform bits as it is asked for."""
 

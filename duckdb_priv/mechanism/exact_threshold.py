@@ -17,10 +17,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from duckdb_priv.mechanism.arrays import Floats
 from duckdb_priv.mechanism.tails import TIE
 from duckdb_priv.mechanism.uniform import Uniform
-
-Floats = NDArray[np.float64]
 
 LARGEST_SIZE = 1000
 """Sizes above are not searched. A smaller s than the largest possible one is private as well."""

@@ -13,24 +13,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import softmax
 
 from duckdb_priv.errors import InvalidParameter
-
-Integers = NDArray[np.int64]
-
-
-def exponential_probabilities(scores: Integers, rate: Fraction) -> NDArray[np.float64]:
-    """Return the probability with which :func:`exponential_mechanism` chooses each score's index.
-
-    Proportional to ``exp(rate * score)``; the floats are for reports and tests, the mechanism
-    itself does not use them.
-
-    >>> exponential_probabilities(np.array([7, 7, 6]), Fraction(1000))
-    array([0.5, 0.5, 0. ])
-    """
-    return np.asarray(softmax((scores - scores.max()) * float(rate)))
+from duckdb_priv.mechanism.arrays import Integers
 
 
 def exponential_mechanism(scores: Integers, rate: Fraction, random_word: Callable[[], int]) -> int:

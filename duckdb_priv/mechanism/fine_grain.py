@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from duckdb_priv.errors import GuaranteeViolated, InvalidParameter
-from duckdb_priv.mechanism.operator import Matrix, Vector, condition_number, name_of
+from duckdb_priv.mechanism.arrays import Matrix, Vector
+from duckdb_priv.mechanism.operator import condition_number, name_of
 from duckdb_priv.mechanism.operator import expected_error as linear_expected_error
 from duckdb_priv.mechanism.requirements import Direction, Requirements, check_direction, shares_of
 from duckdb_priv.mechanism.uniform import WORDS
@@ -185,15 +186,15 @@ class FineGrain:
             return largest_other(self.own) / self.other
 
 
-def worst_beliefs(operator: FineGrain, requirements: Requirements) -> tuple[Vector, Vector]:
-    """Return the highest belief after a prior of rho1, and the lowest after one of rho2.
+def worst_posteriors(operator: FineGrain, requirements: Requirements) -> tuple[Vector, Vector]:
+    """Return the highest posterior after a prior of rho1, and the lowest after one of rho2.
 
     One number for each requirement, over all priors that give its value that probability and all
     published values, in closed form. The requirement holds upward where the first is at most rho2,
     and downward where the second is at least rho1. Source: Evfimievski, Gehrke, Srikant (2003).
 
     >>> requirements = Requirements(2, values=[0], rho1=[0.1], rho2=[0.25])
-    >>> highest, lowest = worst_beliefs(FineGrain(np.array([0.5, 0.5])), requirements)
+    >>> highest, lowest = worst_posteriors(FineGrain(np.array([0.5, 0.5])), requirements)
     >>> float(highest[0].round(12)), float(lowest[0].round(12))
     (0.25, 0.1)
     """
@@ -206,17 +207,17 @@ def worst_beliefs(operator: FineGrain, requirements: Requirements) -> tuple[Vect
 def verify(operator: FineGrain, requirements: Requirements, direction: Direction) -> None:
     """Raise GuaranteeViolated unless the operator as it stands meets every requirement.
 
-    The odds are compared, not the beliefs: a belief near 1 hides what happens to the odds.
+    The odds are compared, not the probabilities: one near 1 hides what happens to the odds.
 
     >>> requirements = Requirements(2, values=[0], rho1=[0.1], rho2=[0.25], labels="HF")
     >>> verify(FineGrain(np.array([0.6, 0.5])), requirements, "upward")
     Traceback (most recent call last):
-    duckdb_priv.errors.GuaranteeViolated: value 'H': a belief of 0.1 can rise to 0.262295, past 0.25
+    duckdb_priv.errors.GuaranteeViolated: value 'H': a prior of 0.1 can rise to 0.262295, past 0.25
     Hint: compute the retentions anew from these requirements
     """
     check_direction(direction)
     rho1, rho2 = requirements.rho1, requirements.rho2
-    highest, lowest = worst_beliefs(operator, requirements)
+    highest, lowest = worst_posteriors(operator, requirements)
     claims = [("rise", operator.upward_amplification(), rho1, highest, rho2)]
     if direction == "both":
         claims.append(("fall", operator.downward_amplification(), rho2, lowest, rho1))
@@ -225,7 +226,7 @@ def verify(operator: FineGrain, requirements: Requirements, direction: Direction
         if wrong.any():
             k = int(np.argmax(wrong))
             raise GuaranteeViolated(
-                f"{name_of(requirements.values[k], requirements.labels)}: a belief of "
+                f"{name_of(requirements.values[k], requirements.labels)}: a prior of "
                 f"{prior[k]:.6g} can {verb} to {worst[k]:.6g}, past {bound[k]:.6g}",
                 hint="compute the retentions anew from these requirements",
             )

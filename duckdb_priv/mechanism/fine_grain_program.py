@@ -13,8 +13,8 @@ from scipy.optimize import linprog
 from scipy.sparse import block_array, eye_array
 
 from duckdb_priv.errors import InvalidParameter, PublicationFailed
+from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.fine_grain import FineGrain, largest_other, verify
-from duckdb_priv.mechanism.operator import Vector
 from duckdb_priv.mechanism.requirements import Direction, Requirements, check_direction, shares_of
 
 MARGIN = 1e-12

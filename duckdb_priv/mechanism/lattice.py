@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duckdb_priv.errors import InvalidParameter
-
-Integers = NDArray[np.int64]
+from duckdb_priv.mechanism.arrays import Integers
 
 MAX_NODES = 20_000
 """A larger lattice is refused: scoring it would take minutes."""

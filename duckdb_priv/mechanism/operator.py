@@ -4,10 +4,8 @@ Entry ``[y, x]`` of an operator P is Pr[published = y | original = x]; a subset 
 shows counts O with ``E[O] = P X``. Row x of the weights ``W = P^-1`` makes a linear, unbiased
 estimate ``W[x] @ O`` of the true count of x. Derivations: ``operator.md`` beside this file.
 Sources: Gouweleeuw, Kooiman, Willenborg, de Wolf, "Post randomisation for statistical disclosure
-control" (1998), for the matrix and its inverse; Agrawal, Aggarwal, "On the design and
-quantification of privacy preserving data mining algorithms" (2001), for the iterative Bayesian
-estimate; Evfimievski, Gehrke, Srikant, "Limiting privacy breaches in privacy preserving data
-mining" (2003), for amplification.
+control" (1998), for the matrix and its inverse; Evfimievski, Gehrke, Srikant, "Limiting privacy
+breaches in privacy preserving data mining" (2003), for amplification.
 """
 
 from __future__ import annotations
@@ -21,9 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
 from duckdb_priv.errors import InvalidParameter
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from duckdb_priv.mechanism.arrays import Matrix, Vector
 
 COLUMN_SUM_TOLERANCE = 1e-12
 """How far a column of an operator may be from summing to 1."""
@@ -134,20 +130,6 @@ def linear_variance(weights: Matrix, operator: Matrix, true_counts: ArrayLike) -
     return variance
 
 
-def estimated_variance(weights: Matrix, observed: ArrayLike) -> Vector:
-    """Return an unbiased estimate of ``linear_variance`` from the observed counts alone.
-
-    ``V[x] = sum_y W[x, y]^2 O_y - W[x] @ O``, shape (m,), in squared records; can be negative.
-
-    >>> W = invert(np.array([[0.75, 0.25], [0.25, 0.75]]))
-    >>> estimated_variance(W, [60, 40]).round(9)
-    array([75., 75.])
-    """
-    observed = np.asarray(observed, dtype=np.float64)
-    variance: Vector = (weights**2 - weights) @ observed
-    return variance
-
-
 def variance_slope(weights: Matrix, operator: Matrix) -> Vector:
     """Return how fast each value's variance grows with its true count, shape (m,).
 
@@ -197,55 +179,6 @@ def expected_error(weights: Matrix, operator: Matrix, true_counts: ArrayLike) ->
     return float(np.sqrt(np.maximum(variance, 0)).mean() / np.sum(true_counts))
 
 
-def iterative_bayesian(
-    operator: Matrix,
-    observed: ArrayLike,
-    *,
-    tolerance: float = 1e-8,
-    max_iterations: int = 100_000,
-) -> Vector:
-    """Return the counts, none negative, under which the observed counts are the most likely.
-
-    From equal shares f, ``f_x <- f_x g_x`` with ``g_x = sum_y o_y P[y, x] / (P f)_y`` and o the
-    observed shares. It stops when no g exceeds ``1 + tolerance``: then the log-likelihood per
-    record is within ``tolerance`` of its maximum, and the next step moves no share by more.
-    Where the linear estimate has no negative count the two agree. Values that cannot be told apart
-    share their total equally. The result has shape (m,) and sums to the number of records.
-
-    Raises InvalidParameter for counts that the operator cannot produce, or without convergence.
-
-    >>> P = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> iterative_bayesian(P, [60, 40]).round(4), iterative_bayesian(P, [10, 90]).round(4)
-    (array([70., 30.]), array([  0., 100.]))
-    """
-    observed = np.asarray(observed, dtype=np.float64)
-    records = observed.sum()
-    if not (np.isfinite(records) and records > 0 and observed.min() >= 0):
-        raise InvalidParameter(
-            f"observed counts must be non-negative and not all zero, got a sum of {records}",
-            hint="an empty subset has no distribution; drop or widen the condition",
-        )
-    seen = observed > 0
-    likelihood, shares = operator[seen], observed[seen] / records
-    if not likelihood.any(axis=1).all():
-        raise InvalidParameter(
-            "a value was observed that the operator never publishes",
-            hint="the counts and the operator belong to different releases or domains",
-        )
-    estimate = np.full(len(operator), 1 / len(operator))
-    for _ in range(max_iterations):
-        gain = (shares / (likelihood @ estimate)) @ likelihood
-        if gain.max() <= 1 + tolerance:
-            counts: Vector = records * estimate
-            return counts
-        estimate *= gain
-    raise InvalidParameter(
-        f"the iterative Bayesian estimate did not converge to {tolerance:g} in "
-        f"{max_iterations} iterations",
-        hint="allow more iterations or a larger tolerance",
-    )
-
-
 def amplification(operator: Matrix) -> float:
     """Return the largest ratio of two probabilities in a row: how much one record can reveal.
 
@@ -270,9 +203,9 @@ def ldp_epsilon(operator: Matrix) -> float:
 
 
 def largest_posterior(operator: Matrix, prior: ArrayLike) -> Vector:
-    """Return, for each original value, the largest belief in it that a published value can give.
+    """Return, for each original value, the largest posterior that a published value can give.
 
-    ``max_y P[y, x] f_x / (P f)_y`` for somebody whose prior beliefs are ``prior`` (frequencies or
+    ``max_y P[y, x] f_x / (P f)_y`` for somebody whose prior is ``prior`` (frequencies or
     counts, at least one above 0); shape (m,). Published values of probability 0 are left out.
 
     >>> largest_posterior(np.array([[0.75, 0.25], [0.25, 0.75]]), [0.9, 0.1]).round(6)

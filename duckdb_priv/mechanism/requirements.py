@@ -1,8 +1,8 @@
-"""What a publisher requires of each sensitive value: how far the belief in it may move.
+"""What a publisher requires of each sensitive value: how far the posterior may be from the prior.
 
 Derivations: ``fine_grain.md`` beside this file. Sources: Chaytor, Wang, "Fine grain perturbation for
 privacy preserving data publishing", for requirements per value and the tolerance; Evfimievski,
-Gehrke, Srikant, "Limiting privacy breaches in privacy preserving data mining" (2003), for beliefs.
+Gehrke, Srikant, "Limiting privacy breaches in privacy preserving data mining" (2003), for prior and posterior.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.operator import Vector, name_of
+from duckdb_priv.mechanism.arrays import Vector
+from duckdb_priv.mechanism.operator import name_of
 
 Direction = Literal["both", "upward"]
-"""'upward' bounds how far a belief may rise, as the paper does; 'both' also how far it may fall."""
+"""'upward' bounds how far a probability may rise, as the paper does; 'both' also how far it may fall."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,7 @@ class Requirements:
     """What may come to be believed: a prior of at most rho1 never turns into more than rho2.
 
     Requirement k speaks of the value at position ``values[k]`` of the domain. A value may have
-    several, one for each background belief, or none, and is then unconstrained. Read downward, each
+    several, one for each prior, or none, and is then unconstrained. Read downward, each
     also says that a prior of at least rho2 never turns into less than rho1.
 
     Raises InvalidParameter unless every ``0 < rho1 < rho2 < 1`` and there is a requirement.
@@ -71,14 +72,14 @@ class Requirements:
             raise InvalidParameter(
                 f"the requirement for {name_of(self.values[k], self.labels)} has "
                 f"rho1 = {self.rho1[k]:.12g} and rho2 = {self.rho2[k]:.12g}",
-                hint="a belief may rise from rho1 to rho2, with 0 < rho1 < rho2 < 1",
+                hint="a prior of rho1 may become a posterior of rho2, with 0 < rho1 < rho2 < 1",
             )
 
     @classmethod
     def from_tolerance(
         cls, frequencies: ArrayLike, tolerance: float, labels: Sequence[object] | None = None
     ) -> Self:
-        """Let the belief in each value rise from its frequency f to ``tolerance`` times f.
+        """Let the posterior of each value of frequency f be at most ``tolerance`` times f.
 
         A value of frequency ``1 / tolerance`` or more gets no requirement. ``frequencies`` has
         shape (m,), shares or counts. Source: the paper, where the tolerance is called theta.
@@ -92,7 +93,7 @@ class Requirements:
         if not (math.isfinite(tolerance) and tolerance > 1):
             raise InvalidParameter(
                 f"tolerance must be above 1, got {tolerance!r}",
-                hint="it says by which factor the belief in a value may grow; 5 to 50 is usual",
+                hint="it says by which factor the probability of a value may grow; 5 to 50 is usual",
             )
         if not shares.all():
             absent = name_of(int(np.argmin(shares)), labels)
@@ -124,7 +125,7 @@ def check_direction(direction: str) -> None:
     if direction not in get_args(Direction):
         raise InvalidParameter(
             f"direction must be 'both' or 'upward', got {direction!r}",
-            hint="'both' also bounds how far a belief may fall",
+            hint="'both' also bounds how far a probability may fall",
         )
 
 

@@ -14,13 +14,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc
 from scipy.stats import binom
 
 from duckdb_priv.errors import InvalidParameter
-
-Floats = NDArray[np.float64]
+from duckdb_priv.mechanism.arrays import Floats
 
 EPSILON_SLACK = 1e-12
 """An epsilon is read to this precision: ``math.log(2)`` means ln 2, although no float does."""

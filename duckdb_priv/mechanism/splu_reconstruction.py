@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.conditional_poisson import (
     MAX_FREQUENCIES,
     MAX_INCLUSION,
@@ -25,8 +26,6 @@ from duckdb_priv.mechanism.conditional_poisson import (
     InverseWeights,
 )
 from duckdb_priv.mechanism.eligibility import require_gamma
-
-Vector = NDArray[np.float64]
 
 SUBSET, LIFT = 0.1, 1.0
 """The query that errors are predicted for: a tenth of the rows, in which the frequencies of the
@@ -116,33 +115,6 @@ def two_by_two(counts: ArrayLike, gamma: int) -> TwoByTwo:
     return TwoByTwo((1 - background) / lead, -background / lead, amplification)
 
 
-def count_bounds(count: ArrayLike, rows: ArrayLike, subset: ArrayLike) -> tuple[Vector, Vector]:
-    """Return what the count of a value in a subset must lie between, whatever was published there.
-
-    ``count`` of ``rows`` records hold the value. All that is known where a value is in every group.
-
-    >>> [float(bound) for bound in count_bounds(300, 1000, 800)]
-    [100.0, 300.0]
-    """
-    total, size = np.asarray(count, np.float64), np.asarray(subset, np.float64)
-    return np.maximum(0, size + total - np.asarray(rows)), np.minimum(total, size)
-
-
-def conditional_poisson_weights(counts: ArrayLike, gamma: int) -> InverseWeights:
-    """Return the conditional Poisson weights for a published histogram.
-
-    A value that no record shows is estimated as 0 in every subset; its column meets no record.
-    Raises ``InvalidParameter`` where a value is in all groups but one in ten thousand, or where
-    there are too many distinct counts.
-
-    >>> form = conditional_poisson_weights([4, 3, 3, 2], 2)
-    >>> (form.row(0) @ [4, 3, 3, 2]).round(9), (form.row(0) @ [1, 1, 1, 0]).round(3)
-    (np.float64(4.0), np.float64(0.858))
-    """
-    published = np.asarray(counts, np.float64)
-    return _for_all_values(_design(published, gamma).inverse(), published > 0, gamma)
-
-
 def choose(counts: ArrayLike, gamma: int) -> Choice:
     """Choose the form by the errors it will make, predicted from the published histogram.
 
@@ -159,21 +131,22 @@ def choose(counts: ArrayLike, gamma: int) -> Choice:
     distinct = np.unique(published[shown])
     if gamma * distinct[-1] > MAX_INCLUSION * published.sum() or distinct.size > MAX_FREQUENCIES:
         return Choice("two_by_two", simple, np.nan, 0.0)
-    design = _design(published, gamma)
+    design = published_design(published, gamma)
     paired = design.inverse()
     bias, error = _predict(published[shown], gamma, design, paired)
     if bias <= MAX_BIAS or error <= MIN_GAIN:
         return Choice("two_by_two", simple, bias, error)
-    weights = _for_all_values(paired, shown, gamma)
+    weights = for_all_values(paired, shown, gamma)
     return Choice("conditional_poisson", weights, bias, error, design)
 
 
-def _design(published: Vector, gamma: int) -> ConditionalPoisson:
+def published_design(published: Vector, gamma: int) -> ConditionalPoisson:
+    """Return the design of the values that a published histogram shows."""
     require_gamma(gamma)
     return ConditionalPoisson.fit(gamma * published[published > 0] / published.sum(), gamma)
 
 
-def _for_all_values(form: InverseWeights, shown: NDArray[np.bool_], gamma: int) -> InverseWeights:
+def for_all_values(form: InverseWeights, shown: NDArray[np.bool_], gamma: int) -> InverseWeights:
     """Give the values that no record shows a place: estimate 0, and gamma for a record of theirs."""
     absent = {"own": float(gamma)}
     fields: dict[str, Vector] = {}

@@ -15,14 +15,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.arrays import Floats, Integers
 from duckdb_priv.mechanism.uniform import Uniform
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 TIE = 1e-9
 """An estimate within this of the limit, in records, is on the limit: it does not exceed it."""

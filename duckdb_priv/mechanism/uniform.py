@@ -1,4 +1,4 @@
-"""Uniform perturbation: keep a value with probability p, else draw from the whole domain.
+"""Uniform perturbation, or k-ary randomized response: keep a value with probability p, else draw from the domain.
 
 With ``q = (1 - p) / m`` a record shows its own value with probability ``a = p + q`` and any other
 given value with probability ``q``. Derivations: ``uniform.md`` beside this file.
@@ -76,10 +76,10 @@ class Uniform:
     def posteriors(
         self, priors: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the largest and the smallest belief in each value that a published value can cause.
+        """Return the largest and the smallest posterior of each value that a published value can cause.
 
-        ``priors`` are the beliefs before, one per value, summing to one. The belief rises most when
-        the value itself is shown, and falls most when another is.
+        ``priors`` are probabilities, one per value, summing to one. A posterior is highest when
+        the value itself is reported, and lowest when another is.
 
         >>> high, low = Uniform(retention=0.5, domain_size=2).posteriors(np.array([0.5, 0.5]))
         >>> high.tolist(), low.tolist()
@@ -118,13 +118,15 @@ class Uniform:
 
 WORDS = 2**64
 """How many values 64 bits can take."""
+MAX_EPSILON = 30.0
+"""Above it a retention is 1 up to the resolution of what is drawn."""
 
 
 def amplification_gamma(rho1: float, rho2: float) -> float:
-    """Return the largest amplification that keeps a belief of at most rho1 from rising above rho2.
+    """Return the largest amplification that lets no prior of at most rho1 become a posterior above rho2.
 
-    gamma = rho2 (1 - rho1) / (rho1 (1 - rho2)); the same gamma keeps a belief of at least rho2 from
-    falling below rho1 (Evfimievski, Gehrke, Srikant 2003, section 3).
+    gamma = rho2 (1 - rho1) / (rho1 (1 - rho2)); the same gamma lets no prior of at least rho2
+    become a posterior below rho1 (Evfimievski, Gehrke, Srikant 2003, section 3).
 
     >>> round(amplification_gamma(0.1, 0.5), 12)
     9.0
@@ -132,7 +134,7 @@ def amplification_gamma(rho1: float, rho2: float) -> float:
     if not 0 < rho1 < rho2 < 1:
         raise InvalidParameter(
             f"rho1 and rho2 must satisfy 0 < rho1 < rho2 < 1, got {rho1!r} and {rho2!r}",
-            hint="rho1 is a belief before, rho2 the largest belief allowed after, as in 0.1 and 0.5",
+            hint="rho1 is a prior, rho2 the largest posterior that is allowed, as in 0.1 and 0.5",
         )
     return rho2 * (1 - rho1) / (rho1 * (1 - rho2))
 
@@ -140,13 +142,33 @@ def amplification_gamma(rho1: float, rho2: float) -> float:
 def max_retention(rho1: float, rho2: float, domain_size: int) -> float:
     """Return the largest retention that satisfies (rho1, rho2): (gamma - 1) / (m - 1 + gamma).
 
-    Rounded down until the inequality holds in floating point.
-
     >>> round(max_retention(0.1, 0.5, 10), 10)
     0.4444444444
     """
-    gamma = amplification_gamma(rho1, rho2)
-    retention = (gamma - 1) / (domain_size - 1 + gamma)
-    while Uniform(retention, domain_size).amplification > gamma:
+    return amplified_retention(amplification_gamma(rho1, rho2), domain_size)
+
+
+def epsilon_retention(epsilon: float, domain_size: int) -> float:
+    """Return the largest retention that is epsilon-locally differentially private.
+
+    >>> round(epsilon_retention(math.log(3), 2), 12)
+    0.5
+    """
+    if not (math.isfinite(epsilon) and 0 < epsilon <= MAX_EPSILON):
+        raise InvalidParameter(
+            f"epsilon must lie above 0 and be at most {MAX_EPSILON:g}, got {epsilon!r}",
+            hint="the odds between two true values change by a factor of exp(epsilon) at most; 0.5 to 3 is usual",
+        )
+    return amplified_retention(math.exp(epsilon), domain_size)
+
+
+def amplified_retention(amplification: float, domain_size: int) -> float:
+    """Return the largest retention of at most this amplification, rounded down until that holds in floating point.
+
+    >>> amplified_retention(3.0, 2)
+    0.5
+    """
+    retention = (amplification - 1) / (domain_size - 1 + amplification)
+    while Uniform(retention, domain_size).amplification > amplification:
         retention = math.nextafter(retention, 0)
     return retention

@@ -7,13 +7,11 @@
 -- counts, where estimate +- 1.96 stderr does not. Of a value that cannot be estimated (one that is in every decoy
 -- group) low and high are what the count lies between for certain, and the others are NULL.
 --
---   SELECT unnest(priv.reconstructed_interval('patients', disease, 'flu')) FROM patients;
+--   SELECT unnest(priv.reconstructed_interval('patients', reported_disease, 'flu')) FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_interval(_release, _column, _value, weight := NULL, confidence := 0.95) AS
     CASE WHEN @known@ AND coalesce(confidence > 0 AND confidence < 1, false) THEN
-        [@interval@ FOR _priv_m IN [{
-            estimate: @centre@, variance: @spread@, slope: @slope@, half_step: @half_step@,
-            excess: @excess@, slack: @slack@, certain: @certain@, total: @total@, z: @normal_quantile@}]][1]
+        [@interval@ FOR i IN [{m: @moments@, z: @normal_quantile@}]][1]
     WHEN @known@ THEN [error(_priv_text) FOR _priv_text IN ['confidence must lie strictly between 0 and 1; 0.95 is usual']][1]
     ELSE [error(_priv_text) FOR _priv_text IN [@mistake@]][1] END;
 

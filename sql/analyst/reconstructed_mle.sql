@@ -4,7 +4,7 @@
 -- one: the fixed point of the iterative Bayesian method. It lies between 0 and the number of rows. It is
 -- for display: unlike priv.reconstructed_count it is biased, and does not add up over groups.
 --
---   SELECT priv.reconstructed_mle('patients', disease, 'flu') FROM patients;
+--   SELECT priv.reconstructed_mle('patients', reported_disease, 'flu') FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_mle(_release, _column, _value, weight := NULL) AS
     CASE WHEN @known@ THEN @mle@ ELSE [error(_priv_text) FOR _priv_text IN [@mistake@]][1] END;

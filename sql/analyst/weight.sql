@@ -3,7 +3,7 @@
 -- What the row adds to priv.reconstructed_count. Sums of weights answer lists of values; products of the
 -- weights of several sensitive attributes, summed, answer predicates over all of them.
 --
---   SELECT sum(priv.weight('survey.occupation', occupation, '7') * priv.weight('survey.income', income, 'high'))
+--   SELECT sum(priv.weight('survey.occupation', reported_occupation, '7') * priv.weight('survey.income', reported_income, 'high'))
 --   FROM survey;
 
 CREATE OR REPLACE MACRO priv.weight(_release, _column, _value) AS

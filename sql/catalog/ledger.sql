@@ -14,7 +14,13 @@ CREATE TABLE priv.ledger (
     fresh        BOOLEAN   NOT NULL,
     coins        VARCHAR   NOT NULL,
     reason       VARCHAR,
-    published_at TIMESTAMP NOT NULL
+    published_at TIMESTAMP NOT NULL,
+    adds             BOOLEAN NOT NULL,
+    attribute_number BIGINT  NOT NULL,
+    source_number    BIGINT,
+    records          BIGINT,
+    seen             BIGINT,
+    changed          BIGINT
 );
 COMMENT ON TABLE  priv.ledger IS 'PRIVATE, never exported: everything that was ever published from which source. FROM priv.ledger() adds it up.';
 COMMENT ON COLUMN priv.ledger.number IS 'Running number, one per release and sensitive attribute.';
@@ -31,3 +37,9 @@ COMMENT ON COLUMN priv.ledger.fresh IS 'Whether the coins were fresh; else they 
 COMMENT ON COLUMN priv.ledger.coins IS 'Fingerprint of the coins: two publications with the same one show the same value for the same record.';
 COMMENT ON COLUMN priv.ledger.reason IS 'Why its records may be published in these groups, and not in others; NULL where the mechanism makes no groups.';
 COMMENT ON COLUMN priv.ledger.published_at IS 'When it was published (UTC).';
+COMMENT ON COLUMN priv.ledger.adds IS 'Whether it adds to what is known: false where its records show the same values as in an earlier publication.';
+COMMENT ON COLUMN priv.ledger.attribute_number IS 'Number of the attribute, which is the same for one that was renamed or whose values were.';
+COMMENT ON COLUMN priv.ledger.source_number IS 'The source in priv.source; NULL for what was published before sources were recognized.';
+COMMENT ON COLUMN priv.ledger.records IS 'How many records the source had.';
+COMMENT ON COLUMN priv.ledger.seen IS 'About how many of them had been published before; NULL where their ids do not tell.';
+COMMENT ON COLUMN priv.ledger.changed IS 'About how many of them show another value than an earlier publication with the same coins did, since their true value is another.';

@@ -7,7 +7,10 @@ CREATE TABLE priv.release (
     domain_provenance VARCHAR   NOT NULL,
     rows_published    BIGINT    NOT NULL CHECK (rows_published >= 0),
     created_at        TIMESTAMP NOT NULL,
-    library_version   VARCHAR   NOT NULL
+    library_version   VARCHAR   NOT NULL,
+    title             VARCHAR,
+    description       VARCHAR,
+    contact           VARCHAR
 );
 COMMENT ON TABLE  priv.release IS 'One row per published table: what was done to it, and by which version.';
 COMMENT ON COLUMN priv.release.release IS 'Name of the published table.';
@@ -17,3 +20,6 @@ COMMENT ON COLUMN priv.release.domain_provenance IS 'Per sensitive attribute, a 
 COMMENT ON COLUMN priv.release.rows_published IS 'Rows in the published table.';
 COMMENT ON COLUMN priv.release.created_at IS 'When it was published (UTC).';
 COMMENT ON COLUMN priv.release.library_version IS 'Version of duckdb_priv that published it.';
+COMMENT ON COLUMN priv.release.title IS 'What the release is called among people; NULL where its publisher said nothing.';
+COMMENT ON COLUMN priv.release.description IS 'What its readers should know; NULL where its publisher said nothing.';
+COMMENT ON COLUMN priv.release.contact IS 'Whom they may ask; NULL where its publisher said nothing.';

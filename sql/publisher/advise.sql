@@ -22,9 +22,7 @@
 
 CREATE OR REPLACE MACRO priv.advise(
     source, sensitive := NULL, rho1 := NULL, rho2 := NULL, epsilon := NULL, delta := NULL, max_error := NULL,
-    retentions := [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
-    tolerances := [5, 10, 20, 50], reconstruction_epsilons := [0.3], reconstruction_deltas := [0.3],
-    gammas := [2, 3, 5, 10], hierarchies := NULL, levels := NULL, ks := [10, 20, 50], betas := [0.05, 0.1, 0.2],
+    @grid_parameters@,
     workload := NULL, queries := 5000,
     max_public_attributes := 3, min_selectivity := 0.001, selectivity := NULL, small_counts := NULL, seed := 0,
     record_id := NULL, exclude := NULL
@@ -32,9 +30,8 @@ CREATE OR REPLACE MACRO priv.advise(
 WITH call AS MATERIALIZED (
     SELECT to_json({
         source: source, sensitive: sensitive, rho1: rho1, rho2: rho2, epsilon: epsilon, delta: delta, max_error: max_error,
-        retentions: retentions, tolerances: tolerances, reconstruction_epsilons: reconstruction_epsilons,
-        reconstruction_deltas: reconstruction_deltas, gammas: gammas, hierarchies: hierarchies, levels: levels, ks: ks,
-        betas: betas, workload: workload, queries: queries, max_public_attributes: max_public_attributes,
+        @grid_arguments@,
+        workload: workload, queries: queries, max_public_attributes: max_public_attributes,
         min_selectivity: min_selectivity, selectivity: selectivity, small_counts: small_counts, seed: seed,
         record_id: record_id, exclude: exclude, @caller@
     })::VARCHAR AS arguments

@@ -1,6 +1,6 @@
 -- priv.amplification_gamma(rho1, rho2) -> DOUBLE
 --
--- The largest ratio between two probabilities of one published value that keeps every belief of at most rho1 from
+-- The largest ratio between two probabilities of one published value that keeps every prior of at most rho1 from
 -- rising above rho2: rho2 (1 - rho1) / (rho1 (1 - rho2)).
 --
 --   SELECT priv.amplification_gamma(0.1, 0.5);
@@ -12,4 +12,4 @@ CREATE OR REPLACE MACRO priv.amplification_gamma(rho1, rho2) AS
             || ' and ' || coalesce(rho2::VARCHAR, 'NULL')) END;
 
 COMMENT ON MACRO priv.amplification_gamma IS
-    'Largest amplification that keeps beliefs of at most rho1 from rising above rho2.';
+    'Largest amplification that keeps priors of at most rho1 from becoming posteriors above rho2.';

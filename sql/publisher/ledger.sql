@@ -1,37 +1,41 @@
 -- FROM priv.ledger([slack := 1e-6])
 --   -> source, attribute, release, mechanism, parameters, epsilon, delta, fresh, published_at, adds,
---      epsilon_attribute, epsilon_source, delta_source, epsilon_advanced, delta_advanced, reason, warning
+--      epsilon_attribute, epsilon_source, delta_source, epsilon_advanced, delta_advanced, reason, warning,
+--      population, attribute_number, records, seen, changed
 --
--- What has been released from which source, oldest first. A publication adds to what is known about the
--- records unless its coins were keyed by the same record id and had been used before: then it shows the
--- same values again.
+-- What has been released from which source, oldest first. A publication adds to what is known about the records unless
+-- they show the same values as in an earlier one: its coins were keyed and used before, under the same ids. Sources that share
+-- records, or tables, are of one population, whatever they are called: a copy, a renamed table, file or column, a filter, a table
+-- with other records besides. All totals are those of the
+-- population; attribute_number is the same for an attribute that was renamed, or whose values were. records is how many the source had, seen about how
+-- many of them had been published before (NULL where ids do not tell), changed about how many show another value than an earlier
+-- publication with the same coins did: who has both knows that their true values changed.
 -- epsilon_attribute and epsilon_source are running totals (basic composition), for the attribute and for whole
 -- records, with delta_source; they are infinite from the first publication that has no epsilon.
 -- epsilon_advanced with delta_advanced = delta_source + slack is true as well, and the smaller of the two may be taken:
 -- less for many releases of small epsilon, if their parameters were fixed beforehand (Dwork, Rothblum, Vadhan 2010).
 -- reason says, of a publication in groups, why its records are not published in others, or why they were nevertheless.
--- safe_k protects whole records, the other mechanisms only their sensitive values: where both have published from one
--- source, no total for whole records is left, and warning says so.
+-- Some mechanisms (safe_k) protect whole records, others only their sensitive values: where both have published from
+-- one source, no total for whole records is left, and warning says so.
 --
 --   SELECT source, max(epsilon_source) FROM priv.ledger() GROUP BY source;
 
 CREATE OR REPLACE MACRO priv.ledger(slack := 1e-6) AS TABLE
-WITH entry AS (
-    SELECT *, unnest(origins) AS origin FROM priv.ledger
-), marked AS (
-    SELECT *, row_number() OVER (PARTITION BY origin, attribute, coins, record_id ORDER BY number) = 1 AS adds FROM entry
+WITH marked AS (
+    SELECT entry.*, coalesce('population ' || known.population, entry.origins[1]) AS population
+    FROM priv.ledger AS entry LEFT JOIN priv.source AS known ON known.number = entry.source_number
 ), priced AS (
     SELECT *, CASE WHEN adds THEN coalesce(epsilon, 'inf'::DOUBLE) ELSE 0 END AS price,
-        CASE WHEN adds THEN delta ELSE 0 END AS risk, mechanism = 'safe_k' AS of_records
+        CASE WHEN adds THEN delta ELSE 0 END AS risk, list_contains(@of_whole_records@, mechanism) AS of_records
     FROM marked
 ), summed AS (
-    SELECT *, sum(price) OVER (PARTITION BY origin, attribute ORDER BY number) AS epsilon_attribute,
+    SELECT *, sum(price) OVER (PARTITION BY population, attribute_number ORDER BY number) AS epsilon_attribute,
         sum(price) OVER so_far AS prices, sum(risk) OVER so_far AS risks, sum(price ** 2) OVER so_far AS squares,
         sum(CASE WHEN price < 700 THEN price * (exp(price) - 1) ELSE 'inf'::DOUBLE END) OVER so_far AS drift,
         bool_or(of_records) OVER so_far AND NOT bool_and(of_records) OVER so_far AS mixed
-    FROM priced WINDOW so_far AS (PARTITION BY origin ORDER BY number)
+    FROM priced WINDOW so_far AS (PARTITION BY population ORDER BY number)
 )
-SELECT origin AS source, attribute, release, mechanism, parameters, epsilon, delta, fresh, published_at, adds,
+SELECT unnest(origins) AS source, attribute, release, mechanism, parameters, epsilon, delta, fresh, published_at, adds,
     epsilon_attribute,
     CASE WHEN mixed THEN 'inf'::DOUBLE ELSE prices END AS epsilon_source,
     least(risks, 1) AS delta_source,
@@ -43,8 +47,9 @@ SELECT origin AS source, attribute, release, mechanism, parameters, epsilon, del
     least(risks + slack::DOUBLE, 1) AS delta_advanced,
     reason,
     CASE WHEN mixed THEN 'also published without differential privacy of whole records: nothing holds for them in total'
-    END AS warning
-FROM summed ORDER BY origin, number;
+    END AS warning,
+    population, attribute_number, records, seen, changed
+FROM summed ORDER BY population, number;
 
 COMMENT ON MACRO TABLE priv.ledger IS
     'What has been released from which source, and what it adds up to.';

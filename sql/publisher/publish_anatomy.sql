@@ -1,6 +1,7 @@
 -- FROM priv.publish_anatomy(source, release, sensitive := …, l := …
---   [, republish := false] [, record_id := …] [, exclude := […]] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
+--   [, republish := false] [, record_id := …] [, exclude := […]] [, public := […]]
+--   [, title := …] [, description := …] [, contact := …] [, replace := false])
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
 --
 -- Publishes a table by Anatomy, as a baseline to compare with: its records are cut into groups of l or more different
 -- values, no value may be in more than 1 of l records, and each record is published with its group and all values of the
@@ -11,16 +12,4 @@
 --
 --   FROM priv.publish_anatomy('visits', 'visits_anatomy', sensitive := 'disease', l := 3, record_id := 'id');
 
-CREATE OR REPLACE MACRO priv.publish_anatomy(
-    source, release, sensitive := NULL, l := NULL, republish := false, record_id := NULL, exclude := NULL, replace := false
-) AS TABLE
-WITH call AS MATERIALIZED (
-    SELECT uuid()::VARCHAR AS id, to_json({
-        source: source, release: release, sensitive: sensitive, l: l, republish: republish, record_id: record_id,
-        exclude: exclude, replace: replace, @caller@
-    })::VARCHAR AS arguments
-), @run@
-@receipt@;
-
-COMMENT ON MACRO TABLE priv.publish_anatomy IS
-    'Publish each record with its group, and each group of l different values with its true values: a baseline.';
+@publish@;

@@ -1,6 +1,7 @@
 -- FROM priv.publish_distribution(source, release, sensitive := …
---   [, record_id := …] [, exclude := […]] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
+--   [, record_id := …] [, exclude := […]] [, public := […]]
+--   [, title := …] [, description := …] [, contact := …] [, replace := false])
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
 --
 -- Publishes a table whose sensitive values are all redrawn from their distribution in the table, as a baseline to compare
 -- with: what a record shows says nothing of it, and nothing of how values go with public columns. How often each value occurs in
@@ -9,16 +10,4 @@
 --
 --   FROM priv.publish_distribution('visits', 'visits_redrawn', sensitive := 'disease', record_id := 'id');
 
-CREATE OR REPLACE MACRO priv.publish_distribution(
-    source, release, sensitive := NULL, record_id := NULL, exclude := NULL, replace := false
-) AS TABLE
-WITH call AS MATERIALIZED (
-    SELECT uuid()::VARCHAR AS id, to_json({
-        source: source, release: release, sensitive: sensitive, record_id: record_id, exclude: exclude,
-        replace: replace, @caller@
-    })::VARCHAR AS arguments
-), @run@
-@receipt@;
-
-COMMENT ON MACRO TABLE priv.publish_distribution IS
-    'Publish a table whose sensitive values are redrawn from their distribution in it: a baseline.';
+@publish@;

@@ -1,7 +1,8 @@
 -- FROM priv.publish_reconstruction_private(source, release, sensitive := …, retention := …, epsilon := …, delta := …
 --   [, bound := 'simplified' | 'chernoff' | 'exact'] [, max_frequency := 1.0] [, sampling := 'public' | 'paper']
---   [, domain := …] [, record_id := …] [, exclude := […]] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
+--   [, domain := …] [, record_id := …] [, exclude := […]] [, public := […]]
+--   [, title := …] [, description := …] [, contact := …] [, replace := false])
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
 --
 -- Publishes a table by uniform perturbation, but of at most s records of any micro group (records that agree on all
 -- public attributes), so that no group is reconstructed much better than s records allow. s comes from public
@@ -14,18 +15,4 @@
 --   FROM priv.publish_reconstruction_private('visits', 'visits_public', sensitive := 'disease', retention := 0.3,
 --                                            epsilon := 0.3, delta := 0.05, bound := 'exact', record_id := 'id');
 
-CREATE OR REPLACE MACRO priv.publish_reconstruction_private(
-    source, release, sensitive := NULL, retention := NULL, epsilon := NULL, delta := NULL, bound := 'simplified',
-    max_frequency := 1.0, sampling := 'public', domain := NULL, record_id := NULL, exclude := NULL, replace := false
-) AS TABLE
-WITH call AS MATERIALIZED (
-    SELECT uuid()::VARCHAR AS id, to_json({
-        source: source, release: release, sensitive: sensitive, retention: retention, epsilon: epsilon, delta: delta,
-        bound: bound, max_frequency: max_frequency, sampling: sampling, domain: domain, record_id: record_id,
-        exclude: exclude, replace: replace, @caller@
-    })::VARCHAR AS arguments
-), @run@
-@receipt@;
-
-COMMENT ON MACRO TABLE priv.publish_reconstruction_private IS
-    'Publish a table by uniform perturbation of at most s records of every micro group, each with the scale it stands for.';
+@publish@;

@@ -1,6 +1,7 @@
 -- FROM priv.publish_safe_k(source, release, k := …, beta := …, epsilon := …, hierarchies := …,
---   levels := {…} | epsilon1 := … [, record_id := …] [, exclude := […]] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
+--   levels := {…} | epsilon1 := … [, record_id := …] [, exclude := […]] [, public := […]]
+--   [, title := …] [, description := …] [, contact := …] [, replace := false])
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
 --
 -- Publishes a generalized sample that is (epsilon, delta)-differentially private: each record is sampled with
 -- probability beta by fresh secret coins, every column is generalized, and groups under k records are left out.
@@ -14,17 +15,4 @@
 --   FROM priv.publish_safe_k('visits', 'visits_public', k := 20, beta := 0.1, epsilon := 1.0,
 --                            hierarchies := 'hierarchies', levels := {'age': 2, 'gender': 0}, exclude := ['id', 'disease']);
 
-CREATE OR REPLACE MACRO priv.publish_safe_k(
-    source, release, k := NULL, beta := NULL, epsilon := NULL, hierarchies := NULL, levels := NULL, epsilon1 := NULL,
-    record_id := NULL, exclude := NULL, replace := false
-) AS TABLE
-WITH call AS MATERIALIZED (
-    SELECT uuid()::VARCHAR AS id, to_json({
-        source: source, release: release, k: k, beta: beta, epsilon: epsilon, hierarchies: hierarchies, levels: levels,
-        epsilon1: epsilon1, record_id: record_id, exclude: exclude, replace: replace, @caller@
-    })::VARCHAR AS arguments
-), @run@
-@receipt@;
-
-COMMENT ON MACRO TABLE priv.publish_safe_k IS
-    'Publish a generalized sample without groups under k: (epsilon, delta)-differentially private.';
+@publish@;

@@ -1,7 +1,8 @@
 -- FROM priv.publish_splu(source, release, sensitive := …, gamma := …
 --   [, grouping := 'mixed' | 'largest_first'] [, append := false] [, republish := false]
---   [, record_id := …] [, exclude := […]] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
+--   [, record_id := …] [, exclude := […]] [, public := […]]
+--   [, title := …] [, description := …] [, contact := …] [, replace := false])
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
 --
 -- Publishes a table: its records are cut into secret groups of gamma records with gamma different values, and each
 -- record shows a value drawn uniformly from its group. No value may be in more than 1 of gamma records. Up to gamma - 1
@@ -13,17 +14,4 @@
 --
 --   FROM priv.publish_splu('visits', 'visits_decoys', sensitive := 'disease', gamma := 3, record_id := 'id');
 
-CREATE OR REPLACE MACRO priv.publish_splu(
-    source, release, sensitive := NULL, gamma := NULL, "grouping" := 'mixed', append := false, republish := false,
-    record_id := NULL, exclude := NULL, replace := false
-) AS TABLE
-WITH call AS MATERIALIZED (
-    SELECT uuid()::VARCHAR AS id, to_json({
-        source: source, release: release, sensitive: sensitive, gamma: gamma, "grouping": "grouping", append: append,
-        republish: republish, record_id: record_id, exclude: exclude, replace: replace, @caller@
-    })::VARCHAR AS arguments
-), @run@
-@receipt@;
-
-COMMENT ON MACRO TABLE priv.publish_splu IS
-    'Publish a table whose sensitive values are drawn from secret groups of gamma records with different values.';
+@publish@;

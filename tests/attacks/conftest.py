@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 import duckdb
 import pytest
 
-import duckdb_priv
-
 SECRET = bytes.fromhex("5ec4e75ec4e7a1b2c3d4e5f60718293a4b5c6d7e8f9001122334455667788990")
 Publish = Callable[..., None]
 
@@ -67,8 +65,10 @@ def caller_secret() -> bytes:
 
 
 @pytest.fixture
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = duckdb_priv.connect()
+def con(
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = prepared(secret=None)
     connection.execute("SET threads = 2")
     fill_with_persons(connection)
     yield connection
@@ -87,12 +87,13 @@ def publish(con: duckdb.DuckDBPyConnection) -> Publish:
         record_id: str | None = "patient_number",
         exclude: tuple[str, ...] = ("private_note",),
         replace: bool = False,
+        public: tuple[str, ...] | None = None,
     ) -> None:
         hidden = [*exclude] if record_id else [*exclude, "patient_number"]
         con.execute(
             f"FROM priv.publish_{mechanism}(?, ?, sensitive := 'disease', exclude := ?, record_id := ?,"
-            f" replace := ?, {arguments or MECHANISMS[mechanism]})",
-            [source, release, hidden, record_id, replace],
+            f" replace := ?, public := ?, {arguments or MECHANISMS[mechanism]})",
+            [source, release, hidden, record_id, replace, public and [*public]],
         ).fetchall()
 
     return run

@@ -38,7 +38,7 @@ def published(con, frequency, sampling):
         "FROM priv.publish_reconstruction_private('visits', 'r', sensitive := 'disease', retention := 0.5,"
         f" epsilon := 0.3, delta := 0.3, record_id := 'id', sampling := '{sampling}', replace := true)"
     ).fetchall()
-    rows = con.execute("SELECT ward, disease, count(*) FROM r GROUP BY ALL").fetchall()
+    rows = con.execute("SELECT ward, reported_disease, count(*) FROM r GROUP BY ALL").fetchall()
     histograms = np.zeros((GROUPS, 14), dtype=int)
     for ward, disease, count in rows:
         histograms[ward, disease] = count

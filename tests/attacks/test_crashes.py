@@ -16,7 +16,8 @@ import duckdb
 import pytest
 
 import duckdb_priv
-from duckdb_priv import instance, procedures, publish, randomness
+from duckdb_priv.engine import instance, procedures, randomness
+from duckdb_priv.publisher import publish
 
 ROWS = 100_000
 PUBLISH = "FROM priv.publish_uniform('stays', 'later', sensitive := 'disease', retention := 0.5, record_id := 'id')"
@@ -25,7 +26,12 @@ HOOK = textwrap.dedent(
     import os, sys, time
     from pathlib import Path
     import duckdb, duckdb_priv
-    from duckdb_priv import analyst, catalog, export, procedures, publish, randomness
+    from duckdb_priv.analyst import macros
+    from duckdb_priv.release import catalog
+    from duckdb_priv.publisher import export
+    from duckdb_priv.engine import procedures
+    from duckdb_priv.publisher import publish
+    from duckdb_priv.engine import randomness
 
     def stop(owner, name, calls=1):
         '''Say so at the given call of a function, and stay there until a signal comes.'''
@@ -45,7 +51,7 @@ HOOK = textwrap.dedent(
     {
         "in the middle of the rows": lambda: stop(randomness.KeyedBits, "draw_for_integers", 20),
         "before the catalog": lambda: stop(catalog, "record"),
-        "before the macros": lambda: stop(analyst, "create"),
+        "before the macros": lambda: stop(macros, "create"),
         "before the commit": lambda: stop(procedures, "_commit"),
         "while the script is written": lambda: stop(export, "_script"),
         "before the new one takes its place": lambda: stop(Path, "replace"),
@@ -90,7 +96,7 @@ def assert_only_the_earlier_release(database: Path) -> None:
                 ("earlier",)
             ]
         ((estimate,),) = con.execute(
-            "SELECT priv.reconstructed_count('earlier', disease, 'flu') FROM earlier"
+            "SELECT priv.reconstructed_count('earlier', reported_disease, 'flu') FROM earlier"
         ).fetchall()
         assert abs(estimate - ROWS / 3) < ROWS / 30
     with duckdb_priv.connect(database) as con:
@@ -167,7 +173,7 @@ def test_killed_at_any_moment(database):
             assert names in ([("earlier",)], [("earlier",), ("later",)])
             if len(names) == 2:
                 con.execute(
-                    "SELECT priv.reconstructed_count('later', disease, 'flu') FROM later"
+                    "SELECT priv.reconstructed_count('later', reported_disease, 'flu') FROM later"
                 ).fetchall()
                 con.execute("FROM priv.drop_release('later')").fetchall()
 
@@ -285,7 +291,7 @@ def test_a_defect_in_the_middle_leaves_nothing(con, monkeypatch):
     def fail(*arguments):
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr(publish.analyst, "create", fail)
+    monkeypatch.setattr(publish.macros, "create", fail)
     with pytest.raises(duckdb.Error, match="ZeroDivisionError"):
         con.execute(PUBLISH).fetchall()
     monkeypatch.undo()
@@ -341,11 +347,11 @@ def test_no_room_for_the_export(database, tmp_path, form):
 
 @pytest.fixture
 def small_disk(tmp_path: Path):
-    """A file system of 8 megabytes."""
+    """A file system of 16 megabytes."""
     place = tmp_path / "disk"
     place.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(place)],
+        ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)],
         capture_output=True,
         check=False,
     )

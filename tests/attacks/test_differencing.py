@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 import duckdb_priv
-from duckdb_priv import randomness
+from duckdb_priv.engine import randomness
 from duckdb_priv.mechanism.uniform import Uniform
 
 FALSE_ALARM = 1e-9
@@ -44,10 +44,10 @@ def con():
 def publish(con, retention, domain=DOMAIN):
     con.execute(
         "FROM priv.publish_uniform('persons', 'release', sensitive := 'disease', retention := ?,"
-        " domain := ?, record_id := 'id', replace := true)",
+        " domain := ?, record_id := 'id', public := 'seat', replace := true)",
         [retention, domain],
     ).fetchall()
-    rows = con.execute("SELECT disease::VARCHAR FROM release ORDER BY seat").fetchall()
+    rows = con.execute("SELECT reported_disease::VARCHAR FROM release ORDER BY seat").fetchall()
     return np.array([value for (value,) in rows])
 
 

@@ -78,10 +78,10 @@ def test_hostile_names_and_values_go_all_the_way(con, tmp_path, hostile):
         "FROM priv.publish_uniform(?, ?, sensitive := ?, retention := 0.9, domain := ?, record_id := ?)",
         [quoted(source), release, [sensitive], values, [record_id]],
     ).fetchall()
+    column = quoted(f"reported_{sensitive}")
     question = (
-        f"SELECT priv.reconstructed_count(?, {quoted(sensitive)}, ?),"
-        f" priv.reconstructed_interval(?, {quoted(sensitive)}, ?),"
-        f" priv.reconstructed_mle(?, {quoted(sensitive)}, ?), sum(priv.weight(?, {quoted(sensitive)}, ?))"
+        f"SELECT priv.reconstructed_count(?, {column}, ?), priv.reconstructed_interval(?, {column}, ?),"
+        f" priv.reconstructed_mle(?, {column}, ?), sum(priv.weight(?, {column}, ?))"
     )
     asked = [release, hostile] * 4
     answer = con.execute(f"{question} FROM {quoted(release)}", asked).fetchall()
@@ -100,7 +100,7 @@ def test_hostile_names_and_values_go_all_the_way(con, tmp_path, hostile):
     for asked_for, wrong in (("no such value", release), (hostile, "no such release")):
         with pytest.raises(duckdb.InvalidInputException, match=r"has no value|no release"):
             con.execute(
-                f"SELECT priv.reconstructed_count(?, {quoted(sensitive)}, ?) FROM {quoted(release)}",
+                f"SELECT priv.reconstructed_count(?, {column}, ?) FROM {quoted(release)}",
                 [wrong, asked_for],
             )
     assert con.execute("FROM priv.audit(?)", [release]).fetchall()
@@ -148,9 +148,11 @@ def answers(connection: duckdb.DuckDBPyConnection, public: str, number: str) -> 
     ).fetchall()
     p, n = quoted(public), quoted(number)
     asked = (
-        "priv.reconstructed_count('release', disease, 'a'), priv.reconstructed_stderr('release', disease, 'a'),"
-        " priv.reconstructed_interval('release', disease, 'a'), priv.reconstructed_mle('release', disease, NULL),"
-        " sum(priv.weight('release', disease, 'b'))"
+        "priv.reconstructed_count('release', reported_disease, 'a'),"
+        " priv.reconstructed_stderr('release', reported_disease, 'a'),"
+        " priv.reconstructed_interval('release', reported_disease, 'a'),"
+        " priv.reconstructed_mle('release', reported_disease, NULL),"
+        " sum(priv.weight('release', reported_disease, 'b'))"
     )
     found = [
         sorted(connection.execute(query).fetchall(), key=repr)
@@ -158,7 +160,7 @@ def answers(connection: duckdb.DuckDBPyConnection, public: str, number: str) -> 
             f"SELECT {p}, {asked} FROM release GROUP BY {p}",
             f"SELECT {n}, {p}, {asked} FROM release GROUP BY ALL",
             f"SELECT {asked} FROM release WHERE {p} = 1 AND {n} < 3",
-            f"SELECT {p}, (SELECT priv.reconstructed_interval('release', disease, 'a') FROM release i"
+            f"SELECT {p}, (SELECT priv.reconstructed_interval('release', reported_disease, 'a') FROM release i"
             f" WHERE i.{p} = o.{p}) FROM (SELECT DISTINCT {p} FROM release) o",
         )
     ]

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import duckdb_priv
-from duckdb_priv import randomness
+from duckdb_priv.engine import randomness
 
 MECHANISMS = ("uniform", "fine_grain", "matrix", "reconstruction_private", "splu")
 PRIVATE_NAMES = ("hospital_stays", "patient_number", "private_note")

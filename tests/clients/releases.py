@@ -69,21 +69,26 @@ class Release:
         return f"{self.name}.{self.attribute}"
 
     @property
+    def column(self) -> str:
+        """The published column: that of a sensitive attribute holds what was reported."""
+        return self.attribute if self.name == "safe_k" else f"reported_{self.attribute}"
+
+    @property
     def weight(self) -> str:
         return ", weight := scale" if self.scaled else ""
 
     @property
     def plain_count(self) -> str:
-        holds = f"{self.attribute} = {self.value}"
+        holds = f"{self.column} = {self.value}"
         if self.name == "anatomy":
-            holds = f"list_contains({self.attribute}, {self.value})"
+            holds = f"list_contains({self.column}, {self.value})"
         counted = f"count(*) FILTER ({holds})"
         return f"SELECT ward, ({counted})::VARCHAR FROM {self.name} GROUP BY ward"
 
     @property
     def reconstructed_count(self) -> str:
         estimate = (
-            f"priv.reconstructed_count('{self.key}', {self.attribute}, {self.value}{self.weight})"
+            f"priv.reconstructed_count('{self.key}', {self.column}, {self.value}{self.weight})"
         )
         return f"SELECT ward, ({estimate})::VARCHAR FROM {self.name} GROUP BY ward"
 
@@ -98,7 +103,7 @@ class Release:
         key, weight = self.key, self.weight
         text_weight = ", weight := 'scale'" if self.scaled else ""
         database = f", database := '{catalog}'" if catalog else ""
-        aggregate = f"('{key}', {self.attribute}, {self.value}{weight}"
+        aggregate = f"('{key}', {self.column}, {self.value}{weight}"
         asked = [
             f"SELECT ward, {priv}.reconstructed_count{aggregate}), {priv}.reconstructed_stderr{aggregate}),"
             f" unnest({priv}.reconstructed_interval{aggregate}, confidence := 0.9))"
@@ -108,18 +113,18 @@ class Release:
             f"FROM {table}_{self.attribute}_estimates",
             f"SELECT age, {priv}.reconstructed_count{aggregate}) FROM {table} GROUP BY age",
             f"FROM {priv}.reconstructed_distribution('{key}'{text_weight}{database})",
-            f"SELECT sum({priv}.weight('{key}', {self.attribute}, {self.value})) FROM {table}",
+            f"SELECT sum({priv}.weight('{key}', {self.column}, {self.value})) FROM {table}",
             f"SELECT release, mechanism, rows_published FROM {priv}.release",
             f"SELECT * EXCLUDE (parameters) FROM {priv}.guarantee",
         ]
         if self.attribute == "disease":
             asked.append(
-                f"SELECT ward, age, {priv}.reconstructed_count('{key}', disease, NULL{weight})"
+                f"SELECT ward, age, {priv}.reconstructed_count('{key}', {self.column}, NULL{weight})"
                 f" FROM {table} GROUP BY ALL"
             )
         if not self.scaled:
             asked.append(
-                f"SELECT {priv}.reconstructed_mle('{key}', {self.attribute}, {self.value}) FROM {table}"
+                f"SELECT {priv}.reconstructed_mle('{key}', {self.column}, {self.value}) FROM {table}"
             )
         return [f"SELECT COLUMNS(*)::VARCHAR FROM ({question}) ORDER BY ALL" for question in asked]
 

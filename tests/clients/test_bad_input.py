@@ -26,7 +26,7 @@ try:
 except duckdb_priv.PrivError as error:
     print(error)
 """
-OURS = [sys.executable, "-c", "from duckdb_priv.cli import main; main()"]
+OURS = [sys.executable, "-c", "from duckdb_priv.shell.cli import main; main()"]
 
 
 @pytest.fixture(scope="module")

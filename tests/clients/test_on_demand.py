@@ -19,7 +19,7 @@ from clients.superset import Superset, serve
 pytestmark = pytest.mark.on_demand
 IBIS = ("ibis-framework[duckdb]==12.0.0", "duckdb==1.5.6")
 DBT = ("dbt-core==1.10.23", "dbt-duckdb==1.10.0", "duckdb==1.5.6")
-FLU = "priv.reconstructed_count('uniform', disease, 'flu')"
+FLU = "priv.reconstructed_count('uniform', reported_disease, 'flu')"
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_superset(superset: Superset, releases, by_ward) -> None:
     )["result"][0]
     assert {row["ward"]: row["flu"] for row in chart["data"]} == pytest.approx(by_ward)
     question = (
-        "SELECT ward, unnest(priv.reconstructed_interval('uniform', disease, 'flu')) FROM uniform"
+        "SELECT ward, unnest(priv.reconstructed_interval('uniform', reported_disease, 'flu')) FROM uniform"
         " WHERE age > 30 GROUP BY ward"
     )
     answer = superset.call("sqllab/execute/", database_id=database, sql=question)

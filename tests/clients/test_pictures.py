@@ -21,11 +21,11 @@ from clients.asking import job
 from clients.browser import CHROMIUM, ask_page, free_port, headless
 from clients.installation import PATH, PROGRAMS, SCRIPTS, environment, on_path
 from clients.superset import serve
-from duckdb_priv import sqlfiles
+from duckdb_priv.sqltext import templates
 
 pytestmark = pytest.mark.on_demand
 PICTURES = Path(__file__).parents[2] / "docs" / "clients"
-BY_GENDER = """SELECT gender, unnest(priv.reconstructed_interval('visits_public', disease, 'flu'))
+BY_GENDER = """SELECT gender, unnest(priv.reconstructed_interval('visits_public', reported_disease, 'flu'))
 FROM visits_public WHERE age > 30 GROUP BY gender ORDER BY gender"""
 
 
@@ -33,7 +33,7 @@ FROM visits_public WHERE age > 30 GROUP BY gender ORDER BY gender"""
 def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     with duckdb_priv.connect("hospital.duckdb", secret=bytes(range(32))) as publisher:
-        for statement in publisher.extract_statements(sqlfiles.read("examples", "1_publisher")):
+        for statement in publisher.extract_statements(templates.read("examples", "1_publisher")):
             publisher.execute(statement).fetchall()
     return tmp_path / "visits_public.duckdb"
 
@@ -150,7 +150,7 @@ def test_picture_of_superset(release: Path, tmp_path_factory: pytest.TempPathFac
             metrics=[
                 {
                     "expressionType": "SQL",
-                    "sqlExpression": "priv.reconstructed_count('visits_public', disease, 'flu')",
+                    "sqlExpression": "priv.reconstructed_count('visits_public', reported_disease, 'flu')",
                     "label": "persons with flu",
                 }
             ],

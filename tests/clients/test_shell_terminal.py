@@ -20,7 +20,7 @@ import duckdb_priv
 
 pexpect = pytest.importorskip("pexpect", reason="terminals need pexpect, which Windows lacks")
 
-PROGRAM = [sys.executable, "-c", "from duckdb_priv.cli import main; main()"]
+PROGRAM = [sys.executable, "-c", "from duckdb_priv.shell.cli import main; main()"]
 ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|[=>])")
 ENDLESS = (
     "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3;"
@@ -190,7 +190,7 @@ def test_tab_completes_calls_and_their_parameters(terminal: Terminal) -> None:
         terminal.process.send("\t")
         terminal.expect(completed)
         terminal.process.send(text)
-    terminal.expect("│ out ")
+    terminal.expect("release  out")
     terminal.type(".mode li\t")
     terminal.expect("line.*list")
     terminal.process.send("ne\r")

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 import duckdb_priv
-from duckdb_priv import sqlfiles
+from duckdb_priv.sqltext import templates
 
 
 @pytest.fixture
@@ -22,12 +22,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def answers(connection: duckdb.DuckDBPyConnection, example: str) -> list[list[tuple[object, ...]]]:
     return [
         connection.execute(statement).fetchall()
-        for statement in connection.extract_statements(sqlfiles.read("examples", example))
+        for statement in connection.extract_statements(templates.read("examples", example))
     ]
 
 
 def test_every_example_is_tested() -> None:
-    assert sqlfiles.names("examples") == [
+    assert templates.names("examples") == [
         "1_publisher",
         "2_analyst_shell",
         "3_analyst_script",

@@ -6,7 +6,8 @@ import duckdb
 import pytest
 
 import duckdb_priv
-from duckdb_priv import catalog, sqlfiles
+from duckdb_priv.release import catalog
+from duckdb_priv.sqltext import templates
 
 FUNCTIONS = {
     "_priv_ask",
@@ -24,6 +25,10 @@ FUNCTIONS = {
 }
 """What Python does. Nobody but our own macros calls these."""
 
+COMMON = " record_id exclude public title description contact replace"
+"""What every publication takes."""
+CHECK = "source sensitive record_id exclude domain retention epsilon rho1 rho2 certainty"
+
 PUBLISHER = {
     "advise": (
         "source sensitive rho1 rho2 epsilon delta max_error retentions tolerances reconstruction_epsilons"
@@ -35,6 +40,8 @@ PUBLISHER = {
     "amplified_delta": "delta beta",
     "amplified_epsilon": "epsilon beta",
     "audit": "release",
+    "check": CHECK,
+    "check_source": CHECK,
     "date_hierarchy": "attribute low high parts",
     "drop_release": "release",
     "evaluate": "source release workload queries seed hierarchies method confidence",
@@ -51,26 +58,19 @@ PUBLISHER = {
     "load_hierarchy": "attribute path delimiter",
     "max_retention": "rho1 rho2 m",
     "micro_groups": "source sensitive retention epsilon delta bound record_id exclude domain_size",
-    "publish_anatomy": "source release sensitive l republish record_id exclude replace",
-    "publish_distribution": "source release sensitive record_id exclude replace",
+    "publish_anatomy": "source release sensitive l republish" + COMMON,
+    "publish_distribution": "source release sensitive" + COMMON,
     "publish_fine_grain": (
-        "source release sensitive requirements tolerance direction min_retention domain"
-        " record_id exclude replace"
+        "source release sensitive requirements tolerance direction min_retention domain" + COMMON
     ),
-    "publish_matrix": "source release sensitive matrix record_id exclude replace",
+    "publish_matrix": "source release sensitive matrix" + COMMON,
     "publish_reconstruction_private": (
         "source release sensitive retention epsilon delta bound max_frequency sampling domain"
-        " record_id exclude replace"
+        + COMMON
     ),
-    "publish_safe_k": (
-        "source release k beta epsilon hierarchies levels epsilon1 record_id exclude replace"
-    ),
-    "publish_splu": (
-        "source release sensitive gamma grouping append republish record_id exclude replace"
-    ),
-    "publish_uniform": (
-        "source release sensitive retention rho1 rho2 domain record_id exclude replace"
-    ),
+    "publish_safe_k": ("source release k beta epsilon hierarchies levels epsilon1" + COMMON),
+    "publish_splu": ("source release sensitive gamma grouping append republish" + COMMON),
+    "publish_uniform": ("source release sensitive retention epsilon rho1 rho2 domain" + COMMON),
     "range_hierarchy": "attribute width1 width2 width3 width4 width5 low high",
     "ratio_attack": "source sensitive epsilon_dp epsilon delta top min_size record_id exclude",
     "reconstruction_risk": (
@@ -81,6 +81,8 @@ PUBLISHER = {
     "sampling_delta": "k beta epsilon",
     "sampling_epsilon": "k beta delta",
     "sampling_k": "beta epsilon delta",
+    "shuffled_epsilon": "retention domain_size group_size delta",
+    "shuffled_retention": "epsilon delta domain_size group_size",
     "small_sum_privacy": "gamma epsilon alpha",
     "workload": (
         "source sensitive queries max_public_attributes min_selectivity selectivity"
@@ -102,7 +104,17 @@ ANALYST = {
 }
 
 MACROS = PUBLISHER | ANALYST
-PRIVATE_TABLES = {"grouped_record", "ledger", "migration", "secret"}
+PRIVATE_TABLES = {
+    "fingerprint",
+    "grouped_record",
+    "identity",
+    "ledger",
+    "migration",
+    "secret",
+    "source",
+    "value_fingerprint",
+    "warning",
+}
 
 
 @pytest.fixture(scope="module")
@@ -172,8 +184,8 @@ def test_private_tables_say_that_they_are(con):
 
 
 def test_every_macro_stands_in_a_file_of_its_own():
-    assert set(sqlfiles.names("publisher")) == set(PUBLISHER)
-    assert set(sqlfiles.names("analyst")) == set(ANALYST)
+    assert set(templates.names("publisher")) == set(PUBLISHER)
+    assert set(templates.names("analyst")) == set(ANALYST)
 
 
 def test_a_wrong_call_shows_the_right_one(con):
@@ -188,5 +200,7 @@ def test_the_package_offers_a_handful_of_names():
         "connect",
         "install",
         "open_release",
+        "reconstruct",
+        "rewrite_sql",
     ]
     assert all(hasattr(duckdb_priv, name) for name in duckdb_priv.__all__)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.exponential_mechanism import exponential_probabilities
 from duckdb_priv.mechanism.lattice import (
     EXCESS,
     KEPT,
@@ -19,6 +18,7 @@ from duckdb_priv.mechanism.lattice import (
     Lattice,
     score_nodes,
 )
+from duckdb_priv.mechanism.reference.exponential_probabilities import exponential_probabilities
 from duckdb_priv.mechanism.sampling import (
     sampling_delta,
     sampling_epsilon,

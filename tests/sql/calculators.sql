@@ -33,17 +33,45 @@ SELECT priv.ldp_epsilon(0.5::DECIMAL(3, 2), 2::UTINYINT) = priv.ldp_epsilon(0.5:
 -- expect
 True
 
--- title: beliefs out of order
+-- title: a crowd hides a record: the more the larger, the less the more is kept
+SELECT n, round(priv.shuffled_epsilon(8 / 58, 50, n, 1e-6), 4), round(priv.shuffled_epsilon(0.5, 2, n, 1e-6), 4)
+FROM unnest([1, 20, 100, 1000]) AS t(n);
+-- expect
+1 | 2.1972 | 1.0986
+20 | 1.1911 | 1.0983
+100 | 0.5702 | 0.5884
+1000 | 0.1758 | 0.1683
+
+-- title: the retention of which a crowd makes the epsilon that is wanted
+SELECT n, round(p, 4), round(priv.shuffled_epsilon(p, 50, n, 1e-6), 4)
+FROM (SELECT n, priv.shuffled_retention(1.0, 1e-6, 50, n) AS p FROM unnest([1, 100, 1000, 10_000]) AS t(n));
+-- expect
+1 | 0.0332 | 1
+100 | 0.2408 | 1
+1000 | 0.5226 | 1
+10000 | 0.8509 | 1
+
+-- title: a crowd of nobody
+SELECT priv.shuffled_epsilon(0.5, 50, 0, 1e-6);
+-- error
+group_size must be a whole number of at least 1, got 0
+
+-- title: a crowd hides nobody for certain
+SELECT priv.shuffled_retention(1.0, 0, 50, 100);
+-- error
+delta must lie strictly between 0 and 1, got 0
+
+-- title: prior and posterior out of order
 SELECT priv.amplification_gamma(0.5, 0.1);
 -- error
 rho1 and rho2 must satisfy 0 < rho1 < rho2 < 1, got 0.5 and 0.1
 
--- title: a belief that is certain already
+-- title: a prior that is certain already
 SELECT priv.max_retention(0.1, 1, 10);
 -- error
 rho1 and rho2 must satisfy 0 < rho1 < rho2 < 1, got 0.1 and 1
 
--- title: a belief that is missing
+-- title: a prior that is missing
 SELECT priv.amplification_gamma(NULL, 0.5);
 -- error
 rho1 and rho2 must satisfy 0 < rho1 < rho2 < 1, got NULL and 0.5

@@ -81,7 +81,7 @@ def test_errors_of_fine_grain_releases_are_as_predicted(con: duckdb.DuckDBPyConn
     mean, median = measured_errors(con, row[5], "skewed")
     assert row[2] == pytest.approx(mean, rel=0.1)
     assert row[3] == pytest.approx(median, rel=0.1)
-    assert "frequency f rises to at most 3 f" in row[6]
+    assert "The posterior of a value of frequency f is at most 3 f" in row[6]
 
 
 def test_errors_of_decoy_groups_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
@@ -253,7 +253,7 @@ def test_what_meets_the_requirement_comes_first_and_the_most_accurate_on_top(
     assert con.execute(f"SELECT priv.max_retention(0.1, 0.5, 4) = {best!r}::DOUBLE").fetchall() == [
         (True,)
     ]
-    assert "0.1 rises to at most 0.5" in rows[0][6]
+    assert "0.1 becomes a posterior of at most 0.5" in rows[0][6]
 
 
 def test_an_epsilon_is_met_by_the_largest_retention(con: duckdb.DuckDBPyConnection) -> None:
@@ -300,7 +300,7 @@ def test_advice_can_be_about_a_workload_of_ones_own(con: duckdb.DuckDBPyConnecti
         (", retentions := 0.3", "retentions must be a list of numbers"),
         (", tolerances := [0.5]", "tolerance must be above 1"),
         (", gammas := [1]", "gamma must be an integer of at least 2"),
-        (", gammas := [2.5]", "gammas must be whole numbers"),
+        (", gammas := [2.5]", "gammas must be a list of whole numbers, got"),
         (", delta := 0.1", "delta is given without epsilon"),
         (", reconstruction_deltas := [2]", "delta must lie strictly between 0 and 1"),
         (", hierarchies := 'visits'", "has no column 'attribute'"),

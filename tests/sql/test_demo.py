@@ -14,8 +14,9 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from duckdb_priv import demo, sqlfiles
-from duckdb_priv.cli import main
+from duckdb_priv.shell import demo
+from duckdb_priv.shell.cli import main
+from duckdb_priv.sqltext import templates
 
 ROWS = 20_000
 
@@ -31,7 +32,7 @@ def shown() -> str:
 @pytest.fixture
 def person() -> Iterator[duckdb.DuckDBPyConnection]:
     with closing(duckdb.connect()) as con:
-        con.execute(sqlfiles.read("demo", "persons"), {"rows": ROWS, "seed": 1})
+        con.execute(templates.read("demo", "persons"), {"rows": ROWS, "seed": 1})
         yield con
 
 
@@ -41,7 +42,7 @@ def test_persons_are_complete_and_reproducible(person: duckdb.DuckDBPyConnection
     assert not any(value is None for row in persons for value in row)
     for seed, same in ((1, True), (2, False)):
         with closing(duckdb.connect()) as con:
-            con.execute(sqlfiles.read("demo", "persons"), {"rows": ROWS, "seed": seed})
+            con.execute(templates.read("demo", "persons"), {"rows": ROWS, "seed": seed})
             assert (con.execute("FROM person").fetchall() == persons) is same
 
 
@@ -67,7 +68,7 @@ def test_attributes_depend_on_each_other_as_in_a_census(
 def test_it_shows_every_question_as_sql_with_its_answer(shown: str) -> None:
     questions = demo.questions()
     assert len(questions) == 12
-    assert len(questions) == sqlfiles.read("demo", "questions").count("-- question: ")
+    assert len(questions) == templates.read("demo", "questions").count("-- question: ")
     for number, question in enumerate(questions, start=1):
         assert f"{number}. {question.title}" in shown
         for line in question.release_sql.splitlines():

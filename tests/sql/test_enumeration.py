@@ -30,9 +30,10 @@ def answers():
             "FROM priv.publish_uniform('source', 'r', sensitive := 's', retention := 0.5)"
         ).fetchall()
         rows = connection.execute(
-            "SELECT v, n, priv.reconstructed_count('r', s, v), priv.reconstructed_stderr('r', s, v)"
+            "SELECT v, n, priv.reconstructed_count('r', reported_s, v), priv.reconstructed_stderr('r', reported_s, v)"
             " FROM range(3) AS d(v),"
-            " (SELECT n, unnest(shown) AS s FROM (SELECT unnest(?) AS shown, unnest(range(27)) AS n)) GROUP BY v, n",
+            " (SELECT n, unnest(shown) AS reported_s"
+            " FROM (SELECT unnest(?) AS shown, unnest(range(27)) AS n)) GROUP BY v, n",
             [[list(shown) for shown in OUTCOMES]],
         ).fetchall()
     return {

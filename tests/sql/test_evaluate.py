@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 import duckdb_priv
-from duckdb_priv.source import Source
-from duckdb_priv.workload import TABLE, Draw, draw
+from duckdb_priv.engine.source import Source
+from duckdb_priv.evaluation.workload import TABLE, Draw, draw
 
 FALSE_ALARM = 1e-9
 CENSUS = Path(__file__).parents[3] / "shared" / "data" / "census_500k.parquet"
@@ -134,7 +134,8 @@ def test_releases_are_evaluated_as_an_analyst_asks_them(con: duckdb.DuckDBPyConn
     ]:
         value_sql = "NULL" if value is None else f"'{value}'"
         expected = con.execute(
-            f"SELECT unnest(priv.reconstructed_interval('{release}.{of}', {of}, {value_sql}, confidence := 0.9)),"
+            f"SELECT unnest(priv.reconstructed_interval('{release}.{of}', reported_{of}, {value_sql},"
+            " confidence := 0.9)),"
             f" count(*) FROM {release} WHERE {where(conditions)}"
         ).fetchall()[0]
         assert (*answer, records) == pytest.approx(expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 
 import duckdb
@@ -14,7 +15,10 @@ from duckdb_priv.errors import InvalidParameter, NotInstalled
 PEOPLE = "CREATE TABLE people AS SELECT i AS id, i AS seat, i % 3 AS s FROM range(300) AS t(i)"
 """Published with their seats: what 300 persons show under two secrets differs, their histograms need not."""
 
-PUBLISH = "FROM priv.publish_uniform('people', '{}', sensitive := 's', retention := 0.5, record_id := 'id')"
+PUBLISH = (
+    "FROM priv.publish_uniform('people', '{}', sensitive := 's', retention := 0.5, record_id := 'id',"
+    " public := ['seat'])"
+)
 
 
 def rows(connection, sql):
@@ -51,6 +55,78 @@ def test_opening_a_file_again_keeps_secret_catalog_and_releases(tmp_path, invent
         assert rows(second, "FROM r EXCEPT ALL FROM again") == []
 
 
+def break_by_hand(connection):
+    """Drop a macro of the publisher's, and replace one of the analyst's."""
+    connection.execute("DROP MACRO TABLE priv.ledger")
+    connection.execute(
+        "CREATE OR REPLACE MACRO priv.reconstructed_count(_release, _column, _value, weight := NULL) AS 0"
+    )
+
+
+def test_installing_again_mends_macros_that_were_dropped_or_replaced(inventory):
+    with duckdb_priv.connect() as connection:
+        connection.execute(PEOPLE)
+        connection.execute(PUBLISH.format("r"))
+        before = inventory(connection)
+        break_by_hand(connection)
+        assert inventory(connection) != before
+        duckdb_priv.install(connection.cursor())
+        assert inventory(connection) == before
+
+
+def new_file(path, storage):
+    """Make a database in a storage format of one's choice."""
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{path}' AS made (STORAGE_VERSION '{storage}')")
+    return path
+
+
+def test_macros_are_whole_whatever_the_storage_format(tmp_path):
+    """DuckDB forgets that a step of a macro is MATERIALIZED when it writes a file in an old format."""
+    steps = (
+        "SELECT function_name, len(regexp_extract_all(macro_definition, 'AS MATERIALIZED'))"
+        " FROM duckdb_functions() WHERE schema_name = 'priv' ORDER BY ALL"
+    )
+    with duckdb_priv.connect() as connection:
+        whole = rows(connection, steps)
+    assert dict(whole)["publish_uniform"] == 6
+    for storage in ("v1.0.0", "v1.2.0", "v1.3.0", "v1.4.0", "v1.5.0"):
+        path = new_file(tmp_path / f"{storage}.duckdb", storage)
+        for _ in range(2):
+            with duckdb_priv.connect(path) as connection:
+                assert rows(connection, steps) == whole
+
+
+@pytest.mark.parametrize("change", ["version", "text"])
+def test_macros_of_another_version_are_created_anew(tmp_path, inventory, monkeypatch, change):
+    """What an older library wrote is replaced at the first installation of a newer one."""
+    path = new_file(tmp_path / "hospital.duckdb", "v1.5.0")
+    with duckdb_priv.connect(path) as connection:
+        macros = inventory(connection)["macros"]
+        break_by_hand(connection)
+    with duckdb_priv.connect(path) as connection:
+        assert inventory(connection)["macros"] != macros
+    module = importlib.import_module("duckdb_priv.publisher.install")
+    if change == "version":
+        monkeypatch.setattr(module, "__version__", "99.0.0")
+    else:
+        monkeypatch.setattr(module.templates, "everything", lambda folder: ["SELECT 1"])
+    with duckdb_priv.connect(path) as connection:
+        assert inventory(connection)["macros"] == macros
+        marks = "SELECT name FROM priv.migration WHERE starts_with(name, 'macros ')"
+        assert rows(connection, marks) == [(module.mark(),)]
+
+
+def test_a_prepared_database_in_a_new_instance_is_only_read(tmp_path):
+    path = new_file(tmp_path / "hospital.duckdb", "v1.5.0")
+    duckdb_priv.connect(path, secret=bytes(32)).close()
+    before = path.read_bytes()
+    with duckdb_priv.connect(path, secret=bytes(32)) as connection:
+        assert rows(connection, "SELECT count(*) FROM priv.ledger()") == [(0,)]
+        assert not path.with_name("hospital.duckdb.wal").exists()
+    assert path.read_bytes() == before
+
+
 def test_every_database_has_a_secret_of_its_own_and_keeps_no_other_trace_of_it():
     secrets = set()
     for _ in range(3):
@@ -70,7 +146,9 @@ def test_a_plain_connection_installs_in_memory_on_a_file_and_elsewhere(tmp_path)
             duckdb_priv.install(connection)
             connection.execute(PUBLISH.format("r"))
             assert rows(connection, "SELECT count(*) FROM main.r") == [(300,)]
-            assert rows(connection, "SELECT priv.reconstructed_count('r', s, 1) > 0 FROM main.r")
+            assert rows(
+                connection, "SELECT priv.reconstructed_count('r', reported_s, 1) > 0 FROM main.r"
+            )
             assert rows(
                 connection, "SELECT schema_name FROM duckdb_tables() WHERE table_name = 'people'"
             ) == [("mine",)]
@@ -225,6 +303,27 @@ def test_an_empty_schema_is_free():
         assert rows(connection, "FROM priv.release") == []
 
 
+SAME_SIGNATURE = {
+    "_priv_instance": (lambda rows: rows, ["BIGINT"], "VARCHAR"),
+    "_priv_new_secret": (lambda rows: rows, ["BIGINT"], "BLOB"),
+}
+"""Functions that would be called in the place of ours."""
+
+
+@pytest.mark.parametrize("name", SAME_SIGNATURE)
+@pytest.mark.parametrize("kind", ["function", "macro"])
+def test_a_function_name_that_is_taken_where_the_database_is_prepared(tmp_path, name, kind):
+    path = tmp_path / "hospital.duckdb"
+    duckdb_priv.connect(path).close()
+    with duckdb.connect(str(path)) as connection:
+        if kind == "macro":
+            connection.execute(f"CREATE MACRO {name}(x) AS x")
+        else:
+            function, types, returns = SAME_SIGNATURE[name]
+            connection.create_function(name, function, types, returns, type="arrow")
+        refused(connection, f"the function '{name}' exists and is not of this duckdb_priv")
+
+
 @pytest.mark.parametrize("name", ["_priv_bits", "_priv_instance", "_priv_anything"])
 @pytest.mark.parametrize("kind", ["function", "macro"])
 def test_a_function_name_that_is_taken(name, kind):
@@ -250,7 +349,7 @@ def test_a_catalog_of_a_newer_version(con, inventory):
 
 
 def test_a_migration_that_fails_leaves_neither_tables_nor_record(monkeypatch):
-    from duckdb_priv import catalog
+    from duckdb_priv.release import catalog
 
     definitions = catalog.table_definitions()
     definitions["ledger"] = "CREATE TABLE priv.ledger (x NO_SUCH_TYPE);"
@@ -265,11 +364,11 @@ def test_a_migration_that_fails_leaves_neither_tables_nor_record(monkeypatch):
 
 
 def test_every_migration_is_recorded_once(con):
-    from duckdb_priv import sqlfiles
+    from duckdb_priv.sqltext import templates
 
-    assert [name for (name,) in rows(con, "SELECT name FROM priv.migration ORDER BY name")] == (
-        sqlfiles.names("migrations")
-    )
+    recorded = [name for (name,) in rows(con, "SELECT name FROM priv.migration ORDER BY name")]
+    assert recorded[:-1] == templates.names("migrations")
+    assert recorded[-1].startswith(f"macros {duckdb_priv.__version__} ")
 
 
 @pytest.mark.parametrize(
@@ -279,7 +378,7 @@ def test_every_migration_is_recorded_once(con):
         " VALUES ('', 'm', '{}', '{}', 1, TIMESTAMP '2026-01-01', '1')",
         "release (release, mechanism, parameters, domain_provenance, rows_published, created_at, library_version)"
         " VALUES ('r', 'm', '{}', '{}', -1, TIMESTAMP '2026-01-01', '1')",
-        "attribute (release, attribute, role, type) VALUES ('r', 'a', 'secret', 'VARCHAR')",
+        "attribute (release, attribute, role, type, column_name) VALUES ('r', 'a', 'secret', 'VARCHAR', 'a')",
         "coefficient (release, attribute, position, own) VALUES ('r', 'a', -1, 0.5)",
         "coefficient (release, attribute, position, own) VALUES ('r', 'a', 0, 1.5)",
         "secret (key, fingerprint, created_at) VALUES ('short'::BLOB, 'x', TIMESTAMP '2026-01-01')",
@@ -314,7 +413,7 @@ def test_without_the_callers_secret_nothing_is_keyed(tmp_path):
             second.execute(PUBLISH.format("r"))
         assert rows(second, "FROM priv.release") == []
         second.execute(
-            "FROM priv.publish_uniform('people', 'r', sensitive := 's', retention := 0.5)"
+            "FROM priv.publish_uniform('people', 'r', sensitive := 's', retention := 0.5, public := [])"
         )
 
 

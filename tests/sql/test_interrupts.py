@@ -10,8 +10,9 @@ import duckdb
 import pytest
 
 import duckdb_priv
-from duckdb_priv import instance, workload
-from duckdb_priv.report import analyst_card, publisher_card
+from duckdb_priv.card.report import analyst_card, publisher_card
+from duckdb_priv.engine import instance
+from duckdb_priv.evaluation import workload
 
 Connection = duckdb.DuckDBPyConnection
 

@@ -33,8 +33,8 @@ def intervals(
 ) -> np.ndarray:
     """Estimate, standard error, low and high for every count that a value can be shown with."""
     rows = connection.execute(
-        f"SELECT unnest(priv.reconstructed_interval('release_{number}', s, 1, confidence := {confidence}))"
-        f" FROM (SELECT shown, (i < shown)::INTEGER AS s FROM range({total + 1}) AS t(shown),"
+        f"SELECT unnest(priv.reconstructed_interval('release_{number}', reported_s, 1, confidence := {confidence}))"
+        f" FROM (SELECT shown, (i < shown)::INTEGER AS reported_s FROM range({total + 1}) AS t(shown),"
         f" range({total}) AS r(i)) GROUP BY shown ORDER BY shown"
     ).fetchall()
     return np.array(rows, dtype=float)
@@ -112,8 +112,8 @@ def most_likely(
 ) -> list[float]:
     """Ask for every value, of rows that show the values as often as given."""
     rows = connection.execute(
-        f"SELECT v, priv.reconstructed_mle('release_{number}', s, v) FROM range({len(counts)}) AS d(v), ("
-        f" SELECT unnest([s FOR i IN range(shown)]) AS s FROM"
+        f"SELECT v, priv.reconstructed_mle('release_{number}', reported_s, v) FROM range({len(counts)}) AS d(v), ("
+        f" SELECT unnest([s FOR i IN range(shown)]) AS reported_s FROM"
         f" (SELECT unnest(range({len(counts)})) AS s, unnest(?) AS shown)) GROUP BY v ORDER BY v",
         [counts],
     ).fetchall()

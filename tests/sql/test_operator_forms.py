@@ -7,6 +7,10 @@ import pytest
 import duckdb_priv
 from duckdb_priv.mechanism import operator as op
 from duckdb_priv.mechanism.fine_grain import FineGrain
+from duckdb_priv.mechanism.reference.operator_estimates import (
+    estimated_variance,
+    iterative_bayesian,
+)
 
 WITHOUT_MISSING = ["flu", "it's", "HIV", "cold", "gout"]
 WITH_MISSING = [*WITHOUT_MISSING, None]
@@ -67,7 +71,7 @@ def publisher():
             f" matrix := 'any_{name}', record_id := 'id')"
         )
     con.execute(
-        "FROM priv.publish_uniform('v', 'uniform_public', sensitive := 's', retention := 0.5)"
+        "FROM priv.publish_uniform('v', 'uniform_public', sensitive := 's', retention := 0.5, exclude := 'id')"
     )
     yield con
     con.close()
@@ -90,7 +94,7 @@ def operator_of(con, release):
 def shown_counts(con, release, values, where="true"):
     found = dict(
         con.execute(
-            f"SELECT s::VARCHAR, count(*) FROM {release} WHERE {where} GROUP BY ALL"
+            f"SELECT reported_s::VARCHAR, count(*) FROM {release} WHERE {where} GROUP BY ALL"
         ).fetchall()
     )
     return np.array([found.get(value, 0) for value in values], dtype=float)
@@ -125,9 +129,9 @@ def test_estimates_and_what_belongs_to_them(reader, release):
     values, _operator, weights, _ = operator_of(con, release)
     for where in ("ward = 1", "false"):
         shown = shown_counts(con, release, values, where)
-        variance = op.estimated_variance(weights, shown)
+        variance = estimated_variance(weights, shown)
         for x, value in enumerate(values):
-            given = f"'{release}', s, {literal(value)}"
+            given = f"'{release}', reported_s, {literal(value)}"
             row = con.execute(
                 f"SELECT priv.reconstructed_count({given}), priv.reconstructed_stderr({given}),"
                 f" sum(priv.weight({given})), priv.reconstructed_interval({given})"
@@ -151,8 +155,8 @@ def test_the_distribution_is_the_aggregates_at_once(reader, release):
     assert len(rows) == 2 * len(values)
     for ward, value, estimate, stderr, low, high, observed in rows:
         (interval, seen) = con.execute(
-            f"SELECT priv.reconstructed_interval('{release}', s, {literal(value)}),"
-            f" count(*) FILTER (s IS NOT DISTINCT FROM {literal(value)}) FROM {release} WHERE ward = ?",
+            f"SELECT priv.reconstructed_interval('{release}', reported_s, {literal(value)}),"
+            f" count(*) FILTER (reported_s IS NOT DISTINCT FROM {literal(value)}) FROM {release} WHERE ward = ?",
             [ward],
         ).fetchone()
         assert [estimate, stderr, low, high] == pytest.approx(list(interval.values()), abs=1e-6)
@@ -163,9 +167,9 @@ def test_the_distribution_is_the_aggregates_at_once(reader, release):
 def test_the_bayesian_estimate_is_its_limit(reader, release):
     con = reader(release)
     values, operator, _weights, _ = operator_of(con, release)
-    for where in ("true", "ward = 1 AND s <> 'HIV'"):
+    for where in ("true", "ward = 1 AND reported_s <> 'HIV'"):
         shown = shown_counts(con, release, values, where)
-        limit = op.iterative_bayesian(operator, shown, tolerance=1e-10)
+        limit = iterative_bayesian(operator, shown, tolerance=1e-10)
         found = con.execute(
             f"SELECT value::VARCHAR, estimate FROM priv.reconstructed_distribution('{release}',"
             f" condition := '{where.replace(chr(39), chr(39) * 2)}', method := 'bayesian')"
@@ -179,7 +183,7 @@ def test_the_bayesian_estimate_is_its_limit(reader, release):
         )
         one_by_one = [
             con.execute(
-                f"SELECT priv.reconstructed_mle('{release}', s, {literal(value)}) FROM {release} WHERE {where}"
+                f"SELECT priv.reconstructed_mle('{release}', reported_s, {literal(value)}) FROM {release} WHERE {where}"
             ).fetchone()[0]
             for value in values
         ]
@@ -203,7 +207,7 @@ def test_values_published_alike_are_refused_and_the_others_answered(reader, rele
     values, _, weights, identifiable = operator_of(con, release)
     assert identifiable.sum() == len(values) - 2
     shown = shown_counts(con, release, values)
-    variance = op.estimated_variance(weights, shown)
+    variance = estimated_variance(weights, shown)
     for x, value in enumerate(values):
         for name in (
             "reconstructed_count",
@@ -211,7 +215,7 @@ def test_values_published_alike_are_refused_and_the_others_answered(reader, rele
             "reconstructed_interval",
             "weight",
         ):
-            ask = f"SELECT priv.{name}('{release}', s, {literal(value)}) FROM {release}"
+            ask = f"SELECT priv.{name}('{release}', reported_s, {literal(value)}) FROM {release}"
             if identifiable[x]:
                 con.execute(ask).fetchall()
             else:
@@ -219,7 +223,7 @@ def test_values_published_alike_are_refused_and_the_others_answered(reader, rele
                     con.execute(ask).fetchall()
         if identifiable[x]:
             found = con.execute(
-                f"SELECT unnest(priv.reconstructed_interval('{release}', s, {literal(value)})) FROM {release}"
+                f"SELECT unnest(priv.reconstructed_interval('{release}', reported_s, {literal(value)})) FROM {release}"
             ).fetchone()
             assert found[0] == pytest.approx(weights[x] @ shown, abs=1e-6)
             assert found[1] == pytest.approx(np.sqrt(max(variance[x], 0)), abs=1e-6)
@@ -247,10 +251,10 @@ def test_the_interval_is_the_one_that_the_kernels_derive(reader):
         slopes, steps = op.variance_slope(weights, operator), op.half_step(weights)
         for x, value in enumerate(values):
             found = con.execute(
-                f"SELECT priv.reconstructed_interval('{release}', s, {literal(value)}) FROM {release}"
+                f"SELECT priv.reconstructed_interval('{release}', reported_s, {literal(value)}) FROM {release}"
             ).fetchone()[0]
             estimate, b, h = weights[x] @ shown, slopes[x], steps[x]
-            v = op.estimated_variance(weights, shown)[x]
+            v = estimated_variance(weights, shown)[x]
             low = estimate - h + z**2 * b / 2 - z * np.sqrt(v - b * h + z**2 * b**2 / 4)
             high = estimate + h + z**2 * b / 2 + z * np.sqrt(v + b * h + z**2 * b**2 / 4)
             assert found["low"] == pytest.approx(np.clip(low, 0, RECORDS), abs=1e-6)

@@ -28,7 +28,9 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def publish(con: duckdb.DuckDBPyConnection, release: str = "r", **more: Any) -> dict[str, Any]:
-    arguments = {"sensitive": "disease", "l": 3, "record_id": "id", "exclude": ["drug"]} | more
+    arguments = {"sensitive": "disease", "l": 3, "record_id": "id"} | more
+    # A bed tells records apart, and is published only if it is named.
+    arguments = {"public": ["bed", "gender", "ward"]} | arguments
     given = ", ".join(
         f"{name} := {value!r}" for name, value in arguments.items() if value is not None
     )
@@ -48,7 +50,10 @@ def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
         ({"l": 8}, "l = 8 needs at least 8 distinct values, the column has 7"),
         ({"l": 1}, "l must be an integer of at least 2, got 1"),
         ({"l": "three"}, "l must be an integer of at least 2, got 'three'"),
-        ({"l": None}, "l is missing\nHint: write l := …"),
+        (
+            {"l": None},
+            "l is missing\nHint: l is the number of different values in a group, at least: write l := 3",
+        ),
         ({"sensitive": None}, "no sensitive column is named"),
         ({"republish": "yes"}, "republish must be true or false"),
     ],
@@ -75,7 +80,7 @@ def test_every_record_is_published_with_its_group_and_the_true_values_of_the_gro
     assert any("a baseline to compare with" in warning for warning in receipt["warnings"])
     wrong = rows(
         con,
-        "SELECT count(*) FROM (SELECT disease_group, any_value(r.disease)::VARCHAR[] AS shown,"
+        "SELECT count(*) FROM (SELECT disease_group, any_value(r.reported_disease)::VARCHAR[] AS shown,"
         " list(v.disease ORDER BY v.disease NULLS LAST) AS held FROM r JOIN visits AS v USING (bed) GROUP BY 1)"
         " WHERE shown IS DISTINCT FROM held OR len(held) < 3",
     )
@@ -114,7 +119,7 @@ def test_a_public_column_in_the_place_of_the_groups_is_refused(
 ) -> None:
     con.execute("ALTER TABLE visits RENAME ward TO Disease_Group")
     with pytest.raises(duckdb.Error, match="'disease_group' would be published beside the groups"):
-        publish(con)
+        publish(con, public=["disease_group"])
 
 
 VALUES = ["'flu'", "'a, b'", "'NULL'", "NULL", "'it''s'"]
@@ -128,11 +133,12 @@ def test_counts_are_the_sums_over_the_groups(con: duckdb.DuckDBPyConnection, bes
         rows(
             con,
             "FROM priv.publish_uniform('visits', 'u', sensitive := ['disease', 'drug'], retention := 0.5,"
-            " record_id := 'id')",
+            " record_id := 'id', exclude := 'bed')",
         )
         rows(
             con,
-            "FROM priv.publish_splu('visits', 's', sensitive := ['disease', 'drug'], gamma := 3, record_id := 'id')",
+            "FROM priv.publish_splu('visits', 's', sensitive := ['disease', 'drug'], gamma := 3, record_id := 'id',"
+            " exclude := 'bed')",
         )
         for release, column, value in (
             ("u", "disease", "NULL"),
@@ -141,24 +147,25 @@ def test_counts_are_the_sums_over_the_groups(con: duckdb.DuckDBPyConnection, bes
         ):
             estimate, likely = rows(
                 con,
-                f"SELECT priv.reconstructed_count('{release}.{column}', {column}, {value}),"
-                f" priv.reconstructed_mle('{release}.{column}', {column}, {value}) FROM {release}",
+                f"SELECT priv.reconstructed_count('{release}.{column}', reported_{column}, {value}),"
+                f" priv.reconstructed_mle('{release}.{column}', reported_{column}, {value}) FROM {release}",
             )[0]
             assert likely == pytest.approx(estimate, rel=1e-2)
     for value in VALUES:
-        holds = f"len([1 FOR each IN disease IF each::VARCHAR IS NOT DISTINCT FROM {value}]) = 1"
+        holds = f"len([1 FOR each IN reported_disease IF each::VARCHAR IS NOT DISTINCT FROM {value}]) = 1"
         expected = rows(
             con,
             "SELECT coalesce(sum(1 / n) FILTER (held), 0), coalesce(sum((1 - 1 / n) / n) FILTER (held), 0),"
             " count_if(held)"
-            f" FROM (SELECT len(disease) AS n, {holds} AS held FROM r WHERE ward = 1)",
+            f" FROM (SELECT len(reported_disease) AS n, {holds} AS held FROM r WHERE ward = 1)",
         )[0]
         count, stderr, interval, likely, weighed = rows(
             con,
-            f"SELECT priv.reconstructed_count('r', disease, {value}), priv.reconstructed_stderr('r', disease, {value}),"
-            f" priv.reconstructed_interval('r', disease, {value}, confidence := 0.9),"
-            f" priv.reconstructed_mle('r', disease, {value}),"
-            f" sum(priv.weight('r', disease, {value})) FROM r WHERE ward = 1",
+            f"SELECT priv.reconstructed_count('r', reported_disease, {value}),"
+            f" priv.reconstructed_stderr('r', reported_disease, {value}),"
+            f" priv.reconstructed_interval('r', reported_disease, {value}, confidence := 0.9),"
+            f" priv.reconstructed_mle('r', reported_disease, {value}),"
+            f" sum(priv.weight('r', reported_disease, {value})) FROM r WHERE ward = 1",
         )[0]
         assert (count, stderr**2) == pytest.approx(expected[:2])
         assert [likely, weighed, interval["estimate"]] == pytest.approx([count] * 3)
@@ -171,7 +178,7 @@ def test_counts_are_the_sums_over_the_groups(con: duckdb.DuckDBPyConnection, bes
 def test_the_whole_table_is_counted_exactly(con: duckdb.DuckDBPyConnection, value: str) -> None:
     publish(con)
     true = rows(con, f"SELECT count_if(disease IS NOT DISTINCT FROM {value}) FROM visits")[0][0]
-    assert rows(con, f"SELECT priv.reconstructed_count('r', disease, {value}) FROM r")[0][
+    assert rows(con, f"SELECT priv.reconstructed_count('r', reported_disease, {value}) FROM r")[0][
         0
     ] == pytest.approx(true)
 
@@ -180,7 +187,8 @@ def test_no_rows_have_no_value(con: duckdb.DuckDBPyConnection) -> None:
     publish(con)
     found = rows(
         con,
-        "SELECT priv.reconstructed_count('r', disease, 'flu'), priv.reconstructed_interval('r', disease, 'flu')"
+        "SELECT priv.reconstructed_count('r', reported_disease, 'flu'),"
+        " priv.reconstructed_interval('r', reported_disease, 'flu')"
         " FROM r WHERE false",
     )
     assert found == [(0, {"estimate": 0, "stderr": 0, "low": 0, "high": 0})]
@@ -206,7 +214,8 @@ def test_distribution_and_aggregates_agree(con: duckdb.DuckDBPyConnection) -> No
         asked = "NULL" if value is None else "'" + value.replace("'", "''") + "'"
         interval = rows(
             con,
-            f"SELECT priv.reconstructed_interval('r', disease, {asked}) FROM r WHERE gender = '{gender}' AND ward > 0",
+            f"SELECT priv.reconstructed_interval('r', reported_disease, {asked})"
+            f" FROM r WHERE gender = '{gender}' AND ward > 0",
         )[0][0]
         assert list(interval.values()) == pytest.approx(numbers)
         assert (*other[:2], other[2]) == (gender, value, pytest.approx(numbers[0]))
@@ -216,8 +225,8 @@ def test_distribution_and_aggregates_agree(con: duckdb.DuckDBPyConnection) -> No
 def test_unknown_values_and_releases_are_errors(con: duckdb.DuckDBPyConnection) -> None:
     publish(con)
     for arguments, said in (
-        ("'r', disease, 'measles'", "has no value 'measles'"),
-        ("'q', disease, 'flu'", 'no release is called "q"'),
+        ("'r', reported_disease, 'measles'", "has no value 'measles'"),
+        ("'q', reported_disease, 'flu'", 'no release is called "q"'),
     ):
         with pytest.raises(duckdb.Error, match=said):
             rows(con, f"SELECT priv.reconstructed_count({arguments}) FROM r")
@@ -229,7 +238,7 @@ def test_several_attributes_have_groups_of_their_own(con: duckdb.DuckDBPyConnect
     publish(con, sensitive=["disease", "drug"], exclude=[])
     both = rows(
         con,
-        "SELECT sum(priv.weight('r.disease', disease, 'flu') * priv.weight('r.drug', drug, 3)),"
+        "SELECT sum(priv.weight('r.disease', reported_disease, 'flu') * priv.weight('r.drug', reported_drug, 3)),"
         " count(DISTINCT (disease_group, drug_group)) FROM r",
     )[0]
     true = rows(
@@ -267,7 +276,8 @@ def test_the_same_table_gives_the_same_release_and_a_changed_one_is_refused(
     # The marks of one way of grouping say nothing about another.
     rows(
         con,
-        "FROM priv.publish_splu('visits', 'decoys', sensitive := 'disease', gamma := 3, record_id := 'id')",
+        "FROM priv.publish_splu('visits', 'decoys', sensitive := 'disease', gamma := 3, record_id := 'id',"
+        " exclude := 'bed')",
     )
 
 
@@ -287,7 +297,7 @@ def test_the_audit_says_what_leaks(con: duckdb.DuckDBPyConnection) -> None:
         2,
         0,
     )
-    assert found["belief_by_correlation"][0] > 0.4
+    assert found["posterior_by_correlation"][0] > 0.4
     con.execute("UPDATE visits SET disease = 'flu' WHERE disease = 'cough'")
     held = dict(rows(con, "SELECT guarantee, holds FROM priv.audit('r')"))
     assert held["eligible"] is False
@@ -312,9 +322,9 @@ def test_a_release_file_has_both_tables_and_answers_the_same(
     path = tmp_path / "r.duckdb"
     rows(con, f"FROM priv.export_release('r', '{path}')")
     questions = [
-        "SELECT gender, priv.reconstructed_interval('r', disease, 'a, b') FROM r GROUP BY 1 ORDER BY 1",
+        "SELECT gender, priv.reconstructed_interval('r', reported_disease, 'a, b') FROM r GROUP BY 1 ORDER BY 1",
         "FROM r_disease ORDER BY ALL",
-        "SELECT priv.reconstructed_count('r', disease, NULL) FROM r",
+        "SELECT priv.reconstructed_count('r', reported_disease, NULL) FROM r",
     ]
     with duckdb.connect() as reader:
         reader.execute(f"ATTACH '{path}' AS given (READ_ONLY)")

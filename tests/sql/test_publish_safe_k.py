@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import duckdb_priv
-from duckdb_priv import randomness
-from duckdb_priv.mechanism.composition import Guarantee, advanced_composition, basic_composition
+from duckdb_priv.engine import randomness
+from duckdb_priv.mechanism.composition import EpsilonDelta
+from duckdb_priv.mechanism.reference.composition import advanced_composition, basic_composition
+from duckdb_priv.mechanism.reference.scaled_count import scaled_count
 from duckdb_priv.mechanism.sampling import sampling_delta, tight_delta
-from duckdb_priv.mechanism.scaled_count import scaled_count
 
 COLUMNS = ("age", "gender", "town")
 LEVELS = "{'age': 2, 'gender': 0, 'town': 1}"
@@ -251,17 +252,17 @@ def test_asking_wrongly_is_an_error_that_says_what_is_right(con):
 def test_beside_a_release_of_another_mechanism(con):
     publish(con)
     con.execute(
-        "FROM priv.publish_uniform('visits', 'uniform', sensitive := 'town', retention := 0.5, exclude := ['note'])"
+        "FROM priv.publish_uniform('visits', 'uniform', sensitive := 'town', retention := 0.5, public := 'gender')"
     )
     ((scaled, perturbed),) = con.execute(
         "SELECT (SELECT priv.reconstructed_count('public.town', town, 'west', weight := scale) FROM public),"
-        " (SELECT priv.reconstructed_count('uniform', town, 'Bochum') FROM uniform)"
+        " (SELECT priv.reconstructed_count('uniform', reported_town, 'Bochum') FROM uniform)"
     ).fetchall()
     assert abs(scaled - 1000) < 6.2 * math.sqrt(1000) + 100
     assert abs(perturbed - 1000) < 6.2 * math.sqrt(4 * 4000)
     for call in (
         "priv.reconstructed_count('public.town', town, 'west') FROM public",
-        "priv.reconstructed_count('uniform', town, 'Bochum', weight := 1) FROM uniform",
+        "priv.reconstructed_count('uniform', reported_town, 'Bochum', weight := 1) FROM uniform",
     ):
         with pytest.raises(duckdb.InvalidInputException, match="source record"):
             con.execute(f"SELECT {call}")
@@ -355,7 +356,7 @@ def test_the_ledger_adds_up(con):
     ).fetchall()
     released = []
     for epsilon, delta, attribute, source, risk, advanced, advanced_risk, warning in rows:
-        released.append(Guarantee(epsilon, delta))
+        released.append(EpsilonDelta(epsilon, delta))
         total, other = basic_composition(released), advanced_composition(released, 1e-5)
         assert (attribute, source) == pytest.approx((total.epsilon,) * 2)
         assert risk == pytest.approx(total.delta)
@@ -371,7 +372,7 @@ def test_a_mechanism_that_shows_records_takes_the_total_away(con):
     def uniform(release):
         return con.execute(
             f"SELECT warnings FROM priv.publish_uniform('visits', '{release}', sensitive := 'town', retention := 0.5,"
-            " record_id := 'id', exclude := ['note'])"
+            " record_id := 'id', public := 'gender')"
         ).fetchall()[0][0]
 
     assert uniform("before") == []
@@ -469,9 +470,9 @@ def test_a_view_and_a_source_elsewhere(con):
     ("changes", "message"),
     [
         ({"k": None}, "k is missing"),
-        ({"k": "0"}, "k must be a whole number of at least 1, got 0"),
-        ({"k": "2.5"}, "k must be a whole number of at least 1, got 2.5"),
-        ({"k": "'five'"}, "k must be a number, got 'five'"),
+        ({"k": "0"}, "k must be an integer of at least 1, got 0"),
+        ({"k": "2.5"}, "k must be an integer of at least 1, got 2.5"),
+        ({"k": "'five'"}, "k must be an integer of at least 1, got 'five'"),
         (
             {"k": "1"},
             "the bare sample would be as private\nHint: for delta = 1e-06, k must be at least 46",
@@ -515,7 +516,7 @@ def test_a_view_and_a_source_elsewhere(con):
         ({"levels": "{'age': true, 'gender': 0, 'town': 1}"}, "'age' has no level True"),
         (
             {"levels": "{'age': 2, 'gendre': 0, 'town': 1}"},
-            "levels names 'gendre', which is no column",
+            "no column to be generalized is called 'gendre'\nHint: did you mean 'gender'?",
         ),
         (
             {"exclude": "['id']"},
@@ -526,7 +527,7 @@ def test_a_view_and_a_source_elsewhere(con):
             "no column is left to be published",
         ),
         ({"hierarchies": None}, "hierarchies is missing"),
-        ({"hierarchies": "['a']"}, "hierarchies must name a table, got ['a']"),
+        ({"hierarchies": "['a']"}, "hierarchies must be the name of a table, got ['a']"),
         (
             {"hierarchies": "'hierarchy'"},
             "no table or view is called 'hierarchy'\nHint: did you mean 'hierarchies'?",

@@ -102,7 +102,7 @@ def test_public_columns_and_values_stay_what_they_were(con: duckdb.DuckDBPyConne
     publish(con)
     genders = "SELECT gender, drug, count(*) FROM {} GROUP BY ALL ORDER BY ALL"
     assert rows(con, genders.format("r")) == rows(con, genders.format("visits"))
-    assert set(rows(con, "SELECT disease::VARCHAR FROM r")) <= set(
+    assert set(rows(con, "SELECT reported_disease::VARCHAR FROM r")) <= set(
         rows(con, "SELECT disease FROM visits")
     )
     assert rows(con, "FROM r") == rows(con, "FROM r ORDER BY ALL")
@@ -113,7 +113,8 @@ def test_missing_is_a_value_like_any_other(con: duckdb.DuckDBPyConnection, gamma
     con.execute("UPDATE visits SET disease = NULL WHERE disease = 'v3'")
     publish(con, gamma=gamma)
     shown, estimate = rows(
-        con, "SELECT count_if(disease IS NULL), priv.reconstructed_count('r', disease, NULL) FROM r"
+        con,
+        "SELECT count_if(reported_disease IS NULL), priv.reconstructed_count('r', reported_disease, NULL) FROM r",
     )[0]
     assert shown > 0
     assert estimate == pytest.approx(shown)
@@ -129,13 +130,13 @@ def test_estimates_are_the_sums_of_the_kernels_weights(
     publish(con, source="other")
     assert rows(con, "SELECT form FROM priv.attribute WHERE role = 'sensitive'") == [(form,)]
     histogram = np.array(
-        [n for _, n in rows(con, "SELECT disease, count(*) FROM r GROUP BY 1 ORDER BY 1")]
+        [n for _, n in rows(con, "SELECT reported_disease, count(*) FROM r GROUP BY 1 ORDER BY 1")]
     )
     part = np.array(
         [
             n
             for _, n in rows(
-                con, "SELECT disease, count_if(gender = 'f') FROM r GROUP BY 1 ORDER BY 1"
+                con, "SELECT reported_disease, count_if(gender = 'f') FROM r GROUP BY 1 ORDER BY 1"
             )
         ]
     )
@@ -145,9 +146,9 @@ def test_estimates_are_the_sums_of_the_kernels_weights(
         value = f"v{code}"
         estimate, stderr, summed = rows(
             con,
-            f"SELECT priv.reconstructed_count('r', disease, '{value}'),"
-            f" priv.reconstructed_stderr('r', disease, '{value}'),"
-            f" sum(priv.weight('r', disease, '{value}')) FROM r WHERE gender = 'f'",
+            f"SELECT priv.reconstructed_count('r', reported_disease, '{value}'),"
+            f" priv.reconstructed_stderr('r', reported_disease, '{value}'),"
+            f" sum(priv.weight('r', reported_disease, '{value}')) FROM r WHERE gender = 'f'",
         )[0]
         assert estimate == pytest.approx(row @ part, rel=1e-9)
         assert summed == pytest.approx(row @ part, rel=1e-9)
@@ -186,8 +187,8 @@ def test_distribution_and_aggregates_agree(
     for (gender, value, *numbers, _), (_, _, likely, *_) in zip(found, bayesian, strict=True):
         interval, mle = rows(
             con,
-            f"SELECT priv.reconstructed_interval('r', disease, '{value}'),"
-            f" priv.reconstructed_mle('r', disease, '{value}') FROM r WHERE gender = '{gender}'",
+            f"SELECT priv.reconstructed_interval('r', reported_disease, '{value}'),"
+            f" priv.reconstructed_mle('r', reported_disease, '{value}') FROM r WHERE gender = '{gender}'",
         )[0]
         assert list(interval.values()) == pytest.approx(numbers, rel=1e-9, abs=1e-9)
         assert mle == pytest.approx(likely, abs=0.5)
@@ -213,9 +214,9 @@ def test_a_value_in_every_group_has_bounds_and_no_estimate(con: duckdb.DuckDBPyC
     assert any("in more than 90% of the decoy groups" in text for text in receipt["warnings"])
     subset = "FROM r WHERE gender = 'm'"
     with pytest.raises(duckdb.Error, match="only bounds are known"):
-        rows(con, f"SELECT priv.reconstructed_count('r', disease, 'v0') {subset}")
+        rows(con, f"SELECT priv.reconstructed_count('r', reported_disease, 'v0') {subset}")
     with pytest.raises(duckdb.Error, match="only bounds are known"):
-        rows(con, f"SELECT priv.reconstructed_stderr('r', disease, 'v0') {subset}")
+        rows(con, f"SELECT priv.reconstructed_stderr('r', reported_disease, 'v0') {subset}")
     with pytest.raises(duckdb.Error, match="what is published says nothing of it"):
         rows(con, "FROM priv.reconstructed_joint('r', ['disease'], ['v0'])")
     ((size,),) = rows(con, f"SELECT count(*) {subset}")
@@ -225,9 +226,9 @@ def test_a_value_in_every_group_has_bounds_and_no_estimate(con: duckdb.DuckDBPyC
         "low": max(0, size - 1000),
         "high": min(1000, size),
     }
-    assert rows(con, f"SELECT priv.reconstructed_interval('r', disease, 'v0') {subset}") == [
-        (expected,)
-    ]
+    assert rows(
+        con, f"SELECT priv.reconstructed_interval('r', reported_disease, 'v0') {subset}"
+    ) == [(expected,)]
     found = rows(
         con,
         "SELECT estimate, stderr, low, high FROM priv.reconstructed_distribution('r', condition := 'gender = ''m''')"
@@ -235,7 +236,7 @@ def test_a_value_in_every_group_has_bounds_and_no_estimate(con: duckdb.DuckDBPyC
     )
     assert found == [tuple(expected.values())]
     assert rows(
-        con, f"SELECT priv.reconstructed_count('r', disease, 'v1') IS NOT NULL {subset}"
+        con, f"SELECT priv.reconstructed_count('r', reported_disease, 'v1') IS NOT NULL {subset}"
     ) == [(True,)]
 
 
@@ -244,14 +245,15 @@ def test_several_attributes_are_grouped_apart_and_multiply(con: duckdb.DuckDBPyC
     assert receipt["rows_suppressed"] == 0
     shown = rows(
         con,
-        "SELECT sum(priv.weight('r.disease', disease, 'v2') * priv.weight('r.drug', drug, 'w1')) FROM r",
+        "SELECT sum(priv.weight('r.disease', reported_disease, 'v2') *"
+        " priv.weight('r.drug', reported_drug, 'w1')) FROM r",
     )[0][0]
     true = rows(con, "SELECT count(*) FROM visits WHERE disease = 'v2' AND drug = 'w1'")[0][0]
     assert abs(shown - true) < 1000
     with pytest.raises(
         duckdb.Error, match=r"several sensitive attributes: write 'r\.disease' or 'r\.drug'"
     ):
-        rows(con, "SELECT priv.reconstructed_count('r', disease, 'v2') FROM r")
+        rows(con, "SELECT priv.reconstructed_count('r', reported_disease, 'v2') FROM r")
 
 
 def test_the_same_table_gives_the_same_release(con: duckdb.DuckDBPyConnection) -> None:
@@ -308,7 +310,7 @@ def test_a_release_file_answers_without_python_and_tells_no_groups(
     con.execute(f"FROM priv.export_release('r', '{path}')").fetchall()
     reader = duckdb.connect()
     reader.execute(f"ATTACH '{path}' AS given (READ_ONLY)")
-    question = "SELECT gender, priv.reconstructed_interval('r', disease, 'v1') FROM r GROUP BY 1 ORDER BY 1"
+    question = "SELECT gender, priv.reconstructed_interval('r', reported_disease, 'v1') FROM r GROUP BY 1 ORDER BY 1"
     asked = question.replace("priv.", "given.priv.").replace("FROM r", "FROM given.r")
     assert reader.execute(asked).fetchall() == rows(con, question)
     tables = reader.execute(
@@ -329,10 +331,10 @@ def test_releases_of_several_forms_answer_side_by_side(con: duckdb.DuckDBPyConne
     for release in ("skewed", "balanced", "redrawn"):
         estimate, interval, likely, weighed = rows(
             con,
-            f"SELECT priv.reconstructed_count('{release}', disease, 'v1'),"
-            f" priv.reconstructed_interval('{release}', disease, 'v1'),"
-            f" priv.reconstructed_mle('{release}', disease, 'v1'),"
-            f" sum(priv.weight('{release}', disease, 'v1')) FROM {release}",
+            f"SELECT priv.reconstructed_count('{release}', reported_disease, 'v1'),"
+            f" priv.reconstructed_interval('{release}', reported_disease, 'v1'),"
+            f" priv.reconstructed_mle('{release}', reported_disease, 'v1'),"
+            f" sum(priv.weight('{release}', reported_disease, 'v1')) FROM {release}",
         )[0]
         assert interval["estimate"] == pytest.approx(estimate)
         assert weighed == pytest.approx(estimate)

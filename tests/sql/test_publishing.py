@@ -49,7 +49,8 @@ def test_the_receipt_says_what_was_done(visits, published):
         "rows_published": 4000,
         "rows_suppressed": 0,
         "guarantee": "Whatever was known before, a published value of disease changes the odds between two true"
-        " values by a factor of at most 3.143 (epsilon = 1.145).",
+        " values by a factor of at most 3.143 (epsilon = 1.145). What records report stands in the column"
+        " reported_disease.",
         "warnings": [],
     }
 
@@ -96,15 +97,20 @@ def test_columns_keep_their_order_and_excluded_ones_are_dropped(visits, publishe
     published(visits, "visits", "a", sensitive="gender", retention=0.3, record_id="id")
     published(visits, "visits", "b", sensitive="AGE", retention=0.3, exclude=["ID", "Disease"])
     names = "SELECT column_name FROM (DESCRIBE {})"
-    assert rows(visits, names.format("a")) == [("age",), ("gender",), ("disease",), ("last",)]
-    assert rows(visits, names.format("b")) == [("age",), ("gender",), ("last",)]
+    assert rows(visits, names.format("a")) == [
+        ("age",),
+        ("reported_gender",),
+        ("disease",),
+        ("last",),
+    ]
+    assert rows(visits, names.format("b")) == [("reported_age",), ("gender",), ("last",)]
 
 
 def test_a_release_may_have_no_public_column(visits, published):
     published(
         visits, "visits", "r", sensitive="disease", retention=0.3, exclude=["id", "age", "gender"]
     )
-    assert rows(visits, "SELECT column_name FROM (DESCRIBE r)") == [("disease",)]
+    assert rows(visits, "SELECT column_name FROM (DESCRIBE r)") == [("reported_disease",)]
     assert rows(visits, "SELECT sum(estimate) FROM priv.reconstructed_distribution('r')") == [
         (pytest.approx(4000),)
     ]
@@ -123,9 +129,10 @@ def test_several_attributes_each_have_a_domain_and_a_guarantee(visits, published
     assert together == [(pytest.approx(2 * 2.1972245773),)]
     estimates = rows(
         visits,
-        "SELECT round(priv.reconstructed_count('r.disease', disease, 'flu')),"
-        " round(priv.reconstructed_count('r.gender', gender, 'female')),"
-        " round(sum(priv.weight('r.disease', disease, 'flu') * priv.weight('r.gender', gender, 'female'))) FROM r",
+        "SELECT round(priv.reconstructed_count('r.disease', reported_disease, 'flu')),"
+        " round(priv.reconstructed_count('r.gender', reported_gender, 'female')),"
+        " round(sum(priv.weight('r.disease', reported_disease, 'flu') *"
+        " priv.weight('r.gender', reported_gender, 'female'))) FROM r",
     )[0]
     truth = rows(
         visits,
@@ -151,7 +158,7 @@ def test_domains_may_be_given_for_some_of_several_attributes(con, published):
 def test_a_sensitive_text_becomes_an_enumeration_of_its_domain(con, published):
     con.execute("CREATE TABLE t AS SELECT (['b', 'a'])[1 + i % 2] AS s FROM range(20) AS t(i)")
     published(con, "t", "r", sensitive="s", retention=0.5, domain=["c", "b", None, "a"])
-    assert rows(con, "SELECT typeof(s) FROM r LIMIT 1") == [("ENUM('a', 'b', 'c')",)]
+    assert rows(con, "SELECT typeof(reported_s) FROM r LIMIT 1") == [("ENUM('a', 'b', 'c')",)]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -167,8 +174,9 @@ def test_any_name_of_table_column_and_value(con, published, name):
     published(con, f"elsewhere.{quoted}", name, sensitive="s", retention=0.9, record_id="id")
     counts = rows(
         con,
-        f"SELECT {quoted}, priv.reconstructed_count({text}, s, {text}), priv.reconstructed_mle({text}, s, {text}),"
-        f" priv.reconstructed_interval({text}, s, {text}).high FROM {quoted} GROUP BY 1 ORDER BY 1",
+        f"SELECT {quoted}, priv.reconstructed_count({text}, reported_s, {text}),"
+        f" priv.reconstructed_mle({text}, reported_s, {text}),"
+        f" priv.reconstructed_interval({text}, reported_s, {text}).high FROM {quoted} GROUP BY 1 ORDER BY 1",
     )
     assert [group for group, *_ in counts] == [0, 1]
     assert all(abs(estimate - 100) < 30 for _, estimate, *_ in counts)
@@ -183,8 +191,9 @@ def test_any_name_of_table_column_and_value(con, published, name):
     # And as the name of the sensitive column itself.
     con.execute(f"CREATE VIEW renamed AS SELECT id, s AS {quoted} FROM elsewhere.{quoted}")
     published(con, "renamed", f"again {name}", sensitive=name, retention=0.9, record_id="id")
+    doubled = name.replace('"', '""')
     again = con.execute(
-        f'SELECT priv.reconstructed_count(?, {quoted}, ?) FROM "again {name.replace(chr(34), chr(34) * 2)}"',
+        f'SELECT priv.reconstructed_count(?, "reported_{doubled}", ?) FROM "again {doubled}"',
         [f"again {name}.{name}", name],
     ).fetchall()
     assert abs(again[0][0] - 200) < 40
@@ -201,7 +210,9 @@ def test_columns_named_like_the_coins_do_not_stand_in_for_them(con, published):
     con.execute("CREATE VIEW plain AS SELECT id, s FROM t")
     published(con, "t", "r", sensitive="s", retention=0.3, record_id="id")
     published(con, "plain", "p", sensitive="s", retention=0.3, record_id="id")
-    assert rows(con, "SELECT s FROM r ORDER BY ALL") == rows(con, "SELECT s FROM p ORDER BY ALL")
+    assert rows(con, "SELECT reported_s FROM r ORDER BY ALL") == rows(
+        con, "SELECT reported_s FROM p ORDER BY ALL"
+    )
     shown = rows(
         con,
         "SELECT DISTINCT _bits0, _code0, _shown0, _number, _text, position, value, published FROM r",
@@ -273,7 +284,7 @@ def test_releases_stand_in_main_wherever_the_caller_stands(places, published):
         published(places, "night shift", "standing", sensitive="s", retention=0.5)
         assert rows(
             places,
-            "SELECT round(priv.reconstructed_count('standing', s, 1) + 0.5) > -99 FROM standing",
+            "SELECT round(priv.reconstructed_count('standing', reported_s, 1) + 0.5) > -99 FROM standing",
         )
         assert rows(
             places, "SELECT schema_name FROM duckdb_tables() WHERE table_name = 'standing'"
@@ -308,7 +319,7 @@ def test_replacing_keeps_one_release_and_every_entry_of_the_ledger(visits, publi
 
 
 def test_replacing_nothing_is_publishing(visits, published):
-    published(visits, "visits", "r", sensitive="disease", retention=0.3, replace=True)
+    published(visits, "visits", "r", sensitive="disease", retention=0.3, replace=True, exclude="id")
     assert rows(visits, "SELECT count(*) FROM r") == [(4000,)]
 
 
@@ -323,15 +334,19 @@ def test_dropping_leaves_the_other_releases_and_the_ledger(visits, published):
     with pytest.raises(
         duckdb.InvalidInputException, match='no release is called "one"; there is "two"'
     ):
-        visits.execute("SELECT priv.reconstructed_count('one', disease, 'flu') FROM two")
-    assert rows(visits, "SELECT priv.reconstructed_count('two', disease, 'flu') > 0 FROM two")
+        visits.execute("SELECT priv.reconstructed_count('one', reported_disease, 'flu') FROM two")
+    assert rows(
+        visits, "SELECT priv.reconstructed_count('two', reported_disease, 'flu') > 0 FROM two"
+    )
 
 
 def test_dropping_the_last_release_leaves_macros_that_say_so(visits, published):
     published(visits, "visits", "one", sensitive="disease", retention=0.3, record_id="id")
     visits.execute("FROM priv.drop_release('one')")
     with pytest.raises(duckdb.InvalidInputException, match="nothing is published here yet"):
-        visits.execute("SELECT priv.reconstructed_count('one', disease, 'flu') FROM visits")
+        visits.execute(
+            "SELECT priv.reconstructed_count('one', reported_disease, 'flu') FROM visits"
+        )
 
 
 ONCE = {
@@ -355,7 +370,7 @@ def test_a_publication_runs_once_per_statement(visits, way):
 
 
 def test_what_is_only_planned_is_not_published(visits):
-    call = "FROM priv.publish_uniform('visits', 'r', sensitive := 'disease', retention := 0.3)"
+    call = "FROM priv.publish_uniform('visits', 'r', sensitive := 'disease', retention := 0.3, exclude := 'id')"
     visits.execute(f"EXPLAIN {call}").fetchall()
     visits.execute(f"PREPARE later AS {call}")
     relation = visits.sql(call)
@@ -368,7 +383,8 @@ def test_what_is_only_planned_is_not_published(visits):
 def test_two_publications_in_one_statement(visits):
     """Each is kept as a whole or not at all."""
     calls = [
-        f"priv.publish_uniform('visits', '{name}', sensitive := 'disease', retention := 0.3) AS {name}"
+        f"priv.publish_uniform('visits', '{name}', sensitive := 'disease', retention := 0.3,"
+        f" record_id := 'id') AS {name}"
         for name in ("one", "two")
     ]
     with suppress(duckdb.InvalidInputException):
@@ -402,7 +418,7 @@ def test_arguments_may_be_parameters_and_subqueries(visits):
     )
     visits.execute(
         "FROM priv.publish_uniform('visits', 'r' || 2, sensitive := (SELECT 'disease'), retention := 2 / 5,"
-        " domain := (SELECT list(DISTINCT disease) FROM visits) || ['plague'])"
+        " exclude := 'id', domain := (SELECT list(DISTINCT disease) FROM visits) || ['plague'])"
     )
     assert rows(
         visits,
@@ -416,21 +432,26 @@ def test_arguments_may_be_parameters_and_subqueries(visits):
 def test_analyst_macros_take_parameters(visits, published):
     published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
     literal = rows(
-        visits, "SELECT priv.reconstructed_interval('r', disease, 'flu') FROM r WHERE age > 30"
+        visits,
+        "SELECT priv.reconstructed_interval('r', reported_disease, 'flu') FROM r WHERE age > 30",
     )
     bound = visits.execute(
-        "SELECT priv.reconstructed_interval(?, disease, ?, confidence := ?) FROM r WHERE age > ?",
+        "SELECT priv.reconstructed_interval(?, reported_disease, ?, confidence := ?) FROM r WHERE age > ?",
         ["r", "flu", 0.95, 30],
     ).fetchall()
     assert bound == literal
-    missing = visits.execute("SELECT priv.reconstructed_count('r', disease, ?) FROM r", [None])
-    assert missing.fetchall() == rows(
-        visits, "SELECT priv.reconstructed_count('r', disease, NULL) FROM r"
+    missing = visits.execute(
+        "SELECT priv.reconstructed_count('r', reported_disease, ?) FROM r", [None]
     )
-    visits.execute("PREPARE asked AS SELECT priv.reconstructed_count('r', disease, $1) FROM r")
+    assert missing.fetchall() == rows(
+        visits, "SELECT priv.reconstructed_count('r', reported_disease, NULL) FROM r"
+    )
+    visits.execute(
+        "PREPARE asked AS SELECT priv.reconstructed_count('r', reported_disease, $1) FROM r"
+    )
     for value in ("flu", "cold"):
         assert rows(visits, f"EXECUTE asked('{value}')") == rows(
-            visits, f"SELECT priv.reconstructed_count('r', disease, '{value}') FROM r"
+            visits, f"SELECT priv.reconstructed_count('r', reported_disease, '{value}') FROM r"
         )
     with pytest.raises(duckdb.InvalidInputException, match="has no value 'plague'"):
         visits.execute("EXECUTE asked('plague')").fetchall()
@@ -440,7 +461,7 @@ def test_views_on_top_of_a_release_follow_it(visits, published):
     published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
     visits.execute(
         "CREATE VIEW by_gender AS"
-        " SELECT gender, priv.reconstructed_count('r', disease, 'flu') AS flu FROM r GROUP BY gender"
+        " SELECT gender, priv.reconstructed_count('r', reported_disease, 'flu') AS flu FROM r GROUP BY gender"
     )
     visits.execute("CREATE MACRO flu_of(g) AS (SELECT flu FROM by_gender WHERE gender = g)")
     first = rows(visits, "FROM by_gender ORDER BY gender")
@@ -464,15 +485,17 @@ def test_columns_named_like_parameters_of_the_macros_are_not_taken_for_them(con,
     con.execute(f"CREATE TABLE t AS SELECT i AS id, i % 3 AS s, {columns} FROM range(900) AS t(i)")
     published(con, "t", "r", sensitive="s", retention=0.5, record_id="id")
     for name in names:
-        con.execute(f"CREATE OR REPLACE VIEW renamed AS SELECT {name} AS x, s FROM r")
+        con.execute(f"CREATE OR REPLACE VIEW renamed AS SELECT {name} AS x, reported_s FROM r")
         expected = rows(
             con,
-            "SELECT x, priv.reconstructed_interval('r', s, 1), priv.reconstructed_mle('r', s, 1) FROM renamed"
+            "SELECT x, priv.reconstructed_interval('r', reported_s, 1),"
+            " priv.reconstructed_mle('r', reported_s, 1) FROM renamed"
             " WHERE x < 3 GROUP BY x ORDER BY x",
         )
         found = rows(
             con,
-            f"SELECT {name}, priv.reconstructed_interval('r', s, 1), priv.reconstructed_mle('r', s, 1) FROM r"
+            f"SELECT {name}, priv.reconstructed_interval('r', reported_s, 1),"
+            f" priv.reconstructed_mle('r', reported_s, 1) FROM r"
             f" WHERE {name} < 3 GROUP BY {name} ORDER BY {name}",
         )
         assert found == expected
@@ -507,8 +530,9 @@ def grouped():
 @pytest.mark.parametrize("name", GROUPS)
 def test_columns_named_like_steps_of_the_macros_group_as_any(grouped, name):
     asked = (
-        "SELECT {0}, priv.reconstructed_interval('released', sick, 1), priv.reconstructed_mle('released', sick, 1),"
-        " sum(priv.weight('released', sick, 1)) FROM released GROUP BY {0} ORDER BY {0}"
+        "SELECT {0}, priv.reconstructed_interval('released', reported_sick, 1),"
+        " priv.reconstructed_mle('released', reported_sick, 1),"
+        " sum(priv.weight('released', reported_sick, 1)) FROM released GROUP BY {0} ORDER BY {0}"
     )
     listed = (
         "FROM priv.reconstructed_distribution('released', group_columns := '{0}', method := '{1}')"
@@ -521,11 +545,63 @@ def test_columns_named_like_steps_of_the_macros_group_as_any(grouped, name):
         )
 
 
-def test_an_identifying_public_column_is_warned_of(visits, published):
-    receipt = published(visits, "visits", "r", sensitive="disease", retention=0.3)
-    assert receipt["warnings"] == [
-        "public column 'id' differs in every row: it identifies persons; name it as record_id, or exclude it"
-    ]
+def test_an_identifying_public_column_is_refused_unless_it_is_named(visits, published):
+    arguments = {"sensitive": "disease", "retention": 0.3}
+    with pytest.raises(
+        duckdb.Error, match=r"'id' differs in every row(.|\n)*Hint: (.|\n)*public :="
+    ):
+        published(visits, "visits", "r", **arguments)
+    assert rows(visits, "FROM priv.release") == []
+    receipt = published(visits, "visits", "r", public=["ID", "age"], **arguments)
+    assert any("'id' differs in every row" in warning for warning in receipt["warnings"])
+    kept = rows(visits, "SELECT warning FROM priv.warning WHERE release = 'r' ORDER BY number")
+    assert [warning for (warning,) in kept] == receipt["warnings"]
+    named = rows(visits, "SELECT attribute FROM priv.attribute WHERE role = 'public' ORDER BY ALL")
+    assert named == [("age",), ("id",)]
+    visits.execute("FROM priv.drop_release('r')").fetchall()
+    assert rows(visits, "FROM priv.warning") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"public": ["disease"]}, "'disease' is both sensitive and public"),
+        ({"public": ["age"], "exclude": "AGE"}, "'age' is both exclude and public"),
+        ({"public": ["agee"]}, "did you mean 'age'"),
+        ({"public": 7}, "public must be a column name or a list of them"),
+        ({"title": ""}, "title must be a text"),
+        ({"contact": 3}, "contact must be a text"),
+    ],
+)
+def test_public_columns_and_words_are_checked(visits, published, arguments, message):
+    with pytest.raises(duckdb.Error, match=message):
+        published(
+            visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id", **arguments
+        )
+
+
+def test_no_column_may_be_public(visits, published):
+    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id", public=[])
+    assert [name for name, *_ in rows(visits, "DESCRIBE r")] == ["reported_disease"]
+
+
+def test_what_a_release_is_about_travels_with_it(visits, published, tmp_path):
+    words = {
+        "title": "Visits of 2026",
+        "description": "One row per visit; it's a test",
+        "contact": "statistics@example.org",
+    }
+    published(visits, "visits", "r", sensitive="disease", epsilon=1.0, record_id="id", **words)
+    visits.execute(f"FROM priv.export_release('r', '{tmp_path / 'r.duckdb'}')").fetchall()
+    with duckdb.connect(tmp_path / "r.duckdb", read_only=True) as reader:
+        found = rows(reader, "SELECT title, description, contact FROM priv.release")
+        assert found == [tuple(words.values())]
+        ((epsilon,),) = rows(
+            reader,
+            "SELECT value FROM priv.guarantee WHERE guarantee = 'local_differential_privacy'",
+        )
+    assert epsilon == pytest.approx(1.0)
+    assert epsilon <= 1.0
 
 
 def test_an_identifying_sensitive_column_is_warned_of(con, published):
@@ -549,7 +625,7 @@ def test_the_alias_of_an_estimate_can_be_used_again(con, published):
             con,
             f"SELECT g, priv.reconstructed_{call}('r', s, 1) AS n, n - n FROM r GROUP BY g HAVING n < 600 ORDER BY n",
         )
-    assert rows(con, "SELECT priv.weight('r', s, 1) AS w, w - w FROM r LIMIT 1")[0][1] == 0
+    assert rows(con, "SELECT priv.weight('r', reported_s, 1) AS w, w - w FROM r LIMIT 1")[0][1] == 0
 
 
 def test_a_huge_domain_is_warned_of_and_answers(con, published):
@@ -564,7 +640,7 @@ def test_a_huge_domain_is_warned_of_and_answers(con, published):
     assert receipt["seconds"] < 60
     found = rows(
         con,
-        "SELECT priv.reconstructed_interval('r', s, 'value 77').high < 120_000 FROM r WHERE g = 1",
+        "SELECT priv.reconstructed_interval('r', reported_s, 'value 77').high < 120_000 FROM r WHERE g = 1",
     )
     assert found == [(True,)]
     assert rows(
@@ -573,7 +649,7 @@ def test_a_huge_domain_is_warned_of_and_answers(con, published):
     with pytest.raises(
         duckdb.InvalidInputException, match=r"100000 values; see FROM priv.coefficient"
     ):
-        con.execute("SELECT priv.reconstructed_count('r', s, 'nobody') FROM r").fetchall()
+        con.execute("SELECT priv.reconstructed_count('r', reported_s, 'nobody') FROM r").fetchall()
 
 
 def test_a_huge_given_domain_is_text(con, published):
@@ -583,13 +659,15 @@ def test_a_huge_given_domain_is_text(con, published):
     )
     domain = [f"value {i}" for i in range(20_001)]
     published(con, "t", "r", sensitive="s", retention=0.3, record_id="id", domain=domain)
-    assert rows(con, "SELECT DISTINCT typeof(s) FROM r") == [("VARCHAR",)]
-    assert rows(con, "SELECT isfinite(priv.reconstructed_count('r', s, 'value 20000')) FROM r") == [
-        (True,)
-    ]
+    assert rows(con, "SELECT DISTINCT typeof(reported_s) FROM r") == [("VARCHAR",)]
+    assert rows(
+        con, "SELECT isfinite(priv.reconstructed_count('r', reported_s, 'value 20000')) FROM r"
+    ) == [(True,)]
     for wrong in ("'value'", "''", "'value 1' || chr(31) || 'value 10'", "'value 1' || chr(31)"):
         with pytest.raises(duckdb.InvalidInputException, match="has no value"):
-            con.execute(f"SELECT priv.reconstructed_count('r', s, {wrong}) FROM r").fetchall()
+            con.execute(
+                f"SELECT priv.reconstructed_count('r', reported_s, {wrong}) FROM r"
+            ).fetchall()
 
 
 def test_real_reports_with_missing_values(con, published, vaers):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import duckdb_priv
-from duckdb_priv.mechanism.operator import iterative_bayesian
+from duckdb_priv.mechanism.reference.operator_estimates import iterative_bayesian
 
 BOTH = "['disease', 'drug']"
 
@@ -48,8 +48,8 @@ def law(con: duckdb.DuckDBPyConnection, release: str, attribute: str, value: str
     """Return [[Pr[other|other], Pr[other|value]], [Pr[value|other], Pr[value|value]]] of the whole table."""
     seen, estimate, total = rows(
         con,
-        f"SELECT count_if({attribute} = '{value}'),"
-        f" priv.reconstructed_count('{release}.{attribute}', {attribute}, '{value}'), count(*) FROM {release}",
+        f"SELECT count_if(reported_{attribute} = '{value}'),"
+        f" priv.reconstructed_count('{release}.{attribute}', reported_{attribute}, '{value}'), count(*) FROM {release}",
     )[0]
     own, kept, size = rows(
         con,
@@ -74,7 +74,7 @@ def test_it_is_the_fixed_point_over_four_states(
     assert [age for age, *_ in found] == [20, 21, 22]
     for age, estimate, observed, records in found:
         shown = [0, 0, 0, 0]
-        pairs = "SELECT coalesce(disease = 'v1', false), drug = 2, count(*)"
+        pairs = "SELECT coalesce(reported_disease = 'v1', false), reported_drug = 2, count(*)"
         for disease, drug, count in rows(
             con, f"{pairs} FROM {release} WHERE age = {age} GROUP BY ALL"
         ):
@@ -101,7 +101,8 @@ def test_steps_that_begin_where_they_rest_stay_there(coins: int, disease: int, d
         ):
             (of_disease, of_drug) = rows(
                 con,
-                f"SELECT count_if(disease = 'v{disease}'), count_if(drug = {drug}) FROM decoys WHERE age = {age}",
+                f"SELECT count_if(reported_disease = 'v{disease}'), count_if(reported_drug = {drug})"
+                f" FROM decoys WHERE age = {age}",
             )[0]
             one, other = of_disease - observed, of_drug - observed
             unbiased = np.linalg.solve(
@@ -117,8 +118,8 @@ def test_one_attribute_is_the_estimate_cut(con: duckdb.DuckDBPyConnection) -> No
     for value in ("v0", "v1", "v5"):
         joint, single = rows(
             con,
-            f"SELECT estimate, (SELECT priv.reconstructed_count('redrawn.disease', disease, '{value}') FROM redrawn"
-            " WHERE age = 21) FROM priv.reconstructed_joint('redrawn', ['disease'],"
+            f"SELECT estimate, (SELECT priv.reconstructed_count('redrawn.disease', reported_disease, '{value}')"
+            " FROM redrawn WHERE age = 21) FROM priv.reconstructed_joint('redrawn', ['disease'],"
             f" ['{value}'], condition := 'age = 21')",
         )[0]
         assert joint == pytest.approx(max(single, 0), rel=1e-6)
@@ -128,7 +129,8 @@ def test_missing_values_and_orders_of_attributes(con: duckdb.DuckDBPyConnection)
     one = rows(con, f"FROM priv.reconstructed_joint('decoys', {BOTH}, [NULL, '3'])")
     other = rows(con, "FROM priv.reconstructed_joint('Decoys', ['DRUG', 'disease'], ['3', NULL])")
     assert one[0] == pytest.approx(other[0], rel=1e-6)
-    assert one[0][1] == rows(con, "SELECT count_if(disease IS NULL AND drug = 3) FROM decoys")[0][0]
+    shown = "SELECT count_if(reported_disease IS NULL AND reported_drug = 3) FROM decoys"
+    assert one[0][1] == rows(con, shown)[0][0]
 
 
 def test_the_paper_stops_early(con: duckdb.DuckDBPyConnection) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import duckdb_priv
-from duckdb_priv.mechanism.score_interval import (
+from duckdb_priv.mechanism.reference.score_interval import (
     WeightedSums,
     reconstructed_interval,
     reconstructed_variance,
@@ -83,7 +83,7 @@ def test_the_sample_of_each_value_is_next_to_its_share(con):
         " FROM (SELECT age, gender, occupation, count(*) AS n FROM people GROUP BY ALL)) AS a"
         " JOIN (SELECT age, gender, count(*) AS s FROM bare GROUP BY ALL) AS c"
         " ON a.age = c.age AND a.gender IS NOT DISTINCT FROM c.gender"
-        " LEFT JOIN (SELECT age, gender, occupation::VARCHAR AS occupation, count(*) AS shown"
+        " LEFT JOIN (SELECT age, gender, reported_occupation::VARCHAR AS occupation, count(*) AS shown"
         "  FROM bare GROUP BY ALL) AS b"
         " ON a.age = b.age AND a.gender IS NOT DISTINCT FROM b.gender"
         " AND a.occupation IS NOT DISTINCT FROM b.occupation"
@@ -123,18 +123,20 @@ def test_the_interval_is_that_of_the_kernel(con):
     for condition in ("true", "age < 20", "age = 99", "gender IS NULL", "false"):
         sums = con.execute(
             "SELECT coalesce(sum(scale), 0), coalesce(sum(scale ** 2), 0),"
-            " coalesce(sum(scale) FILTER (occupation = 'occupation 1'), 0),"
-            " coalesce(sum(scale ** 2) FILTER (occupation = 'occupation 1'), 0),"
+            " coalesce(sum(scale) FILTER (reported_occupation = 'occupation 1'), 0),"
+            " coalesce(sum(scale ** 2) FILTER (reported_occupation = 'occupation 1'), 0),"
             " coalesce(sum(scale ** 2) FILTER (scale > 1), 0), coalesce(max(scale), 1)"
             f" FROM r WHERE {condition}"
         ).fetchall()[0]
         sums = WeightedSums(*sums)
         low, high = reconstructed_interval(sums, operator, SAMPLE, 0.9)
         ours = con.execute(
-            "SELECT priv.reconstructed_interval('r', occupation, 'occupation 1', weight := scale, confidence := 0.9),"
-            " priv.reconstructed_count('r', occupation, 'occupation 1', weight := scale),"
-            " priv.reconstructed_stderr('r', occupation, 'occupation 1', weight := scale),"
-            " priv.reconstructed_mle('r', occupation, 'occupation 1', weight := scale), coalesce(sum(scale), 0)"
+            "SELECT priv.reconstructed_interval('r', reported_occupation, 'occupation 1', weight := scale,"
+            " confidence := 0.9),"
+            " priv.reconstructed_count('r', reported_occupation, 'occupation 1', weight := scale),"
+            " priv.reconstructed_stderr('r', reported_occupation, 'occupation 1', weight := scale),"
+            " priv.reconstructed_mle('r', reported_occupation, 'occupation 1', weight := scale),"
+            " coalesce(sum(scale), 0)"
             f" FROM r WHERE {condition}"
         ).fetchall()[0]
         interval, estimate, stderr, mle, total = ours
@@ -157,8 +159,8 @@ def test_estimates_add_up_and_weights_per_row_agree(con):
     ).fetchall()[0][0]
     assert values == pytest.approx(8005)
     count, weights = con.execute(
-        "SELECT priv.reconstructed_count('r', occupation, NULL, weight := scale),"
-        " sum(scale * priv.weight('r', occupation, NULL)) FROM r"
+        "SELECT priv.reconstructed_count('r', reported_occupation, NULL, weight := scale),"
+        " sum(scale * priv.weight('r', reported_occupation, NULL)) FROM r"
     ).fetchall()[0]
     assert count == pytest.approx(weights)
     total = con.execute(
@@ -170,10 +172,10 @@ def test_estimates_add_up_and_weights_per_row_agree(con):
 @pytest.mark.parametrize(
     "query",
     [
-        "SELECT priv.reconstructed_count('r', occupation, 'occupation 1') FROM r",
-        "SELECT priv.reconstructed_interval('r', occupation, 'occupation 1') FROM r",
-        "SELECT priv.reconstructed_stderr('r', occupation, 'occupation 1') FROM r",
-        "SELECT priv.reconstructed_mle('r', occupation, 'occupation 1') FROM r",
+        "SELECT priv.reconstructed_count('r', reported_occupation, 'occupation 1') FROM r",
+        "SELECT priv.reconstructed_interval('r', reported_occupation, 'occupation 1') FROM r",
+        "SELECT priv.reconstructed_stderr('r', reported_occupation, 'occupation 1') FROM r",
+        "SELECT priv.reconstructed_mle('r', reported_occupation, 'occupation 1') FROM r",
         "FROM priv.reconstructed_distribution('r')",
     ],
 )
@@ -187,18 +189,18 @@ def test_releases_of_several_mechanisms_live_side_by_side(con):
         "FROM priv.publish_uniform('people', 'u', sensitive := 'occupation', retention := 0.5, record_id := 'id')"
     ).fetchall()
     query = (
-        "SELECT priv.reconstructed_count('r', occupation, 'occupation 1', weight := scale),"
-        " (SELECT priv.reconstructed_count('u', occupation, 'occupation 1') FROM u) FROM r"
+        "SELECT priv.reconstructed_count('r', reported_occupation, 'occupation 1', weight := scale),"
+        " (SELECT priv.reconstructed_count('u', reported_occupation, 'occupation 1') FROM u) FROM r"
     )
     scaled, unscaled = con.execute(query).fetchall()[0]
     assert scaled != unscaled
     with pytest.raises(duckdb.Error, match="leave out weight"):
         con.execute(
-            "SELECT priv.reconstructed_count('u', occupation, NULL, weight := age) FROM u"
+            "SELECT priv.reconstructed_count('u', reported_occupation, NULL, weight := age) FROM u"
         ).fetchall()
     con.execute("FROM priv.drop_release('u')").fetchall()
     alone = con.execute(
-        "SELECT priv.reconstructed_count('r', occupation, 'occupation 1', weight := scale) FROM r"
+        "SELECT priv.reconstructed_count('r', reported_occupation, 'occupation 1', weight := scale) FROM r"
     ).fetchall()
     assert alone == [(scaled,)]
 
@@ -207,8 +209,9 @@ def test_a_release_file_answers_alike(con, tmp_path):
     path = tmp_path / "r.duckdb"
     con.execute(f"FROM priv.export_release('r', '{path}')").fetchall()
     query = (
-        "SELECT age, {0}priv.reconstructed_interval('r', occupation, 'occupation 1', weight := scale),"
-        " {0}priv.reconstructed_mle('r', occupation, NULL, weight := scale) FROM {0}r GROUP BY age ORDER BY age"
+        "SELECT age, {0}priv.reconstructed_interval('r', reported_occupation, 'occupation 1', weight := scale),"
+        " {0}priv.reconstructed_mle('r', reported_occupation, NULL, weight := scale)"
+        " FROM {0}r GROUP BY age ORDER BY age"
     )
     reader = duckdb.connect()
     reader.execute(f"ATTACH '{path}' AS handed (READ_ONLY)")
@@ -253,7 +256,7 @@ def test_the_audit_recomputes_every_claim(con):
 
 def test_the_audit_finds_what_was_tampered_with(con):
     publish(con, "tampered")
-    con.execute("UPDATE tampered SET occupation = 'occupation 1'")
+    con.execute("UPDATE tampered SET reported_occupation = 'occupation 1'")
     con.execute("INSERT INTO tampered FROM tampered LIMIT 1")
     holds = dict(con.execute("SELECT guarantee, holds FROM priv.audit('tampered')").fetchall())
     assert holds["noise_as_stated"] is False
@@ -289,8 +292,8 @@ def test_the_audit_finds_homogeneous_unions(con):
         ({"retention": ""}, "retention is missing"),
         ({"epsilon": ""}, "epsilon is missing"),
         ({"max_frequency": 0}, r"max_frequency must lie in \(0, 1\]"),
-        ({"bound": "'tight'"}, "there is no bound 'tight'"),
-        ({"sampling": "'all'"}, "there is no sampling 'all'"),
+        ({"bound": "'tight'"}, "bound must be 'simplified', 'chernoff' or 'exact', got 'tight'"),
+        ({"sampling": "'all'"}, "sampling must be 'public' or 'paper', got 'all'"),
         ({"delta": 0.9, "epsilon": 1.1, "retention": 0.5}, "may publish even one record.*Hint.*delta can be at most"),
         ({"delta": 0.3, "bound": "'exact'"}, "may publish even one record.*Hint.*delta can be at most"),
         ({"sensitive": "['occupation', 'gender']"}, "one sensitive column"),
@@ -322,7 +325,7 @@ def test_warnings_say_where_groups_are_not_what_they_should_be(con):
     assert con.execute("SELECT count(*), sum(scale) FROM warned").fetchall() == [
         (62, pytest.approx(8005))
     ]
-    warnings = publish(con, "warned", source="'alone'")["warnings"]
+    warnings = publish(con, "warned", source="'alone'", public="['age']")["warnings"]
     assert any("nothing was sampled" in each for each in warnings)
     warnings = publish(con, "warned", max_frequency=0.3)["warnings"]
     assert any("1 micro groups with 5 records" in each for each in warnings)
@@ -363,7 +366,9 @@ def test_enums_numbers_and_given_domains(con):
     assert values[:, 0].tolist() == [0, 1, 2, 3, 9]
     assert values[:, 1].sum() == pytest.approx(8005)
     assert (
-        con.execute("SELECT typeof(job) FROM typed_job LIMIT 1").fetchall()[0][0].startswith("ENUM")
+        con.execute("SELECT typeof(reported_job) FROM typed_job LIMIT 1")
+        .fetchall()[0][0]
+        .startswith("ENUM")
     )
 
 
@@ -382,7 +387,7 @@ def test_a_release_as_in_the_paper_duplicates_and_says_what_it_gives_away(con):
     publish(con, "again", sampling="'paper'")
     assert con.execute("FROM copied").fetchall() == con.execute("FROM again").fetchall()
     for query in (
-        "SELECT priv.reconstructed_count('copied', occupation, NULL) FROM copied",
+        "SELECT priv.reconstructed_count('copied', reported_occupation, NULL) FROM copied",
         "FROM priv.reconstructed_distribution('copied')",
     ):
         with pytest.raises(duckdb.Error, match="write weight := scale"):
@@ -390,7 +395,7 @@ def test_a_release_as_in_the_paper_duplicates_and_says_what_it_gives_away(con):
     one, of_all = (
         con.execute(sql).fetchall()[0]
         for sql in (
-            "SELECT unnest(priv.reconstructed_interval('copied', occupation, 'occupation 1', weight := scale))"
+            "SELECT unnest(priv.reconstructed_interval('copied', reported_occupation, 'occupation 1', weight := scale))"
             " FROM copied",
             "SELECT estimate, stderr, low, high FROM priv.reconstructed_distribution('copied', weight := 'scale')"
             " WHERE value = 'occupation 1'",

@@ -49,8 +49,9 @@ def publish(con, published):
         con.execute(
             f"CREATE OR REPLACE TABLE source AS SELECT i AS number, {ids}, i % 3 AS s FROM range(900) AS t(i)"
         )
-        published(con, "source", release, sensitive="s", retention=0.5, record_id=record_id, **more)
-        return con.execute(f'SELECT number, s FROM "{release}" ORDER BY number').fetchall()
+        arguments = {"sensitive": "s", "retention": 0.5, "public": "number", **more}
+        published(con, "source", release, record_id=record_id, **arguments)
+        return con.execute(f'SELECT number, reported_s FROM "{release}" ORDER BY number').fetchall()
 
     return call
 
@@ -63,7 +64,7 @@ def test_any_kind_of_id_gives_the_same_values_again_and_is_not_published(con, pu
     assert len({s for _, s in first}) == 3
     kept = sum(s == number % 3 for number, s in first)
     assert 500 < kept < 700
-    assert [row[0] for row in con.execute("DESCRIBE one").fetchall()] == ["number", "s"]
+    assert [row[0] for row in con.execute("DESCRIBE one").fetchall()] == ["number", "reported_s"]
 
 
 def test_an_enumerated_id(con, publish):
@@ -112,10 +113,11 @@ def test_parts_of_an_id_do_not_run_together(con, published, separator):
         sensitive="s",
         retention=0.001,
         record_id=["a", "b"],
+        public="name",
         domain=list(range(1000)),
     )
     shared = con.execute(
-        "SELECT count(*) FROM (SELECT name FROM r GROUP BY name HAVING count(DISTINCT s) < 4)"
+        "SELECT count(*) FROM (SELECT name FROM r GROUP BY name HAVING count(DISTINCT reported_s) < 4)"
     ).fetchall()
     assert shared == [(0,)]
 
@@ -127,7 +129,8 @@ def test_a_zone_does_not_change_the_id(con, published):
     )
     for release, zone in (("one", "UTC"), ("two", "Asia/Kolkata")):
         con.execute(f"SET GLOBAL TimeZone = '{zone}'")
-        published(con, "source", release, sensitive="s", retention=0.5, record_id="id")
+        arguments = {"sensitive": "s", "retention": 0.5, "public": "number"}
+        published(con, "source", release, record_id="id", **arguments)
     assert (
         con.execute("FROM one ORDER BY ALL").fetchall()
         == con.execute("FROM two ORDER BY ALL").fetchall()

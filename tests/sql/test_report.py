@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 import duckdb_priv
-from duckdb_priv.cli import main
+from duckdb_priv.card.report import analyst_card, publisher_card, write
 from duckdb_priv.errors import InvalidParameter, UnknownRelease
-from duckdb_priv.report import analyst_card, publisher_card, write
+from duckdb_priv.shell.cli import main
 
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -95,6 +95,22 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
 
+def test_a_card_has_the_words_of_the_publisher_and_only_theirs_the_warnings(
+    con: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    con.execute(
+        "FROM priv.publish_uniform('visits', 'named', sensitive := 'disease', retention := 0.5,"
+        " public := ['id', 'age'], title := $1, description := $1, contact := $1)",
+        [HOSTILE],
+    )
+    ours, theirs = Page(publisher_card(con, "named")), Page(card_of_file(con, "named", tmp_path))
+    for page in (ours, theirs):
+        assert page.text.count(HOSTILE) == 3
+    assert "'id' differs in every row" in ours.text
+    assert "'id' differs in every row" not in theirs.text
+    con.execute("FROM priv.drop_release('named')").fetchall()
+
+
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_card_says_what_a_release_is(
     con: duckdb.DuckDBPyConnection, mechanism: str, tmp_path: Path
@@ -139,12 +155,12 @@ def test_the_analysts_card_is_a_function_of_the_release_file(tmp_path: Path) -> 
     for shift in (0, 1):
         con = duckdb_priv.connect()
         con.execute(
-            f"CREATE TABLE t AS SELECT i % 9 AS a, 'v' || (i + {shift}) % 3 AS s FROM range(3000) AS t(i)"
+            f"CREATE TABLE t AS SELECT i % 8 AS a, 'v' || (i + {shift}) % 3 AS s FROM range(3000) AS t(i)"
         )
         con.execute(
             "FROM priv.publish_uniform('t', 'r', sensitive := 's', retention := 0.5)"
         ).fetchall()
-        con.execute("UPDATE r SET s = 'v' || (rowid * 7 % 3)")
+        con.execute("UPDATE r SET reported_s = 'v' || (rowid * 7 % 3)")
         con.execute("UPDATE priv.release SET created_at = '2026-01-01'")
         cards.append(card_of_file(con, "r", tmp_path))
         con.close()
@@ -236,7 +252,7 @@ def test_bad_input_is_one_clear_sentence(con: duckdb.DuckDBPyConnection, tmp_pat
 def test_the_command_writes_either_card(tmp_path: Path) -> None:
     database, release = tmp_path / "h.duckdb", tmp_path / "v.duckdb"
     con = duckdb_priv.connect(database)
-    con.execute("CREATE TABLE t AS SELECT i % 9 AS a, i % 3 AS s FROM range(3000) AS t(i)")
+    con.execute("CREATE TABLE t AS SELECT i % 8 AS a, i % 3 AS s FROM range(3000) AS t(i)")
     con.execute(
         "FROM priv.publish_uniform('t', 'r', sensitive := 's', retention := 0.5)"
     ).fetchall()

@@ -20,19 +20,22 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 import duckdb_priv
-from duckdb_priv import database_files, execution
-from duckdb_priv.cli import main
-from duckdb_priv.completion import propose, read_names
-from duckdb_priv.dotcommands import COMMANDS, Leave
-from duckdb_priv.rendering import BOX_FETCHED, MODES, Printer, prepare
-from duckdb_priv.shell import Shell, print_answer
+from duckdb_priv.shell import database_files, execution
+from duckdb_priv.shell.cli import main
+from duckdb_priv.shell.completion import propose, read_names
+from duckdb_priv.shell.dotcommands import COMMANDS, Leave
+from duckdb_priv.shell.rendering import BOX_FETCHED, MODES, Printer, prepare
+from duckdb_priv.shell.session import Shell, print_answer
+from duckdb_priv.shell.topics import BASELINES, TOPICS
+from duckdb_priv.shell.topics import COMMANDS as COMMANDS_TITLE
+from duckdb_priv.sqltext.quoting import literal
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "shell.md"
 VISITS = """
 CREATE TABLE visits AS SELECT id, id % 3 AS ward, ['flu', 'cold', 'none'][1 + id % 7 % 3] AS disease
 FROM range(300) AS t(id);
 """
-PUBLISH = "FROM priv.publish_uniform('visits', 'out', sensitive := 'disease', retention := 0.5);"
+PUBLISH = "FROM priv.publish_uniform('visits', 'out', sensitive := 'disease', retention := 0.5, record_id := 'id');"
 
 
 class Screen(Shell):
@@ -272,7 +275,7 @@ def test_every_dot_command_is_in_help_and_in_the_document(shell: Screen) -> None
     answer = shell.answer(".help")
     document = DOCUMENT.read_text("utf-8")
     for name in COMMANDS:
-        assert re.search(rf"^\.{name}\b", answer, re.MULTILINE)
+        assert re.search(rf"^ +\.{name}\b", answer, re.MULTILINE)
         assert f"`.{name}" in document
     assert "priv.publish_uniform" in answer
 
@@ -282,7 +285,28 @@ def test_help_on_one_function_is_its_reference(fresh: Screen) -> None:
     assert answer.startswith("FROM priv.publish_uniform(source, release, sensitive := ")
     assert "priv.drop_release" in fresh.answer(".help release")
     fresh.answer("CREATE MACRO priv.mine_alone(x) AS x;")
-    assert fresh.answer(".help mine_alone").strip() == "priv.mine_alone"
+    assert fresh.answer(".help mine_alone").endswith("    priv.mine_alone\n")
+
+
+def test_help_is_grouped_and_as_wide_as_the_window(
+    shell: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Shell, "window", 80)
+    lines = shell.answer("help").splitlines()
+    titles = [line for line in lines if line and not line.startswith(" ")]
+    assert titles == [*(topic.title for topic in TOPICS), COMMANDS_TITLE]
+    assert max(map(len, lines)) <= 80
+    publish, baselines = lines.index("Publish"), lines.index(BASELINES)
+    (anatomy,) = [n for n, line in enumerate(lines) if "priv.publish_anatomy" in line]
+    assert publish < baselines < anatomy
+
+
+def test_what_people_type_without_a_dot(shell: Screen) -> None:
+    with pytest.raises(Leave):
+        shell.answer("exit")
+    with pytest.raises(Leave):
+        shell.answer("QUIT;\n")
+    assert shell.answer("SELECT\n'x' AS\nhelp\n;") == "x\n"
 
 
 def test_tables_and_schema_leave_the_catalog_out(fresh: Screen) -> None:
@@ -296,6 +320,52 @@ def test_output_goes_to_a_file_and_back(shell: Screen, tmp_path: Path) -> None:
     path = tmp_path / "it's.txt"
     assert shell.answer(f'.output "{path}"\nSELECT 1;\nSELECT 2;\n.output\nSELECT 3;') == "3\n"
     assert path.read_text() == "1\n2\n"
+
+
+def test_once_is_for_one_answer(shell: Screen, tmp_path: Path) -> None:
+    path = tmp_path / "one.txt"
+    assert shell.answer(f"SELECT 1;\n.once {path}\nSELECT 2;\nSELECT 3;") == "1\n3\n"
+    assert path.read_text() == "2\n"
+    with pytest.raises(duckdb.Error):
+        shell.answer(f".once {path}\nSELECT nope;")
+    assert shell.answer("SELECT 4;") == "4\n"
+
+
+def test_a_box_shows_as_many_rows_as_asked_for(fresh: Screen) -> None:
+    fresh.printer.mode = "duckbox"
+    assert "10 rows" in fresh.answer(".maxrows 3\nFROM range(10);")
+    assert fresh.answer(".maxrows") == "current maximum of rows: 3\n"
+    assert "(3 shown)" not in fresh.answer(".maxrows 100\nFROM range(10);")
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet", "json"])
+def test_import_makes_a_table_of_a_file(fresh: Screen, tmp_path: Path, end: str) -> None:
+    path = tmp_path / f"it's.{end}"
+    fresh.connection.execute(f"COPY (FROM range(3) AS t(i)) TO {literal(str(path))}")
+    answer = fresh.answer(f'.import "{path}" "we""ird; --"')
+    assert answer.startswith("i|BIGINT|")
+    assert fresh.answer('SELECT sum(i) FROM "weird; --";') == "3\n"
+
+
+def test_databases_are_listed(fresh: Screen, tmp_path: Path) -> None:
+    path = tmp_path / "other.duckdb"
+    answer = fresh.answer(f"ATTACH '{path}' AS other;\n.databases")
+    assert answer == f"memory|in memory|false\nother|{path}|false\n"
+
+
+def test_one_row_that_is_too_wide_stands_upright(
+    fresh: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh.printer.mode = "duckbox"
+    row = "SELECT 1 AS a, repeat('word ', 30) AS sentence"
+    assert "│" in fresh.answer(f"{row};")
+    monkeypatch.setattr(Shell, "window", 60)
+    lines = fresh.answer(f"{row};").splitlines()
+    assert lines[0] == "       a  1"
+    assert lines[1].startswith("sentence  word word")
+    assert max(map(len, lines)) <= 60
+    assert "│" in fresh.answer(f"{row} FROM range(2);")
+    assert "│" in fresh.answer("SELECT 1 AS a;")
 
 
 def test_read_runs_a_script_with_dot_commands(shell: Screen, tmp_path: Path) -> None:
@@ -332,13 +402,16 @@ def test_the_timer_prints_a_time(shell: Screen) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (".moed csv", "did you mean .mode"),
+        (".moed csv", "did you mean '.mode'?"),
         (".mode nope", "there is no output mode 'nope'"),
         (".timer perhaps", "'perhaps' is neither on nor off"),
         (".timer", "write .timer on|off"),
         (".read a b", "write .read FILE"),
         (".read 'a", "a quote that nothing closes"),
         (".help zebra", "nothing is called 'zebra'"),
+        (".maxrows none", "'none' is no number of rows"),
+        (".import visits.xlsx visits", "no ending that says how to read it"),
+        (".import visits.csv", "write .import FILE TABLE"),
     ],
 )
 def test_a_wrong_dot_command_says_what_is_right(shell: Screen, line: str, message: str) -> None:
@@ -371,7 +444,7 @@ def test_completion_knows_sql_tables_columns_and_priv(fresh: Screen) -> None:
     assert proposals(fresh, "FROM priv.publish_uniform('vi") == ["visits"]
     assert proposals(fresh, "FROM priv.publish_uniform('visits', rec") == ["record_id := "]
     assert proposals(
-        fresh, "SELECT max((1)), priv.reconstructed_interval('r', d, 'it''s', conf"
+        fresh, "SELECT max((1)), priv.reconstructed_interval('r', reported_d, 'it''s', conf"
     ) == ["confidence := "]
     assert not any("_priv_" in each for each in proposals(fresh, "SELECT _priv"))
 

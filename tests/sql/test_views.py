@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 import duckdb_priv
-from duckdb_priv import views
+from duckdb_priv.analyst import views
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_views_agree_with_the_macros_where_the_file_is_attached(release: Path) -
 def test_weights_sum_to_the_estimate_of_typed_values(release: Path) -> None:
     with duckdb.connect(str(release), read_only=True) as reader:
         by_weight = reader.execute(
-            'SELECT "a b", "t""", sum(estimate_weight) FROM "survey_t""_estimated"'
+            'SELECT "a b", "t""", sum(estimate_weight) FROM "survey_t""_weights"'
             " WHERE weight = 1 GROUP BY ALL ORDER BY ALL"
         ).fetchall()
         by_macro = reader.execute(
@@ -72,5 +72,5 @@ def test_large_releases_carry_no_row_per_value(
     monkeypatch.setattr(views, "MOST_ROWS", 5000 * 3)
     with duckdb.connect(str(release), read_only=True) as reader:
         texts = "\n".join(views.statements(reader, "survey"))
-    assert '"survey_s_estimated"' in texts
-    assert '"survey_t""_estimated"' not in texts
+    assert '"survey_s_weights"' in texts
+    assert '"survey_t""_weights"' not in texts

@@ -123,8 +123,9 @@ def coverage(
             for size in sorted({cell.size for cell in cells}):
                 ends = np.array(
                     publisher.execute(
-                        f"SELECT i.low, i.high FROM (SELECT shown, priv.reconstructed_interval('{release}', s, ?) AS i"
-                        " FROM (SELECT shown, CASE WHEN r < shown THEN ? ELSE ? END AS s"
+                        f"SELECT i.low, i.high FROM (SELECT shown,"
+                        f" priv.reconstructed_interval('{release}', reported_s, ?) AS i"
+                        " FROM (SELECT shown, CASE WHEN r < shown THEN ? ELSE ? END AS reported_s"
                         " FROM range(?) AS t(shown), range(?) AS u(r)) GROUP BY shown) ORDER BY shown",
                         [domain[0], domain[0], domain[1], size + 1, size],
                     ).fetchall()
@@ -174,7 +175,7 @@ def outcomes(
         for cell in copied:
             rows = publisher.execute(
                 f"SELECT i.estimate, i.low <= $true AND $true <= i.high FROM (SELECT copy,"
-                f" priv.reconstructed_interval('released.{cell.attribute}', {cell.attribute}, $value) AS i"
+                f" priv.reconstructed_interval('released.{cell.attribute}', reported_{cell.attribute}, $value) AS i"
                 " FROM released WHERE subset = $subset GROUP BY copy)",
                 {"true": cell.true, "value": cell.value, "subset": cell.subset},
             ).fetchall()

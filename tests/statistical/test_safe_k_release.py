@@ -8,16 +8,16 @@ import pytest
 from scipy.stats import binom, binomtest, chi2
 
 import duckdb_priv
-from duckdb_priv.instance import find
+from duckdb_priv.engine.instance import find
+from duckdb_priv.engine.randomness import FreshBits
+from duckdb_priv.engine.source import open_source
+from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.exponential_mechanism import exponential_mechanism
 from duckdb_priv.mechanism.lattice import Lattice
-from duckdb_priv.parameters import Request
-from duckdb_priv.procedures import Call
-from duckdb_priv.randomness import FreshBits
-from duckdb_priv.recipes.hierarchy import open_hierarchies
-from duckdb_priv.recipes.safe_k import _score_levels
-from duckdb_priv.recipes.safe_k_terms import Terms
-from duckdb_priv.source import open_source
+from duckdb_priv.methods.common.hierarchy import open_hierarchies
+from duckdb_priv.methods.safe_k.plan import _score_levels
+from duckdb_priv.methods.safe_k.terms import Terms
+from duckdb_priv.release.request import Roles
 
 FALSE_ALARM = 1e-9
 """Chance that a correct publication fails one of these tests, whose coins are fresh."""
@@ -159,13 +159,13 @@ def test_levels_are_chosen_with_the_probabilities_of_the_exponential_mechanism(c
 
     (name,) = con.execute("SELECT _priv_instance(1)").fetchall()[0]
     instance = find(name)
-    call = Call(instance, con.cursor(), "memory", ("main",), {})
-    source = open_source(call, Request("small", "sampled", (), (), (), replace=False))
-    hierarchies = open_hierarchies(call, source, "small_rules")
+    workspace = Workspace(instance, con.cursor(), "memory")
+    source = open_source(workspace, "small", Roles())
+    hierarchies = open_hierarchies(workspace, source, "small_rules")
     lattice = Lattice(tuple(each.codes for each in hierarchies))
     terms = Terms(k=3, beta=0.4, epsilon=1.5, epsilon1=epsilon1)
-    scores, rate = _score_levels(call, source, hierarchies, lattice, terms)
-    call.cursor.close()
+    scores, rate = _score_levels(workspace, source, hierarchies, lattice, terms)
+    workspace.cursor.close()
     bits = FreshBits()
     draws = 20_000
     chosen = [

@@ -29,7 +29,7 @@ def released(secret, adult):
 
 def test_products_of_weights_estimate_joint_counts(released):
     """Each estimate within its own standard error, which is at most the root of the sum of squared products."""
-    product = "priv.weight('r.occupation', occupation, o) * priv.weight('r.salary', salary, s)"
+    product = "priv.weight('r.occupation', reported_occupation, o) * priv.weight('r.salary', reported_salary, s)"
     pairs = released.execute(
         "SELECT estimate, spread, (SELECT count(*) FROM adult WHERE occupation = o AND salary = s) FROM ("
         f" SELECT o, s, sum({product}) AS estimate, sqrt(sum(({product}) ** 2)) AS spread FROM r,"
@@ -46,8 +46,8 @@ def test_attributes_that_go_together_still_do(released):
     share = "SELECT {0} / {1} FROM (SELECT sum({2}) AS rich, sum({3}) AS everybody FROM {4} WHERE sex = 'Male')"
     manager = "occupation = 'Exec-managerial'"
     rich = released.execute("SELECT max(salary) FROM adult").fetchall()[0][0]
-    weight = "priv.weight('r.occupation', occupation, 'Exec-managerial')"
-    rich_weight = f"priv.weight('r.salary', salary, '{rich}')"
+    weight = "priv.weight('r.occupation', reported_occupation, 'Exec-managerial')"
+    rich_weight = f"priv.weight('r.salary', reported_salary, '{rich}')"
     plain = (f"({manager} AND salary = '{rich}')::INTEGER", f"({manager})::INTEGER")
     weighted = (f"{weight} * {rich_weight}", weight)
 

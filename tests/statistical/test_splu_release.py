@@ -136,7 +136,8 @@ def test_products_of_weights_are_right_on_average(con: duckdb.DuckDBPyConnection
     for run in range(40):
         publish(con, run, "['disease', 'drug']", 2)
         estimate = con.execute(
-            "SELECT sum(priv.weight('release.disease', disease, 'v1') * priv.weight('release.drug', drug, 'w2'))"
+            "SELECT sum(priv.weight('release.disease', reported_disease, 'v1') *"
+            " priv.weight('release.drug', reported_drug, 'w2'))"
             " FROM release"
         ).fetchall()[0][0]
         errors.append(estimate - true)

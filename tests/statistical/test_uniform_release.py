@@ -45,7 +45,7 @@ def releases(secret) -> Iterator[duckdb.DuckDBPyConnection]:
             for coins, ids in (("keyed", "record_id := 'id'"), ("fresh", "exclude := 'id'")):
                 connection.execute(
                     f"FROM priv.publish_uniform('source_{size}', '{coins}_{size}', sensitive := 's',"
-                    f" retention := {retention}, {ids})"
+                    f" retention := {retention}, public := ['number'], {ids})"
                 )
         yield connection
 
@@ -62,7 +62,7 @@ EACH = pytest.mark.parametrize(("retention", "size"), SETTINGS)
 @EACH
 def test_own_values_are_kept_as_often_as_stated(releases, coins, retention, size):
     """A record may be redrawn to its own value too: (1 - p) / m of all are."""
-    shown = one(releases, f"SELECT count(*) FROM {coins}_{size} WHERE s = number % {size}")
+    shown = one(releases, f"SELECT count(*) FROM {coins}_{size} WHERE reported_s = number % {size}")
     low, high = bounds(ROWS, retention + (1 - retention) / size)
     assert low <= shown <= high
 
@@ -73,7 +73,7 @@ def test_each_true_value_is_shown_by_the_law_of_its_row(releases, coins, retenti
     """Chi-square over the whole operator, each true value with at least 4,000 records."""
     counts = np.zeros((size, size))
     for true, shown, count in releases.execute(
-        f"SELECT number % {size}, s, count(*) FROM {coins}_{size} GROUP BY ALL"
+        f"SELECT number % {size}, reported_s, count(*) FROM {coins}_{size} GROUP BY ALL"
     ).fetchall():
         counts[true, shown] = count
     q = (1 - retention) / size
@@ -90,8 +90,8 @@ def test_each_true_value_is_shown_by_the_law_of_its_row(releases, coins, retenti
 def test_redrawn_records_show_every_other_value_equally_often(releases, coins, retention, size):
     """Told apart by how far the shown value is from the true one, around the domain."""
     shifts = releases.execute(
-        f"SELECT (s - number % {size} + {size}) % {size}, count(*) FROM {coins}_{size}"
-        f" WHERE s <> number % {size} GROUP BY 1"
+        f"SELECT (reported_s - number % {size} + {size}) % {size}, count(*) FROM {coins}_{size}"
+        f" WHERE reported_s <> number % {size} GROUP BY 1"
     ).fetchall()
     counts = np.array([count for _, count in shifts], dtype=float)
     assert len(counts) == size - 1
@@ -109,7 +109,8 @@ def test_neighbouring_records_are_independent(releases, coins, retention, size):
         both = one(
             releases,
             f"SELECT count(*) FROM {coins}_{size} AS a JOIN {coins}_{size} AS b ON b.number = a.number + {distance}"
-            f" WHERE a.number // {distance} % 2 = 0 AND a.s = a.number % {size} AND b.s = b.number % {size}",
+            f" WHERE a.number // {distance} % 2 = 0"
+            f" AND a.reported_s = a.number % {size} AND b.reported_s = b.number % {size}",
         )
         pairs = one(
             releases,
@@ -124,7 +125,8 @@ def test_two_releases_agree_as_often_as_independent_ones(releases, retention, si
     """Keyed against fresh: a^2 + (m - 1) q^2 of all records."""
     agreeing = one(
         releases,
-        f"SELECT count(*) FROM keyed_{size} AS a JOIN fresh_{size} AS b USING (number) WHERE a.s = b.s",
+        f"SELECT count(*) FROM keyed_{size} AS a JOIN fresh_{size} AS b USING (number)"
+        " WHERE a.reported_s = b.reported_s",
     )
     q = (1 - retention) / size
     low, high = bounds(ROWS, (retention + q) ** 2 + (size - 1) * q**2)
@@ -139,7 +141,7 @@ def test_agreement_bounds_are_those_that_were_computed_elsewhere():
 def publish(connection, source, release, **arguments):
     named = "".join(f", {name} := ?" for name in arguments)
     connection.execute(
-        f"FROM priv.publish_uniform('{source}', '{release}', sensitive := 's'{named})",
+        f"FROM priv.publish_uniform('{source}', '{release}', sensitive := 's', public := ['number']{named})",
         list(arguments.values()),
     ).fetchall()
 
@@ -147,7 +149,7 @@ def publish(connection, source, release, **arguments):
 def agreement(connection, one_release, other):
     return one(
         connection,
-        f"SELECT count(*) FROM {one_release} AS a JOIN {other} AS b USING (number) WHERE a.s = b.s",
+        f"SELECT count(*) FROM {one_release} AS a JOIN {other} AS b USING (number) WHERE a.reported_s = b.reported_s",
     )
 
 
@@ -181,10 +183,13 @@ def test_two_attributes_draw_independent_coins(releases):
     retention, size = SETTINGS[0]
     releases.execute(f"CREATE VIEW renamed AS SELECT id, number, s AS other FROM source_{size}")
     releases.execute(
-        "FROM priv.publish_uniform('renamed', 'renamed_r', sensitive := 'other', retention := ?, record_id := 'id')",
+        "FROM priv.publish_uniform('renamed', 'renamed_r', sensitive := 'other', retention := ?, record_id := 'id',"
+        " public := ['number'])",
         [retention],
     )
-    releases.execute("CREATE VIEW renamed_s AS SELECT number, other AS s FROM renamed_r")
+    releases.execute(
+        "CREATE VIEW renamed_s AS SELECT number, reported_other AS reported_s FROM renamed_r"
+    )
     q = (1 - retention) / size
     low, high = bounds(ROWS, (retention + q) ** 2 + (size - 1) * q**2)
     assert low <= agreement(releases, f"keyed_{size}", "renamed_s") <= high
@@ -204,8 +209,8 @@ def test_two_true_values_draw_independent_coins(releases):
     # Even where a record shows a value that is neither its old nor its new one, it tells nothing of the other.
     aside = one(
         releases,
-        f"SELECT count(*) FROM keyed_{size} AS a JOIN later AS b USING (number) WHERE a.s = b.s"
-        f" AND a.s NOT IN (number % {size}, (number + 1) % {size})",
+        f"SELECT count(*) FROM keyed_{size} AS a JOIN later AS b USING (number) WHERE a.reported_s = b.reported_s"
+        f" AND a.reported_s NOT IN (number % {size}, (number + 1) % {size})",
     )
     low, high = bounds(ROWS, (size - 2) * q**2)
     assert low <= aside <= high

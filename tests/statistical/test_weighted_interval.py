@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from scipy.stats import binom
 
 from duckdb_priv.mechanism.reconstruction_privacy import sample_size
-from duckdb_priv.mechanism.score_interval import (
+from duckdb_priv.mechanism.reference.score_interval import (
     WeightedSums,
     reconstructed_interval,
     reconstructed_variance,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, kstest
 
-from duckdb_priv.randomness import FreshBits, KeyedBits
+from duckdb_priv.engine.randomness import FreshBits, KeyedBits
 
 FALSE_ALARM = 1e-9
 """Chance that correct bits fail one of these tests; keyed ones are the same in every run."""

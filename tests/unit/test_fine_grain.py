@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from duckdb_priv.errors import GuaranteeViolated, InvalidParameter
 from duckdb_priv.mechanism import operator as op
-from duckdb_priv.mechanism.fine_grain import FineGrain, verify, worst_beliefs
+from duckdb_priv.mechanism.fine_grain import FineGrain, verify, worst_posteriors
 from duckdb_priv.mechanism.fine_grain_program import optimal_operator, uniform_retention
 from duckdb_priv.mechanism.requirements import Requirements
 
@@ -205,14 +205,14 @@ class TestExamples:
         )
         assert operator.matrix() == pytest.approx(figure_2b, abs=1e-11)
         assert operator.record_utility(EQUAL) == pytest.approx(0.4375, abs=1e-11)
-        highest, lowest = worst_beliefs(operator, EXAMPLE)
+        highest, lowest = worst_posteriors(operator, EXAMPLE)
         assert highest[:2] == pytest.approx([1 / 7, 1 / 4])
         # The claim about falling beliefs is false: from 1/7 one can come down to 1/13, not 1/10.
         assert lowest[0] == pytest.approx(1 / 13)
         verify(operator, EXAMPLE, "upward")
         with pytest.raises(
             GuaranteeViolated,
-            match=r"'SARS': a belief of 0\.142857 can fall to 0\.0769231, past 0\.1",
+            match=r"'SARS': a prior of 0\.142857 can fall to 0\.0769231, past 0\.1",
         ):
             verify(operator, EXAMPLE, "both")
 
@@ -494,7 +494,7 @@ class TestThresholds:
         assert (int(keep[0]), int(width[0])) == (2**64 - 3, 1)
 
 
-class TestBeliefs:
+class TestPosteriors:
     def test_amplifications_are_those_of_the_matrix(self):
         rng = np.random.default_rng(20105)
         for m in (2, 3, 4, 7):
@@ -511,7 +511,7 @@ class TestBeliefs:
             frequencies, requirements = random_instance(rng, largest=5)
             operator = optimal_operator(frequencies, requirements)
             matrix, m = operator.matrix(), len(operator.retentions)
-            highest, lowest = worst_beliefs(operator, requirements)
+            highest, lowest = worst_posteriors(operator, requirements)
             for k, i in enumerate(requirements.values):
                 beliefs = {}
                 for rho in (requirements.rho1[k], requirements.rho2[k]):
@@ -527,15 +527,15 @@ class TestBeliefs:
 
     def test_publishing_the_truth_gives_certainty(self):
         requirements = requirements_for([3, 3])
-        highest, lowest = worst_beliefs(FineGrain(np.ones(2)), requirements)
+        highest, lowest = worst_posteriors(FineGrain(np.ones(2)), requirements)
         assert highest.tolist() == [1, 1]
         assert lowest.tolist() == [0, 0]
-        with pytest.raises(GuaranteeViolated, match=r"a belief of 0\.5 can rise to 1, past 0\.75"):
+        with pytest.raises(GuaranteeViolated, match=r"a prior of 0\.5 can rise to 1, past 0\.75"):
             verify(FineGrain(np.ones(2)), requirements, "upward")
 
     def test_the_violated_one_of_several_requirements_is_named(self):
         requirements = Requirements(2, [0, 0], [0.1, 0.2], [0.9, 0.25], labels=["HIV", "flu"])
-        with pytest.raises(GuaranteeViolated, match=r"'HIV': a belief of 0\.2 can rise to 0\.42"):
+        with pytest.raises(GuaranteeViolated, match=r"'HIV': a prior of 0\.2 can rise to 0\.42"):
             verify(FineGrain(np.full(2, 0.5)), requirements, "both")
 
     def test_a_retention_too_large_by_a_billionth_is_found(self):

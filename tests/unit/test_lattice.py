@@ -13,10 +13,7 @@ import numpy as np
 import pytest
 
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.exponential_mechanism import (
-    exponential_mechanism,
-    exponential_probabilities,
-)
+from duckdb_priv.mechanism.exponential_mechanism import exponential_mechanism
 from duckdb_priv.mechanism.lattice import (
     EXCESS,
     KEPT,
@@ -25,6 +22,7 @@ from duckdb_priv.mechanism.lattice import (
     Lattice,
     score_nodes,
 )
+from duckdb_priv.mechanism.reference.exponential_probabilities import exponential_probabilities
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from duckdb_priv.sqlfiles import body, fill, read
+from duckdb_priv.sqltext.templates import body, fill, read
 
 CENTRAL = np.linspace(0.0005, 0.9995, 1999)
 EXTREME = np.concatenate([1 - np.logspace(-16, -3, 131), np.logspace(-12, -3, 91)])

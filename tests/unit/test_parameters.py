@@ -7,30 +7,33 @@ import re
 import pytest
 
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.parameters import Request, SensitiveAttribute, listed, to_json
+from duckdb_priv.release.arguments import read
+from duckdb_priv.release.model import SensitiveAttribute, to_json
+from duckdb_priv.release.request import Request, Roles, SensitiveRequest
 
 GOOD = {"source": "visits", "release": "public", "sensitive": "disease", "replace": False}
 
 
 def test_one_name_is_a_list_of_one():
-    request = Request.read(GOOD | {"record_id": "id", "exclude": ["name", "phone"]})
+    (request,) = read(GOOD | {"record_id": "id", "exclude": ["name", "phone"]}, SensitiveRequest)
     assert request.sensitive == ("disease",)
     assert request.record_id == ("id",)
     assert request.exclude == ("name", "phone")
 
 
 def test_a_column_may_be_record_id_and_excluded():
-    assert Request.read(GOOD | {"record_id": "id", "exclude": "ID"}).exclude == ("ID",)
+    (request,) = read(GOOD | {"record_id": "id", "exclude": "ID"}, SensitiveRequest)
+    assert request.roles.exclude == ("ID",)
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"source": None}, "source must be a name, got None"),
+        ({"source": None}, "source is missing"),
         ({"source": ""}, "source must be a name, got ''"),
         ({"source": 7}, "source must be a name, got 7"),
         ({"source": "a\0b"}, "source must be a name"),
-        ({"release": None}, "release must be a name, got None"),
+        ({"release": None}, "release is missing"),
         ({"release": "   "}, "a release cannot be called '   '"),
         ({"release": "a.b"}, "a release cannot be called 'a.b'"),
         ({"sensitive": None}, "no sensitive column is named"),
@@ -49,14 +52,14 @@ def test_a_column_may_be_record_id_and_excluded():
 )
 def test_a_wrong_request_is_one_sentence_with_the_value_and_a_remedy(changed, message):
     with pytest.raises(InvalidParameter, match=re.escape(message)) as caught:
-        Request.read(GOOD | changed)
+        read(GOOD | changed, SensitiveRequest)
     assert caught.value.hint
     assert str(caught.value) == f"{caught.value.message}\nHint: {caught.value.hint}"
 
 
 def test_names_may_be_left_out_where_they_are_not_needed():
-    assert listed({}, "exclude") == ()
-    assert Request.read(GOOD | {"sensitive": None}, needs_sensitive=False).sensitive == ()
+    (request,) = read({"source": "visits", "release": "public"}, Request)
+    assert request.roles == Roles()
 
 
 def test_json_has_one_form():

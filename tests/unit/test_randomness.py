@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from duckdb_priv import randomness, udfs
+from duckdb_priv.engine import randomness, udfs
+from duckdb_priv.engine.randomness import FreshBits, KeyedBits
 from duckdb_priv.errors import InvalidParameter, InvalidSource
-from duckdb_priv.randomness import FreshBits, KeyedBits
 
 KEY = bytes(range(32))
 

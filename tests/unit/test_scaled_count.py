@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import binom
 
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.scaled_count import scaled_count, suppression_bias, suppression_variance
+from duckdb_priv.mechanism.reference.scaled_count import scaled_count
+from duckdb_priv.mechanism.scaled_count import suppression_bias, suppression_variance
 
 
 @pytest.mark.parametrize(

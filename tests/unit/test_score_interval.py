@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.score_interval import (
+from duckdb_priv.mechanism.reference.score_interval import (
     WeightedSums,
     reconstructed_interval,
     reconstructed_variance,

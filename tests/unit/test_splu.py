@@ -12,6 +12,8 @@ from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism import splu_reconstruction
 from duckdb_priv.mechanism.conditional_poisson import ConditionalPoisson, InverseWeights
 from duckdb_priv.mechanism.decoy_groups import mixed_groups
+from duckdb_priv.mechanism.reference.decoy_weights import conditional_poisson_weights, count_bounds
+from duckdb_priv.mechanism.reference.splu_paper import paper_iterative, paper_linear
 from duckdb_priv.mechanism.splu import (
     MAX_SMALL_SUM,
     error_probabilities,
@@ -19,13 +21,10 @@ from duckdb_priv.mechanism.splu import (
     large_sum_threshold,
     small_sum_privacy,
 )
-from duckdb_priv.mechanism.splu_paper import paper_iterative, paper_linear
 from duckdb_priv.mechanism.splu_reconstruction import (
     TwoByTwo,
     background_probability,
     choose,
-    conditional_poisson_weights,
-    count_bounds,
     two_by_two,
 )
 

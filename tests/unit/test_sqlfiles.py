@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duckdb_priv import sqlfiles
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.sqlfiles import body, computed, fill, identifier, literal, template
+from duckdb_priv.sqltext import templates
+from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.templates import body, computed, fill, template
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30)
 HOSTILE = [
@@ -98,17 +99,17 @@ def test_comments_are_left_out_of_expressions():
 
 
 def test_every_file_is_found_and_says_what_it_is():
-    folders = [path for path in sqlfiles.root().rglob("*") if path.is_dir()]
+    folders = [path for path in templates.root().rglob("*") if path.is_dir()]
     assert {"catalog", "analyst", "publisher", "migrations"} <= {path.name for path in folders}
-    files = list(sqlfiles.root().rglob("*.sql"))
+    files = list(templates.root().rglob("*.sql"))
     assert len(files) > 30
     for path in files:
-        folder = path.parent.relative_to(sqlfiles.root()).as_posix()
-        assert path.stem in sqlfiles.names(folder)
-        assert sqlfiles.read(folder, path.stem).startswith("-- "), path
+        folder = path.parent.relative_to(templates.root()).as_posix()
+        assert path.stem in templates.names(folder)
+        assert templates.read(folder, path.stem).startswith("-- "), path
 
 
 def test_no_file_pastes_text_into_quotes():
     """A place between quotes would let a value end the text that it stands in."""
-    for path in sqlfiles.root().rglob("*.sql"):
+    for path in templates.root().rglob("*.sql"):
         assert not re.search(r"'@[a-z_]+@'", path.read_text("utf-8")), path

@@ -1,0 +1,58 @@
+"""Writes the queries behind priv.reconstructed_distribution: all values of an attribute, in all groups, at once."""
+
+from __future__ import annotations
+
+from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.sqltext.literals import doubles, texts
+from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.templates import body, computed, fill, read, template
+
+FRAGMENTS = "analyst/fragments"
+ARGUMENTS = {
+    "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
+    "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
+    "confidence": "CAST(confidence AS VARCHAR)",
+    "weight": "coalesce(CAST(weight AS VARCHAR), 'NULL')",
+    "database": "coalesce('\"' || replace(database, '\"', '\"\"') || '\".', '')",
+}
+"""How the arguments of the macro stand in its query."""
+
+
+def query(attribute: SensitiveAttribute) -> str:
+    """Write the text of the query as an SQL expression, which chooses by the argument ``method``."""
+    form = form_of(attribute)
+    extra = form.sections["query.numbers"]
+    numbers = {"position": f"unnest(range(1, {attribute.size} + 1))"} | {
+        name: f"unnest({doubles(of)})" for name, of in attribute.numbers.items()
+    }
+    places = dict(form.sections) | {
+        "table": identifier(attribute.release),
+        "attribute": identifier(attribute.column),
+        "scale": template("({weight})"),
+        "type": "VARCHAR" if attribute.type == "ENUM" else attribute.type,
+        "size": str(attribute.size),
+        "values": texts(attribute.values) + (" || [NULL]" if attribute.has_missing else ""),
+        "numbers": ", ".join(
+            [f"{name}: {sql}" for name, sql in numbers.items()] + ([extra] if extra else [])
+        ),
+        "em_lists": "".join(
+            f", {form.domain_list(name)} AS _priv_{name}" for name in form.domain_lists()
+        ),
+        "em_next": template("[@em_step@ FOR ratio IN [@em_ratio@]][1]"),
+        "confidence": template("{confidence}"),
+        **{f"constant.{name}": literal(float(of)) for name, of in attribute.constants.items()},
+        **{
+            f"numbers.{name}": doubles(attribute.flat(name))
+            for name in (*attribute.numbers, *attribute.lists)
+        },
+        **{
+            name: body(read(FRAGMENTS, name)) for name in ("observed", "normal_quantile", "squarem")
+        },
+    }
+    places["moments"] = form.estimator("moments", places, "cell")
+    inverse, bayesian = (
+        computed(fill(body(read(FRAGMENTS, name)), places), ARGUMENTS)
+        for name in ("distribution", "bayesian")
+    )
+    return f"CASE method WHEN 'inverse' THEN {inverse} ELSE {bayesian} END"

@@ -1,0 +1,168 @@
+"""The forms that the estimates of a release can take, and the SQL of each.
+
+A form says how the weights W[x, y] of an attribute are computed from the numbers in the catalog. It is one record
+here and one file in ``sql/analyst/estimators``, whose sections are formulas over ``s``, the sums of some rows: the
+macros take them from the rows at hand, the query of ``priv.reconstructed_distribution`` from its cells. Whoever
+needs to know how a form differs from others asks for a trait of its record; only the mechanism that publishes in a
+form knows its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from duckdb_priv.errors import InvalidReleaseFile
+from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.sqltext.templates import expand, fill, sections, template
+
+FOLDER = "analyst/estimators"
+LONGEST = 200
+"""How many characters a sum may have to be written more than once."""
+COMMON = "common"
+"""The file whose sections serve every form that has none of its own."""
+FIELD = re.compile(r"(?<![\w.)\"])([a-z])\.(?=[a-z_])")
+"""A field of a struct that is bound by ``FOR s IN``; such names are one letter.
+
+DuckDB takes ``s.shown`` for a column of a table s, or a field of a column s, if there is one, and for nothing else in
+HAVING; ``(s).shown`` it takes for what it is.
+"""
+SUM = re.compile(r"\(s\)\.([a-z_]+)")
+LIST = re.compile(r"\b_priv_(own|other|retention|background|weights|operators|likelihoods)\b")
+"""What the steps of the iterative Bayesian method read of the whole domain: a list of numbers, or of lists."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """One form: where its SQL is found, and what others must know of it."""
+
+    name: str
+    builds_on: tuple[str, ...] = ()
+    """Files whose sections serve where its own has none, in this order."""
+    scaled: bool = False
+    """Its records stand for several each, so functions need their weight."""
+    copied: bool = False
+    """That weight bounds how often a record appears; it does not say for how many it stands."""
+    listed: bool = False
+    """Its records show a list of values."""
+    drawn: bool = False
+    """What a record shows is drawn by its own true value alone, so that it has an operator."""
+    joined: bool = False
+    """Its records show one value each, by what they truly have, and can be asked for several attributes at once."""
+    invertible: bool = True
+    """Every count has an unbiased estimate."""
+    perturbed: bool = True
+    """Records may show what is not true of them."""
+
+    @cached_property
+    def sections(self) -> Mapping[str, str]:
+        """The SQL of its sections. A formula stands in parentheses; pieces of a query, ``query.NAME``, do not."""
+        found: dict[str, str] = {}
+        for file in (COMMON, *reversed(self.builds_on), self.name):
+            found |= _sections(file)
+        return found
+
+    def text(self, name: str) -> str:
+        """Return a section with all sections that it mentions; only numbers and arguments are left to fill."""
+        return expand(self.sections[name], self.sections)
+
+    def estimator(self, name: str, places: Mapping[str, str], kind: str = "rows") -> str:
+        """Write a formula over sums of one ``kind``: those of the rows at hand, or of a cell of the distribution.
+
+        Sums that are lists themselves are computed once for the formula; others are written where they stand in it:
+        equal aggregates DuckDB computes once.
+
+        >>> FORMS["sample"].estimator("estimate", {"number.own": "0.1e0"}, "cell")
+        '((_priv_observed) / _priv_numbers.own)'
+        """
+        text = self.text(name)
+        sums = {
+            field: fill(self._sum(field, kind), places)
+            for field in dict.fromkeys(SUM.findall(text))
+        }
+        bound = {field: sql for field, sql in sums.items() if len(sql) > LONGEST}
+        text = SUM.sub(lambda match: match[0] if match[1] in bound else sums[match[1]], text)
+        if bound:
+            values = ", ".join(f"{field}: {sql}" for field, sql in bound.items())
+            text = f"[{text} FOR s IN [{{{values}}}]][1]"
+        for each in sorted(set(LIST.findall(text))):
+            text = f"[{text} FOR _priv_{each} IN [{self.domain_list(each)}]][1]"
+        return fill(text, places)
+
+    def _sum(self, field: str, kind: str) -> str:
+        section = f"{kind}.{field}"
+        if kind == "records" and section not in self.sections:
+            section = f"rows.{field}"
+        if section in self.sections:
+            return self.text(section)
+        return f"_priv_numbers.{field}" if kind == "cell" else template(f"@number.{field}@")
+
+    @property
+    def by_record(self) -> bool:
+        """Whether weights can also be looked up for each row, where its text is an ENUM.
+
+        They are where a macro must choose among forms: DuckDB 2 makes a histogram a plan of its own, which stays when
+        another form is chosen. Otherwise a histogram gives the same digits in every version and with any number of
+        threads.
+        """
+        return any(name.startswith("records.") for name in self.sections)
+
+    def domain_lists(self) -> Iterator[str]:
+        """Name the lists that the steps of the iterative Bayesian method read."""
+        yield from sorted(
+            {
+                each
+                for name in ("em_start", "em_ratio", "em_step")
+                for each in LIST.findall(self.text(name))
+            }
+        )
+
+    def domain_list(self, name: str) -> str:
+        """Return the SQL of such a list."""
+        if f"list.{name}" in self.sections:
+            return self.text(f"list.{name}")
+        return template(f"@numbers.{name}@")
+
+
+def _sections(file: str) -> dict[str, str]:
+    found = {name: FIELD.sub(r"(\1).", text) for name, text in sections(FOLDER, file).items()}
+    return {
+        name: text if name.startswith("query.") else f"({text})" for name, text in found.items()
+    }
+
+
+INTERVAL = _sections(COMMON)["interval"]
+"""The interval, the same for all forms: over ``i``, their moments ``m`` and the quantile ``z``."""
+
+FORMS: Mapping[str, Form] = {
+    form.name: form
+    for form in (
+        Form("two_weights", drawn=True, joined=True),
+        Form("rank_one", ("operator",), drawn=True, joined=True),
+        Form("operator", drawn=True, joined=True),
+        Form("singular", ("rank_one", "operator"), drawn=True, joined=True, invertible=False),
+        Form("sample", ("two_weights",), scaled=True, perturbed=False),
+        Form("two_by_two", ("two_weights",), joined=True),
+        Form("conditional_poisson", ("operator",), joined=True),
+        Form("scaled", ("two_weights",), scaled=True, drawn=True),
+        Form("duplicated", ("two_weights",), scaled=True, copied=True),
+        Form("listed", listed=True),
+        Form("constant", ("two_weights",)),
+    )
+}
+"""Every form by its name, which is that of its file."""
+
+
+def form_of(attribute: SensitiveAttribute) -> Form:
+    """Return the form of an attribute.
+
+    Raises InvalidReleaseFile for a form that this version does not know.
+    """
+    if attribute.form not in FORMS:
+        raise InvalidReleaseFile(
+            f"{attribute.release!r} is estimated in the form {attribute.form!r}, which this version does not know",
+            hint="upgrade duckdb_priv",
+        )
+    return FORMS[attribute.form]

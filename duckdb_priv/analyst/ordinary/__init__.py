@@ -1,0 +1,6 @@
+"""Ordinary SQL over a release: the query is written as if the table were the true one, and answered by estimates."""
+
+try:
+    import sqlglot as _sqlglot  # noqa: F401  (queries are taken apart with it, and with nothing else)
+except ImportError as missing:
+    raise ImportError("ordinary SQL needs sqlglot: pip install 'duckdb_priv[sql]'") from missing

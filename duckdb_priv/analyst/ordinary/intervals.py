@@ -1,0 +1,181 @@
+"""Intervals beside estimates: for every result of a SELECT, how far it may be off.
+
+A count of a set of values of one attribute has the score interval of priv.reconstructed_interval (``score.py``). Other
+counts, sums and differences have an interval of z standard errors, quotients have Fieller's, and other functions that
+of the delta method, with exact covariances (``records.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from sqlglot import exp
+
+from duckdb_priv.analyst.ordinary.arithmetic import Linear, Ratio, Terms, understand
+from duckdb_priv.analyst.ordinary.frame import Frame, Measure, PlainColumn, Steps, select_sql
+from duckdb_priv.analyst.ordinary.names import Names, column, named, text
+from duckdb_priv.analyst.ordinary.noise import formula
+from duckdb_priv.analyst.ordinary.records import Columns, Records
+from duckdb_priv.analyst.ordinary.score import TABLE, Score
+from duckdb_priv.errors import QueryRefused
+from duckdb_priv.sqltext.quoting import literal
+
+ENDS = ("stderr", "low", "high")
+"""What stands beside an estimate; the parts of a struct, and the endings of the columns."""
+RANKS = (
+    exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile, exp.PercentRank, exp.CumeDist,
+)  # fmt: skip
+"""Windows that say which estimate is larger, and are none themselves."""
+LEAST, MOST = "'-inf'::DOUBLE", "'inf'::DOUBLE"
+
+
+@dataclass
+class Intervals:
+    """The steps of a SELECT whose results have intervals."""
+
+    frame: Frame
+    measures: Mapping[str, Measure]
+    plain: Mapping[str, PlainColumn]
+    names: Names
+    table: str
+    confidence: float
+
+    def __post_init__(self) -> None:
+        self._records = Records(self.frame, self.measures, self.plain)
+        self._score = Score(self._records)
+        self._ends = Columns(self._records.taken)
+        self._uncertain = {name for name, each in self.measures.items() if not each.exact}
+        self._z = literal(NormalDist().inv_cdf((1 + self.confidence) / 2))
+
+    def items(self, items: Sequence[exp.Expr]) -> list[exp.Expr]:
+        """Put the ends of an interval beside every result that has one."""
+        found = []
+        for item in items:
+            found.append(item)
+            ends = self._ends_of(item.unalias())
+            if ends is not None:
+                for end in ENDS:
+                    value = exp.Dot(this=column(ends), expression=exp.to_identifier(end))
+                    name = named(f"{item.alias_or_name}_{end}").copy()
+                    found.append(exp.Alias(this=value, alias=name))
+        return found
+
+    def steps(self) -> Steps:
+        """Write the steps that lead to the estimates and their intervals."""
+        laws = {each: self.names.fresh(f"{each}_law") for each in self.frame.attribute_names}
+        estimates = self.names.fresh("estimates")
+        found = [
+            *self.frame.law_steps(laws, self._score.numbers if self._score.laws else ()),
+            *self._records.steps(self.names, laws, estimates),
+        ]
+        tables, of_sets = text(estimates), ""
+        if self._score.laws:
+            of_sets = text(self.names.fresh("laws"))
+            found.append((of_sets, self._score.sql(laws)))
+            alike = " AND ".join(
+                f"{of_sets}.{text(key)} IS NOT DISTINCT FROM {tables}.{text(key)}"
+                for key in self._score.keys
+            )
+            tables += f" JOIN {of_sets} ON {alike}" if alike else f" CROSS JOIN {of_sets}"
+        ends = [each.replace(TABLE, of_sets) for each in self._ends.selected]
+        found.append((self.table, select_sql([f"{text(estimates)}.*", *ends], tables)))
+        return found
+
+    def _ends_of(self, value: exp.Expr) -> str | None:
+        """Take the column with the ends of a result's interval, if it has one."""
+        if any(True for _ in value.find_all(exp.Window)):
+            self._refuse_windows(value)
+            return None
+        meaning = understand(value, self._uncertain)
+        if meaning is None:
+            return None
+        if isinstance(meaning, Ratio):
+            return self._ratio(meaning)
+        if isinstance(meaning, Linear) and len(meaning.terms) == 1:
+            ((name, factor),) = meaning.terms.items()
+            ends = self._single(name)
+            if factor == "1":
+                return ends
+            return self._take(formula("scaled", ends=self._ends.sql(ends), factor=factor))
+        return self._wald(text(value), self._variance(meaning.terms))
+
+    def _refuse_windows(self, value: exp.Expr) -> None:
+        for window in value.find_all(exp.Window):
+            estimated = any(each.name in self._uncertain for each in window.find_all(exp.Column))
+            if estimated and not isinstance(window.this, RANKS):
+                raise QueryRefused(
+                    "the interval of a window over estimates is not known",
+                    hint="leave out intervals, or ask for the estimates without the window",
+                )
+
+    def _single(self, name: str) -> str:
+        """Take the column with the ends of a count or a sum."""
+        if not self.measures[name].counts:
+            return self._wald(text(name), self._records.covariance(name, name))
+        ends = self._score.ends(name, self._z)
+        if ends is not None:
+            return self._take(ends)
+        weighed = self._records.weighed(name)
+        estimates = self._records.estimates
+        step = estimates.take(f"coalesce(max({weighed}) - min({weighed}), 0)", "step")
+        most = MOST
+        if not self.frame.joined:
+            cell = self._records.cell(self.measures[name].cell)
+            most = estimates.take(f"coalesce(sum({cell}), 0)", "rows")
+        variance = self._records.covariance(name, name)
+        return self._wald(text(name), variance, half_step=f"{step} / 2", least="0e0", most=most)
+
+    def _wald(
+        self,
+        estimate: str,
+        variance: str,
+        *,
+        half_step: str = "0",
+        least: str = LEAST,
+        most: str = MOST,
+    ) -> str:
+        return self._take(
+            formula(
+                "wald",
+                estimate=estimate,
+                variance=variance,
+                half_step=half_step,
+                least=least,
+                most=most,
+                z=self._z,
+            )
+        )
+
+    def _ratio(self, of: Ratio) -> str:
+        counts = all(
+            each not in self.measures or self.measures[each].counts
+            for each in (of.numerator, of.denominator)
+        )
+        return self._take(
+            formula(
+                "ratio",
+                n=of.numerator,
+                d=of.denominator,
+                v=self._variance(of.above),
+                w=self._variance(of.below),
+                c=self._variance(of.above, of.below),
+                factor=of.factor,
+                least="0e0" if counts else LEAST,
+                z=self._z,
+            )
+        )
+
+    def _variance(self, terms: Terms, others: Terms | None = None) -> str:
+        """Write the variance of a linear combination, or the covariance of two."""
+        parts = []
+        for one, factor in terms.items():
+            for two, other in (terms if others is None else others).items():
+                product = " * ".join(f"({each})" for each in (factor, other) if each != "1")
+                covariance = self._records.covariance(one, two)
+                parts.append(f"{product} * {covariance}" if product else covariance)
+        return " + ".join(parts) or "0"
+
+    def _take(self, ends: str) -> str:
+        return self._ends.take(ends, "ends")

@@ -1,0 +1,92 @@
+"""Names in SQL: quoted where they must be, and new ones where one is needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cache
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
+
+
+@cache
+def named(name: str) -> exp.Identifier:
+    """Return a name, quoted where SQL has another use for it.
+
+    >>> print(named("age").sql(), named("Of age").sql(), named("left").sql())
+    age "Of age" "left"
+    """
+    tokens = sqlglot.tokenize(name, dialect="duckdb") if NAME.match(name) else []
+    plain = len(tokens) == 1 and tokens[0].token_type is TokenType.VAR
+    return exp.Identifier(this=name, quoted=not plain)
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    """Return a column by its name, and that of its table."""
+    return exp.Column(this=named(name).copy(), table=named(table).copy() if table else None)
+
+
+def text(node: exp.Expr | str) -> str:
+    """Write a part of a query as DuckDB reads it; a string is a name."""
+    return str((named(node) if isinstance(node, str) else node).sql("duckdb"))
+
+
+def fresh(stem: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken.
+
+    >>> fresh("n", {"n", "n_2"})
+    'n_3'
+    """
+    name, number = stem, 1
+    while name.lower() in taken:
+        number += 1
+        name = f"{stem}_{number}"
+    return name
+
+
+LINE = "\0"
+"""Where a line of our own begins in the text of a step; those of the user's texts stay as they are."""
+PLACE = re.compile(r"SELECT\s+(_priv_step_\d+)\b")
+"""Where the text of a step will stand."""
+
+
+@dataclass
+class Names:
+    """Names that a statement has taken already, and the queries that some of them will stand for."""
+
+    taken: set[str]
+    steps: dict[str, str] = field(default_factory=dict)
+    """Texts of common table expressions, by what stands in their places meanwhile."""
+
+    @classmethod
+    def of(cls, statement: exp.Expr) -> Names:
+        """Return all names in a statement."""
+        return cls({each.name.lower() for each in statement.find_all(exp.Identifier)})
+
+    def fresh(self, stem: str) -> str:
+        """Take a new name."""
+        name = fresh(stem, self.taken)
+        self.taken.add(name.lower())
+        return name
+
+    def step(self, name: str, query: str) -> exp.CTE:
+        """Return a common table expression for a query that is text already, and stays as it is written."""
+        place = f"_priv_step_{len(self.steps)}"
+        self.steps[place] = query
+        select = exp.Select(expressions=[exp.column(place)])
+        return exp.CTE(this=select, alias=exp.TableAlias(this=named(name).copy()))
+
+    def written(self, statement: exp.Expr) -> str:
+        """Write a statement for people to read, with all its steps."""
+        found = str(statement.sql("duckdb", pretty=True, max_text_width=100))
+        while place := PLACE.search(found):
+            before = found[found.rfind("\n", 0, place.start()) + 1 : place.start()]
+            line = " " if before.strip() else f"\n{before}"
+            step = self.steps[place[1]].replace(LINE, line)
+            found = found[: place.start()] + step + found[place.end() :]
+        return found

@@ -1,0 +1,243 @@
+"""What every record adds to a sum, and what that says of the sum and of how it varies.
+
+Between the cells and the estimates stand two steps. ``outcomes`` says of every cell and each true value of its records
+what such a record adds to each sum; ``records`` weighs that for each cell. The estimates, their variances and their
+covariances are sums over records (``noise.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from duckdb_priv.analyst.ordinary.frame import (
+    Frame,
+    Measure,
+    PlainColumn,
+    Steps,
+    filtered,
+    known,
+    parenthesized,
+    select_sql,
+)
+from duckdb_priv.analyst.ordinary.names import LINE, Names, fresh, text
+from duckdb_priv.analyst.ordinary.noise import FROM_HISTOGRAM, Noise
+from duckdb_priv.errors import QueryRefused
+from duckdb_priv.sqltext.quoting import literal
+
+
+@dataclass
+class Columns:
+    """Columns of one step, by their SQL."""
+
+    taken: set[str]
+    found: dict[str, str] = field(default_factory=dict)
+
+    def take(self, sql: str, stem: str) -> str:
+        """Return the column of an expression, a new one if there is none."""
+        if sql not in self.found:
+            self.found[sql] = fresh(stem, self.taken)
+            self.taken.add(self.found[sql])
+        return text(self.found[sql])
+
+    def sql(self, name: str) -> str:
+        """Return the expression of a column."""
+        return next(sql for sql, each in self.found.items() if text(each) == name)
+
+    @property
+    def selected(self) -> list[str]:
+        """The columns as they stand in a SELECT."""
+        return [f"{sql} AS {text(name)}" for sql, name in self.found.items()]
+
+
+class Records:
+    """The steps from the cells to the estimates, of sums whose variances are asked for."""
+
+    def __init__(
+        self, frame: Frame, measures: Mapping[str, Measure], plain: Mapping[str, PlainColumn]
+    ) -> None:
+        self.frame, self.measures, self._plain = frame, measures, plain
+        cells = frame.cells
+        self.taken = {
+            *(name.lower() for name in frame.keys), *measures, *plain, cells.weight, cells.shown, *cells.attributes,
+            *cells.columns,
+        }  # fmt: skip
+        self._outcomes, self._records = Columns(self.taken), Columns(self.taken)
+        self.estimates = Columns(self.taken)
+        self._cell_number, self._set = self._fresh("cell"), self._fresh("grouping_set")
+        self._positions = [self._fresh("position") for _ in frame.attribute_names]
+        self._from_cells: dict[str, None] = {}
+        attributes = list(cells.attributes.values())
+        forms = {each.form for each in attributes}
+        self.form = next(iter(forms)) if len(forms) == 1 else ""
+        """The form of the attributes; empty where there are several, or none."""
+        self.one_attribute = len(attributes) == 1
+        self._noise = Noise(cells, self.form, self._records.take, self.cell, frame.joined)
+
+    def _fresh(self, stem: str) -> str:
+        name = fresh(stem, self.taken)
+        self.taken.add(name)
+        return name
+
+    def constant(self, name: str) -> str:
+        """Write a number among the parameters of the release."""
+        return literal(float(self.frame.release.constants[name]))
+
+    def cell(self, name: str) -> str:
+        """Take the column of the records with a sum over the rows of a cell."""
+        self._from_cells[name] = None
+        return text(name)
+
+    def weighed(self, name: str) -> str:
+        """Take the column of the records with what their weights make of what they add to a sum."""
+        return self._noise.estimate(self._added(name))
+
+    def rows(self, name: str) -> str:
+        """Write for how many records a count could be, all of which meet its public conditions."""
+        return (
+            f"coalesce(sum({self.cell(self.frame.cells.sum((), self.measures[name].before))}), 0)"
+        )
+
+    def covariance(self, one: str, two: str, *, raw: bool = False) -> str:
+        """Take the column of the estimates with the covariance of two sums.
+
+        ``raw`` as if weights were given, where they are made from the histogram of what is published.
+        """
+        one, two = sorted((one, two))
+        of = self.measures[one], self.measures[two]
+        added = self._added(one), self._added(two)
+        if self.form in FROM_HISTOGRAM and self.one_attribute and not raw:
+            found = self._noise.of_histogram(*of, *added, self._mean(one), self._mean(two))
+        else:
+            found = self._noise.covariance(*of, *added)
+        if self.form == "constant":
+            left = [self._finite(each) for each in (one, two)]
+            found = f"({found}) * " + (left[0] if one == two else f"sqrt({left[0]} * {left[1]})")
+        return self.estimates.take(
+            f"coalesce({found}, 0)", "variance" if one == two else "covariance"
+        )
+
+    def _finite(self, name: str) -> str:
+        """Write what is left of the noise of rows that are some of all rows: none, if they are all."""
+        rows = self.constant("rows")
+        return f"(greatest({rows} - {self.rows(name)}, 0) / greatest({rows} - 1, 1))"
+
+    def _added(self, name: str) -> str:
+        """Take the column of the outcomes with what a record adds to a sum."""
+        of = self.measures[name]
+        product = " * ".join(of.factors) or "1"
+        if self.frame.joined:
+            return self._outcomes.take(
+                f"coalesce(sum({product}){filtered(of.conditions)}, 0)", "adds"
+            )
+        if of.conditions:
+            when = " AND ".join(map(parenthesized, of.conditions))
+            product = f"CASE WHEN {when} THEN {product} ELSE 0 END"
+        if of.factors:
+            product = f"coalesce({product}, 0)"
+        return self._outcomes.take(
+            f"any_value({product})" if self.frame.subtotals else product, "adds"
+        )
+
+    def _mean(self, name: str) -> str:
+        """Take the column of the outcomes with what records of all the table add on average, by true value."""
+        cell = self.measures[name].cell
+        self.cell(cell)
+        parts = [*self.frame.keys.values(), *([self._set_sql] if self.frame.subtotals else [])]
+        parts.append(self.frame.column(self._positions[0]))
+        added = self._outcomes.sql(self._added(name))
+        return self._outcomes.take(
+            f"sum({self.frame.column(cell)} * {added}) OVER (PARTITION BY {', '.join(parts)})"
+            f" / {self.constant('rows')}",
+            "mean",
+        )
+
+    def _estimate(self, name: str) -> str:
+        of = self.measures[name]
+        v = self._added(name)
+        if of.exact:
+            shown = text(self.frame.cells.shown)
+            found = self._records.take(f"sum(CASE WHEN {shown} THEN {v} ELSE 0 END)", "exact")
+        else:
+            found = self._noise.estimate(v)
+        total = known(f"sum({self.cell(of.cell)} * {found})", self.frame.partly_unknown)
+        return f"coalesce({total}, 0)" if of.counts else total
+
+    def _plain_columns(self) -> list[str]:
+        found = []
+        for name, (kind, argument, when, distinct) in self._plain.items():
+            if kind == "grouping":
+                level = self._outcomes.take(f"grouping({argument})", "level")
+                level = self._records.take(f"any_value({level})", "level")
+                found.append(f"any_value({level}) AS {text(name)}")
+                continue
+            if self.frame.joined or self.frame.subtotals or when:
+                raise QueryRefused(
+                    f"{kind}() is not answered beside intervals here",
+                    hint="leave out intervals, or ask for it in a query of its own",
+                )
+            column = self._records.take(
+                f"any_value({self._outcomes.take(argument, 'plain')})", "plain"
+            )
+            found.append(f"{kind}({'DISTINCT ' * distinct}{column}) AS {text(name)}")
+        return found
+
+    @property
+    def _set_sql(self) -> str:
+        return f"grouping({', '.join(map(text, self.frame.keys))})"
+
+    def steps(self, names: Names, laws: Mapping[str, str], table: str) -> Steps:
+        """Write the steps, the last of which, ``table``, holds the estimates; ``laws`` name the weights' numbers."""
+        written = [f"{self._estimate(name)} AS {text(name)}" for name in self.measures]
+        written += self._plain_columns()
+        cells, outcomes, records = (names.fresh(each) for each in ("cells", "outcomes", "records"))
+        inner = self.frame.cells.sql().replace(LINE, f"{LINE}    ")
+        grouped = [*map(text, self.frame.keys)] + [text(self._set)] * self.frame.subtotals
+        return [
+            (
+                cells,
+                f"SELECT row_number() OVER () AS {text(self._cell_number)}, *{LINE}FROM ({LINE}    {inner}{LINE})",
+            ),
+            (outcomes, self._outcomes_sql(cells, laws)),
+            (
+                records,
+                select_sql(
+                    [
+                        *grouped,
+                        *(f"any_value({text(each)}) AS {text(each)}" for each in self._from_cells),
+                        *self._records.selected,
+                    ],
+                    text(outcomes),
+                    groups=[*grouped, text(self._cell_number)],
+                ),
+            ),
+            (
+                table,
+                select_sql(
+                    [*grouped, *written, *self.estimates.selected], text(records), groups=grouped
+                ),
+            ),
+        ]
+
+    def _outcomes_sql(self, cells: str, laws: Mapping[str, str]) -> str:
+        frame = self.frame
+        carried: Sequence[str] = [
+            frame.column(each)
+            for each in (
+                self._cell_number,
+                frame.cells.weight,
+                frame.cells.shown,
+                *self._from_cells,
+            )
+        ]
+        selected = [*frame.selected_keys, *carried]
+        groups: list[str] = []
+        if frame.subtotals:
+            selected.append(f"{self._set_sql} AS {text(self._set)}")
+        if frame.joined or frame.subtotals:
+            groups = [*carried, *map(frame.column, self._positions), *frame.groups]
+        return frame.select(
+            [*selected, *self._outcomes.selected],
+            frame.classes(cells, laws, [self._cell_number], self._positions),
+            groups,
+        )

@@ -1,0 +1,413 @@
+"""A whole statement: which of its SELECTs ask for an attribute, and what becomes of them.
+
+From the inside out, every query is one of three things. It is *plain* where it speaks of no attribute, and stays as it
+is. It is *rows* where it passes rows of a release on, and becomes a part of the SELECT around it. It is *estimated*
+where it sums rows up by an attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckdb_priv.analyst.ordinary import aggregates
+from duckdb_priv.analyst.ordinary.aliases import expand_aliases, is_alias
+from duckdb_priv.analyst.ordinary.checks import check, stand_in
+from duckdb_priv.analyst.ordinary.estimate import Estimation, by_row, output_name
+from duckdb_priv.analyst.ordinary.names import Names
+from duckdb_priv.analyst.ordinary.published import Connection, Release
+from duckdb_priv.analyst.ordinary.rows import inline, is_star, passed_on
+from duckdb_priv.analyst.ordinary.scope import MARK, Rows, Scope, Source, own_nodes, subqueries
+from duckdb_priv.errors import QueryRefused
+
+CLAUSES = ("expressions", "where", "group", "having", "qualify", "order", "windows", "distinct")
+
+
+@dataclass
+class Result:
+    """What a query gives to the query around it."""
+
+    columns: list[str]
+    """Their names in lower case; empty where they are not known."""
+    rows: Rows | None = None
+
+
+@dataclass
+class Statement:
+    """A statement while it is rewritten, in place."""
+
+    connection: Connection
+    names: Names
+    confidence: float | None = None
+    """Of the intervals beside the estimates of the whole query; none where there are none."""
+    changed: bool = False
+    """Whether anything is estimated."""
+    _original: exp.Query | None = None
+    """The whole query as it was written."""
+    _first: exp.Select | None = None
+    """The SELECT of it that names its columns."""
+
+    def rewrite(self, query: exp.Query) -> None:
+        """Rewrite a whole query. Raises QueryRefused for what cannot be estimated."""
+        self._original, self._first = query.copy(), _leftmost(query)
+        result = self.query(query, {}, None)
+        if result.rows is not None and result.rows.asks:
+            raise by_row(_released(result.rows))
+
+    def query(self, query: exp.Expr, ctes: Mapping[str, Result], outer: Scope | None) -> Result:
+        """Rewrite a query and all within it."""
+        if isinstance(query, exp.Subquery):
+            inner = self.query(query.this, self._with(query, ctes, outer), outer)
+            if any(query.args.get(name) for name in ("limit", "offset")):
+                return self._blocked(inner, "LIMIT")
+            return inner
+        if isinstance(query, exp.SetOperation):
+            return self._set_operation(query, self._with(query, ctes, outer), outer)
+        if isinstance(query, exp.Select):
+            return self._select(query, self._with(query, ctes, outer), outer)
+        return Result([])
+
+    def _with(
+        self, query: exp.Expr, ctes: Mapping[str, Result], outer: Scope | None
+    ) -> Mapping[str, Result]:
+        """Rewrite the common table expressions of a query, and return all that it may name."""
+        clause = query.args.get("with_")
+        if clause is None:
+            return ctes
+        known = dict(ctes)
+        for cte in list(clause.expressions):
+            name = cte.alias.lower()
+            if clause.args.get("recursive"):
+                known[name] = Result([])
+            result = self.query(cte.this, known, outer)
+            known[name] = _renamed(result, cte.args["alias"])
+            if result.rows is not None and result.rows.asks:
+                # Whoever counts its rows makes them rows of its own.
+                cte.pop()
+        if not clause.expressions:
+            query.set("with_", None)
+        return known
+
+    def _set_operation(
+        self, query: exp.SetOperation, ctes: Mapping[str, Result], outer: Scope | None
+    ) -> Result:
+        results = [self.query(each, ctes, outer) for each in (query.this, query.expression)]
+        for result in results:
+            if result.rows is not None and result.rows.asks:
+                raise QueryRefused(
+                    f"{query.key.upper()} of rows that are chosen by what they truly are cannot be counted",
+                    hint="count in each part, and combine the counts",
+                )
+        return Result(results[0].columns, _block(results, query.key.upper()))
+
+    def _blocked(self, result: Result, why: str) -> Result:
+        return Result(result.columns, _block([result], why))
+
+    def _select(
+        self, select: exp.Select, ctes: Mapping[str, Result], outer: Scope | None
+    ) -> Result:
+        sources: list[Source] = []
+        for item in _from_items(select):
+            sources.append(self._source(item, ctes, Scope(sources.copy(), outer)))
+        scope = Scope(sources, outer)
+        self._resolve(select, scope, ctes)
+        summed = self._is_summed(select)
+        self._merge(select, sources, summed)
+        asked = [each for each in sources if self._asks(select, each, summed)]
+        names = [name for item in select.expressions for name in self._outputs(item, sources)]
+        if not asked:
+            rows = None if summed else self._rows(select, sources, asks=False)
+            return Result([name.lower() for name in names], rows)
+        if len(asked) > 1:
+            raise QueryRefused(
+                "two perturbed tables in one SELECT cannot be counted together:"
+                f' "{asked[0].alias}" and "{asked[1].alias}"',
+                hint="count each in a query of its own, GROUP BY what they share, and join the counts",
+            )
+        if not summed:
+            rows = self._rows(select, sources, asks=True)
+            assert rows is not None
+            if rows.blocked:
+                raise _blocked_error(rows.blocked, asked[0])
+            return Result([name.lower() for name in names], rows)
+        self.changed = True
+        check(select, asked[0], self.connection)
+        outputs = names if select is not self._first else self._outputs_of_all(names)
+        around = frozenset(each.number for level in _levels(outer) for each in level.sources)
+        confidence = self.confidence if select is self._first else None
+        Estimation(
+            select, asked[0], sources, around, self.connection, self.names, outputs, confidence
+        ).rewrite()
+        return Result([name.lower() for name in names])
+
+    def _outputs_of_all(self, names: list[str]) -> list[str]:
+        """Let DuckDB name the columns of the whole query, as it would over the true table."""
+        assert self._original is not None
+        if self._original.find(exp.Placeholder, exp.Parameter):
+            return names
+        described = self.connection.describe(stand_in(self._original, self.connection))
+        return [name for name, _ in described] if described else names
+
+    def _source(self, item: exp.Expr, ctes: Mapping[str, Result], before: Scope) -> Source:
+        """Say what stands in FROM; a subquery may use what stands before it."""
+        alias = item.alias_or_name
+        if isinstance(item, exp.Table):
+            before.resolve([item])
+            named = ctes.get(item.name.lower()) if not item.db else None
+            if named is not None:
+                return Source(alias, item, _columns(named, item), rows=named.rows)
+            release = self.connection.release(item)
+            if release is not None:
+                self._refuse_table(item)
+                return Source(alias, item, release.columns, release=release)
+            return Source(alias, item, _aliased(item) or self.connection.columns(_bare(item)))
+        if isinstance(item, exp.Subquery | exp.Lateral) and isinstance(item.this, exp.Query):
+            inner = item.this
+            result = self.query(inner, ctes, before)
+            if isinstance(item, exp.Subquery):
+                if any(item.args.get(name) for name in ("limit", "offset", "sample")):
+                    result = self._blocked(result, "LIMIT")
+                if item.args.get("pivots"):
+                    result = self._blocked(result, "PIVOT")
+            return Source(alias, item, _columns(result, item), rows=result.rows)
+        for table in item.find_all(exp.Table):
+            if self.connection.release(table) is not None:
+                if item.find(exp.Pivot):
+                    raise pivoted()
+                raise QueryRefused(
+                    "tables that are joined within parentheses cannot be estimated from",
+                    hint="write the joins without the parentheses",
+                )
+        before.resolve([item])
+        return Source(alias, item, _aliased(item))
+
+    def _refuse_table(self, table: exp.Table) -> None:
+        if table.args.get("pivots"):
+            raise pivoted()
+        if table.args.get("alias") and table.args["alias"].columns:
+            raise QueryRefused(
+                "the columns of a release cannot be given other names in FROM",
+                hint="rename them in the SELECT list",
+            )
+
+    def _resolve(self, select: exp.Select, scope: Scope, ctes: Mapping[str, Result]) -> None:
+        """Find out what every name in a SELECT means, and rewrite its subqueries."""
+        expand_aliases(select, scope)
+        select.meta[MARK] = tuple(each.number for each in scope.sources)
+        for name in CLAUSES:
+            found = select.args.get(name)
+            for node in found if isinstance(found, list) else [found] if found else []:
+                if name == "order":
+                    scope.resolve(
+                        column
+                        for column in own_nodes(node, exp.Column)
+                        if not is_alias(column, select)
+                    )
+                else:
+                    scope.resolve([node])
+                self._subqueries(node, scope, ctes)
+        for number, join in enumerate(select.args.get("joins") or ()):
+            seen = Scope(scope.sources[: number + 2], scope.outer)
+            if join.args.get("on"):
+                seen.resolve([join.args["on"]])
+                self._subqueries(join.args["on"], seen, ctes)
+
+    def _subqueries(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, Result]) -> None:
+        for query in list(subqueries(node)):
+            result = self.query(query, ctes, scope)
+            if result.rows is not None and result.rows.asks:
+                if isinstance(query.parent, exp.Exists):
+                    raise QueryRefused(
+                        "whether such a record exists cannot be told, only how many there are",
+                        hint="count them: (SELECT count(*) FROM … WHERE …), and compare the count",
+                    )
+                raise by_row(_released(result.rows))
+
+    def _is_summed(self, select: exp.Select) -> bool:
+        """Whether a SELECT groups, or aggregates without groups."""
+        if select.args.get("group"):
+            return True
+        parts = [*select.expressions]
+        parts += [
+            select.args[name] for name in ("having", "qualify", "order") if select.args.get(name)
+        ]
+        return any(True for part in parts for _ in aggregates.aggregates_in(part))
+
+    def _merge(self, select: exp.Select, sources: list[Source], summed: bool) -> None:
+        """Make the rows that a subquery passes on rows of this SELECT, where it asks for an attribute of them."""
+        for source in list(sources):
+            rows = source.rows
+            if rows is None or not self._needs_rows(select, source, summed):
+                continue
+            if rows.blocked:
+                raise _blocked_error(rows.blocked, _released(rows))
+            inline(select, source, sources, rows, self.names)
+            select.meta[MARK] = tuple(each.number for each in sources)
+            self._merge(select, sources, summed)
+            return
+
+    def _needs_rows(self, select: exp.Select, source: Source, summed: bool) -> bool:
+        rows = source.rows
+        assert rows is not None
+        if rows.asks or (summed and any(_is_weighed(each.release) for each in rows.sources)):
+            return True
+        return any(
+            _has_attribute(rows.columns[column.name.lower()], rows.sources)
+            for column in select.find_all(exp.Column)
+            if source.owns(column) and column.name.lower() in rows.columns
+        )
+
+    def _asks(self, select: exp.Select, source: Source, summed: bool) -> bool:
+        """Whether a SELECT asks for an attribute of one of its tables."""
+        release = source.release
+        if release is None:
+            return False
+        if summed and _is_weighed(release):
+            return True
+        if any(source.attribute(column) for column in select.find_all(exp.Column)):
+            return True
+        for join in select.args.get("joins") or ():
+            for name in join.args.get("using") or ():
+                if name.name.lower() in release.attributes:
+                    return True
+        hidden = {each.name.lower() for each in release.attributes.values()} - set(release.reported)
+        named_alike = {name for name in hidden if release.attributes[name].column.lower() == name}
+        return any(
+            name in named_alike
+            for item in select.expressions
+            if is_star(item)
+            for name in passed_on(item, [source])
+        )
+
+    def _rows(self, select: exp.Select, sources: list[Source], *, asks: bool) -> Rows | None:
+        """Describe a SELECT that sums nothing up, if it is over a release."""
+        if not any(each.release or each.rows for each in sources):
+            return None
+        columns: dict[str, exp.Expr] = {}
+        for item in select.expressions:
+            columns |= passed_on(item, sources)
+        blocked = next((word for name, word in BLOCKING.items() if select.args.get(name)), None)
+        if any(True for item in select.expressions for _ in own_nodes(item, exp.Window)):
+            blocked = "a window"
+        if any(each.rows is not None and each.rows.blocked for each in sources):
+            blocked = next(each.rows.blocked for each in sources if each.rows and each.rows.blocked)
+        return Rows(select, sources, columns, asks, blocked)
+
+    def _outputs(self, item: exp.Expr, sources: list[Source]) -> list[str]:
+        if is_star(item):
+            return list(passed_on(item, sources))
+        return [output_name(item)]
+
+
+BLOCKING = {
+    "distinct": "DISTINCT",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+    "qualify": "QUALIFY",
+    "sample": "a sample",
+    "pivots": "PIVOT",
+}
+"""What a SELECT does to rows so that they cannot be counted by an attribute any more."""
+
+
+def _blocked_error(why: str, source: Source) -> QueryRefused:
+    return QueryRefused(
+        f'{why} before the aggregate chooses rows of "{source.alias}" in a way that weights cannot follow',
+        hint=f"leave out {why} there: filter, group and count first, and apply it to the counts",
+    )
+
+
+def pivoted() -> QueryRefused:
+    """Say that rows of a release are pivoted before they are counted."""
+    return QueryRefused(
+        "PIVOT of perturbed rows cannot be estimated",
+        hint="PIVOT (SELECT …, count(*) AS n FROM … GROUP BY ALL) ON … USING sum(n)",
+    )
+
+
+def _block(results: list[Result], why: str) -> Rows | None:
+    """Remember that rows of a release are in a result, though they cannot be counted by an attribute."""
+    for result in results:
+        if result.rows is not None:
+            rows = result.rows
+            return Rows(rows.select, rows.sources, rows.columns, rows.asks, rows.blocked or why)
+    return None
+
+
+def _leftmost(query: exp.Expr) -> exp.Select | None:
+    while isinstance(query, exp.Subquery | exp.SetOperation):
+        query = query.this
+    return query if isinstance(query, exp.Select) else None
+
+
+def _from_items(select: exp.Select) -> list[exp.Expr]:
+    start = select.args.get("from_")
+    found = [start.this] if start is not None else []
+    return [*found, *(join.this for join in select.args.get("joins") or ())]
+
+
+def _levels(scope: Scope | None) -> list[Scope]:
+    found = []
+    while scope is not None:
+        found.append(scope)
+        scope = scope.outer
+    return found
+
+
+def _is_weighed(release: Release | None) -> bool:
+    return release is not None and (release.weighed or release.sampled)
+
+
+def _released(rows: Rows) -> Source:
+    for each in rows.sources:
+        if each.release is not None:
+            return each
+        if each.rows is not None:
+            return _released(each.rows)
+    raise AssertionError("rows of a release come from a release")
+
+
+def _has_attribute(expression: exp.Expr, sources: list[Source]) -> bool:
+    for column in expression.find_all(exp.Column):
+        for source in sources:
+            if source.attribute(column):
+                return True
+            if source.rows is not None and source.owns(column):
+                inner = source.rows.columns.get(column.name.lower())
+                if inner is not None and _has_attribute(inner, source.rows.sources):
+                    return True
+    return False
+
+
+def _bare(table: exp.Table) -> exp.Table:
+    """Return a table without its alias, to look its columns up."""
+    copy = table.copy()
+    copy.set("alias", None)
+    copy.set("joins", None)
+    return copy
+
+
+def _aliased(item: exp.Expr) -> list[str]:
+    alias = item.args.get("alias")
+    return (
+        [each.name.lower() for each in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    )
+
+
+def _columns(result: Result, item: exp.Expr) -> list[str]:
+    given = _aliased(item)
+    return [*given, *result.columns[len(given) :]]
+
+
+def _renamed(result: Result, alias: exp.TableAlias) -> Result:
+    names = [each.name.lower() for each in alias.columns]
+    if not names:
+        return result
+    columns = [*names, *result.columns[len(names) :]]
+    rows = result.rows
+    if rows is not None:
+        renamed = dict(zip(columns, rows.columns.values(), strict=False))
+        rows = Rows(rows.select, rows.sources, renamed, rows.asks, rows.blocked)
+    return Result(columns, rows)

@@ -1,0 +1,147 @@
+"""Views for people who click: ordinary tables of estimates, for tools that know nothing of the macros.
+
+A view is bound in the catalog it stands in, so unlike a macro it may name tables and macros of its release
+file, and stays right where the file is attached and not in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import duckdb
+
+from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.release import catalog
+from duckdb_priv.release.model import SensitiveAttribute, group_column
+from duckdb_priv.sqltext.quoting import identifier, literal
+
+MOST_ROWS = 10_000_000
+"""Rows times values up to which a release carries a view with one row for each of both."""
+
+
+def create(connection: duckdb.DuckDBPyConnection, release: str) -> None:
+    """Create the views of a release in the connection's current database."""
+    for statement in statements(connection, release):
+        connection.execute(statement)
+
+
+def create_sensitive_tables(connection: duckdb.DuckDBPyConnection, release: str) -> None:
+    """Create the second table of a release whose groups list their values, one for each sensitive attribute."""
+    for attribute in catalog.sensitive_attributes(connection, release):
+        if form_of(attribute).listed:
+            name, query, comment = _sensitive_table(attribute)
+            connection.execute(f"CREATE VIEW {identifier(name)} AS {query}")
+            connection.execute(_comment(name, comment))
+
+
+def drop_sensitive_tables(connection: duckdb.DuckDBPyConnection, release: str) -> None:
+    """Drop the second tables of a release."""
+    for attribute in catalog.sensitive_attributes(connection, release):
+        if form_of(attribute).listed:
+            connection.execute(f"DROP VIEW IF EXISTS {identifier(_sensitive_table(attribute)[0])}")
+
+
+def statements(connection: duckdb.DuckDBPyConnection, release: str) -> list[str]:
+    """Return the SQL of the views of a release, whose catalog rows are in the current database."""
+    public = [
+        name
+        for (name,) in connection.execute(
+            "SELECT attribute FROM priv.attribute WHERE release = ? AND role = 'public'"
+            " ORDER BY attribute",
+            [release],
+        ).fetchall()
+    ]
+    (rows,) = connection.execute(
+        "SELECT rows_published FROM priv.release WHERE release = ?", [release]
+    ).fetchall()[0]
+    named: dict[str, tuple[str, str]] = {}
+    for attribute in catalog.sensitive_attributes(connection, release):
+        for name, query, comment in _views(attribute, public, rows):
+            # Two attributes can make one name, a_b by c and a by b_c: the first keeps it.
+            named.setdefault(name.lower(), (name, f"CREATE VIEW {identifier(name)} AS {query}"))
+            named.setdefault(f"{name.lower()} ", (name, _comment(name, comment)))
+    return [statement for name, statement in named.values() if name.lower() != release.lower()]
+
+
+def _comment(name: str, comment: str) -> str:
+    return f"COMMENT ON VIEW {identifier(name)} IS {literal(comment)}"
+
+
+def _views(
+    attribute: SensitiveAttribute, public: Sequence[str], rows: int
+) -> list[tuple[str, str, str]]:
+    """Return name, query and comment of every view of one attribute."""
+    stem = f"{attribute.release}_{attribute.name}"
+    found = [
+        (
+            f"{stem}_estimates",
+            _distribution(attribute, None),
+            f"ESTIMATES, not counts: how many source records have each {attribute.name}, with 95% intervals.",
+        ),
+        *(
+            (
+                f"{stem}_by_{column}",
+                _distribution(attribute, column),
+                f"ESTIMATES, not counts: how many source records have each {attribute.name}, by {column},"
+                " with 95% intervals.",
+            )
+            for column in public
+        ),
+    ]
+    if form_of(attribute).listed:
+        found.append(_sensitive_table(attribute))
+    if rows * attribute.size <= MOST_ROWS and _has_weights(attribute):
+        found.append(
+            (
+                f"{stem}_weights",
+                _weighted(attribute, public),
+                f"One row per published row and value of {attribute.name}: SUM(weight), by any public columns and"
+                f" {attribute.name}, ESTIMATES the number of source records. Never count the rows.",
+            )
+        )
+    return found
+
+
+def _has_weights(attribute: SensitiveAttribute) -> bool:
+    """Whether every value has weights, and counting the rows that show it is not all that they say."""
+    form = form_of(attribute)
+    return form.invertible and form.perturbed
+
+
+def _sensitive_table(attribute: SensitiveAttribute) -> tuple[str, str, str]:
+    name, column = identifier(attribute.name), identifier(attribute.column)
+    group = identifier(group_column(attribute.name))
+    return (
+        f"{attribute.release}_{attribute.name}",
+        f"SELECT {group}, unnest({column}) AS {name}, 1 AS count"
+        f" FROM (SELECT DISTINCT {group}, {column} FROM {identifier(attribute.release)})",
+        f"The values of {attribute.name} in every group of {attribute.release}, and how many of its records have each.",
+    )
+
+
+def _distribution(attribute: SensitiveAttribute, column: str | None) -> str:
+    arguments = [literal(f"{attribute.release}.{attribute.name}")]
+    if column is not None:
+        arguments.append(f"group_columns := {literal(identifier(column))}")
+    if form_of(attribute).scaled:
+        arguments.append("weight := 'scale'")
+    if not form_of(attribute).invertible:
+        arguments.append("method := 'bayesian'")
+    return f"FROM priv.reconstructed_distribution({', '.join(arguments)})"
+
+
+def _weighted(attribute: SensitiveAttribute, public: Sequence[str]) -> str:
+    kind = "VARCHAR" if attribute.type == "ENUM" else attribute.type
+    name = identifier(attribute.name)
+    weight = (
+        "weight" if "weight" not in {column.lower() for column in public} else "estimate_weight"
+    )
+    key = literal(f"{attribute.release}.{attribute.name}")
+    scale = " * t.scale" if form_of(attribute).scaled else ""
+    columns = "".join(f"t.{identifier(column)}, " for column in public)
+    return (
+        f"SELECT {columns}CAST(c.value AS {kind}) AS {name},"
+        f" priv.weight({key}, t.{identifier(attribute.column)}, c.value){scale} AS {weight}"
+        f" FROM {identifier(attribute.release)} AS t, priv.coefficient AS c"
+        f" WHERE c.release = {literal(attribute.release)} AND c.attribute = {literal(attribute.name)}"
+    )

@@ -1,1 +1,0 @@
-"""What each mechanism claims, computed anew from its operator and from the source."""

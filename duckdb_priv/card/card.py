@@ -1,0 +1,424 @@
+"""What a card says of a release: read from the release alone, or beside the truth.
+
+Everything here goes through SQL that an analyst can run; only ``read_truth`` looks at the source.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.card.charts import Chart, error_chart, posterior_chart
+from duckdb_priv.card.posteriors import amplification, highest_posteriors
+from duckdb_priv.engine.source import Source, parse_name
+from duckdb_priv.errors import InvalidSource
+from duckdb_priv.evaluation.answers import open_reader, reconstruct
+from duckdb_priv.evaluation.workload import Draw, draw
+from duckdb_priv.mechanism.arrays import Vector
+from duckdb_priv.methods.register import METHODS
+from duckdb_priv.release import catalog
+from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.sqltext.quoting import identifier, literal
+
+QUERIES = 1500
+"""How many questions the picture of the errors is made from."""
+SHOWN = 12
+"""How many values of an attribute are listed."""
+SYMBOLS = {
+    "retention": ("p", "probability that a record keeps its value"),
+    "own": ("a", "probability that a record shows its own value"),
+    "other": ("q", "probability that a record shows one given other value"),
+    "domain_size": ("m", "how many values there are"),
+    "gamma": ("γ", "size of the decoy groups"),
+    "l": ("l", "smallest size of the groups, whose values are all different"),
+    "rho1": ("ρ₁", "largest prior that is protected"),
+    "rho2": ("ρ₂", "largest posterior that is allowed"),
+    "epsilon": ("ε", "differential privacy: odds change by exp(ε) at most"),
+    "epsilon1": ("ε₁", "what the choice of the levels took of ε"),
+    "delta": ("δ", "but for this probability"),
+    "k": ("k", "smallest group that is published"),
+    "beta": ("β", "probability that a record is sampled"),
+    "sample_size": ("s", "most records that represent one group"),
+    "max_frequency": ("f", "largest frequency that is allowed for"),
+}
+"""Parameters by their names: the symbol of the papers, and what it is."""
+Connection = duckdb.DuckDBPyConnection
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of a sensitive attribute."""
+
+    name: str | None
+    estimate: float
+    low: float
+    high: float
+    before: float
+    """Prior: the probability that a record has the value, for somebody who knows the frequencies."""
+    after: float | None
+    """Highest posterior, whatever is reported of the record; None where records are not perturbed one by one."""
+    true: int | None
+    """How many records have it; None where that is not known."""
+
+
+@dataclass(frozen=True)
+class AttributeCard:
+    """A sensitive attribute as the card shows it."""
+
+    name: str
+    values: Sequence[Value]
+    """The commonest."""
+    size: int
+    errors: Chart | None
+    posteriors: Chart | None
+    most_exposed: Sequence[Value]
+    """Those whose probability rises the most."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What the source says; for the publisher alone."""
+
+    source: str
+    counts: Mapping[str, Mapping[str | None, int]]
+    """By sensitive attribute: how many records have each value."""
+    answers: Mapping[str, tuple[Vector, Vector, Vector, Vector]]
+    """By sensitive attribute: true counts, standard errors, signed relative errors, whether intervals cover."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """Everything on a card."""
+
+    release: str
+    mechanism: str
+    rows: int
+    created: str
+    version: str
+    columns: Sequence[tuple[str, str, str, int | None]]
+    """Name, role, type and domain size."""
+    levels: Mapping[str, int]
+    """To which level of its hierarchy a column is generalized."""
+    parameters: Sequence[tuple[str, str, str]]
+    """Symbol, meaning, value."""
+    guarantees: Sequence[tuple[str | None, str, float | None, str]]
+    """Attribute, name, number, words."""
+    attributes: Sequence[AttributeCard]
+    statements: Sequence[tuple[str, str]]
+    """What each does, and the SQL."""
+    provenance: Mapping[str, str]
+    scaled: bool
+    sampled: bool
+    """Whether it is a generalized sample, in which no column is perturbed."""
+    truth: str | None
+    """The source that the card was computed from; None where it speaks from the release alone."""
+    coverage: float | None
+    missing: str | None
+    """The source that the release could not be compared with, where it should have been."""
+    words: Mapping[str, str]
+    """What its publisher says of it: title, description, contact; empty where nothing was said."""
+    warnings: Sequence[str]
+    """What its publisher was warned of; only on a card that is not handed out."""
+
+
+def read_card(
+    connection: Connection, release: str, truth: Truth | None = None, missing: str | None = None
+) -> Card:
+    """Read a card from the current database, which is a publisher's or a release file."""
+    mechanism, parameters, provenance, rows, created, version = connection.execute(
+        "SELECT mechanism, parameters, domain_provenance, rows_published, created_at, library_version"
+        " FROM priv.release WHERE release = ?",
+        [release],
+    ).fetchall()[0]
+    attributes = catalog.sensitive_attributes(connection, release)
+    sampled = not any(form_of(each).perturbed for each in attributes)
+    covered = [answer[3] for answer in truth.answers.values()] if truth else []
+    return Card(
+        release=release,
+        mechanism=mechanism,
+        rows=rows,
+        created=f"{created:%Y-%m-%d %H:%M} UTC",
+        version=version,
+        columns=connection.execute(
+            "SELECT attribute, role, type, domain_size FROM priv.attribute WHERE release = ?"
+            " ORDER BY role = 'public', attribute",
+            [release],
+        ).fetchall(),
+        levels=json.loads(parameters).get("levels", {}),
+        parameters=_parameters(mechanism, json.loads(parameters), attributes),
+        guarantees=connection.execute(
+            "SELECT attribute, guarantee, value, statement FROM priv.guarantee WHERE release = ?",
+            [release],
+        ).fetchall(),
+        attributes=[
+            # Counts of a sample are off alike, whichever column they are about.
+            _read_attribute(connection, each, truth, asked=not sampled or each is attributes[0])
+            for each in attributes
+        ],
+        statements=_statements(connection, release, attributes),
+        provenance=json.loads(provenance),
+        scaled=any(form_of(each).scaled for each in attributes),
+        sampled=sampled and bool(attributes),
+        truth=truth.source if truth else None,
+        coverage=float(np.concatenate(covered).mean()) if covered else None,
+        missing=missing,
+        words=_words(connection, release),
+        warnings=_warnings(connection, release) if truth else (),
+    )
+
+
+def _words(connection: Connection, release: str) -> dict[str, str]:
+    """Read what the publisher says of a release; a file of an older library says nothing."""
+    cursor = connection.execute("FROM priv.release WHERE release = ?", [release])
+    names = [column[0] for column in cursor.description]
+    found = dict(zip(names, cursor.fetchall()[0], strict=True))
+    return {name: found.get(name) or "" for name in ("title", "description", "contact")}
+
+
+def _warnings(connection: Connection, release: str) -> list[str]:
+    rows = connection.execute(
+        "SELECT warning FROM priv.warning WHERE release = ? ORDER BY number", [release]
+    )
+    return [warning for (warning,) in rows.fetchall()]
+
+
+def read_truth(connection: Connection, release: str) -> Truth:
+    """Evaluate a release against its source, as the ledger names it. For the publisher alone.
+
+    Raises duckdb.Error where the source is gone or has changed its columns.
+    """
+    publication = catalog.last_publication(connection, release)
+    table = ".".join(map(identifier, parse_name(publication.source)))
+    attributes = catalog.sensitive_attributes(connection, release)
+    hierarchies = publication.parameters.get("hierarchies")
+    counts = {
+        each.name: dict(
+            connection.execute(
+                f"SELECT {identifier(each.name)}::VARCHAR, count(*) FROM {table} GROUP BY ALL"
+                if hierarchies is None
+                else _generalized_counts(table, each.name, hierarchies, publication.parameters)
+            ).fetchall()
+        )
+        for each in attributes
+    }
+    # Of a sample, the law of sampling: what was suppressed has no standard error of its own.
+    beta = publication.parameters.get("beta")
+    stderr = "stderr" if beta is None else f"sqrt(true_count * {literal((1 - beta) / beta)})"
+    rows = connection.execute(
+        f"SELECT attribute, true_count, {stderr}, (estimate - true_count) / true_count, covered::INTEGER"
+        f" FROM priv.evaluate({literal(publication.source)}, {literal(release)}, queries := {QUERIES},"
+        f" hierarchies := {literal(hierarchies)}) ORDER BY query"
+    ).fetchall()
+    if hierarchies is not None:
+        # All columns of a sample are alike, and shown together.
+        rows = [(attributes[0].name, *row[1:]) for row in rows]
+    return Truth(
+        publication.source,
+        counts,
+        {
+            each.name: _columns([row[1:] for row in rows if row[0] == each.name])
+            for each in attributes
+        },
+    )
+
+
+def _generalized_counts(
+    table: str, column: str, hierarchies: str, parameters: Mapping[str, Any]
+) -> str:
+    """Count the values that a column has after generalizing."""
+    levels = ".".join(map(identifier, parse_name(hierarchies)))
+    return (
+        f"SELECT h.generalized::VARCHAR, count(*) FROM {table} AS s JOIN {levels} AS h"
+        f" ON lower(h.attribute) = lower({literal(column)}) AND h.level = {parameters['levels'][column]}"
+        f" AND h.value::VARCHAR IS NOT DISTINCT FROM s.{identifier(column)}::VARCHAR GROUP BY ALL"
+    )
+
+
+def _columns(rows: Sequence[Sequence[float]]) -> tuple[Vector, Vector, Vector, Vector]:
+    table = np.array(rows, dtype=np.float64).reshape(-1, 4)
+    return table[:, 0], table[:, 1], table[:, 2], table[:, 3]
+
+
+def _parameters(
+    mechanism: str, stated: Mapping[str, Any], attributes: Sequence[SensitiveAttribute]
+) -> list[tuple[str, str, str]]:
+    """List parameters with the symbols of the papers, the probabilities of each attribute behind them."""
+    rows = []
+    method = METHODS.get(mechanism)
+    symbols = SYMBOLS | dict(method.symbols if method else {})
+    for name, value in stated.items():
+        if name == "levels":
+            # Beside the columns that they are of.
+            continue
+        symbol, meaning = symbols.get(name, ("", name.replace("_", " ")))
+        parts = value.items() if isinstance(value, dict) else [(None, value)]
+        for part, number in parts:
+            rows.append(
+                (symbol, meaning if part is None else f"{meaning}: {part}", _written(number))
+            )
+    for attribute in attributes:
+        if not form_of(attribute).perturbed:
+            continue
+        of = f" of {attribute.name}" if len(attributes) > 1 else ""
+        rows.append(("m", f"{SYMBOLS['domain_size'][1]}{of}", str(attribute.size)))
+        for name in ("own", "other"):
+            numbers = set(attribute.numbers.get(name, ()))
+            if len(numbers) == 1:
+                symbol, meaning = SYMBOLS[name]
+                rows.append((symbol, f"{meaning}{of}", _written(numbers.pop())))
+    return rows
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _read_attribute(
+    connection: Connection, attribute: SensitiveAttribute, truth: Truth | None, *, asked: bool
+) -> AttributeCard:
+    """Read what the card shows of an attribute; where it is not ``asked`` about, without its errors."""
+    values = _values(connection, attribute, truth)
+    perturbed = [value for value in values if value.after is not None]
+    exposed = sorted(perturbed, key=lambda value: value.before - (value.after or 0))[:5]
+    answers = truth.answers.get(attribute.name) if truth else None
+    return AttributeCard(
+        name=attribute.name,
+        values=sorted(values, key=lambda value: -value.estimate)[:SHOWN],
+        size=attribute.size,
+        errors=error_chart(*(answers[:3] if answers else _answers(connection, attribute)))
+        if asked
+        else None,
+        posteriors=posterior_chart(
+            amplification(attribute),
+            [(str(each.name), each.before, each.after or 0) for each in perturbed],
+        )
+        if perturbed
+        else None,
+        most_exposed=exposed,
+    )
+
+
+def _values(
+    connection: Connection, attribute: SensitiveAttribute, truth: Truth | None
+) -> list[Value]:
+    """Reconstruct every value over the whole release, with what may be believed of a record."""
+    reader = open_reader(connection, attribute.release)
+    weight = (
+        f", weight := {literal(identifier(reader.scale))}"
+        if reader.scale and form_of(attribute).scaled
+        else ""
+    )
+    method = "inverse" if form_of(attribute).invertible else "bayesian"
+    of = literal(f"{attribute.release}.{attribute.name}")
+    found = {
+        value: (estimate, low, high)
+        for value, estimate, low, high in connection.execute(
+            "SELECT value::VARCHAR, estimate, coalesce(low, estimate), coalesce(high, estimate)"
+            f" FROM priv.reconstructed_distribution({of}, method := '{method}'{weight})"
+        ).fetchall()
+    }
+    known = truth.counts[attribute.name] if truth else None
+    weights = np.array(
+        [
+            max(float(known.get(value, 0) if known is not None else found[value][0]), 0.0)
+            for value in attribute.values
+        ]
+    )
+    before = weights / max(weights.sum(), 1e-300)
+    after = highest_posteriors(attribute, before)
+    return [
+        Value(
+            value,
+            estimate,
+            low,
+            high,
+            float(before[n]),
+            None if after is None else float(after[n]),
+            None if known is None else known.get(value, 0),
+        )
+        for n, value in enumerate(attribute.values)
+        for estimate, low, high in [found[value]]
+    ]
+
+
+def _answers(connection: Connection, attribute: SensitiveAttribute) -> tuple[Vector, Vector, None]:
+    """Ask the release alone: estimates and their standard errors, of questions drawn from what it shows."""
+    nothing = np.empty(0)
+    if not form_of(attribute).invertible:
+        return nothing, nothing, None
+    reader = open_reader(connection, attribute.release)
+    name, column = identifier(attribute.name), identifier(attribute.column)
+    value = f"unnest({column})" if form_of(attribute).listed else column
+    # The questions are about the attribute, and what is shown of it is what there is to draw them from.
+    table = f"(SELECT * EXCLUDE ({column}), {value} AS {name} FROM main.{identifier(attribute.release)})"
+    described = connection.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
+    types = {row[0]: row[1] for row in described}
+    (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0]
+    shown = Source(
+        table, attribute.release, types, tuple(reader.types), (attribute.name,), (), (), rows
+    )
+    with _without_traces(connection):
+        try:
+            draw(connection, shown, Draw(QUERIES, 2, 1, max(rows, 1), "card"))
+        except InvalidSource:
+            return nothing, nothing, None
+        reconstruct(connection, [reader], method="inverse", confidence=0.95)
+        found = connection.execute(
+            "SELECT estimate, stderr FROM _priv_answers WHERE estimate >= 1"
+        ).fetchnumpy()
+    return found["estimate"], found["stderr"], None
+
+
+@contextmanager
+def _without_traces(connection: Connection) -> Iterator[None]:
+    """Drop the temporary tables of questions and answers, however the work on them ends."""
+    try:
+        yield
+    finally:
+        for table in ("drawn", "queries", "asked", "answers"):
+            # In a transaction that has failed nothing can be dropped, and nothing stays.
+            with suppress(duckdb.Error):
+                connection.execute(f"DROP TABLE IF EXISTS temp._priv_{table}")
+
+
+def _statements(
+    connection: Connection, release: str, attributes: Sequence[SensitiveAttribute]
+) -> list[tuple[str, str]]:
+    """Write queries that can be copied."""
+    if not attributes:
+        return []
+    attribute = attributes[0]
+    reader = open_reader(connection, release)
+    table, column = identifier(release), identifier(attribute.column)
+    key = literal(release if len(attributes) == 1 else f"{release}.{attribute.name}")
+    scaled = bool(reader.scale) and form_of(attribute).scaled
+    weight = f", weight := {identifier(str(reader.scale))}" if scaled else ""
+    weight_text = f", weight := {literal(identifier(str(reader.scale)))}" if scaled else ""
+    asked = f"{key}, {column}, {literal(attribute.values[0])}{weight}"
+    found = [
+        ("How many truly have a value", f"SELECT priv.reconstructed_count({asked}) FROM {table};"),
+        (
+            "With a 95% interval",
+            f"SELECT unnest(priv.reconstructed_interval({asked})) FROM {table};",
+        ),
+        ("Every value", f"FROM priv.reconstructed_distribution({key}{weight_text});"),
+    ]
+    groups = [name for name in reader.types if name != attribute.name]
+    if groups:
+        by = identifier(groups[0])
+        found.append(
+            (
+                "By a public column",
+                f"SELECT {by}, priv.reconstructed_count({asked})\nFROM {table} GROUP BY {by} ORDER BY {by};",
+            )
+        )
+    return found

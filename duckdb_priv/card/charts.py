@@ -1,0 +1,216 @@
+"""The geometry of the pictures on a card: numbers in, places in a small drawing out; the template draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from duckdb_priv.mechanism.arrays import Vector
+
+WIDTH, HEIGHT = 360, 230
+"""Size of a picture: that of a phone's screen, so that its letters can be read there."""
+LEFT, RIGHT, TOP, BOTTOM = 46, 10, 10, 38
+BINS = 12
+"""Into how many ranges of counts a band is cut."""
+MAX_POINTS = 400
+"""How many points a picture shows."""
+SHOWN = 0.9
+"""Share of the points that a picture has room for; the others stand at its edge."""
+MAX_ERROR = 2.0
+"""The largest relative error that a picture has room for."""
+MIN_SPAN = 1.5
+"""How far counts must differ for a picture to show anything."""
+SMALLEST_PRIOR = 1e-4
+"""The smallest prior that a picture has room for."""
+MAX_TICKS = 7
+"""How many numbers stand on a logarithmic axis."""
+Z95 = 1.959963984540054
+"""Two-sided 95% quantile of the normal distribution."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis: what stands where."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    logarithmic: bool = False
+
+    def place(self, value: float) -> float:
+        """Return where a value stands, cut to the axis.
+
+        >>> Axis(0, 10, 100, 200).place(2.5)
+        125.0
+        >>> Axis(1, 100, 0, 80, logarithmic=True).place(10)
+        40.0
+        """
+        low, high, at = self.low, self.high, min(max(value, self.low), self.high)
+        if self.logarithmic:
+            low, high, at = math.log10(low), math.log10(high), math.log10(at)
+        return round(self.start + (at - low) / (high - low) * (self.end - self.start), 1)
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A number on an axis."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture: a band, a line in it, points over it."""
+
+    x_ticks: Sequence[Tick]
+    y_ticks: Sequence[Tick]
+    band: str
+    """Outline of the band, as an SVG path; empty where there is none."""
+    line: str
+    points: Sequence[tuple[float, float, str]]
+    """Places, each with the words that explain it."""
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = LEFT
+    right: int = WIDTH - RIGHT
+    top: int = TOP
+    bottom: int = HEIGHT - BOTTOM
+
+
+def error_chart(counts: Vector, stderrs: Vector, errors: Vector | None) -> Chart | None:
+    """Draw relative errors over counts: the band that holds 95% of them and, where known, the errors.
+
+    ``errors`` are signed and relative. None where there is too little to draw.
+    """
+    kept = counts >= 1
+    counts, stderrs = counts[kept], stderrs[kept]
+    if len(counts) < BINS or counts.min() == counts.max():
+        return None
+    edges = np.quantile(np.log10(counts), np.linspace(0, 1, BINS + 1))
+    of_bin = np.clip(np.searchsorted(edges, np.log10(counts), side="right") - 1, 0, BINS - 1)
+    bins = [of_bin == n for n in range(BINS) if np.any(of_bin == n)]
+    middles = [float(10 ** np.log10(counts[each]).mean()) for each in bins]
+    widths = [float(Z95 * np.median(stderrs[each] / counts[each])) for each in bins]
+    if middles[-1] < MIN_SPAN * middles[0]:
+        return None
+    seen = 0.0 if errors is None else float(np.quantile(np.abs(errors[kept]), SHOWN))
+    top = _round_up(min(max(max(widths) * 1.25, seen), MAX_ERROR))
+    x = Axis(
+        float(counts.min()) / 1.1,
+        float(counts.max()) * 1.1,
+        LEFT,
+        WIDTH - RIGHT,
+        logarithmic=True,
+    )
+    y = Axis(-top, top, HEIGHT - BOTTOM, TOP)
+    points = []
+    if errors is not None:
+        signed = errors[kept]
+        step = max(1, math.ceil(len(counts) / MAX_POINTS))
+        points = [
+            (x.place(count), y.place(error), f"{count:,.0f}: {error:+.1%}")
+            for count, error in zip(counts[::step].tolist(), signed[::step].tolist(), strict=True)
+        ]
+    return Chart(
+        x_ticks=[Tick(x.place(each), short(each)) for each in round_numbers(x.low, x.high)],
+        y_ticks=[
+            Tick(y.place(each), f"{each:+.0%}" if each else "0")
+            for each in (-top, -top / 2, 0, top / 2, top)
+        ],
+        band=_band(
+            [x.place(each) for each in middles],
+            [y.place(each) for each in widths],
+            [y.place(-each) for each in widths],
+        ),
+        line=f"M{LEFT},{y.place(0)}H{WIDTH - RIGHT}",
+        points=points,
+    )
+
+
+def posterior_chart(
+    amplification: float | None, values: Sequence[tuple[str, float, float]]
+) -> Chart:
+    """Draw posteriors over priors: the band that no published value leads out of, and some values.
+
+    ``amplification`` is the largest factor by which the odds of two true values change; None where there is none.
+    ``values`` are names with a prior and the highest posterior.
+    """
+    smallest = min((before for _, before, _ in values if before > 0), default=0.1)
+    low = max(10.0 ** math.floor(math.log10(smallest)), SMALLEST_PRIOR)
+    x = Axis(min(low, 0.1), 1, LEFT, WIDTH - RIGHT, logarithmic=True)
+    y = Axis(0, 1, HEIGHT - BOTTOM, TOP)
+    before = np.geomspace(x.low, 1, 61)
+    places = [x.place(each) for each in before.tolist()]
+    band = ""
+    if amplification is not None:
+        highest = amplification * before / (1 + before * (amplification - 1))
+        lowest = before / (before + (1 - before) * amplification)
+        band = _band(
+            places,
+            [y.place(each) for each in highest.tolist()],
+            [y.place(each) for each in lowest.tolist()],
+        )
+    same = (f"{at},{y.place(each)}" for at, each in zip(places, before.tolist(), strict=True))
+    return Chart(
+        x_ticks=[Tick(x.place(each), f"{100 * each:g}%") for each in round_numbers(x.low, 1)],
+        y_ticks=[Tick(y.place(each), f"{each:.0%}") for each in (0.0, 0.25, 0.5, 0.75, 1.0)],
+        band=band,
+        line="M" + "L".join(same),
+        points=[
+            (x.place(each), y.place(after), f"{name}: {each:.2%} to {after:.1%}")
+            for name, each, after in values
+            if each > 0
+        ],
+    )
+
+
+def _band(x: Sequence[float], high: Sequence[float], low: Sequence[float]) -> str:
+    there = [f"{at},{top}" for at, top in zip(x, high, strict=True)]
+    back = [f"{at},{bottom}" for at, bottom in zip(x[::-1], low[::-1], strict=True)]
+    return "M" + "L".join([*there, *back]) + "Z"
+
+
+def _round_up(value: float) -> float:
+    """Return the next number that begins with 1, 2 or 5 and goes on with noughts.
+
+    >>> _round_up(0.13), _round_up(0.6)
+    (0.2, 1.0)
+    """
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(
+        round(power * step, 12) for step in (1, 2, 5, 10) if power * step >= value * 0.999999
+    )
+
+
+def round_numbers(low: float, high: float) -> list[float]:
+    """List round numbers between two, as many as an axis has room for.
+
+    >>> round_numbers(90, 2100)
+    [100.0, 200.0, 500.0, 1000.0, 2000.0]
+    >>> round_numbers(1, 10_000)
+    [1.0, 10.0, 100.0, 1000.0, 10000.0]
+    """
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1, 2, 5), (1,)):
+        found = [float(f"{step}e{n}") for n in powers for step in steps]
+        found = [each for each in found if low <= each <= high]
+        if len(found) <= MAX_TICKS:
+            break
+    return found
+
+
+def short(number: float) -> str:
+    """Write a large round number briefly.
+
+    >>> short(10), short(20_000), short(1_000_000)
+    ('10', '20k', '1M')
+    """
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:g}{letter}"
+    return f"{number:g}"

@@ -1,0 +1,46 @@
+"""The posterior: what may be believed of a record after seeing what was reported of it, whatever the mechanism."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.mechanism.arrays import Vector
+from duckdb_priv.mechanism.operator import ldp_epsilon
+from duckdb_priv.methods.common.operator_audit import drawn_operator
+from duckdb_priv.release.model import SensitiveAttribute
+
+
+def highest_posteriors(attribute: SensitiveAttribute, prior: Vector) -> Vector | None:
+    """Return the highest posterior of each value, over all that may be reported; None where nothing is perturbed.
+
+    ``prior`` has a probability for each value; they sum to one. Where records are not perturbed one by one, a
+    value counts as reported or not reported: own and other are the probabilities that it is.
+
+    >>> numbers = {"own": (0.75, 0.75), "other": (0.25, 0.25)}
+    >>> kept = SensitiveAttribute("r", "s", "ENUM", ("a", "b"), "two_weights", numbers)
+    >>> highest_posteriors(kept, np.array([0.5, 0.5])).tolist()
+    [0.75, 0.75]
+    """
+    if not form_of(attribute).perturbed:
+        return None
+    operator = drawn_operator(attribute)
+    if operator is not None:
+        joint = operator * prior
+        reported = joint.sum(axis=1, keepdims=True)
+        highest: Vector = np.divide(
+            joint, reported, out=np.zeros_like(joint), where=reported > 0
+        ).max(axis=0)
+        return highest
+    own, other = (np.array(attribute.numbers[name]) for name in ("own", "other"))
+    posterior: Vector = prior * own / np.maximum(prior * own + (1 - prior) * other, 1e-300)
+    return posterior
+
+
+def amplification(attribute: SensitiveAttribute) -> float | None:
+    """Return the largest factor by which a published value changes the odds; None where there is none."""
+    operator = drawn_operator(attribute)
+    if operator is None:
+        return None
+    epsilon = ldp_epsilon(operator)
+    return float(np.exp(epsilon)) if np.isfinite(epsilon) else None

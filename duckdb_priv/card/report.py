@@ -1,0 +1,102 @@
+"""The release card: one HTML page, without network, that says what a release is good for and what it hides."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+
+import duckdb
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from duckdb_priv.card.card import Card, read_card, read_truth
+from duckdb_priv.engine.procedures import is_interrupt
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.release import catalog
+
+
+def analyst_card(connection: duckdb.DuckDBPyConnection) -> str:
+    """Return the card of a release file, computed from nothing but the file.
+
+    Raises InvalidParameter where the file holds several releases.
+    """
+    releases = catalog.releases(connection)
+    if len(releases) != 1:
+        raise InvalidParameter(
+            f"a card is for one release, and this file holds {len(releases)}",
+            hint="export the release to a file of its own",
+        )
+    return render(read_card(connection, releases[0]))
+
+
+def publisher_card(connection: duckdb.DuckDBPyConnection, release: str) -> str:
+    """Return the card of a release beside the truth: not to be handed out.
+
+    Where the source is gone, or does not show what the release shows, the card says so, and is computed from the
+    release alone.
+
+    Raises UnknownRelease.
+    """
+    name = catalog.find_release(connection, release)
+    try:
+        truth, missing = read_truth(connection, name), None
+    except duckdb.Error as error:
+        if is_interrupt(error):
+            raise
+        # The text of the error may quote a true value, and what is left of the card holds none.
+        truth, missing = None, catalog.last_publication(connection, name).source
+    return render(read_card(connection, name, truth, missing))
+
+
+def render(card: Card) -> str:
+    """Write a card as HTML; whatever stands in names and values is escaped."""
+    environment = Environment(
+        loader=PackageLoader("duckdb_priv.card"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"share": share, "whole": whole, "number": number}
+    return environment.get_template("card.html").render(card=card)
+
+
+def share(value: float) -> str:
+    """Write a share as a percentage with three digits that count.
+
+    >>> share(0.12345), share(0.00012)
+    ('12.3%', '0.012%')
+    """
+    return f"{100 * value:.3g}%"
+
+
+def whole(value: float) -> str:
+    """Write a count with its thousands apart.
+
+    >>> whole(1234567.6)
+    '1,234,568'
+    """
+    return f"{value:,.0f}"
+
+
+def number(value: float) -> str:
+    """Write a number with four digits that count.
+
+    >>> number(0.590402), number(1.176e-06), number(1234567)
+    ('0.5904', '1.176e-06', '1,234,567')
+    """
+    return f"{value:,.0f}" if value == int(value) else f"{value:.4g}"
+
+
+def write(html: str, path: Path) -> None:
+    """Write a page beside its place, and move it there when it is complete."""
+    if not path.parent.is_dir():
+        raise InvalidParameter(
+            f"the folder {str(path.parent)!r} does not exist", hint="make it, or choose another"
+        )
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
+    try:
+        part.write_text(html, encoding="utf-8")
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

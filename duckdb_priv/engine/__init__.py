@@ -1,0 +1,1 @@
+"""DuckDB: its instances, the Python functions registered on them, procedures, the secret and the source."""

@@ -1,0 +1,73 @@
+"""The calculators of the schema ``priv``: functions of numbers, by the name that SQL calls them by.
+
+They stand apart from the other functions because they load scipy, which a session without them never needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import get_args
+
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism import sampling
+from duckdb_priv.mechanism.reconstruction_privacy import Bound, threshold
+from duckdb_priv.mechanism.shuffled_retention import shuffled_epsilon, shuffled_retention
+from duckdb_priv.mechanism.splu import (
+    exact_large_sum_threshold,
+    large_sum_threshold,
+    small_sum_privacy,
+)
+from duckdb_priv.mechanism.uniform import Uniform
+
+
+def reconstruction_threshold(
+    bound: Bound,
+    max_frequency: float,
+    domain_size: int,
+    retention: float,
+    epsilon: float,
+    delta: float,
+) -> float:
+    """How many records of a group reconstruction privacy lets be perturbed independently."""
+    return float(threshold(max_frequency, Uniform(retention, domain_size), epsilon, delta, bound))
+
+
+CALCULATORS: dict[str, Callable[..., float]] = {
+    "sampling_delta": sampling.sampling_delta,
+    "sampling_k": sampling.sampling_k,
+    "sampling_epsilon": sampling.sampling_epsilon,
+    "amplified_epsilon": sampling.amplified_epsilon,
+    "amplified_delta": sampling.amplified_delta,
+    "small_sum_privacy": small_sum_privacy,
+    "large_sum_threshold": large_sum_threshold,
+    "exact_large_sum_threshold": exact_large_sum_threshold,
+    "shuffled_epsilon": shuffled_epsilon,
+    "shuffled_retention": shuffled_retention,
+    **{
+        f"{bound}_reconstruction_threshold": partial(reconstruction_threshold, bound)
+        for bound in get_args(Bound)
+    },
+}
+
+
+@lru_cache(maxsize=100_000)
+def calculated(name: str, numbers: tuple[float | None, ...]) -> dict[str, float | str]:
+    """Return the ``value`` of a calculator, or the ``mistake`` in its arguments.
+
+    >>> calculated("sampling_k", (0.1, 1.0, 1e-6))
+    {'value': 9.0}
+    >>> print(calculated("amplified_epsilon", (None, 1.0))["mistake"])
+    priv.amplified_epsilon was given NULL
+    Hint: all its arguments are numbers
+    """
+    if None in numbers:
+        return {"mistake": f"priv.{name} was given NULL\nHint: all its arguments are numbers"}
+    try:
+        # A whole number, such as k, is one also in the words of a message.
+        value = CALCULATORS[name](
+            *(int(x) if x.is_integer() else x for x in numbers if x is not None)
+        )
+    except InvalidParameter as error:
+        return {"mistake": str(error)}
+    return {"value": float(value)}

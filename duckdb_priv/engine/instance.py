@@ -1,0 +1,100 @@
+"""One DuckDB instance: the connections that were prepared, and the secrets that callers keep.
+
+Functions are registered once per instance and serve every connection to it, so they must not
+hold on to one connection: a strong reference would keep the file open after ``con.close()``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import threading
+import time
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+
+import duckdb
+
+from duckdb_priv.errors import NotInstalled
+
+BUSY: tuple[type[duckdb.Error], ...] = tuple(
+    filter(None, [getattr(duckdb, "ResourceInUseException", None)])
+)
+"""What DuckDB 2 raises where two threads use one connection at once; DuckDB 1 has no such error."""
+BUSY_WAIT = 10.0
+"""Seconds to wait for a connection that is in use; what uses it takes microseconds."""
+
+_instances: dict[str, Instance] = {}
+_numbers = itertools.count(1)
+
+
+class Instance:
+    """What the functions of one DuckDB instance share."""
+
+    def __init__(self) -> None:
+        self.name = f"instance {next(_numbers)}"
+        self.connections: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
+        self.functions: Sequence[object] = ()
+        """What DuckDB calls by address: kept alive, for whoever registered them may close before others do."""
+        self.secrets: dict[str, bytes] = {}
+        """By database: the secrets that callers of install() keep themselves."""
+        self.working: set[duckdb.DuckDBPyConnection] = set()
+        """Cursors on which a procedure is at work."""
+        self.turn = threading.Lock()
+        """Held from the first statement of a publication to its commit."""
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """Open a cursor on whichever prepared connection is still open."""
+        deadline = time.monotonic() + BUSY_WAIT
+        busy = True
+        while busy and time.monotonic() < deadline:
+            busy = False
+            for connection in list(self.connections):
+                try:
+                    return connection.cursor()
+                except duckdb.ConnectionException:
+                    continue
+                except BUSY:
+                    # Another thread is at it this very moment; DuckDB 2 refuses where DuckDB 1 waits.
+                    busy = True
+            time.sleep(0.001)
+        raise NotInstalled(
+            f"the connection that duckdb_priv prepared is {'in use by another thread' if busy else 'closed'}",
+            hint="call duckdb_priv.install(con) on the connection you work with",
+        )
+
+    def interrupt(self) -> None:
+        """Stop the procedures at work; each of them leaves nothing behind."""
+        for cursor in list(self.working):
+            cursor.interrupt()
+
+
+def keep(instance: Instance) -> None:
+    """Remember an instance whose functions are registered."""
+    _instances[instance.name] = instance
+
+
+def is_prepared(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Say whether this very connection has the functions of an instance; another to its database may, too."""
+    return any(connection in instance.connections for instance in _instances.values())
+
+
+def find(name: str) -> Instance | None:
+    """Return the instance of this name, if this process prepared it."""
+    return _instances.get(name)
+
+
+def interrupt() -> None:
+    """Stop every procedure at work in this process; for front ends that handle Ctrl-C themselves."""
+    for instance in list(_instances.values()):
+        instance.interrupt()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close what is still open: DuckDB 2 reports connections with functions as leaks at exit."""
+    for instance in _instances.values():
+        for connection in list(instance.connections):
+            with suppress(duckdb.Error):
+                connection.close()

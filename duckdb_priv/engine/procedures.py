@@ -1,0 +1,302 @@
+"""Procedures: Python that SQL calls by name, in a transaction of its own.
+
+A statement such as ``FROM priv.publish_uniform(…)`` calls a procedure through ``_priv_begin`` and
+``_priv_finish``. The first does all the work in a transaction on a cursor of its own and leaves it open; the
+second, in a later pipeline of the same statement, commits. A statement that is interrupted never gets
+to the second, whatever the first was doing at that moment, so nothing of it is kept.
+
+``_priv_begin`` stands twice in the statement, in two independent pipelines. DuckDB runs it on the calling thread or
+on one of its workers; a worker that waits inside a function is a worker less for the work itself, so a call on
+a worker gives the calling thread a moment to take the other one, and then lets it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from duckdb_priv.engine.instance import Instance
+from duckdb_priv.engine.udfs import Udf
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import PrivError, PublicationFailed
+from duckdb_priv.sqltext.quoting import identifier
+
+LANE_WAIT = 0.02
+"""Seconds that a worker leaves to the calling thread."""
+COMMIT_WAIT = 10.0
+"""Seconds after which work that nobody commits is given up: its statement was interrupted."""
+TURN_WAIT = 2.0
+"""Seconds that finished work may keep others waiting for its commit."""
+
+
+Procedure = Callable[[Workspace, Mapping[str, Any]], list[dict[str, Any]]]
+"""What SQL calls: it works in a workspace, is given arguments by name, and returns rows."""
+
+
+@dataclass
+class _Statement:
+    """One statement of a caller, from its first lane to its commit."""
+
+    lane_taken: bool = False
+    lanes_seen: int = 0
+    failed: bool = False
+    workspace: Workspace | None = None
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+    finished: float | None = None
+    giving_up: threading.Timer | None = None
+
+    def settle(self) -> Workspace | None:
+        """Stop the clock, and hand over the work that is to be committed or rolled back."""
+        # A clock that is still ticking when Python ends makes DuckDB 2 report leaks.
+        if self.giving_up is not None:
+            self.giving_up.cancel()
+        return self.workspace
+
+
+class Runner:
+    """Runs the procedures of one instance."""
+
+    def __init__(self, instance: Instance, find: Callable[[str], Procedure]) -> None:
+        self.instance = instance
+        self.find = find
+        """Returns a procedure by its name, and loads what it needs."""
+        self.guard = threading.Lock()
+        self.statements: dict[str, _Statement] = {}
+
+    def functions(self) -> tuple[Udf, ...]:
+        """List the functions that SQL calls."""
+        return (
+            Udf("_priv_instance", self._name, ("BIGINT",), "VARCHAR"),
+            Udf("_priv_begin", self._begin, ("VARCHAR",) * 3, "VARCHAR"),
+            Udf("_priv_finish", self._finish, ("VARCHAR",), "VARCHAR"),
+            Udf("_priv_ask", self._ask, ("VARCHAR",) * 2, "VARCHAR"),
+        )
+
+    def _name(self, rows: pa.ChunkedArray) -> pa.Array:
+        return pa.array([self.instance.name] * len(rows))
+
+    def _begin(
+        self, statements: pa.ChunkedArray, names: pa.ChunkedArray, arguments: pa.ChunkedArray
+    ) -> pa.Array:
+        if len(statements) > 1:
+            return _refuse_several(len(statements))
+        key, name = statements[0].as_py(), names[0].as_py()
+        if not self._take_lane(key):
+            return pa.array([None], pa.string())
+        return pa.array([_answer(lambda: self._work(key, name, arguments[0].as_py()))])
+
+    def _take_lane(self, key: str) -> bool:
+        """Decide whether this call does the work, or the other one."""
+        on_worker = isinstance(threading.current_thread(), threading._DummyThread)
+        with self.guard:
+            statement = self.statements.setdefault(key, _Statement())
+            statement.lanes_seen += 1
+            last = statement.lanes_seen == 2
+        if on_worker and not last:
+            deadline = time.monotonic() + LANE_WAIT
+            while time.monotonic() < deadline and not statement.lane_taken:
+                time.sleep(0.001)
+        with self.guard:
+            mine = not statement.lane_taken
+            statement.lane_taken = True
+            if statement.failed and last:
+                self.statements.pop(key, None)
+        return mine
+
+    def _work(self, key: str, name: str, arguments: str) -> str:
+        statement = self.statements[key]
+        try:
+            self._wait_for_turn()
+            try:
+                workspace, given = open_workspace(self.instance, arguments)
+            except BaseException:
+                self.instance.turn.release()
+                raise
+            try:
+                self.instance.working.add(workspace.cursor)
+                workspace.cursor.execute("BEGIN TRANSACTION")
+                statement.rows = self.find(name)(workspace, given)
+            except BaseException:
+                self._roll_back(workspace)
+                raise
+            finally:
+                self.instance.working.discard(workspace.cursor)
+        except BaseException:
+            with self.guard:
+                # The other lane may still be on its way, and must find the lane taken.
+                statement.failed = True
+                if statement.lanes_seen == 2:
+                    self.statements.pop(key, None)
+            raise
+        statement.workspace = workspace
+        statement.finished = time.monotonic()
+        statement.giving_up = threading.Timer(COMMIT_WAIT, self._give_up, (key,))
+        statement.giving_up.daemon = True
+        statement.giving_up.start()
+        return key
+
+    def _wait_for_turn(self) -> None:
+        """Let one procedure write at a time, and give up finished work that nobody commits."""
+        while not self.instance.turn.acquire(timeout=0.05):
+            for key, statement in list(self.statements.items()):
+                if (
+                    statement.finished is not None
+                    and time.monotonic() - statement.finished > TURN_WAIT
+                ):
+                    self._give_up(key)
+
+    def _give_up(self, key: str) -> None:
+        with self.guard:
+            statement = self.statements.pop(key, None)
+        if statement is not None and (workspace := statement.settle()) is not None:
+            self._roll_back(workspace)
+
+    def _roll_back(self, workspace: Workspace) -> None:
+        try:
+            with suppress(duckdb.Error):
+                workspace.cursor.execute("ROLLBACK")
+            for undo in reversed(workspace.on_rollback):
+                undo()
+            workspace.cursor.close()
+        finally:
+            self.instance.turn.release()
+
+    def _finish(self, tickets: pa.ChunkedArray) -> pa.Array:
+        if len(tickets) > 1:
+            for ticket in tickets.to_pylist():
+                self._give_up(ticket)
+            return _refuse_several(len(tickets))
+        return pa.array([_answer(lambda: self._commit(tickets[0].as_py()))])
+
+    def _commit(self, key: str) -> str:
+        with self.guard:
+            statement = self.statements.pop(key, None)
+        workspace = None if statement is None else statement.settle()
+        if statement is None or workspace is None:
+            raise PublicationFailed(
+                "the statement was interrupted, or another call waited for it, and nothing of it was kept",
+                hint="run it again, with one such call in a statement",
+            )
+        try:
+            _commit(workspace.cursor)
+            for do in workspace.on_commit:
+                do()
+        except BaseException:
+            self._roll_back(workspace)
+            raise
+        workspace.cursor.close()
+        self.instance.turn.release()
+        seconds = round(time.monotonic() - statement.started, 3)
+        return json.dumps([{**row, "seconds": seconds} for row in statement.rows], default=str)
+
+    def _ask(self, names: pa.ChunkedArray, arguments: pa.ChunkedArray) -> pa.Array:
+        """Answer a question that changes nothing."""
+        calls = zip(names.to_pylist(), arguments.to_pylist(), strict=True)
+        return pa.array([_answer(partial(self._look, name, text)) for name, text in calls])
+
+    def _look(self, name: str, arguments: str) -> str:
+        workspace, given = open_workspace(self.instance, arguments)
+        try:
+            self.instance.working.add(workspace.cursor)
+            workspace.cursor.execute("BEGIN TRANSACTION")
+            return json.dumps(self.find(name)(workspace, given), default=str)
+        finally:
+            self.instance.working.discard(workspace.cursor)
+            with suppress(duckdb.Error):
+                workspace.cursor.execute("ROLLBACK")
+            workspace.cursor.close()
+
+
+def _refuse_several(calls: int) -> pa.Array:
+    several = PublicationFailed(
+        "one call with several rows of arguments does nothing", hint="call it once for each"
+    )
+    return pa.array([f"!{several}"] * calls)
+
+
+def _commit(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Commit. An interrupt that is noticed when that is done undoes nothing, so it is no failure."""
+    try:
+        cursor.execute("COMMIT")
+    except (KeyboardInterrupt, RuntimeError, duckdb.InterruptException):
+        try:
+            cursor.execute("ROLLBACK")
+        except duckdb.TransactionException:
+            return
+        raise
+
+
+def open_workspace(instance: Instance, text: str) -> tuple[Workspace, Mapping[str, Any]]:
+    """Open a workspace that stands where the caller stands, and read what the caller gives as JSON."""
+    arguments = json.loads(text)
+    database = arguments.pop("_database")
+    schemas = tuple(arguments.pop("_schemas"))
+    cursor = instance.cursor()
+    cursor.execute(f"USE {identifier(database)}")
+    cursor.execute("SET python_enable_replacements = false")
+    return Workspace(instance, cursor, database, schemas), arguments
+
+
+TELLING = (
+    duckdb.IOException,
+    duckdb.OutOfMemoryException,
+    duckdb.TransactionException,
+    duckdb.CatalogException,
+    duckdb.BinderException,
+    duckdb.ParserException,
+    duckdb.NotImplementedException,
+)
+"""Errors of DuckDB whose text speaks of names and resources, never of values."""
+
+
+def _answer(compute: Callable[[], str]) -> str:
+    """Return an answer, or the text of an error behind an exclamation mark, for SQL to raise.
+
+    Errors of DuckDB that may quote a value of the source are named, not repeated.
+    """
+    try:
+        return compute()
+    except PrivError as error:
+        return f"!{error}"
+    except (Exception, KeyboardInterrupt) as error:
+        return f"!{_explained(error)}"
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Say whether somebody stopped the work, here or in a procedure that was called.
+
+    Ctrl-C comes as one of four exceptions, depending on where in DuckDB or Python it is noticed.
+
+    >>> is_interrupt(duckdb.InterruptException("INTERRUPT Error: Interrupted!"))
+    True
+    """
+    return isinstance(error, KeyboardInterrupt | duckdb.InterruptException) or any(
+        sign in str(error)
+        for sign in ("Query interrupted", "KeyboardInterrupt", "the statement was interrupted")
+    )
+
+
+def _explained(error: BaseException) -> PublicationFailed:
+    """Say what ended a procedure; an error that only a defect can cause is raised again."""
+    if is_interrupt(error):
+        return PublicationFailed(
+            "the statement was interrupted, and nothing of it was kept", hint="run it again"
+        )
+    if isinstance(error, (*TELLING, OSError)):
+        return PublicationFailed(str(error).strip(), hint="nothing was kept")
+    if isinstance(error, duckdb.Error):
+        return PublicationFailed(
+            f"reading the source ended in a {type(error).__name__}, whose text may quote a value",
+            hint="nothing was kept; run SELECT max(COLUMNS(*)) FROM the source to see it",
+        )
+    raise error

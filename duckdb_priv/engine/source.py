@@ -1,0 +1,298 @@
+"""The private table: finds it, reads its columns, and gives each of them its role."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import duckdb
+
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidSource, UnknownName, echoed
+from duckdb_priv.release.request import Roles
+from duckdb_priv.sqltext.quoting import identifier
+
+PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^".\s]+))\s*(?:\.|$)')
+PLAIN = re.compile(r"^\w+$")
+SCALAR = re.compile(
+    r"^(VARCHAR|BOOLEAN|U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(.*\)|DATE|TIME"
+    r"|TIMESTAMP(_S|_MS|_NS)?|UUID|ENUM\(.*\))$",
+    re.DOTALL,
+)
+"""Types whose values have one text each, so that a domain can be listed; a time with a zone has several."""
+RESERVED = "_priv_"
+"""How the names of our own begin, where they stand beside names of the user's."""
+INTEGER = re.compile(r"^(U?(TINY|SMALL)INT|U?INTEGER|BIGINT)$")
+BITS_PER_ROW = 8
+"""Integer ids are counted in a bitmap of at most this length: in a tenth of the time that a hash table takes."""
+LONGEST_BITMAP = 1_000_000_000
+"""The longest that DuckDB makes."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The private table, as one request sees it."""
+
+    table: str
+    """Its full name, quoted."""
+    name: str
+    """Its full name, to be read."""
+    types: dict[str, str]
+    """Type of every column."""
+    public: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    record_id: tuple[str, ...]
+    origins: tuple[str, ...]
+    """The tables that it reads."""
+    rows: int
+
+    @property
+    def id_form(self) -> str:
+        """Say how the record id enters the coins."""
+        number, _ = self.id_arguments
+        return f"text of {len(self.record_id)}" if number.startswith("NULL") else "integer"
+
+    @property
+    def id_arguments(self) -> tuple[str, str]:
+        """Write the record id of the source, as ``s``, as what the bits take: an integer, or a text."""
+        nothing = ("NULL::BIGINT", "NULL::VARCHAR")
+        # The text of a time with a zone depends on the zone of whoever asks.
+        columns = [
+            f"epoch_us(s.{identifier(name)})"
+            if self.types[name] == "TIMESTAMP WITH TIME ZONE"
+            else f"s.{identifier(name)}"
+            for name in self.record_id
+        ]
+        if not columns:
+            return nothing
+        if len(columns) == 1 and INTEGER.match(self.types[self.record_id[0]]):
+            return f"{columns[0]}::BIGINT", nothing[1]
+        if len(columns) == 1:
+            return nothing[0], f"{columns[0]}::VARCHAR"
+        # Lengths keep ('ab', 'c') and ('a', 'bc') apart.
+        parts = [f"{column}::VARCHAR" for column in columns]
+        return nothing[0], " || ".join(f"length({part}) || ':' || {part}" for part in parts)
+
+
+def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
+    """Find a table or view by its name, and check what is said of its columns.
+
+    Raises UnknownName for an unknown table or column, and InvalidSource for a column that cannot have its role, an
+    empty table, and a record id that is missing or not unique.
+    """
+    path = find_table(workspace, name)
+    table = ".".join(map(identifier, path))
+    described = workspace.rows(f"DESCRIBE SELECT * FROM {table}")
+    types = {row[0]: row[1] for row in described}
+    if len({each.lower() for each in types}) < len(types):
+        raise InvalidSource(f"{name!r} has two columns of one name", hint="rename one")
+    if taken := [each for each in types if each.lower().startswith(RESERVED)]:
+        raise InvalidSource(
+            f"column {taken[0]!r} has a name that begins with {RESERVED}",
+            hint="such names are taken; rename it in a view, and publish the view",
+        )
+    sensitive = _columns(roles.sensitive, types, name)
+    record_id = _columns(roles.record_id, types, name)
+    exclude = _columns(roles.exclude, types, name)
+    for column in sensitive:
+        if not SCALAR.match(types[column]):
+            raise InvalidSource(
+                f"sensitive column {column!r} has type {types[column]}, whose values cannot be listed",
+                hint="cast it to text or to a number in a view, and publish the view",
+            )
+    hidden = {*sensitive, *record_id, *exclude}
+    if roles.public is not None:
+        hidden |= {*types} - {*_columns(roles.public, types, name)}
+    (rows,) = workspace.rows(f"SELECT count(*) FROM {table}")[0]
+    if rows == 0:
+        raise InvalidSource(f"{name!r} has no rows", hint="publish a table that has some")
+    origins = _origins(workspace, path)
+    if private := [each for each in sorted(origins) if parse_name(each)[-2] == "priv"]:
+        raise InvalidSource(
+            f"{name!r} reads {private[0]!r}, which is never published",
+            hint="what the schema priv holds is the publisher's; leave it out of the view",
+        )
+    if record_id:
+        _check_steady(workspace, table, path, (*record_id, *sensitive))
+        _check_record_id(
+            workspace, table, path, {column: types[column] for column in record_id}, rows
+        )
+    return Source(
+        table=table,
+        name=readable_name(path),
+        types=types,
+        public=tuple(column for column in types if column not in hidden),
+        sensitive=sensitive,
+        record_id=record_id,
+        origins=tuple(sorted(origins)),
+        rows=rows,
+    )
+
+
+def parse_name(text: str) -> list[str]:
+    """Split a dotted name, whose parts may be quoted.
+
+    >>> parse_name('hospital."visits 2026"')
+    ['hospital', 'visits 2026']
+    """
+    parts, position = [], 0
+    while position < len(text):
+        match = PART.match(text, position)
+        if match is None:
+            return []
+        parts.append(match[1].replace('""', '"') if match[1] is not None else match[2])
+        position = match.end()
+    return parts if text and not text.rstrip().endswith(".") else []
+
+
+def readable_name(path: Sequence[str]) -> str:
+    """Write a dotted name that is quoted only where it must be, and that parse_name reads back.
+
+    >>> print(readable_name(["hospital", "main", "visits 2026"]))
+    hospital.main."visits 2026"
+    """
+    return ".".join(part if PLAIN.match(part) else identifier(part) for part in path)
+
+
+def find_table(workspace: Workspace, name: str) -> tuple[str, str, str]:
+    """Look a table or view up as the caller would: by its plain name, or by its dotted name."""
+    known = workspace.rows(
+        "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT temporary"
+        " UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views()"
+        " WHERE NOT temporary AND NOT internal"
+    )
+    by_name = {tuple(part.lower() for part in path): path for path in known}
+    for parts in ([name], parse_name(name)):
+        candidates: list[tuple[str, ...]] = []
+        if len(parts) == 1:
+            candidates = [
+                (workspace.database, schema, *parts) for schema in (*workspace.schemas, "main")
+            ]
+        elif len(parts) == 2:
+            candidates = [(workspace.database, *parts), (parts[0], "main", parts[1])]
+        elif len(parts) == 3:
+            candidates = [tuple(parts)]
+        for candidate in candidates:
+            path = by_name.get(tuple(part.lower() for part in candidate))
+            if path is not None and path[1] != "priv":
+                return path
+    raise UnknownName.among(
+        "table or view",
+        name,
+        [path[2] for path in known if path[1] != "priv"],
+        also="A temporary table, a file, or what is not committed yet cannot be published:"
+        " make it a table or a view",
+    )
+
+
+def _columns(names: Sequence[str], types: dict[str, str], source: str) -> tuple[str, ...]:
+    """Return names as the table spells them."""
+    spelling = {name.lower(): name for name in types}
+    for name in names:
+        if name.lower() not in spelling:
+            raise UnknownName.among("column", name, types, of=echoed(source))
+    return tuple(spelling[name.lower()] for name in names)
+
+
+def _check_record_id(
+    workspace: Workspace,
+    table: str,
+    path: tuple[str, str, str],
+    record_id: dict[str, str],
+    rows: int,
+) -> None:
+    if _is_key(workspace, path, tuple(record_id)):
+        return
+    with_id, distinct = _count_ids(workspace, table, record_id, rows)
+    what = " and ".join(map(repr, record_id))
+    if with_id < rows:
+        raise InvalidSource(
+            f"record id {what} is NULL in {rows - with_id} of {rows} rows",
+            hint="give every record an id, leave those rows out in a view, or publish without record_id",
+        )
+    if distinct < rows:
+        raise InvalidSource(
+            f"record id {what} is not unique: {rows} rows have {distinct} ids",
+            hint="records with one id would share their coins; name all columns that identify a record",
+        )
+
+
+def _count_ids(
+    workspace: Workspace, table: str, record_id: dict[str, str], rows: int
+) -> tuple[int, int]:
+    """Count the rows that have an id, and the different ids; ``record_id`` is the type of every column of it."""
+    names = [identifier(name) for name in record_id]
+    key = names[0] if len(names) == 1 else f"({', '.join(names)})"
+    present = " AND ".join(f"{name} IS NOT NULL" for name in names)
+    distinct = f"count(DISTINCT {key})"
+    if len(names) == 1 and INTEGER.match(next(iter(record_id.values()))):
+        low, high = workspace.rows(f"SELECT min({key}), max({key}) FROM {table}")[0]
+        if low is not None and high - low < min(BITS_PER_ROW * rows, LONGEST_BITMAP):
+            distinct = f"bit_count(bitstring_agg({key}, {low}, {high}))"
+            # An id outside of the bitmap, of a table that changes, would stand in DuckDB's error.
+            present = f"{key} BETWEEN {low} AND {high}"
+    (counted,) = workspace.rows(f"SELECT count(*), {distinct} FROM {table} WHERE {present}")
+    return counted
+
+
+def _check_steady(
+    workspace: Workspace, table: str, path: tuple[str, str, str], columns: Sequence[str]
+) -> None:
+    """Refuse a view that gives a record another id or value whenever it is read: its coins would be fresh."""
+    (views,) = workspace.rows(
+        "SELECT count(*) FROM duckdb_views()"
+        " WHERE database_name = ? AND schema_name = ? AND view_name = ?",
+        list(path),
+    )[0]
+    query = f"SELECT sum(hash({', '.join(map(identifier, columns))})::HUGEINT) FROM {table}"
+    if views and workspace.rows(query) != workspace.rows(query):
+        raise InvalidSource(
+            f"the view {path[2]!r} gives other record ids or sensitive values each time it is read",
+            hint="publications of it could be averaged; make it a table, and publish the table",
+        )
+
+
+def _is_key(workspace: Workspace, path: tuple[str, str, str], record_id: tuple[str, ...]) -> bool:
+    """Whether a primary key already promises what would have to be counted."""
+    keys = workspace.rows(
+        "SELECT constraint_column_names FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY'"
+        " AND database_name = ? AND schema_name = ? AND table_name = ?",
+        list(path),
+    )
+    return any(set(columns) <= set(record_id) for (columns,) in keys)
+
+
+def _origins(workspace: Workspace, path: tuple[str, str, str]) -> set[str]:
+    """Name the tables and files that a table or view reads, through all views between.
+
+    What reads neither, or files that have no name, is its own origin.
+    """
+    query = f"SELECT * FROM {'.'.join(map(identifier, path))}"
+    workspace.cursor.execute("SET explain_output = 'all'")
+    nodes = json.loads(dict(workspace.rows(f"EXPLAIN (FORMAT json) {query}"))["logical_plan"])
+    tables, only_tables = set(), True
+    while nodes:
+        node = nodes.pop()
+        nodes += node["children"]
+        table = node["extra_info"].get("Table")
+        only_tables &= bool(table or node["children"])
+        if table:
+            # A name with a line break is written as a list of lines.
+            text = table if isinstance(table, str) else "\n".join(table)
+            tables.add(readable_name(parse_name(text)))
+    if only_tables:
+        return tables
+    files = {readable_name((path[0], "main", file)) for file in _files(workspace, query)}
+    return tables | (files or {readable_name(path)})
+
+
+def _files(workspace: Workspace, query: str) -> list[str]:
+    """Name the files that a query names like tables."""
+    # On a cursor of its own: an error, as JOIN … USING is one here, would abort the transaction.
+    with workspace.another_cursor() as cursor, suppress(duckdb.BinderException):
+        names = map(parse_name, cursor.get_table_names(query, qualified=True))
+        return [name[0] for name in names if len(name) == 1 and set(name[0]) & {".", "/"}]
+    return []

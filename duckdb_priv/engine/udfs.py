@@ -1,0 +1,187 @@
+"""Arrow in, Arrow out: the one list of functions that DuckDB calls in Python.
+
+DuckDB hands over pieces of at most 2,048 rows, from several threads and in any order, so every function is a
+pure function of each row, or takes fresh bits from the operating system. All of them are declared with side
+effects: otherwise DuckDB would compute a call on constants once and share it among rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from duckdb_priv.engine import group_kernels, randomness
+from duckdb_priv.errors import InvalidSource
+from duckdb_priv.mechanism.decoy_groups import DecoyGroups
+
+
+@dataclass(frozen=True)
+class Udf:
+    """A function as DuckDB needs to know it."""
+
+    name: str
+    function: Callable[..., Any]
+    parameters: tuple[str, ...]
+    returns: str
+
+
+def bits(
+    streams: pa.ChunkedArray,
+    numbers: pa.ChunkedArray,
+    texts: pa.ChunkedArray,
+    codes: pa.ChunkedArray,
+) -> pa.Array:
+    """64 uniform bits per row: keyed by (record id, code of the true value), or fresh.
+
+    All rows of a call name the same stream. A record id is a number or a text. A keyed stream refuses a
+    missing id or code: such rows would share their coins.
+    """
+    source = randomness.stream(streams[0].as_py())
+    if isinstance(source, randomness.FreshBits):
+        return pa.array(source.draw(len(streams)))
+    return pa.array(_column(_draw(source, _record_ids(numbers, texts, codes), codes.to_numpy()), 0))
+
+
+def coins(
+    marks: pa.ChunkedArray,
+    streams: pa.ChunkedArray,
+    numbers: pa.ChunkedArray,
+    texts: pa.ChunkedArray,
+    codes: pa.ChunkedArray,
+) -> pa.Array:
+    """What deals a record, from one call: twice 64 bits, and the mark by which it is known again.
+
+    The first half is what ``bits`` gives of the stream. The mark is what it gives of the stream of marks for the
+    record id alone, whatever its value; missing where there is no such stream.
+    """
+    source, mark = randomness.stream(streams[0].as_py()), marks[0].as_py()
+    marked = pa.nulls(len(streams), pa.uint64())
+    if isinstance(source, randomness.FreshBits):
+        words = source.draw(2 * len(streams)).reshape(-1, 2)
+    else:
+        ids, places = _record_ids(numbers, texts, codes), codes.to_numpy()
+        words = _draw(source, ids, places)
+        if mark is not None:
+            # Records without ids have fresh coins and no marks, so those that have marks have keys.
+            marking = cast(randomness.KeyedBits, randomness.stream(mark))
+            marked = pa.array(_column(_draw(marking, ids, np.zeros_like(places)), 0))
+    halves = [pa.array(_column(words, half)) for half in (0, 1)]
+    return pa.StructArray.from_arrays([marked, *halves], COINS)
+
+
+COINS = ("mark", "first_half", "second_half")
+
+Ids = NDArray[np.int64] | tuple[NDArray[np.uint8], NDArray[np.int64]]
+"""Record ids: integers, or the bytes of texts and where each begins."""
+
+
+def _record_ids(numbers: pa.ChunkedArray, texts: pa.ChunkedArray, codes: pa.ChunkedArray) -> Ids:
+    integers = numbers.null_count == 0
+    if codes.null_count or not (integers or texts.null_count == 0):
+        raise InvalidSource("a record without id or with a value outside the domain has no coins")
+    if integers:
+        return np.asarray(numbers.to_numpy(), np.int64)
+    text = pa.concat_arrays([chunk.cast(pa.large_binary()) for chunk in texts.chunks])
+    _, offsets, data = text.buffers()
+    starts = np.frombuffer(offsets, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
+    return (
+        np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, np.uint8),
+        starts,
+    )
+
+
+def _draw(source: randomness.KeyedBits, ids: Ids, codes: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    if isinstance(ids, tuple):
+        return source.draw_for_texts(*ids, codes)
+    return source.draw_for_integers(ids, codes)
+
+
+def _column(words: NDArray[np.uint64], number: int) -> NDArray[np.uint64]:
+    return np.ascontiguousarray(words[:, number])
+
+
+_groups: dict[int, DecoyGroups] = {}
+_group_numbers = itertools.count(1)
+
+
+def open_groups(groups: DecoyGroups) -> int:
+    """Give decoy groups a number, so that SQL can name them and nothing of them stands in SQL."""
+    number = next(_group_numbers)
+    _groups[number] = groups
+    return number
+
+
+def close_groups(number: int) -> None:
+    """Forget decoy groups."""
+    _groups.pop(number, None)
+
+
+def decoy(
+    groups: pa.ChunkedArray, codes: pa.ChunkedArray, ranks: pa.ChunkedArray, words: pa.ChunkedArray
+) -> pa.Array:
+    """The place of the value to publish per row: a uniform one of its decoy group's, by 64 bits.
+
+    All rows of a call name the same groups.
+    """
+    plan = _groups[groups[0].as_py()]
+    shown = plan.publish(codes.to_numpy(), ranks.to_numpy(), words.to_numpy())
+    return pa.array(shown.astype(np.uint32))
+
+
+def new_secret(rows: pa.ChunkedArray) -> pa.Array:
+    """Make a new 256-bit key, so that it never stands in SQL text or in a plan."""
+    return pa.array([randomness.new_secret() for _ in range(len(rows))], pa.binary())
+
+
+def calculate(names: pa.ChunkedArray, arguments: pa.ChunkedArray) -> pa.Array:
+    """The value of a calculator per row, or what is wrong with its arguments, for SQL to raise."""
+    # Loaded at the first call: it brings scipy along.
+    from duckdb_priv.engine.calculators import calculated
+
+    rows = zip(names.to_pylist(), arguments.to_pylist(), strict=True)
+    answers = [calculated(name, tuple(numbers)) for name, numbers in rows]
+    return pa.array(answers, pa.struct({"value": pa.float64(), "mistake": pa.string()}))
+
+
+KERNELS = (
+    Udf("_priv_bits", bits, ("UBIGINT", "BIGINT", "VARCHAR", "UINTEGER"), "UBIGINT"),
+    Udf(
+        "_priv_coins",
+        coins,
+        ("UBIGINT", "UBIGINT", "BIGINT", "VARCHAR", "UINTEGER"),
+        "STRUCT({})".format(", ".join(f"{name} UBIGINT" for name in COINS)),
+    ),
+    Udf("_priv_decoy", decoy, ("UBIGINT", "UINTEGER", "BIGINT", "UBIGINT"), "UINTEGER"),
+    Udf("_priv_new_secret", new_secret, ("BIGINT",), "BLOB"),
+    Udf(
+        "_priv_calculate",
+        calculate,
+        ("VARCHAR", "DOUBLE[]"),
+        "STRUCT(value DOUBLE, mistake VARCHAR)",
+    ),
+    Udf(
+        "_priv_laplace_count",
+        group_kernels.noisy_counts,
+        ("BIGINT", "DOUBLE"),
+        "STRUCT(value BIGINT, mistake VARCHAR)",
+    ),
+    Udf(
+        "_priv_perturbed_groups",
+        group_kernels.perturbed_groups,
+        (group_kernels.GROUPS, "BIGINT", "DOUBLE", "DOUBLE", "DOUBLE", "VARCHAR"),
+        group_kernels.RISKS,
+    ),
+    Udf(
+        "_priv_counted_groups",
+        group_kernels.counted_groups,
+        (group_kernels.GROUPS, "DOUBLE", "DOUBLE"),
+        group_kernels.RISKS,
+    ),
+)
+"""The functions that know nothing of the database they run in."""

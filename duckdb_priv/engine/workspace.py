@@ -1,0 +1,47 @@
+"""Where the work of one call is done: a cursor, where names are looked up, and the secret."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+
+from duckdb_priv.engine import randomness
+from duckdb_priv.engine.instance import Instance
+from duckdb_priv.engine.secrets import current_secret
+
+
+@dataclass
+class Workspace:
+    """What a procedure works with, beside its arguments."""
+
+    instance: Instance = field(repr=False)
+    cursor: duckdb.DuckDBPyConnection
+    """Stands in the database of the caller, in a transaction of its own."""
+    database: str
+    """The database whose priv.* was called."""
+    schemas: tuple[str, ...] = ("main",)
+    """Where names without a schema are looked up, in order."""
+    on_commit: list[Callable[[], None]] = field(default_factory=list)
+    on_rollback: list[Callable[[], None]] = field(default_factory=list)
+
+    def rows(self, sql: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
+        """Run one statement and fetch everything."""
+        return self.cursor.execute(sql, parameters or []).fetchall()
+
+    def another_cursor(self) -> duckdb.DuckDBPyConnection:
+        """Open a cursor on which an error does not abort the transaction of this one."""
+        return self.instance.cursor()
+
+    def secret(self) -> bytes:
+        """Return the secret that the database publishes with."""
+        return current_secret(self.cursor, self.instance.secrets.get(self.database))
+
+    def open_stream(self, bits: randomness.KeyedBits | randomness.FreshBits) -> int:
+        """Give a source of bits a number for SQL to name, which is forgotten when the work ends, either way."""
+        stream = randomness.open_stream(bits)
+        self.on_commit.append(lambda: randomness.close_stream(stream))
+        self.on_rollback.append(lambda: randomness.close_stream(stream))
+        return stream

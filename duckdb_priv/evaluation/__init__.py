@@ -1,0 +1,1 @@
+"""What a release answers, beside the truth; and what to expect before publishing."""

@@ -1,0 +1,156 @@
+"""The groups of equal records that each query counts: micro groups, and groups of equal generalized records.
+
+Queries stand in temp._priv_numbers with the numbers that the arrays here go by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.evaluation.answers import asked_together, lay_out, same_cell, spelled
+from duckdb_priv.mechanism.arrays import Integers
+from duckdb_priv.methods.common.domain import key_expression
+from duckdb_priv.methods.common.hierarchy import Hierarchy, open_hierarchies, read_levels
+from duckdb_priv.methods.common.options import Generalized, MicroGroups
+from duckdb_priv.sqltext.quoting import identifier
+
+
+def micro_groups(workspace: Workspace, source: Source, above: int) -> MicroGroups:
+    """Count, for each query, its micro groups by their size and by how many records of them have its value.
+
+    Only groups of more than ``above`` records are counted.
+    """
+    (sensitive,) = source.sensitive
+    places = [f"_priv_p{n}" for n in range(len(source.public))]
+    aliases = list(zip(source.public, places, strict=True))
+    columns = "".join(f"{identifier(name)} AS {place}, " for name, place in aliases)
+    same = " AND ".join(
+        [
+            "true",
+            *(f"s.{identifier(name)} IS NOT DISTINCT FROM g.{place}" for name, place in aliases),
+        ]
+    )
+    workspace.cursor.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE _priv_groups AS
+        WITH large AS (
+            SELECT {columns}count(*) AS size FROM {source.table} GROUP BY ALL HAVING size > {above}
+        ), cell AS (
+            SELECT g.*, s.{key_expression(sensitive, source.types[sensitive])} AS key, count(*) AS held
+            FROM {source.table} AS s JOIN large AS g ON {same} GROUP BY ALL
+        )
+        SELECT * EXCLUDE (key), key::VARCHAR AS value FROM cell
+        """
+    )
+    found: list[Mapping[str, Any]] = []
+    for attribute, names in asked_together(workspace.cursor):
+        public = spelled(names, source.public, source.name, "public")
+        lay_out(workspace.cursor, attribute, names, [source.types[name] for name in public])
+        cells = "".join(
+            f"{places[source.public.index(name)]} AS _priv_c{n}, " for n, name in enumerate(public)
+        )
+        named = "".join(f"_priv_c{n}, " for n in range(len(public)))
+        # Groups without the value have no row of their own: they are what is left of all groups.
+        found.append(
+            workspace.cursor.execute(
+                f"""
+                WITH cell AS (
+                    SELECT {cells}value, size, held, count(*) AS number FROM _priv_groups GROUP BY ALL
+                ), total AS (
+                    SELECT {named}size, (sum(held * number) / size)::BIGINT AS number FROM cell GROUP BY {named}size
+                ), with_value AS (
+                    SELECT query, size, held, cell.number FROM _priv_asked AS asked JOIN cell
+                    ON asked.value IS NOT DISTINCT FROM cell.value AND {same_cell(len(public), "cell")}
+                ), without AS (
+                    SELECT query, size, 0 AS held, total.number - coalesce(known.number, 0) AS number
+                    FROM _priv_asked AS asked JOIN total ON {same_cell(len(public), "total")}
+                    LEFT JOIN (
+                        SELECT query, size, sum(number) AS number FROM with_value GROUP BY ALL
+                    ) AS known USING (query, size)
+                )
+                SELECT n.number AS query, size, held, g.number::BIGINT AS number
+                FROM (FROM with_value UNION ALL FROM without) AS g JOIN _priv_numbers AS n USING (query)
+                WHERE g.number > 0
+                """
+            ).fetchnumpy()
+        )
+    query, size, held, number = _joined(found, ("query", "size", "held", "number"))
+    return MicroGroups(query, size, held, number)
+
+
+def generalized_groups(
+    workspace: Workspace, source: Source, name: str, given: Mapping[str, Any]
+) -> Generalized:
+    """Count, for each query taken about generalized values, its groups by their size.
+
+    Raises InvalidParameter and InvalidSource as publishing would.
+    """
+    published = {*source.public, *source.sensitive}
+    columns = tuple(each for each in source.types if each in published)
+    hierarchies = open_hierarchies(workspace, replace(source, public=columns, sensitive=()), name)
+    levels = dict(zip(columns, read_levels(given, hierarchies), strict=True))
+    place = {each: n for n, each in enumerate(columns)}
+    _count_generalized(workspace, source, hierarchies, levels)
+    found: list[Mapping[str, Any]] = []
+    for attribute, names in asked_together(workspace.cursor):
+        public = spelled(names, source.public, source.name, "public")
+        lay_out(workspace.cursor, attribute, names, [source.types[each] for each in public])
+        asked = [(place[each], f"asked._priv_c{n}::VARCHAR") for n, each in enumerate(public)]
+        asked.append((place[source.sensitive[0]], "asked.value"))
+        codes = ", ".join(f"_priv_code{n}" for n, _ in asked)
+        joins = " ".join(
+            f"JOIN {hierarchies[n].table} AS l{n} ON l{n}.level = {levels[columns[n]]}"
+            f" AND l{n}.value IS NOT DISTINCT FROM {text}"
+            for n, text in asked
+        )
+        same = " AND ".join(f"sized._priv_code{n} = l{n}.code" for n, _ in asked)
+        found.append(
+            workspace.cursor.execute(
+                f"""
+                WITH sized AS (
+                    SELECT {codes}, size, count(*) AS number FROM _priv_generalized GROUP BY ALL
+                )
+                SELECT n.number AS query, size, sum(sized.number)::BIGINT AS number
+                FROM _priv_asked AS asked JOIN _priv_numbers AS n USING (query) {joins} JOIN sized ON {same}
+                GROUP BY ALL
+                """
+            ).fetchnumpy()
+        )
+    query, size, number = _joined(found, ("query", "size", "number"))
+    sizes = workspace.cursor.execute("SELECT size FROM _priv_generalized").fetchnumpy()["size"]
+    return Generalized(name, levels, np.asarray(sizes, np.int64), query, size, number)
+
+
+def _count_generalized(
+    workspace: Workspace,
+    source: Source,
+    hierarchies: Sequence[Hierarchy],
+    levels: Mapping[str, int],
+) -> None:
+    """Count the groups of equal generalized records into ``_priv_generalized``."""
+    values = ", ".join(
+        f"{identifier(each.attribute)}::VARCHAR AS _priv_value{n}"
+        for n, each in enumerate(hierarchies)
+    )
+    joins = " ".join(
+        f"JOIN {each.table} AS l{n} ON l{n}.level = {levels[each.attribute]}"
+        f" AND l{n}.value IS NOT DISTINCT FROM _priv_value{n}"
+        for n, each in enumerate(hierarchies)
+    )
+    codes = ", ".join(f"l{n}.code AS _priv_code{n}" for n in range(len(hierarchies)))
+    workspace.cursor.execute(
+        f"CREATE OR REPLACE TEMP TABLE _priv_generalized AS SELECT {codes}, sum(records)::BIGINT AS size FROM"
+        f" (SELECT {values}, count(*) AS records FROM {source.table} GROUP BY ALL) {joins} GROUP BY ALL"
+    )
+
+
+def _joined(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Integers]:
+    return [
+        np.concatenate([np.asarray(part[name], dtype=np.int64) for part in found]) for name in names
+    ]

@@ -1,0 +1,184 @@
+"""How well releases answer a workload, beside the truth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from duckdb_priv.engine.source import Source, open_source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.evaluation.answers import Reader, count, open_reader, open_workload, reconstruct
+from duckdb_priv.evaluation.workload import TABLE as QUERIES
+from duckdb_priv.evaluation.workload import Draw, DrawArguments, draw
+from duckdb_priv.methods.common.hierarchy import generalize
+from duckdb_priv.release import catalog
+from duckdb_priv.release.arguments import (
+    ANYTHING,
+    COLUMNS,
+    NAME,
+    NUMBER,
+    TABLE,
+    Arguments,
+    argument,
+    read,
+    whole,
+)
+from duckdb_priv.release.request import Roles
+from duckdb_priv.sqltext import templates
+from duckdb_priv.sqltext.templates import body, fill, template
+
+EVALUATION = "_priv_evaluation"
+"""Temporary table with one row per release and query."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationArguments(Arguments):
+    """What is evaluated, beside what, and by which questions."""
+
+    source: str = argument(NAME, "the table with the truth", "'visits'")
+    release: tuple[str, ...] = argument(
+        COLUMNS, "the release, or a list of them", "'visits_public'", missing="no release is named"
+    )
+    workload: str | None = argument(TABLE, "the table of questions", "'workload'", default=None)
+    queries: int = argument(
+        whole(1), "how many queries are drawn where there is no workload", "1000", default=5000
+    )
+    seed: Any = argument(ANYTHING, "what the draw depends on", "0", default=0)
+    hierarchies: str | None = argument(
+        TABLE, "the hierarchies that generalized releases were made with", "'table'", default=None
+    )
+    method: str = argument(NAME, "how counts are reconstructed", "'inverse'", default="inverse")
+    confidence: float = argument(NUMBER, "the confidence of the intervals", "0.95", default=0.95)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummaryArguments(EvaluationArguments):
+    """An evaluation, and which counts are small."""
+
+    small_counts: int = argument(
+        whole(0), "the largest count that is called small", "10", default=10
+    )
+
+
+def evaluate(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Answer a workload from releases and from the truth: one row per release and query."""
+    (arguments,) = read(given, EvaluationArguments, of="evaluate")
+    compare(workspace, arguments)
+    relation = workspace.cursor.execute(f"FROM {EVALUATION} ORDER BY release, query")
+    names = [column[0] for column in relation.description]
+    return [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
+
+
+def evaluation_summary(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Sum an evaluation up, by selectivity and for small counts."""
+    (arguments,) = read(given, SummaryArguments, of="evaluation_summary")
+    source = compare(workspace, arguments)
+    relation = workspace.cursor.execute(
+        fill(
+            body(templates.read("evaluation", "summary")),
+            {
+                "evaluation": EVALUATION,
+                "rows": str(source.rows),
+                "small": str(arguments.small_counts),
+            },
+        )
+    )
+    names = [column[0] for column in relation.description]
+    return [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
+
+
+def compare(workspace: Workspace, arguments: EvaluationArguments) -> Source:
+    """Answer a workload, and put the answers beside the truth into EVALUATION."""
+    readers = [
+        open_reader(workspace.cursor, catalog.find_release(workspace.cursor, name))
+        for name in arguments.release
+    ]
+    source = _open_source(workspace, arguments, readers)
+    _take_workload(workspace, arguments, source, readers)
+    count(workspace.cursor, source)
+    reconstruct(
+        workspace.cursor,
+        readers,
+        method=arguments.method,
+        confidence=arguments.confidence,
+    )
+    workspace.cursor.execute(
+        fill(
+            template(
+                "CREATE OR REPLACE TEMP TABLE @evaluation@ AS "
+                + body(templates.read("evaluation", "beside"))
+            ),
+            {"evaluation": EVALUATION, "queries": QUERIES},
+        )
+    )
+    return source
+
+
+def _open_source(
+    workspace: Workspace, arguments: EvaluationArguments, readers: Sequence[Reader]
+) -> Source:
+    """Open the table with the truth: conditions are about columns that no release perturbs."""
+    source = open_source(workspace, arguments.source, Roles())
+    if arguments.hierarchies is not None:
+        levels = _levels(workspace, readers)
+        source = generalize(workspace, source, arguments.hierarchies, levels)
+    published = [{name.lower() for name in reader.types} for reader in readers]
+    sensitive = [{each.name.lower() for each in reader.attributes} for reader in readers]
+    return replace(
+        source,
+        public=_within(source.types, set.intersection(*published)),
+        sensitive=_within(source.types, set.union(*sensitive)),
+    )
+
+
+def _levels(workspace: Workspace, readers: Sequence[Reader]) -> dict[str, int]:
+    """Return the levels of the columns of generalized releases, which must be the same for all."""
+    found = []
+    for reader in readers:
+        (text,) = workspace.rows(
+            "SELECT parameters FROM priv.release WHERE release = ?", [reader.release]
+        )[0]
+        levels = json.loads(text).get("levels")
+        if levels is None:
+            raise InvalidParameter(
+                f"release {reader.release!r} is not generalized, so that hierarchies say nothing of it",
+                hint="leave hierarchies out, and evaluate generalized releases by themselves",
+            )
+        found.append(levels)
+    if any(levels != found[0] for levels in found):
+        raise InvalidParameter(
+            "the releases are generalized to different levels", hint="evaluate them one by one"
+        )
+    return dict(found[0])
+
+
+def _within(names: Iterable[str], known: set[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.lower() in known)
+
+
+def _take_workload(
+    workspace: Workspace,
+    arguments: EvaluationArguments,
+    source: Source,
+    readers: Sequence[Reader],
+) -> None:
+    """Load the workload that is named, or draw one about what all the releases publish."""
+    if arguments.workload is not None:
+        open_workload(workspace, arguments.workload)
+        return
+    shared = set.intersection(
+        *({attribute.name.lower() for attribute in reader.attributes} for reader in readers)
+    )
+    if not shared:
+        raise InvalidParameter(
+            "the releases have no sensitive attribute in common", hint="evaluate them one by one"
+        )
+    asked = tuple(name for name in source.sensitive if name.lower() in shared)
+    draw(
+        workspace.cursor,
+        replace(source, sensitive=asked),
+        Draw.of(DrawArguments(queries=arguments.queries, seed=arguments.seed), source.rows),
+    )

@@ -1,0 +1,109 @@
+"""What a release, or a plan for one, is worth: how many records stay true, how exact counts come back.
+
+Source: Chaytor, Wang, "Fine grain perturbation for privacy preserving data publishing".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from duckdb_priv.engine.source import open_source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, InvalidSource, PrivError
+from duckdb_priv.mechanism.arrays import Matrix, Vector
+from duckdb_priv.mechanism.operator import (
+    MAX_CONDITION_NUMBER,
+    condition_number,
+    expected_error,
+    invert,
+)
+from duckdb_priv.methods.common.domain import key_expression
+from duckdb_priv.methods.common.operator_audit import stored_operator
+from duckdb_priv.release import catalog
+from duckdb_priv.release.arguments import NAME, Arguments, argument, read
+from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.release.request import Roles
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributeName(Arguments):
+    """A sensitive attribute of a release."""
+
+    release: str = argument(
+        NAME, "the release, or 'release.attribute' where it has several", "'visits_public'"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class UtilityArguments(AttributeName):
+    """A sensitive attribute of a release, and the table with the truth."""
+
+    source: str = argument(NAME, "the table with the truth", "'visits'")
+
+
+def record_utility(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Compute the share of records that a release is expected to publish as they are."""
+    (arguments,) = read(given, AttributeName, of="record_utility")
+    attribute = _find_attribute(workspace, arguments.release)
+    source = catalog.last_publication(workspace.cursor, attribute.release).source
+    counts = _true_counts(workspace, attribute, source)
+    return [{"value": str(float(np.diagonal(stored_operator(attribute)) @ counts / counts.sum()))}]
+
+
+def aggregate_utility(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Compute the mean standard error of the frequencies that a release reconstructs of a source."""
+    (arguments,) = read(given, UtilityArguments, of="aggregate_utility")
+    attribute = _find_attribute(workspace, arguments.release)
+    counts = _true_counts(workspace, attribute, arguments.source)
+    return [{"value": str(_expected_error(stored_operator(attribute), counts))}]
+
+
+def _expected_error(operator: Matrix, counts: Vector) -> float:
+    """Return the mean standard error of the frequencies; infinite where there is no linear estimate."""
+    if not condition_number(operator) <= MAX_CONDITION_NUMBER:
+        return float("inf")
+    return expected_error(invert(operator), operator, counts)
+
+
+def _find_attribute(workspace: Workspace, name: str) -> SensitiveAttribute:
+    """Find a sensitive attribute by 'release', or by 'release.attribute' where there are several."""
+    release, _, attribute = name.partition(".")
+    found = catalog.sensitive_attributes(
+        workspace.cursor, catalog.find_release(workspace.cursor, release)
+    )
+    chosen = [each for each in found if attribute.lower() in ("", each.name.lower())]
+    if len(chosen) != 1:
+        choices = " or ".join(f"'{each.release}.{each.name}'" for each in found)
+        raise InvalidParameter(
+            f"{name!r} names no single sensitive attribute",
+            hint=f"write {choices or 'another release'}",
+        )
+    return chosen[0]
+
+
+def _true_counts(workspace: Workspace, attribute: SensitiveAttribute, name: str) -> Vector:
+    """Count the values of the domain in a source.
+
+    Raises InvalidSource where the source is gone, or has other values.
+    """
+    try:
+        source = open_source(workspace, name, Roles(sensitive=(attribute.name,)))
+    except PrivError as error:
+        raise InvalidSource(
+            f"the source {name!r} of {attribute.release!r} cannot be read: {error.message}",
+            hint=error.hint,
+        ) from error
+    column = key_expression(attribute.name, source.types[attribute.name])
+    found = dict(
+        workspace.rows(f"SELECT {column}::VARCHAR, count(*) FROM {source.table} GROUP BY ALL")
+    )
+    if not set(found) <= set(attribute.values):
+        raise InvalidSource(
+            f"column {attribute.name!r} of {name!r} has values outside the domain of the release",
+            hint="name the source that the release was made from",
+        )
+    return np.array([found.get(value, 0) for value in attribute.values], dtype=np.float64)

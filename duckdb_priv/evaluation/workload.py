@@ -1,0 +1,248 @@
+"""Workloads: COUNT queries over a few public attributes and one sensitive value, drawn as the papers draw theirs.
+
+A workload is a table. Each row is a query, which counts the records that agree with it:
+
+- ``query``: its number;
+- ``conditions``: a MAP from public columns to their values as text; NULL asks for the missing value;
+- ``attribute`` and ``value``: the sensitive column, and its value as text.
+
+Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", section 6; Chaytor, Wang, "Fine grain
+perturbation for privacy preserving data publishing", section 5. They draw queries at random and keep those
+whose true count is large enough. The same law is reached without drawing in vain: every count that qualifies is
+computed, and queries are drawn from those, weighted by how likely each would have been drawn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import ceil, comb, floor
+from typing import Any
+
+import duckdb
+
+from duckdb_priv.engine.source import SCALAR, Source, open_source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.release.arguments import (
+    ANYTHING,
+    COLUMNS,
+    NAME,
+    NUMBER,
+    NUMBERS,
+    Arguments,
+    argument,
+    read,
+    whole,
+)
+from duckdb_priv.release.request import Roles
+from duckdb_priv.sqltext.quoting import identifier, literal
+
+SETS_PER_SIZE = 20
+"""How many sets of so many public attributes one workload asks about, at most, over all sensitive attributes."""
+TABLE = "temp._priv_queries"
+"""Where a workload stands while it is made or answered."""
+OF_A_QUERY = ("query", "conditions", "attribute", "value")
+
+Connection = duckdb.DuckDBPyConnection
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How queries are drawn."""
+
+    queries: int
+    """How many; fewer are drawn where fewer qualify."""
+    max_public_attributes: int
+    low: int
+    """Smallest true count of a query."""
+    high: int
+    """Largest true count of a query."""
+    seed: str
+    """The same seed draws the same queries from the same table."""
+
+    @classmethod
+    def of(cls, arguments: DrawArguments, rows: int) -> Draw:
+        """Say what the arguments mean for a table with so many rows.
+
+        Raises InvalidParameter where the limits make no sense, or exclude each other.
+        """
+        low, high = _limits(arguments, rows)
+        return cls(
+            arguments.queries, arguments.max_public_attributes, low, high, str(arguments.seed)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableArguments(Arguments):
+    """The table that is asked about, and what its columns are."""
+
+    source: str = argument(NAME, "the table with the truth", "'visits'")
+    sensitive: tuple[str, ...] = argument(
+        COLUMNS,
+        "the column whose values are counted, or a list of them",
+        "'disease'",
+        missing="no sensitive column is named",
+    )
+    record_id: tuple[str, ...] = argument(
+        COLUMNS, "the column that tells records apart, or a list of them", "'id'", default=()
+    )
+    exclude: tuple[str, ...] = argument(
+        COLUMNS, "the columns that are not published", "['name', 'phone']", default=()
+    )
+
+    @property
+    def roles(self) -> Roles:
+        """The columns with a role; nothing is asked about record ids, as about what is not published."""
+        hidden = {column.lower(): column for column in (*self.record_id, *self.exclude)}
+        return Roles(self.sensitive, exclude=tuple(hidden.values()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawArguments(Arguments):
+    """How many queries, about how many attributes, of which true counts."""
+
+    queries: int = argument(whole(1), "how many queries are drawn", "1000", default=5000)
+    max_public_attributes: int = argument(
+        whole(1), "how many public columns a query is about at most", "3", default=3
+    )
+    min_selectivity: float | None = argument(
+        NUMBER, "the smallest share of the rows that a query counts", "0.001", default=0.001
+    )
+    selectivity: Sequence[float] | None = argument(
+        NUMBERS, "the smallest and the largest such share", "[0.001, 0.01]", default=None
+    )
+    small_counts: int | None = argument(
+        whole(1), "the largest count, where small ones are to be asked for", "10", default=None
+    )
+    seed: Any = argument(ANYTHING, "what the draw depends on", "0", default=0)
+
+
+def _limits(arguments: DrawArguments, rows: int) -> tuple[int, int]:
+    """Return the smallest and the largest true count of a query; a query that counts nobody has no error."""
+    between = arguments.selectivity
+    if arguments.small_counts is not None:
+        if between is not None:
+            raise InvalidParameter(
+                "selectivity and small_counts both say which queries to keep", hint="give one"
+            )
+        return 1, arguments.small_counts
+    if between is None:
+        between = (arguments.min_selectivity or 0.0, 1.0)
+    if len(between) != 2 or not 0 <= between[0] <= between[1] <= 1:
+        raise InvalidParameter(
+            f"selectivities must be shares between 0 and 1, got {list(between)!r}",
+            hint="write min_selectivity := 0.001, or selectivity := [0.001, 0.01]",
+        )
+    return max(1, ceil(between[0] * rows)), floor(between[1] * rows)
+
+
+def workload(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Draw a workload from a table."""
+    table, wish = read(given, TableArguments, DrawArguments, of="workload")
+    source = open_source(workspace, table.source, table.roles)
+    draw(workspace.cursor, source, Draw.of(wish, source.rows))
+    return [
+        dict(zip((*OF_A_QUERY, "true_count", "selectivity"), row, strict=True))
+        for row in workspace.rows(
+            f"SELECT {', '.join(OF_A_QUERY)}, true_count, true_count / {source.rows} FROM {TABLE} ORDER BY query"
+        )
+    ]
+
+
+def draw(connection: Connection, source: Source, wish: Draw) -> None:
+    """Draw queries from a table into TABLE, with their true counts.
+
+    Raises InvalidSource where no query qualifies.
+    """
+    public = [name for name in source.public if SCALAR.match(source.types[name])]
+    if not public:
+        raise InvalidSource(
+            f"{source.name!r} has no public column with values that can be asked for",
+            hint="write the workload yourself, with conditions that are an empty MAP {}",
+        )
+    variety = _variety(connection, source, public)
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE _priv_drawn"
+        " (attribute VARCHAR, value VARCHAR, conditions MAP(VARCHAR, VARCHAR), true_count BIGINT, place DOUBLE)"
+    )
+    for attribute in source.sensitive:
+        others = [name for name in public if name != attribute]
+        limit = max(1, SETS_PER_SIZE // len(source.sensitive))
+        for names, share in _attribute_sets(others, limit, wish):
+            weight = share
+            for name in (*names, attribute):
+                weight /= variety[name]
+            connection.execute(_draw_sql(source.table, names, attribute, weight, wish))
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE {TABLE.split('.')[1]} AS"
+        " SELECT row_number() OVER (ORDER BY place) AS query, conditions, attribute, value, true_count"
+        f" FROM _priv_drawn ORDER BY place LIMIT {wish.queries}"
+    )
+    (drawn,) = connection.execute(f"SELECT count(*) FROM {TABLE}").fetchall()[0]
+    if not drawn:
+        raise InvalidSource(
+            f"no query over {source.name!r} counts between {wish.low} and {wish.high} records",
+            hint="lower min_selectivity, or give selectivity := [low, high]",
+        )
+
+
+def _variety(connection: Connection, source: Source, public: Sequence[str]) -> dict[str, int]:
+    """Count the values of every column, the missing one included."""
+    names = [*public, *source.sensitive]
+    counts = ", ".join(
+        f"count(DISTINCT {identifier(name)}) + (count({identifier(name)}) < count(*))::INTEGER"
+        for name in names
+    )
+    row = connection.execute(f"SELECT {counts} FROM {source.table}").fetchall()[0]
+    return dict(zip(names, row, strict=True))
+
+
+def _attribute_sets(
+    public: Sequence[str], limit: int, wish: Draw
+) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Choose the sets of public attributes that a sensitive one is asked with.
+
+    Each has the share of the queries that it would be drawn for: every size is equally likely, and every set of one
+    size. Where there are more than ``limit``, so many are chosen.
+
+    >>> wish = Draw(queries=9, max_public_attributes=2, low=1, high=9, seed="1")
+    >>> list(_attribute_sets(["age", "ward"], 20, wish))
+    [(('age',), 0.25), (('ward',), 0.25), (('age', 'ward'), 0.5)]
+    """
+    sizes = range(1, min(wish.max_public_attributes, len(public)) + 1)
+    for size in sizes:
+        sets = list(combinations(public, size))
+        if comb(len(public), size) > limit:
+            sets = sorted(sets, key=lambda names: _digest(wish.seed, *names))[:limit]
+        for names in sets:
+            yield names, 1 / len(sizes) / len(sets)
+
+
+def _digest(*parts: str) -> bytes:
+    return hashlib.sha256("\0".join(parts).encode()).digest()
+
+
+def _draw_sql(table: str, names: Sequence[str], attribute: str, weight: float, wish: Draw) -> str:
+    """Write the draw from all queries over one set of attributes.
+
+    Weighted sampling without replacement: the smallest of -ln(uniform) / weight (Efraimidis and Spirakis 2006),
+    the uniform number being a hash of the seed and the query.
+    """
+    columns = ", ".join(identifier(name) for name in (*names, attribute))
+    of_query = ", ".join(f"{identifier(name)}::VARCHAR" for name in (*names, attribute))
+    conditions = ", ".join(f"{literal(name)}: {identifier(name)}::VARCHAR" for name in names)
+    written = ", ".join(map(literal, (wish.seed, *names, attribute)))
+    return f"""
+        INSERT INTO _priv_drawn
+        SELECT {literal(attribute)}, {identifier(attribute)}::VARCHAR, MAP {{{conditions}}}, _priv_count,
+            -ln((md5_number_lower(to_json([{written}, {of_query}])::VARCHAR)::DOUBLE + 1) / 2e0**64)
+                / {literal(weight)} AS place
+        FROM (
+            SELECT {columns}, count(*) AS _priv_count FROM {table} GROUP BY ALL
+            HAVING _priv_count BETWEEN {wish.low} AND {wish.high}
+        )
+        ORDER BY place LIMIT {wish.queries}
+    """

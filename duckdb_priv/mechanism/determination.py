@@ -1,0 +1,146 @@
+"""Whether some columns determine another, from how often the records of a group agree, and what chance does.
+
+Derivation: ``determination.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.arrays import Integers, Vector
+
+ODDS = 10.0
+"""How many times larger the odds of a value must be in a group than in the table."""
+CONCLUSIVE = 0.01
+"""Largest chance of agreeing with which a group is judged on its own."""
+TOGETHER = 0.9
+"""Least share, corrected for chance, at which groups too small to judge one by one count."""
+FALSE_ALARM = 1e-6
+"""Largest probability of as many determined groups where nothing depends on anything."""
+LARGEST = 2_000
+"""Groups above this size are taken for as large: they agree by chance more rarely still."""
+DIGITS = 3
+"""Shares are rounded up to so many digits, since what depends on them is computed for each."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of records that agree on some columns, one entry for each size that occurs."""
+
+    sizes: Integers
+    """Records of a group."""
+    groups: Integers
+    """How many groups have this size."""
+    determined: Integers
+    """How many of these agree on another column, as ``determines`` says."""
+
+
+@dataclass(frozen=True)
+class Determination:
+    """How far columns determine another."""
+
+    share: float
+    """Share of all records whose value is determined."""
+    log_chance: float
+    """Logarithm of a bound on the probability that as many groups agree by chance; 0 says nothing."""
+
+    @property
+    def evident(self) -> bool:
+        """Whether chance is ruled out."""
+        return self.log_chance < math.log(FALSE_ALARM)
+
+
+def require_certainty(certainty: float) -> None:
+    """Raise ``InvalidParameter`` unless a certainty lies above one half: two values cannot both be certain.
+
+    >>> require_certainty(0.95)
+    """
+    if not 0.5 < certainty <= 1:
+        raise InvalidParameter(
+            f"certainty must lie above 0.5 and be at most 1, got {certainty!r}",
+            hint="0.95 is usual: a posterior of 95% counts as certain",
+        )
+
+
+def least_count(sizes: ArrayLike, share: ArrayLike, certainty: float) -> Vector:
+    """Return how many records of a group must have a value of this share in the table to be determined.
+
+    >>> least_count([2, 100], 0.5, 0.95)
+    array([ 2., 95.])
+    """
+    n, p = np.asarray(sizes, np.float64), np.asarray(share, np.float64)
+    # A rounding error must not ask for one record more.
+    return np.ceil(n * np.maximum(certainty, ODDS * p / (1 - p + ODDS * p)) - 1e-9)
+
+
+def chance(sizes: ArrayLike, counts: ArrayLike, certainty: float) -> Vector:
+    """Return the probability that a group of each size is determined by chance.
+
+    ``counts`` has the records of each value in the table.
+
+    Two equal values agree in half of the pairs:
+
+    >>> chance([2, 6], [500, 500], 0.95)
+    array([0.5    , 0.03125])
+    """
+    require_certainty(certainty)
+    histogram = np.asarray(counts, np.float64)
+    scale = 10.0**DIGITS
+    shares = histogram / histogram.sum()
+    magnitude = scale / 10 ** np.ceil(np.log10(shares))
+    values, multiplicity = np.unique(
+        np.minimum(np.ceil(shares * magnitude - 1e-9) / magnitude, 1.0), return_counts=True
+    )
+    n = np.minimum(np.asarray(sizes, np.int64), LARGEST)[:, None]
+    needed = least_count(n, values[None, :], certainty)
+    tails = stats.binom.sf(needed - 1, n, values[None, :])
+    return np.asarray(np.minimum(tails @ multiplicity, 1.0))
+
+
+def determination(
+    groups: Groups, counts: ArrayLike, records: int, certainty: float
+) -> Determination:
+    """Say which share of ``records`` has a value of another column that its group determines.
+
+    ``counts`` has the records of each value of the other column.
+
+    A thousand pairs, each of one of two values, are no accident:
+
+    >>> pairs = Groups(np.array([2]), np.array([1000]), np.array([1000]))
+    >>> found = determination(pairs, [1000, 1000], 2000, certainty=0.95)
+    >>> found.share, found.evident
+    (1.0, True)
+
+    Half of them agreeing is one:
+
+    >>> pairs = Groups(np.array([2]), np.array([1000]), np.array([510]))
+    >>> found = determination(pairs, [1000, 1000], 2000, certainty=0.95)
+    >>> found.share, found.evident
+    (0.0, False)
+    """
+    several = groups.sizes > 1
+    sizes, number, agreeing = (
+        each[several] for each in (groups.sizes, groups.groups, groups.determined)
+    )
+    if not agreeing.any():
+        return Determination(0.0, 0.0)
+    by_chance = chance(sizes, counts, certainty)
+    expected, found = float(number @ by_chance), float(agreeing.sum())
+    excess = math.log(found) - math.log(max(expected, np.finfo(np.float64).tiny))
+    log_chance = found - expected - found * excess if excess > 0 else 0.0
+    conclusive = by_chance <= CONCLUSIVE
+    held = float((agreeing * sizes)[conclusive].sum())
+    small = ~conclusive
+    of_small = float((number * sizes)[small].sum())
+    if of_small:
+        accident = float((number * sizes * by_chance)[small].sum()) / of_small
+        together = float((agreeing * sizes)[small].sum()) / of_small
+        corrected = (together - accident) / (1 - accident) if accident < 1 else 0.0
+        held += corrected * of_small if corrected >= TOGETHER else 0.0
+    return Determination(held / records, log_chance)

@@ -1,0 +1,193 @@
+"""Block designs that turn in a circle: blocks that hold every value equally often, and every two values.
+
+A difference family is a few *base blocks* of numbers modulo n in which every difference but 0 occurs equally often.
+Turned by 0 to n - 1 they are all the blocks of a balanced design: block ``j * n + turn`` holds value v iff ``v - turn``
+(modulo n) is in base block j. So a design of thousands of blocks is a short list of numbers, and membership is one
+subtraction and one look-up. Derivations: ``block_design.md`` beside this file.
+
+Sources: Singer, "A theorem in finite projective geometry and some applications to number theory" (1938), for the
+hyperplanes of a projective space as one base block; Wilson, "Cyclotomy and difference families in elementary abelian
+groups" (1972), for the cosets of the roots of unity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.symmetric_code import Code
+
+
+@dataclass(frozen=True)
+class DifferenceFamily:
+    """A balanced design, made by turning base blocks of numbers modulo ``modulus``."""
+
+    modulus: int
+    """How many values the design has; a domain may use fewer."""
+    bases: tuple[tuple[int, ...], ...]
+    """The base blocks."""
+
+    def __post_init__(self) -> None:
+        """Count every difference: only what is balanced is a design."""
+        indicator = np.zeros((len(self.bases), self.modulus))
+        for row, base in zip(indicator, self.bases, strict=True):
+            row[list(base)] = 1
+        spectrum = np.abs(np.fft.rfft(indicator, axis=1)) ** 2
+        differences = np.rint(np.fft.irfft(spectrum.sum(axis=0), self.modulus))
+        if len(set(differences[1:])) > 1:
+            raise InvalidParameter(
+                f"the base blocks modulo {self.modulus} are not balanced",
+                hint="every difference but 0 must occur equally often in them",
+            )
+
+    @property
+    def code(self) -> Code:
+        """How many blocks there are, and how many hold a value, and two.
+
+        >>> singer(5, 3).code
+        Code(outcomes=31, holding=6, shared=1)
+        """
+        holding = sum(map(len, self.bases))
+        inner = sum(len(base) * (len(base) - 1) for base in self.bases)
+        shared = inner // (self.modulus - 1) if self.modulus > 1 else 0
+        return Code(self.modulus * len(self.bases), holding, shared)
+
+    def holds(self, block: ArrayLike, value: ArrayLike) -> NDArray[np.bool_]:
+        """Return whether blocks hold values; both by number, arrays that broadcast.
+
+        >>> singer(2, 3).holds(np.arange(7), 0).sum()
+        np.int64(3)
+        """
+        member = np.zeros((len(self.bases), self.modulus), dtype=bool)
+        for row, base in zip(member, self.bases, strict=True):
+            row[list(base)] = True
+        number, turn = np.divmod(np.asarray(block), self.modulus)
+        found: NDArray[np.bool_] = member[number, (np.asarray(value) - turn) % self.modulus]
+        return found
+
+    def offsets(self) -> list[tuple[int, int]]:
+        """List what makes every block that holds a value v: ``first + (second + v) mod modulus``.
+
+        >>> DifferenceFamily(3, ((0,),)).offsets()
+        [(0, 0)]
+        """
+        return [
+            (j * self.modulus, -element % self.modulus)
+            for j, base in enumerate(self.bases)
+            for element in base
+        ]
+
+
+def singles(values: int) -> DifferenceFamily:
+    """Return the design whose blocks hold one value each: that of plain randomized response."""
+    return DifferenceFamily(values, ((0,),))
+
+
+@lru_cache(maxsize=64)
+def cosets(prime: int, size: int) -> DifferenceFamily:
+    """Return the cosets of the ``size``-th roots of unity modulo a prime: base blocks of that size.
+
+    ``size`` divides ``prime - 1``. Any two values share ``size - 1`` blocks.
+
+    >>> cosets(7, 3).bases
+    ((1, 2, 4), (3, 5, 6))
+    """
+    step = (prime - 1) // size
+    root = next(g for g in range(2, prime + 1) if _order(g, prime) == prime - 1) if prime > 2 else 1
+    powers = [1]
+    while len(powers) < prime - 1:
+        powers.append(powers[-1] * root % prime)
+    return DifferenceFamily(prime, tuple(tuple(sorted(powers[j::step])) for j in range(step)))
+
+
+def _order(number: int, prime: int) -> int:
+    """Return the multiplicative order of a number modulo a prime."""
+    order = prime - 1
+    for factor in prime_factors(prime - 1):
+        while order % factor == 0 and pow(number, order // factor, prime) == 1:
+            order //= factor
+    return order
+
+
+@lru_cache(maxsize=64)
+def singer(prime: int, dimension: int) -> DifferenceFamily:
+    """Return the hyperplanes of the projective space of vectors of length ``dimension`` over a prime field.
+
+    The space has ``K = (q^t - 1) / (q - 1)`` points. As powers of an element that generates them all, they are the
+    numbers modulo K; a hyperplane is where a linear recurrence of order t is 0, and the others are its turns.
+
+    >>> singer(2, 3).bases
+    ((0, 1, 3),)
+    """
+    points = (prime**dimension - 1) // (prime - 1)
+    state = [0] * (dimension - 1) + [1]
+    coefficients = _generator(prime, dimension)
+    zeros = []
+    for place in range(points):
+        if state[0] == 0:
+            zeros.append(place)
+        state.append(sum(c * s for c, s in zip(coefficients, state, strict=True)) % prime)
+        del state[0]
+    return DifferenceFamily(points, (tuple(zeros),))
+
+
+def _generator(prime: int, dimension: int) -> Sequence[int]:
+    """Find c with ``x^t = c_0 + c_1 x + ...``, of which the powers of x run through all points of the space."""
+    points = (prime**dimension - 1) // (prime - 1)
+    factors = prime_factors(points)
+    for number in range(1, prime**dimension):
+        low = [number // prime**place % prime for place in range(dimension)]
+        orders = (points, *(points // factor for factor in factors))
+        if low[0] and [_is_scalar(_power(n, low, prime)) for n in orders] == [
+            True,
+            *(False,) * len(factors),
+        ]:
+            return low
+    raise AssertionError("every finite field has a primitive element")
+
+
+def _is_scalar(polynomial: Sequence[int]) -> bool:
+    return any(polynomial[:1]) and not any(polynomial[1:])
+
+
+def _power(exponent: int, low: Sequence[int], prime: int) -> list[int]:
+    """Return ``x^exponent`` where ``x^t`` is the polynomial ``low``, coefficients modulo a prime."""
+    degree = len(low)
+    result, square = [1] + [0] * (degree - 1), [0, 1] + [0] * (degree - 2)
+    while exponent:
+        if exponent & 1:
+            result = _product(result, square, low, prime)
+        square = _product(square, square, low, prime)
+        exponent >>= 1
+    return result
+
+
+def _product(a: Sequence[int], b: Sequence[int], low: Sequence[int], prime: int) -> list[int]:
+    full = np.convolve(a, b) % prime
+    for place in range(len(full) - 1, len(low) - 1, -1):
+        lead, full[place] = full[place], 0
+        full[place - len(low) : place] = (
+            full[place - len(low) : place] + lead * np.array(low)
+        ) % prime
+    return [int(c) for c in full[: len(low)]]
+
+
+def prime_factors(number: int) -> list[int]:
+    """List the primes that divide a number, each once.
+
+    >>> prime_factors(1464)
+    [2, 3, 61]
+    """
+    found, factor = [], 2
+    while factor * factor <= number:
+        if number % factor == 0:
+            found.append(factor)
+            while number % factor == 0:
+                number //= factor
+        factor += 1
+    return [*found, number] if number > 1 else found

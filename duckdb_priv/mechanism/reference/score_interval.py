@@ -1,0 +1,157 @@
+"""Score intervals for reconstructed counts, with a continuity correction, for weighted rows too.
+
+A Wald interval takes the variance at the estimate; a score interval asks of every count k whether
+the estimate would be surprising if k were true, with the variance that k implies. That is what
+keeps its coverage at true counts near 0, where counts are few and skewed. Rows that stand for
+``weight`` records each (reconstruction-private releases) need two amendments, derived and measured
+in ``score_interval.md`` beside this file.
+
+Source: Wilson (1927) for the score interval; Wang, Han, Fu, "Randomization resilient to sensitive
+reconstruction", section 5, for the releases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.arrays import Floats
+from duckdb_priv.mechanism.uniform import Uniform
+
+
+def score_interval(
+    estimate: ArrayLike,
+    variance: ArrayLike,
+    slope: ArrayLike,
+    half_step: ArrayLike,
+    total: ArrayLike,
+    confidence: float = 0.95,
+    slack: ArrayLike = 0.0,
+) -> tuple[Floats, Floats]:
+    """Return the ends of the interval of counts k under which the estimate is no surprise.
+
+    ``variance`` is the variance of the estimate if the count were what was estimated, and
+    ``variance + slope * (k - estimate)`` if it were k. ``half_step`` is half the distance between
+    neighbouring estimates; ``slack`` is added to the standard deviation at the upper end. Arrays
+    that broadcast, in records (``variance`` in records squared). The ends lie in [0, total].
+    Raises InvalidParameter for a confidence outside (0, 1).
+
+    40 of 100 rows show a value, retention 1/2, 14 values:
+
+    >>> low, high = score_interval(72.857143, 76.2245, 0.857143, 1.0, 100)
+    >>> round(float(low), 4), round(float(high), 4)
+    (56.4087, 92.7898)
+    """
+    if not 0 < confidence < 1:
+        raise InvalidParameter(
+            f"confidence must lie strictly between 0 and 1, got {confidence}",
+            hint="0.95 is usual",
+        )
+    z = float(ndtri((1 + confidence) / 2))
+    point, at_point, per_record = _floats(estimate), _floats(variance), _floats(slope)
+    bend = z**2 * per_record / 2
+
+    def reach(centre: Floats) -> Floats:
+        at_centre = at_point + per_record * (centre - point)
+        return _floats(np.sqrt(np.maximum(z**2 * at_centre + bend**2, 0)))
+
+    # An end is sought beyond its centre; outside [0, total] the variance may not even be positive.
+    bound = _floats(total)
+    low_centre = np.maximum(point - _floats(half_step), 0)
+    high_centre = np.minimum(point + _floats(half_step) + z * _floats(slack), bound)
+    low = low_centre + bend - reach(low_centre)
+    high = high_centre + bend + reach(high_centre)
+    return np.clip(low, 0, bound), np.clip(high, 0, bound)
+
+
+@dataclass(frozen=True)
+class WeightedSums:
+    """What an interval needs to know of a subset of published rows; a row's weight is w >= 1.
+
+    Numbers, or arrays of one shape with one entry per subset.
+    """
+
+    weight: ArrayLike
+    """Sum of w: the number of records that the rows stand for."""
+    weight_squared: ArrayLike
+    """Sum of w squared."""
+    shown: ArrayLike
+    """Sum of w over the rows that show the value."""
+    shown_squared: ArrayLike
+    """Sum of w squared over the rows that show the value."""
+    sampled_squared: ArrayLike = 0.0
+    """Sum of w squared over the rows with w > 1."""
+    largest: ArrayLike = 1.0
+    """Largest w."""
+
+    @classmethod
+    def of_counts(cls, rows: ArrayLike, shown: ArrayLike) -> WeightedSums:
+        """Return the sums of ``rows`` rows of weight 1, ``shown`` of which show the value."""
+        return cls(rows, rows, shown, shown)
+
+
+def reconstructed_variance(sums: WeightedSums, operator: Uniform, sample_size: int = 1) -> Floats:
+    """Return the estimated variance of the reconstructed count, in records squared, never < 0.
+
+    The perturbation's part is unbiased. Rows with w > 1 come from groups of which ``sample_size``
+    rows were published; the sampling adds at most ``w**2 / 4`` per group, and that is added.
+    ``sample_size`` does not matter where every w is 1.
+
+    >>> reconstructed_variance(WeightedSums.of_counts(100, 40), Uniform(0.5, 14)).round(4)
+    np.float64(76.2245)
+    """
+    _, variance = _estimate_and_variance(sums, operator, sample_size)
+    return variance
+
+
+def reconstructed_interval(
+    sums: WeightedSums, operator: Uniform, sample_size: int = 1, confidence: float = 0.95
+) -> tuple[Floats, Floats]:
+    """Return the interval of a reconstructed count from the sums over any subset of whole groups.
+
+    ``sample_size`` as in `reconstructed_variance`. Covers the nominal share or more at 80, 90 and
+    95%, in every design measured (``score_interval.md``); at 99% it can fall to 97.5% where a
+    sample shows fewer than one record of noise. With every w = 1 this is the score interval of
+    uniform perturbation.
+
+    >>> one = WeightedSums.of_counts(100, 2)
+    >>> low, high = reconstructed_interval(one, Uniform(retention=0.5, domain_size=14))
+    >>> float(low), round(float(high), 4)
+    (0.0, 6.4729)
+    """
+    weight, squared, largest = map(_floats, (sums.weight, sums.weight_squared, sums.largest))
+    estimate, variance = _estimate_and_variance(sums, operator, sample_size)
+    doubled = (_floats(sums.shown_squared) - operator.other * squared) / operator.retention
+    # The weight of a record chosen at random; an empty subset stands for 0 records.
+    typical = np.divide(squared, weight, out=np.ones_like(weight), where=weight > 0)
+    per_record = (1 - operator.own - operator.other) / operator.retention
+    excess = np.maximum(typical * estimate - doubled, 0)
+    return score_interval(
+        estimate,
+        variance + per_record * excess,
+        per_record * typical,
+        largest / (2 * operator.retention),
+        weight,
+        confidence,
+        slack=per_record * (largest - typical),
+    )
+
+
+def _estimate_and_variance(
+    sums: WeightedSums, operator: Uniform, sample_size: int
+) -> tuple[Floats, Floats]:
+    a, q, p = operator.own, operator.other, operator.retention
+    shown_squared = _floats(sums.shown_squared)
+    hidden_squared = _floats(sums.weight_squared) - shown_squared
+    estimate = (_floats(sums.shown) - q * _floats(sums.weight)) / p
+    perturbing = ((1 - a) * (1 - q) * shown_squared + a * q * hidden_squared) / p**2
+    sampling = _floats(sums.sampled_squared) / (4 * sample_size)
+    return estimate, perturbing + sampling
+
+
+def _floats(numbers: ArrayLike) -> Floats:
+    return np.asarray(numbers, dtype=np.float64)

@@ -1,0 +1,91 @@
+"""The paper's own reconstruction for SPLU-Gen, to the letter, to compare with and for nothing else.
+
+Both estimators use f / N for the probability that another value is published as s; where it comes
+from and what it costs: ``splu.md``. ``splu_reconstruction.py`` is what releases are answered by.
+Source: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing",
+equations 6 to 9 and 13.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from duckdb_priv.mechanism.arrays import Vector
+
+PAPER_STOP = 0.01
+"""The paper stops when no state moves by more than 1 percent: far too early."""
+
+
+def paper_linear(
+    observed: ArrayLike, subset: ArrayLike, count: ArrayLike, rows: int, gamma: int
+) -> Vector:
+    """Return (y - (f / N) n) / (1 / gamma - f / N), the linear form of the paper's equations.
+
+    ``observed`` of the ``subset`` records show the value that ``count`` of ``rows`` rows hold. Asked
+    about the whole table it answers 0 instead of the count.
+
+    >>> paper_linear(24, 200, 100, 1000, 5).round(9), paper_linear(100, 1000, 100, 1000, 5) + 0.0
+    (np.float64(40.0), np.float64(0.0))
+    """
+    share = np.asarray(count, np.float64) / rows
+    estimate: Vector = (np.asarray(observed) - share * np.asarray(subset)) / (1 / gamma - share)
+    return estimate
+
+
+def paper_iterative(
+    observed: ArrayLike,
+    subset: ArrayLike,
+    count: ArrayLike,
+    rows: int,
+    gamma: int,
+    stop: float = PAPER_STOP,
+    max_rounds: int = 10_000,
+) -> tuple[Vector, NDArray[np.int64]]:
+    """Return the paper's iterated estimate of the count in the subset, and the rounds it took.
+
+    Arguments as in ``paper_linear``; arrays are separate queries. Four states (value or other,
+    inside or outside the subset) start at what is published and move by equation 13, whose
+    background is taken from the states themselves, until none moves by more than ``stop`` of
+    itself. A state that tends to 0 never comes to rest; ``max_rounds`` ends that.
+
+    >>> estimate, rounds = paper_iterative(24, 200, 100, 1000, 5)
+    >>> estimate.round(3), rounds
+    (array([32.388]), array([29]))
+    >>> paper_iterative(24, 200, 100, 1000, 5, stop=1e-12)[0].round(6)
+    array([54.415688])
+    """
+    shown, size, total = np.atleast_1d(
+        *(np.asarray(each, np.float64) for each in np.broadcast_arrays(observed, subset, count))
+    )
+    # Rows of the states: the value and the others outside the subset, the same inside.
+    published = np.stack([total - shown, rows - size - total + shown, shown, size - shown])
+    state = published.copy()
+    rounds = np.zeros(shown.size, np.int64)
+    moving = np.arange(shown.size)
+    for number in range(1, max_rounds + 1):
+        before = state[:, moving]
+        after = _round(before, published[:, moving], rows, gamma)
+        state[:, moving], rounds[moving] = after, number
+        moving = moving[(np.abs(after - before) > stop * before).any(axis=0)]
+        if not moving.size:
+            break
+    return state[2], rounds
+
+
+def _round(state: Vector, published: Vector, rows: int, gamma: int) -> Vector:
+    """Share what is published out by the present odds of where it came from."""
+    share = (state[0] + state[2]) / rows
+    moved = np.empty_like(state)
+    for value, other in ((0, 1), (2, 3)):
+        of_shown = _part(state[value] / gamma, state[other] * share)
+        of_rest = _part(state[value] * (1 - 1 / gamma), state[other] * (1 - share))
+        moved[value] = of_shown * published[value] + of_rest * published[other]
+        moved[other] = published[value] + published[other] - moved[value]
+    return moved
+
+
+def _part(one: Vector, other: Vector) -> Vector:
+    """Return one / (one + other), and 0 where both are."""
+    part: Vector = np.divide(one, one + other, out=np.zeros_like(one), where=one + other > 0)
+    return part

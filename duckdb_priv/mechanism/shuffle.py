@@ -1,0 +1,200 @@
+"""Hiding in the crowd: what a shuffled group tells of one record's sensitive value.
+
+A release is stored in an order made from its own columns, so that of a group of equal public attributes only the
+multiset of published values is seen. To somebody who knows the true values of all *other* records of the
+group, but not the coins, the published values of those others hide the one that is left: (epsilon, delta) with
+epsilon far below the local one. Derivations, and what it rests on: ``shuffle.md`` beside this file.
+
+Source: Balle, Bell, Gascon, Nissim, "The privacy blanket of the shuffle model" (CRYPTO 2019), lemma 5.3,
+evaluated without the inequalities that follow it there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+
+import numpy as np
+
+from duckdb_priv.mechanism.arrays import Floats
+from duckdb_priv.mechanism.positive_part import log_positive_part
+from duckdb_priv.mechanism.symmetric_code import Code
+
+LARGEST_EPSILON = 50.0
+"""Where some published value rules out a true one, delta is asked at this epsilon whether any will do."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two true values, as somebody sees them who wants to tell them apart: three laws of the published values.
+
+    Published values that say the same may stand together, with the sums of their probabilities.
+    """
+
+    first: Floats
+    """Probability of each published value if the record has the first true value."""
+    second: Floats
+    """The same for the second."""
+    blanket: Floats
+    """What every record publishes at least as often, whatever its true value; sums to at most 1."""
+
+    def combined(self, other: Pair) -> Pair:
+        """Return the pair for two attributes that are perturbed independently and published together."""
+        laws = (
+            (self.first, other.first),
+            (self.second, other.second),
+            (self.blanket, other.blanket),
+        )
+        first, second, blanket = (np.outer(a, b).ravel() for a, b in laws)
+        return Pair(first, second, blanket)
+
+    def merged(self) -> Pair:
+        """Put published values together that say the same of the two true values."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.array([self.first, self.second]) / self.blanket
+        ratios = np.where(self.blanket > 0, ratios, [self.first, self.second])
+        keys = np.vstack([self.blanket > 0, ratios])
+        _, group = np.unique(keys.round(14), axis=1, return_inverse=True)
+        group = group.ravel()
+        laws = (self.first, self.second, self.blanket)
+        first, second, blanket = (np.bincount(group, law).astype(np.float64) for law in laws)
+        return Pair(first, second, blanket)
+
+    @property
+    def epsilon(self) -> float:
+        """The logarithm of the largest ratio of the first law to the second: what one record alone tells."""
+        shown = self.first > 0
+        if (self.second[shown] == 0).any():
+            return math.inf
+        return float(np.log(self.first[shown] / self.second[shown]).max())
+
+
+def code_pair(code: Code, amplification: float) -> Pair:
+    """Return the pair of any two values of a symmetric code, at a likelihood ratio.
+
+    >>> code_pair(Code(2), 3.0).first.tolist()
+    [0.75, 0.25]
+    """
+    only = code.holding - code.shared
+    neither = code.outcomes - code.holding - only
+    counts = np.array([code.shared, only, only, neither], dtype=np.float64)
+    blanket = counts / code.total(amplification)
+    likelihoods = np.where([[1, 1, 0, 0], [1, 0, 1, 0]], amplification, 1.0)
+    some = counts > 0
+    first, second = (blanket * likelihoods)[:, some]
+    return Pair(first, second, blanket[some])
+
+
+def operator_pairs(operator: Floats) -> list[Pair]:
+    """Return the pairs of any operator ``P[published, true]``, those that say the same only once.
+
+    >>> len(operator_pairs(np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])))
+    1
+    """
+    blanket: Floats = operator.min(axis=1)
+    found: dict[bytes, Pair] = {}
+    for first, second in product(range(operator.shape[1]), repeat=2):
+        if first != second:
+            pair = Pair(operator[:, first], operator[:, second], blanket).merged()
+            key = np.array([pair.first, pair.second, pair.blanket]).round(12).tobytes()
+            found.setdefault(key, pair)
+    return list(found.values())
+
+
+def joint_pairs(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs of records with several attributes, of which some or all differ.
+
+    ``pairs`` has one for each attribute, perturbed on its own. Where an attribute does not differ, the two
+    true values are the same one.
+    """
+    found = []
+    for differs in product((True, False), repeat=len(pairs)):
+        if any(differs):
+            parts = [
+                pair if differ else Pair(pair.first, pair.first, pair.blanket)
+                for pair, differ in zip(pairs, differs, strict=True)
+            ]
+            found.append(reduce(Pair.combined, parts).merged())
+    return found
+
+
+def log_delta(pair: Pair, group_size: int, epsilon: float, *, tolerance: float = 1e-6) -> float:
+    """Return the logarithm of a delta with which the first true value hides behind the second, at ``epsilon``.
+
+    >>> pair = code_pair(Code(50), 9.0)
+    >>> f"{math.exp(log_delta(pair, 100, 0.5)):.4e}"
+    '9.4535e-06'
+    """
+    excess = pair.first - math.exp(epsilon) * pair.second
+    covered = pair.blanket > 0
+    alone = float(np.maximum(excess[~covered], 0).sum())
+    if group_size == 1 or excess[covered].sum() >= 0:
+        # Nobody to hide behind; or the second value is so rarely covered that hiding is not worth computing.
+        whole = float(np.maximum(excess, 0).sum())
+        return math.log(whole) if whole > 0 else -math.inf
+    blanket = pair.blanket[covered]
+    hidden = log_positive_part(excess[covered] / blanket, blanket, group_size, tolerance=tolerance)
+    return float(
+        np.logaddexp(math.log(alone) if alone else -math.inf, hidden - math.log(group_size))
+    )
+
+
+def shuffle_epsilon(pairs: Iterable[Pair], group_size: int, delta: float) -> float:
+    """Return an epsilon with which a group of ``group_size`` records is (epsilon, delta)-private, for all pairs.
+
+    Never below what the bound gives at ``delta``, and above it by about a millionth. A group of one record has the
+    local epsilon. Infinite where no epsilon reaches ``delta``.
+
+    >>> round(shuffle_epsilon([code_pair(Code(50), 9.0)], 100, 1e-6), 4)
+    0.5702
+    """
+    largest, goal = 0.0, math.log(delta)
+    for pair in pairs:
+        if group_size == 1:
+            largest = max(largest, pair.epsilon)
+        elif log_delta(pair, group_size, largest) > goal:
+            largest = _epsilon_above(pair, group_size, goal, largest)
+    return largest
+
+
+def _epsilon_above(pair: Pair, group_size: int, goal: float, low: float) -> float:
+    """Find where the logarithm of delta falls below the goal, above ``low``."""
+
+    def excess(epsilon: float) -> float:
+        return log_delta(pair, group_size, epsilon) - goal
+
+    limit = min(pair.epsilon, LARGEST_EPSILON)
+    if excess(limit) > 0:
+        return math.inf
+    high = min(limit, max(2 * low, 4 / math.sqrt(group_size)))
+    while high < limit and excess(high) > 0:
+        low, high = high, min(2 * high, limit)
+    return safe_end(excess, safe=high, other=low, close=1e-6)
+
+
+def safe_end(excess: Callable[[float], float], *, safe: float, other: float, close: float) -> float:
+    """Return a point whose ``excess`` is at most 0 and nearly 0, between ``safe`` where it is and ``other`` where not.
+
+    Regula falsi that halves the weight of an end which stays (the Illinois method), and bisection while an
+    excess is infinite. Ends when the excess is within ``close`` of 0, or when nothing lies between the two ends.
+
+    >>> round(safe_end(lambda x: 2 - x * x, safe=2.0, other=1.0, close=1e-9), 6)
+    1.414214
+    """
+    at_safe, at_other, stayed = excess(safe), excess(other), 0.0
+    while at_safe < -close and abs(safe - other) > 1e-12 * abs(safe):
+        share = at_other / (at_other - at_safe) if math.isfinite(at_safe - at_other) else 0.5
+        middle = other + (safe - other) * min(max(share, 0.02), 0.98)
+        at_middle = excess(middle)
+        if at_middle <= 0:
+            safe, at_safe = middle, at_middle
+            at_other /= 2 if stayed == other else 1
+            stayed = other
+        else:
+            other, at_other = middle, at_middle
+            at_safe /= 2 if stayed == safe else 1
+            stayed = safe
+    return safe

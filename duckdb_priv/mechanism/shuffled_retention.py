@@ -1,0 +1,181 @@
+"""How often a value may be kept in a group, so that its shuffle is (epsilon, delta)-private.
+
+The size of a group of equal public attributes is public, so retention may depend on it: a large crowd hides more,
+and needs less noise. Derivation: ``shuffle.md`` beside this file, "Retention by the size of the group".
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache, lru_cache
+
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.shuffle import (
+    code_pair,
+    joint_pairs,
+    log_delta,
+    safe_end,
+    shuffle_epsilon,
+)
+from duckdb_priv.mechanism.symmetric_code import Code
+from duckdb_priv.mechanism.uniform import Uniform
+
+SIGNIFICANT_BITS = 5
+"""Sizes of groups are rounded down to so many binary digits, so that few laws serve all groups."""
+LARGEST_LOG_AMPLIFICATION = 30.0
+"""No group is given more: at exp(30), a value is exchanged about once in 10^13 records."""
+CLOSE, TOLERANCE = 1e-2, 1e-4
+"""Of many groups: how near the logarithm of delta comes to its goal, and how far it may be overestimated."""
+
+
+def size_class(group_size: int) -> int:
+    """Round the size of a group down to ``SIGNIFICANT_BITS`` binary digits: 16 classes for every doubling.
+
+    A group hides at least as well as one of its class, which is no larger.
+
+    >>> [size_class(n) for n in (1, 31, 63, 1000, 100_000)]
+    [1, 31, 62, 992, 98304]
+    """
+    dropped = max(0, group_size.bit_length() - SIGNIFICANT_BITS)
+    return group_size >> dropped << dropped
+
+
+def size_classes(largest: int) -> list[int]:
+    """List the classes of all sizes up to ``largest``.
+
+    >>> size_classes(37)[-5:]
+    [30, 31, 32, 34, 36]
+    """
+    found, size = [], 1
+    while size <= largest:
+        found.append(size)
+        size += 1 << max(0, size.bit_length() - SIGNIFICANT_BITS)
+    return found
+
+
+@lru_cache(maxsize=64)
+def log_amplifications(
+    codes: tuple[Code, ...], largest: int, epsilon: float, delta: float
+) -> dict[int, float]:
+    """Return the logarithm of an amplification for each class of sizes up to ``largest``.
+
+    With it, groups of the class are (epsilon, delta)-private. Records publish one outcome of each of ``codes``, drawn
+    independently with the same amplification. It is near the largest that can be: the delta of the bound is at
+    least ``1 - CLOSE`` of what is allowed. It grows with the size, and all the codes of one record
+    together never have an amplification below exp(epsilon), with which a single record is private without a crowd.
+
+    Classes are worked through from the smallest whichever of them occur, so that the number of a class is a
+    function of the parameters alone.
+    """
+    found: dict[int, float] = {}
+    before = (1, epsilon / len(codes), 1.0)
+    for size in size_classes(largest):
+        before = _next_class(codes, size, epsilon, delta, before, CLOSE, TOLERANCE)
+        found[size] = before[1]
+    return found
+
+
+def _next_class(
+    codes: tuple[Code, ...],
+    size: int,
+    epsilon: float,
+    delta: float,
+    before: tuple[int, float, float],
+    close: float,
+    tolerance: float,
+) -> tuple[int, float, float]:
+    """Find the size and its amplification, from those of a smaller size.
+
+    The third number says how the likelihood of all outcomes together, relative to the least of them, has grown with
+    the size: as its power. It is where the search begins.
+    """
+    smaller, known, power = before
+    if size == 1 or known >= LARGEST_LOG_AMPLIFICATION:
+        return size, min(known, LARGEST_LOG_AMPLIFICATION), power
+    goal, rest = math.log(delta), max(code.outcomes / code.holding - 1 for code in codes)
+
+    @cache
+    def excess(logarithm: float) -> float:
+        pairs = joint_pairs([code_pair(code, math.exp(logarithm)) for code in codes])
+        return max(log_delta(pair, size, epsilon, tolerance=tolerance) for pair in pairs) - goal
+
+    def total(logarithm: float) -> float:
+        return math.log(math.exp(logarithm) + rest)
+
+    safe, growth = known, math.log(size / smaller)
+    guess = math.log(max(math.exp(total(known) + power * growth) - rest, 1))
+    high = min(max(guess, safe + 1e-6), LARGEST_LOG_AMPLIFICATION)
+    step = max(high - safe, 0.05) / 4
+    while excess(high) < -close and high < LARGEST_LOG_AMPLIFICATION:
+        safe, high, step = high, min(high + step, LARGEST_LOG_AMPLIFICATION), 2 * step
+    found = high if excess(high) <= 0 else safe_end(excess, safe=safe, other=high, close=close)
+    return size, found, (total(found) - total(known)) / growth
+
+
+def retention_of(log_amplification: float, domain_size: int) -> float:
+    """Return the largest retention with at most this amplification, rounded down.
+
+    >>> round(retention_of(math.log(9), 10), 12)
+    0.444444444444
+    """
+    amplification = math.exp(log_amplification)
+    retention = (amplification - 1) / (domain_size - 1 + amplification)
+    while Uniform(retention, domain_size).amplification > amplification:
+        retention = math.nextafter(retention, 0)
+    return retention
+
+
+def shuffled_epsilon(retention: float, domain_size: int, group_size: int, delta: float) -> float:
+    """Return the epsilon of uniform perturbation for a record in a group of ``group_size`` records, at ``delta``.
+
+    It holds against somebody who knows the true values of all other records of the group, and sees its published
+    values in no particular order. It never exceeds the local epsilon, which is that of a group of one.
+    Raises InvalidParameter for a delta that is not strictly between 0 and 1, or a group without records.
+
+    >>> round(shuffled_epsilon(8 / 58, 50, 1000, 1e-6), 4)
+    0.1758
+    """
+    operator = Uniform(retention, domain_size)
+    _check(group_size, delta)
+    if group_size == 1:
+        return operator.ldp_epsilon
+    return shuffle_epsilon(
+        [code_pair(Code(domain_size), operator.amplification)], group_size, delta
+    )
+
+
+def shuffled_retention(epsilon: float, delta: float, domain_size: int, group_size: int) -> float:
+    """Return the largest retention with which a group of ``group_size`` records is (epsilon, delta)-private.
+
+    Rounded towards more noise: ``shuffled_epsilon`` of it is at most ``epsilon``, up to a millionth. It is never below
+    the retention with which a single record is epsilon-private.
+    Raises InvalidParameter for an epsilon that is not above 0, and as ``shuffled_epsilon`` does.
+
+    >>> p = shuffled_retention(1.0, 1e-6, 50, 1000)
+    >>> round(p, 3), shuffled_epsilon(p, 50, 1000, 1e-6) <= 1.000001
+    (0.523, True)
+    """
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise InvalidParameter(
+            f"epsilon must be above 0, got {epsilon!r}", hint="1.0 is a usual value"
+        )
+    Uniform(0.5, domain_size)
+    _check(group_size, delta)
+    start = (1, epsilon, 1.0)
+    _, logarithm, _ = _next_class(
+        (Code(domain_size),), group_size, epsilon, delta, start, close=1e-6, tolerance=1e-6
+    )
+    return retention_of(logarithm, domain_size)
+
+
+def _check(group_size: int, delta: float) -> None:
+    if not (group_size >= 1 and group_size == math.floor(group_size)):
+        raise InvalidParameter(
+            f"group_size must be a whole number of at least 1, got {group_size!r}",
+            hint="it is the number of records with the same public attributes",
+        )
+    if not 0 < delta < 1:
+        raise InvalidParameter(
+            f"delta must lie strictly between 0 and 1, got {delta!r}",
+            hint="1e-6 is usual; with delta 0 a crowd hides nobody, and priv.ldp_epsilon says what holds",
+        )

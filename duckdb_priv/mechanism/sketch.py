@@ -1,0 +1,58 @@
+"""How many records two tables share, from samples that are chosen by a hash of the record.
+
+Derivation: ``sketch.md``.
+Source: Dasgupta, Lang, Rhodes, Thaler (2016), "A framework for estimating stream expression cardinalities".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+SKETCH = 2**17
+"""Records of a table that are kept at most, on average."""
+
+
+def level_of(records: int, size: int = SKETCH) -> int:
+    """Return how many zero bits a hash must begin with for its record to be kept.
+
+    >>> level_of(1000), level_of(2**17), level_of(2**17 + 1), level_of(10_000_000)
+    (0, 0, 1, 7)
+    """
+    return max(0, math.ceil(math.log2(max(1, records) / size)))
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How many records two tables share."""
+
+    hits: int
+    """Records that both keep at the level."""
+    level: int
+
+    @property
+    def records(self) -> int:
+        """The estimate; exact at level 0.
+
+        >>> Overlap(hits=100, level=7).records
+        12800
+        """
+        return self.hits << self.level
+
+    @property
+    def standard_error(self) -> float:
+        """Its standard error.
+
+        >>> round(Overlap(hits=100, level=7).standard_error)
+        1275
+        """
+        return math.sqrt(self.records * (2**self.level - 1))
+
+
+def overlooked(level: int, probability: float = 1e-9) -> float:
+    """Return how many records can be shared without a common mark, but for this probability.
+
+    >>> overlooked(0), round(overlooked(7))
+    (0.0, 2642)
+    """
+    return 0.0 if level == 0 else math.log(probability) / math.log1p(-(2.0**-level))

@@ -1,0 +1,17 @@
+"""Anatomy, a baseline."""
+
+from duckdb_priv.methods.anatomy.arguments import AnatomyArguments
+from duckdb_priv.methods.register import Method, Words
+
+METHOD = Method(
+    name="anatomy",
+    package=__name__,
+    words=Words(
+        title="Anatomy",
+        promise="Publish each record with its group, and each group of l different values with its true values",
+        when="Never for real; to see what the others protect.",
+    ),
+    arguments=AnatomyArguments,
+    groups=True,
+    baseline=True,
+)

@@ -1,0 +1,141 @@
+"""Audit of releases by Anatomy: what its groups are, and what publishing their values gives away."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.methods.common.domain import key_expression
+from duckdb_priv.methods.common.findings import Finding, Subject, finding, source_changed
+from duckdb_priv.release.model import group_column
+from duckdb_priv.sqltext.quoting import identifier
+
+
+def audit(subject: Subject) -> list[Finding]:
+    """Check that the groups are as diverse as claimed, and measure what they tell nevertheless."""
+    diversity = int(subject.claims["l_diversity"][1]["l"])
+    name, group = identifier(subject.attribute.column), _group(subject)
+    smallest, sound = subject.workspace.rows(
+        "SELECT min(len(listed)), bool_and(lists = 1 AND size = len(listed)"
+        " AND len(listed) = list_unique(listed) + (len(listed) > list_aggregate(listed, 'count'))::INTEGER)"
+        f" FROM (SELECT any_value({name}) AS listed, count(DISTINCT {name}) AS lists, count(*) AS size"
+        f" FROM {subject.table} GROUP BY {group})"
+    )[0]
+    rows = [
+        finding(
+            "l_diversity",
+            "The records of a group share as many different values, so that by itself it gives each of them one"
+            " part in so many at most.",
+            1 / smallest,
+            bool(sound and smallest >= diversity),
+            subject.attribute.name,
+            l=diversity,
+        ),
+        finding(
+            "certain_candidates",
+            "Whoever finds a person's record by its public columns knows for certain that the true value is among so"
+            " few: that it is none of all others is published.",
+            float(smallest),
+            None,
+            subject.attribute.name,
+            of=subject.attribute.size,
+        ),
+        finding(
+            "insiders",
+            "So many records of a group, where somebody knows their values, or rules the person's other candidates"
+            " out, give the last one away with certainty.",
+            float(smallest - 1),
+            None,
+            subject.attribute.name,
+        ),
+    ]
+    true = subject.true_counts()
+    if true is None or subject.source is None:
+        return [*rows, source_changed(subject)]
+    return [
+        *rows,
+        _exact_counts(subject, true),
+        finding(
+            "eligible",
+            "No value is in more than 1 of l records of the source, so that groups of different values exist.",
+            float(true.max() / true.sum()),
+            bool(true.max() * diversity <= true.sum()),
+            subject.attribute.name,
+            l=diversity,
+        ),
+        *_correlation(subject, subject.source),
+    ]
+
+
+def _group(subject: Subject) -> str:
+    return identifier(group_column(subject.attribute.name))
+
+
+def _exact_counts(subject: Subject, true: np.ndarray) -> Finding:
+    """Compare the counts of the values in the lists with those of the source."""
+    listed = dict(
+        subject.workspace.rows(
+            "SELECT value, count(*) FROM (SELECT unnest(listed)::VARCHAR AS value FROM"
+            f" (SELECT any_value({identifier(subject.attribute.column)}) AS listed FROM {subject.table}"
+            f" GROUP BY {_group(subject)})) GROUP BY value"
+        )
+    )
+    shown = np.array([listed.get(value, 0) for value in subject.attribute.values])
+    return finding(
+        "exact_counts",
+        "The true values of every group are published, and with them how often each value occurs in the source: so"
+        " far off is the count that is furthest off. Small counts are not protected at all.",
+        float(np.abs(shown - true).max()),
+        None,
+        subject.attribute.name,
+    )
+
+
+def _correlation(subject: Subject, source: Source) -> list[Finding]:
+    """Measure the posterior of somebody who knows how the values go with one public column, at its most telling."""
+    found = [(_posterior(subject, source, name), name) for name in subject.public_columns()]
+    if not found:
+        return []
+    posterior, column = max(found)
+    return [
+        finding(
+            "posterior_by_correlation",
+            "For whoever also knows how often each value goes with one public column, the likeliest value of a record's"
+            " group has this posterior, on average over the records.",
+            posterior,
+            None,
+            subject.attribute.name,
+            column=column,
+        )
+    ]
+
+
+def _posterior(subject: Subject, source: Source, column: str) -> float:
+    """Average over the records how often the likeliest value of their group is true of others like them.
+
+    Others are the records of the source with the same value of a public column, and with one of the values of the
+    group.
+    """
+    public, name = identifier(column), identifier(subject.attribute.column)
+    value = key_expression(subject.attribute.name, source.types[subject.attribute.name])
+    (posterior,) = subject.workspace.rows(
+        f"""
+        WITH known AS (
+            SELECT {public} AS public, {value}::VARCHAR AS value, count(*) AS records
+            FROM {source.table} GROUP BY ALL
+        ), alike AS (
+            SELECT {public} AS public, {name}::VARCHAR[] AS listed, count(*) AS records
+            FROM {subject.table} GROUP BY ALL
+        ), candidate AS (
+            SELECT row_number() OVER () AS number, public, unnest(listed) AS value, records FROM alike
+        ), believed AS (
+            SELECT number, any_value(candidate.records) AS records,
+                max(coalesce(known.records, 0)) / sum(coalesce(known.records, 0)) AS posterior
+            FROM candidate LEFT JOIN known ON known.public IS NOT DISTINCT FROM candidate.public
+                AND known.value IS NOT DISTINCT FROM candidate.value
+            GROUP BY number
+        )
+        SELECT sum(records * posterior) / sum(records) FROM believed
+        """
+    )[0]
+    return float(posterior)

@@ -1,0 +1,172 @@
+"""Publishing by Anatomy: each record with its group, and each group with the values of its records.
+
+A baseline to compare with: it publishes true values, and hides only whose they are in a group.
+Source: Xiao, Tao, "Anatomy: simple and effective privacy preservation" (VLDB 2006); ``mechanism/anatomy.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidSource
+from duckdb_priv.mechanism.anatomy import AnatomyGroups, anatomy_groups
+from duckdb_priv.methods.anatomy.arguments import AnatomyArguments
+from duckdb_priv.methods.common.decoys import (
+    DEALT,
+    Grouping,
+    counts_of,
+    deal,
+    key_of_groups,
+    labels_of,
+    rank_sql,
+)
+from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
+from duckdb_priv.methods.common.republication import (
+    Rule,
+    ledger_entries,
+    open_marks,
+    reasons,
+    remember,
+)
+from duckdb_priv.release.model import (
+    Guarantee,
+    Plan,
+    SensitiveAttribute,
+    group_column,
+)
+from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import body, fill, read
+
+MECHANISM = "anatomy"
+VALUE_GROUPS = Rule(
+    MECHANISM,
+    "groups with their values",
+    why="a second group narrows the true value of a record down to what both have in common, often one value",
+    remedy="write republish := true to publish nevertheless",
+)
+WARNING = (
+    "a baseline to compare with: the values of every group are published as they are, so that whoever knows that"
+    " a person cannot have some of them, or knows the others of the group, learns the person's"
+)
+
+
+def plan(workspace: Workspace, source: Source, release: str, arguments: AnatomyArguments) -> Plan:
+    """Decide everything about a release by Anatomy of a source."""
+    diversity = arguments.l
+    columns = _columns(source)
+    domains = open_domains(workspace, source)
+    grouping = Grouping(MECHANISM, diversity, "largest_first")
+    deal(workspace, source, domains, grouping, open_marks(workspace, source, VALUE_GROUPS))
+    keys = [
+        key_of_groups(workspace, source, domain, n, grouping) for n, domain in enumerate(domains)
+    ]
+    why = reasons(workspace, source, domains, keys, VALUE_GROUPS, republish=arguments.republish)
+    remember(workspace, source, domains)
+    attributes = []
+    for n, (domain, key) in enumerate(zip(domains, keys, strict=True)):
+        counts = counts_of(workspace, DEALT, f"_code{n}", domain.size)
+        groups = anatomy_groups(counts, diversity, key.words, labels_of(domain))
+        _lay_out(workspace, n, groups)
+        attributes.append(_attribute(release, domain, groups))
+    guarantees = [guarantee_of(domain.attribute, diversity) for domain in domains]
+    return Plan(
+        mechanism=MECHANISM,
+        parameters={"l": diversity},
+        select=_select(source, domains),
+        columns=columns,
+        attributes=attributes,
+        provenance=dict.fromkeys(source.sensitive, "source"),
+        guarantees=guarantees,
+        ledger=ledger_entries(source, domains, keys, why),
+        strongest=guarantees[0].statement,
+        rows_expected=source.rows,
+        warnings=[
+            WARNING,
+            *(warning for domain in domains for warning in warn_of_domain(domain, source)),
+        ],
+    )
+
+
+def _columns(source: Source) -> dict[str, str]:
+    """Give every published column its role; raise InvalidSource where two would have one name."""
+    columns: dict[str, str] = {}
+    public = {name.lower() for name in (*source.public, *source.sensitive)}
+    for name in source.types:
+        if name in source.sensitive:
+            group = group_column(name)
+            if group.lower() in public:
+                raise InvalidSource(
+                    f"a column {group!r} would be published beside the groups of {name!r}",
+                    hint="rename it in a view, and publish the view",
+                )
+            columns |= {group: "group", name: "sensitive"}
+        elif name in source.public:
+            columns[name] = "public"
+    return columns
+
+
+def _lay_out(workspace: Workspace, n: int, groups: AnatomyGroups) -> None:
+    """Write the groups as a temporary table: a row for each record, by its code and rank."""
+    numbers = pa.table({"code": groups.value, "rank": groups.rank, "number": groups.group})
+    workspace.cursor.register("_priv_numbers", numbers)
+    workspace.cursor.execute(f"CREATE TEMP TABLE _priv_groups{n} AS FROM _priv_numbers")
+    workspace.cursor.unregister("_priv_numbers")
+
+
+def _attribute(release: str, domain: Domain, groups: AnatomyGroups) -> SensitiveAttribute:
+    return SensitiveAttribute(
+        release=release,
+        name=domain.attribute,
+        type=domain.catalog_type,
+        values=domain.values,
+        form="listed",
+        numbers={"own": (1.0,) * domain.size, "other": groups.background().tolist()},
+    )
+
+
+def guarantee_of(attribute: str, diversity: int) -> Guarantee:
+    """State what Anatomy promises of one attribute."""
+    return Guarantee(
+        "l_diversity",
+        f"A record is in a group of at least {diversity} with as many different values of {attribute}: by itself the"
+        f" group gives each of them 1/{diversity} at most. One of them is certain to be the true one; whoever knows"
+        " more, or learns from the other groups how the values go with public columns, believes more.",
+        value=1 / diversity,
+        attribute=attribute,
+        parameters={"l": diversity},
+    )
+
+
+def _select(source: Source, domains: Sequence[Domain]) -> str:
+    """Write the query that gives the published rows, in no order."""
+    numbered = list(enumerate(domains))
+    of_attribute = {domain.attribute: n for n, domain in numbered}
+    of_public = {name: n for n, name in enumerate(source.public)}
+    return fill(
+        body(read("publisher/fragments", "anatomy")),
+        {
+            "dealt": DEALT,
+            "ranks": ", ".join(f"{rank_sql(n)} AS _rank{n}" for n, _ in numbered),
+            "groups": " ".join(
+                f"JOIN temp._priv_groups{n} AS g{n} ON g{n}.code = _code{n} AND g{n}.rank = _rank{n}"
+                for n, _ in numbered
+            ),
+            "values": " ".join(
+                f"JOIN (SELECT number, list(published ORDER BY position) AS listed FROM temp._priv_groups{n}"
+                f" JOIN {domain.table} ON position = code GROUP BY number) AS v{n} ON v{n}.number = g{n}.number"
+                for n, domain in numbered
+            ),
+            "published": ", ".join(
+                f"g{of_attribute[name]}.number AS {identifier(group_column(name))},"
+                f" v{of_attribute[name]}.listed AS {identifier(name)}"
+                if name in of_attribute
+                else f"_public{of_public[name]} AS {identifier(name)}"
+                for name in source.types
+                if name in of_attribute or name in of_public
+            ),
+        },
+    )

@@ -1,0 +1,1 @@
+"""What several mechanisms share: domains, perturbation by record, hierarchies, findings of audits."""

@@ -1,0 +1,217 @@
+"""The values that a sensitive attribute can take, in the order of the catalog."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.release.arguments import nested
+from duckdb_priv.sqltext.literals import enum
+from duckdb_priv.sqltext.quoting import identifier
+
+MANY_VALUES = 10_000
+"""Domains above this size deserve a warning."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A domain with the counts of the source, which never leave the publisher."""
+
+    attribute: str
+    values: tuple[str | None, ...]
+    """As text; None is the missing value, and comes last."""
+    counts: tuple[int, ...]
+    """How many records of the source have each value."""
+    provenance: str
+    """Whether the domain was "given" independently of the data or taken from the "source"."""
+    source_type: str
+    table: str
+    """Temporary table of this connection with position, value and published."""
+
+    @property
+    def size(self) -> int:
+        """How many values there are, the missing one included."""
+        return len(self.values)
+
+    @property
+    def published_type(self) -> str:
+        """Type of the published column: texts become an ENUM, which is several times faster to query.
+
+        Not so where there are many: an ENUM takes DuckDB ten seconds to declare with a million of them.
+        """
+        if not _is_text(self.source_type):
+            return self.source_type
+        if self.size > MANY_VALUES:
+            return "VARCHAR"
+        return enum(self.values)
+
+    @property
+    def catalog_type(self) -> str:
+        """Type as the catalog says it; the values of an ENUM are listed with the coefficients."""
+        kind = self.published_type
+        return "ENUM" if kind.startswith("ENUM") else kind
+
+    @property
+    def digest(self) -> str:
+        """Tell domains apart in the context of the coins."""
+        return hashlib.sha256(json.dumps(self.values).encode()).hexdigest()
+
+
+def _is_text(kind: str) -> bool:
+    return kind == "VARCHAR" or kind.startswith("ENUM")
+
+
+def key_type(kind: str) -> str:
+    """Return the type that values of a column are looked up as: an ENUM as text, others as they are."""
+    return "VARCHAR" if kind.startswith("ENUM") else kind
+
+
+def key_expression(attribute: str, kind: str) -> str:
+    """Write the expression that is looked up in the domain: an ENUM as text, others as they are."""
+    return f"{identifier(attribute)}::VARCHAR" if kind.startswith("ENUM") else identifier(attribute)
+
+
+def open_domains(
+    workspace: Workspace, source: Source, given: Mapping[str, Sequence[Any]] | None = None
+) -> list[Domain]:
+    """Read or check the domain of every sensitive attribute, and lay it out as a temporary table.
+
+    ``given`` are domains that were given, by attribute; the others are what occurs in the source.
+
+    Raises InvalidSource for a value outside a given domain and for a domain of one value.
+    """
+    given = given or {}
+    return [
+        _open(workspace, source, attribute, number, given.get(attribute))
+        for number, attribute in enumerate(source.sensitive)
+    ]
+
+
+def given_domains(domain: Any, source: Source) -> dict[str, Sequence[Any]]:
+    """Say which attribute a domain is of that was given: a list for a single one, or a struct of lists.
+
+    Raises InvalidParameter for a list where there are several, and UnknownName for a column that is not sensitive.
+    """
+    if domain is None:
+        return {}
+    if isinstance(domain, Mapping):
+        return nested(domain, source.sensitive, "sensitive column")
+    if len(source.sensitive) == 1:
+        return {source.sensitive[0]: domain}
+    raise InvalidParameter(
+        "domain must be a struct of lists where several columns are sensitive",
+        hint="write domain := {'disease': ['a', 'b'], 'drug': ['x', 'y']}",
+    )
+
+
+def _open(
+    workspace: Workspace, source: Source, attribute: str, number: int, given: Sequence[Any] | None
+) -> Domain:
+    kind = source.types[attribute]
+    column = key_expression(attribute, kind)
+    counted = workspace.rows(
+        f"SELECT value::VARCHAR, rows FROM (SELECT {column} AS value, count(*) AS rows"
+        f" FROM {source.table} GROUP BY ALL) ORDER BY value NULLS LAST"
+    )
+    if sum(rows for _, rows in counted) != source.rows:
+        raise InvalidSource(
+            "the source changed while it was being published",
+            hint="publish a table, not a live view",
+        )
+    found = dict(counted)
+    if len(found) < len(counted) or any(value is not None and "\0" in value for value in found):
+        raise InvalidSource(
+            f"sensitive column {attribute!r} has values that differ and read alike, or hold a NUL",
+            hint="clean them in a view, and publish the view",
+        )
+    values = (
+        list(found) if given is None else _canonical(workspace, attribute, key_type(kind), given)
+    )
+    if "nan" in values and kind in ("FLOAT", "DOUBLE"):
+        # Its order is undefined where older DuckDB makes a histogram: it would be counted as another value.
+        raise InvalidSource(
+            f"sensitive column {attribute!r} can be nan, which is no value",
+            hint="make it NULL in a view, and publish the view",
+        )
+    known = set(values)
+    if outside := [value for value in found if value not in known]:
+        shown = "NULL" if outside[0] is None else repr(outside[0])
+        raise InvalidSource(
+            f"sensitive column {attribute!r} has the value {shown}, which the given domain lacks"
+            + (f", and {len(outside) - 1} more" if len(outside) > 1 else ""),
+            hint="add it to the domain, or leave its records out in a view",
+        )
+    if len(values) < 2:
+        raise InvalidSource(
+            f"the domain of {attribute!r} has {len(values)} value, and needs at least 2",
+            hint="give a domain := [...] with every value the column could have had, or exclude the column",
+        )
+    domain = Domain(
+        attribute=attribute,
+        values=tuple(values),
+        counts=tuple(found.get(value, 0) for value in values),
+        provenance="source" if given is None else "given",
+        source_type=kind,
+        table=f"temp._priv_domain_{number}",
+    )
+    texts = pa.table(
+        {
+            "position": pa.array(range(len(values)), pa.uint32()),
+            "text": pa.array(values, pa.string()),
+        }
+    )
+    workspace.cursor.register("_priv_texts", texts)
+    workspace.cursor.execute(
+        f"CREATE TEMP TABLE {domain.table.split('.')[1]} AS SELECT position, text::{key_type(kind)} AS value,"
+        f" text::{domain.published_type} AS published FROM _priv_texts"
+    )
+    workspace.cursor.unregister("_priv_texts")
+    return domain
+
+
+def _canonical(
+    workspace: Workspace, attribute: str, kind: str, given: Sequence[Any]
+) -> list[str | None]:
+    """Write given values as the column's type writes them, in its order, the missing value last."""
+    texts = [
+        str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
+        for value in given
+    ]
+    read = workspace.rows(
+        f"SELECT text, TRY_CAST(text AS {kind})::VARCHAR AS value FROM (SELECT unnest(?) AS text)"
+        f" ORDER BY TRY_CAST(text AS {kind}) NULLS LAST",
+        [pa.array(texts, pa.string()).to_pylist() or [None]],
+    )
+    for text, value in read:
+        if text is not None and value is None:
+            raise InvalidParameter(
+                f"the given domain of {attribute!r} has {text!r}, which is no {kind}",
+                hint="write the values as the column has them",
+            )
+    values = [value for _, value in read] if given else []
+    if len(set(values)) < len(values):
+        raise InvalidParameter(
+            f"the given domain of {attribute!r} names a value twice", hint="name each value once"
+        )
+    return values
+
+
+def warn_of_domain(domain: Domain, source: Source) -> list[str]:
+    """Say where a sensitive column looks like an identifier, or is too fine to estimate anything."""
+    name, size = repr(domain.attribute), domain.size
+    found = sum(count > 0 for count in domain.counts)
+    if found == source.rows > 2:
+        return [f"sensitive column {name} differs in every row: it is an identifier; exclude it"]
+    if size > MANY_VALUES:
+        return [
+            f"sensitive column {name} has {size} values: estimates will be noise; group its values first"
+        ]
+    return []

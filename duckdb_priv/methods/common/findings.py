@@ -1,0 +1,138 @@
+"""What an audit looks at, and the rows it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from duckdb_priv.engine.source import SCALAR, Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.methods.common.domain import key_expression
+from duckdb_priv.release.model import SensitiveAttribute, to_json
+from duckdb_priv.sqltext.quoting import identifier
+
+FALSE_ALARM = 1e-9
+"""Chance that counts which the operator did produce are called inconsistent with it."""
+TOLERANCE = 1e-9
+"""Relative rounding that a recomputed guarantee may differ by."""
+
+ENOUGH = 100
+"""How many records a value of a public column has on average, where it tells of more than of single persons."""
+
+Finding = dict[str, Any]
+
+
+def finding(
+    name: str,
+    statement: str,
+    value: float | None,
+    holds: bool | None = None,
+    attribute: str | None = None,
+    **parameters: Any,
+) -> Finding:
+    """Describe one row of an audit; ``holds`` is None for what is only to be known."""
+    return {
+        "attribute": attribute,
+        "guarantee": name,
+        "statement": statement,
+        "parameters": to_json(parameters),
+        "value": value,
+        "holds": holds,
+    }
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A release, with what it claims of itself as a whole."""
+
+    workspace: Workspace
+    release: str
+    table: str
+    """The published table, quoted."""
+    source: Source | None
+    """The source, if it still is what it was."""
+    claims: Mapping[str, tuple[float | None, dict[str, Any]]]
+    """By guarantee: the value and the parameters that the catalog states."""
+
+
+@dataclass(frozen=True)
+class Subject(Audited):
+    """One sensitive attribute of a release, with what is claimed of it."""
+
+    attribute: SensitiveAttribute
+
+    def public_columns(self) -> list[str]:
+        """Name the public columns that say something of many records, not of single persons."""
+        if self.source is None:
+            return []
+        found = []
+        for (name,) in self.workspace.rows(
+            "SELECT attribute FROM priv.attribute WHERE release = ? AND role = 'public' ORDER BY ALL",
+            [self.attribute.release],
+        ):
+            if SCALAR.match(self.source.types.get(name, "")):
+                (values,) = self.workspace.rows(
+                    f"SELECT count(DISTINCT {identifier(name)}) FROM {self.source.table}"
+                )[0]
+                if values * ENOUGH <= self.source.rows:
+                    found.append(name)
+        return found
+
+    def true_counts(self) -> NDArray[np.float64] | None:
+        """Count the values of the domain in the source; None if it is no longer what was published."""
+        if self.source is None:
+            return None
+        column = key_expression(self.attribute.name, self.source.types[self.attribute.name])
+        counts = self._counts(self.source.table, column)
+        return counts if counts.sum() == self.source.rows else None
+
+    def shown_counts(self) -> NDArray[np.float64]:
+        """Count the values of the domain in the published table."""
+        return self._counts(self.table, identifier(self.attribute.column))
+
+    def _counts(self, table: str, column: str) -> NDArray[np.float64]:
+        found = dict(
+            self.workspace.rows(f"SELECT {column}::VARCHAR, count(*) FROM {table} GROUP BY ALL")
+        )
+        return np.array([found.get(value, 0) for value in self.attribute.values], dtype=np.float64)
+
+    def noise_as_stated(
+        self, shown: NDArray[np.float64], mean: NDArray[np.float64], spread: NDArray[np.float64]
+    ) -> Finding:
+        """Judge whether the published counts are such as the operator gives to the source.
+
+        Given the source, a published count is a sum of independent draws with unequal probabilities; a
+        binomial of the same mean has tails that are no lighter (Hoeffding 1956), so the test errs
+        towards no alarm.
+        """
+        total = shown.sum()
+        tail = np.minimum(
+            stats.binom.cdf(shown, int(total), mean / total),
+            stats.binom.sf(shown - 1, int(total), mean / total),
+        )
+        deviations = np.abs(shown - mean) / np.sqrt(np.maximum(spread, 1e-9))
+        return finding(
+            "noise_as_stated",
+            "The published counts are such as the stated operator gives to the source: the largest"
+            " deviation, in standard errors.",
+            float(deviations.max()),
+            bool(tail.min() * 2 * len(shown) >= FALSE_ALARM),
+            self.attribute.name,
+            false_alarm=FALSE_ALARM,
+        )
+
+
+def source_changed(subject: Subject) -> Finding:
+    """Say that nothing can be compared with the source."""
+    return finding(
+        "source",
+        "The source is no longer what was published, so nothing is compared with it.",
+        None,
+        None,
+        subject.attribute.name,
+    )

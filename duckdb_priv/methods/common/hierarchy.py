@@ -1,0 +1,253 @@
+"""Generalization hierarchies: a table of the publisher's, checked, and laid out as numbers.
+
+A hierarchy says what each value of an attribute becomes at each level. It must be public: made without looking
+at the data that it generalizes. So its values may stand in messages, and the values that it can give are the
+domain of the published column, whether they survived or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from duckdb_priv.engine.source import SCALAR, Source, open_source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.mechanism.arrays import Integers
+from duckdb_priv.release.arguments import nested
+from duckdb_priv.release.request import Roles
+from duckdb_priv.sqltext.quoting import identifier, literal
+
+COLUMNS = ("attribute", "value", "level", "generalized")
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """The checked hierarchy of one column of the source."""
+
+    attribute: str
+    table: str
+    """Temporary table: at each level, each leaf, its value, the code and the text of what it becomes."""
+    codes: Integers
+    """[levels, leaves]: the code of each leaf at each level, as the lattice takes it."""
+
+    @property
+    def top(self) -> int:
+        """The coarsest level."""
+        return len(self.codes) - 1
+
+    def generalized(self, workspace: Workspace, level: int) -> tuple[str | None, ...]:
+        """List the values that a level can give, the missing one last."""
+        rows = workspace.rows(
+            f"SELECT any_value(generalized) FROM {self.table} WHERE level = ? GROUP BY code ORDER BY code",
+            [level],
+        )
+        return tuple(text for (text,) in rows)
+
+
+def open_hierarchies(workspace: Workspace, source: Source, name: str) -> list[Hierarchy]:
+    """Check the hierarchies of all columns that would be published, in the order of the source.
+
+    Raises InvalidParameter where a hierarchy is none, and InvalidSource where a column has no hierarchy or a
+    value of the source is not in it.
+    """
+    given = open_source(workspace, name, Roles())
+    if missing := [column for column in COLUMNS if column not in map(str.lower, given.types)]:
+        raise InvalidParameter(
+            f"the table of hierarchies {name!r} has no column {missing[0]!r}",
+            hint="it needs attribute, value, level and generalized, as priv.load_hierarchy gives them",
+        )
+    workspace.cursor.execute(
+        "CREATE TEMP TABLE _priv_hierarchy AS SELECT lower(attribute::VARCHAR) AS attribute, value::VARCHAR AS value,"
+        " CASE WHEN TRY_CAST(level AS DOUBLE) = TRY_CAST(level AS INTEGER)"
+        " THEN TRY_CAST(level AS INTEGER) END AS level,"
+        f" generalized::VARCHAR AS generalized FROM {given.table}"
+    )
+    known = {name for (name,) in workspace.rows("SELECT DISTINCT attribute FROM _priv_hierarchy")}
+    for column in source.public:
+        if column.lower() not in known:
+            raise InvalidSource(
+                f"column {column!r} has no hierarchy, and nothing is published as it is",
+                hint=f"give it one (at least: each value at level 0, * at level 1), or exclude := [{column!r}]",
+            )
+        if not SCALAR.match(source.types[column]):
+            raise InvalidSource(
+                f"column {column!r} has type {source.types[column]}, whose values have no text of their own",
+                hint="cast it in a view, and publish the view",
+            )
+    _check(workspace, source.public)
+    return [
+        _lay_out(workspace, source, column, number) for number, column in enumerate(source.public)
+    ]
+
+
+def _check(workspace: Workspace, columns: Sequence[str]) -> None:
+    """Refuse hierarchies in which a value lacks a level, or in which a level does not coarsen."""
+    workspace.cursor.execute(
+        "DELETE FROM _priv_hierarchy WHERE NOT list_contains(?, attribute)",
+        [[column.lower() for column in columns]],
+    )
+    spelling = {column.lower(): column for column in columns}
+    for query, message, hint in CHECKS:
+        if found := workspace.rows(f"{query} LIMIT 1"):
+            attribute, *details = found[0]
+            shown = ["NULL" if each is None else repr(each) for each in details]
+            raise InvalidParameter(
+                f"the hierarchy of {spelling[attribute]!r} " + message.format(*shown), hint=hint
+            )
+
+
+CHECKS = (
+    (
+        "SELECT attribute, value FROM _priv_hierarchy WHERE level IS NULL OR level < 0",
+        "has a level of the value {} that is no whole number from 0 on",
+        "level 0 is the value itself, level 1 the first that generalizes it",
+    ),
+    (
+        "SELECT attribute, value, level FROM _priv_hierarchy GROUP BY ALL HAVING count(*) > 1",
+        "has the value {} twice at level {}",
+        "give each value once at each level",
+    ),
+    (
+        "SELECT attribute, value, [l FOR l IN range(0, top + 1) IF NOT list_contains(levels, l)][1] FROM"
+        " (SELECT attribute, value, list(level) AS levels,"
+        " max(max(level)) OVER (PARTITION BY attribute) AS top FROM _priv_hierarchy GROUP BY attribute, value)"
+        " WHERE len(levels) <= top",
+        "has no level {1} for the value {0}",
+        "every value has every level, from 0 (the value itself) to the top",
+    ),
+    (
+        "SELECT attribute, value, generalized FROM _priv_hierarchy"
+        " WHERE level = 0 AND generalized IS DISTINCT FROM value",
+        "generalizes the value {} to {} at level 0",
+        "level 0 is the value itself",
+    ),
+    (
+        "SELECT attribute, value, level FROM _priv_hierarchy WHERE generalized IS NULL AND value IS NOT NULL",
+        "makes the value {} a missing one at level {}",
+        "write * for what is generalized away; a line of the file may be too short",
+    ),
+    (
+        "SELECT fine.attribute, coarse.level, fine.level, fine.generalized"
+        " FROM _priv_hierarchy AS fine JOIN _priv_hierarchy AS coarse ON coarse.attribute = fine.attribute"
+        " AND coarse.value IS NOT DISTINCT FROM fine.value AND coarse.level = fine.level + 1"
+        " GROUP BY ALL HAVING count(DISTINCT {text: coarse.generalized}) > 1",
+        "separates at level {} what level {} has merged as {}",
+        "each level must coarsen the level below it",
+    ),
+)
+"""What a hierarchy must satisfy: a query of what violates it, what to say of that, and what to do."""
+
+
+def _lay_out(workspace: Workspace, source: Source, column: str, number: int) -> Hierarchy:
+    """Number the leaves in the order of the column's type, and what they become in the order of its leaves."""
+    table = f"_priv_levels_{number}"
+    workspace.cursor.execute(
+        f"CREATE TEMP TABLE {table} AS WITH own AS ("
+        f" SELECT value, level, generalized FROM _priv_hierarchy WHERE attribute = {literal(column.lower())}"
+        "), leaf AS ("
+        " SELECT value, row_number() OVER"
+        f" (ORDER BY TRY_CAST(value AS {source.types[column]}) NULLS LAST, value NULLS LAST) - 1 AS leaf"
+        " FROM own WHERE level = 0"
+        "), first AS ("
+        " SELECT own.*, leaf, min(leaf) OVER (PARTITION BY level, generalized) AS first"
+        " FROM own JOIN leaf ON leaf.value IS NOT DISTINCT FROM own.value"
+        ") SELECT level, leaf, value, generalized,"
+        " dense_rank() OVER (PARTITION BY level ORDER BY first) - 1 AS code FROM first"
+    )
+    _check_leaves(workspace, source, column, table)
+    codes = workspace.cursor.execute(f"SELECT code FROM {table} ORDER BY level, leaf").fetchnumpy()
+    (leaves,) = workspace.rows(f"SELECT count(*) FROM {table} WHERE level = 0")[0]
+    return Hierarchy(column, table, np.asarray(codes["code"], dtype=np.int64).reshape(-1, leaves))
+
+
+def _check_leaves(workspace: Workspace, source: Source, column: str, table: str) -> None:
+    """Refuse a value of the source that the hierarchy does not have."""
+    if missing := workspace.rows(
+        f"SELECT found.value FROM (SELECT DISTINCT {identifier(column)}::VARCHAR AS value FROM {source.table})"
+        f" AS found WHERE NOT EXISTS (FROM {table} AS leaf WHERE leaf.value IS NOT DISTINCT FROM found.value)"
+        " ORDER BY ALL LIMIT 1"
+    ):
+        shown = "NULL" if missing[0][0] is None else repr(missing[0][0])
+        raise InvalidSource(
+            f"column {column!r} has the value {shown}, which its hierarchy lacks",
+            hint="add it at every level of the hierarchy, or replace it in a view and publish the view",
+        )
+
+
+def read_levels(given: Mapping[str, Any], hierarchies: Sequence[Hierarchy]) -> list[int]:
+    """Return the level of each column, from a struct that names all of them."""
+    levels = nested(given, [each.attribute for each in hierarchies], "column to be generalized")
+    for each in hierarchies:
+        level = levels.get(each.attribute)
+        if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= each.top:
+            raise InvalidParameter(
+                f"levels has no level of {each.attribute!r}"
+                if level is None
+                else f"{each.attribute!r} has no level {level!r}",
+                hint=f"give it one from 0 (as it is) to {each.top}",
+            )
+    return [levels[each.attribute] for each in hierarchies]
+
+
+def count_leaves(
+    workspace: Workspace, source: Source, hierarchies: Sequence[Hierarchy]
+) -> tuple[list[Integers], Integers]:
+    """Count the records of each combination of leaves that occurs.
+
+    Returns the codes of the leaves per attribute, and the counts; both have one entry per combination.
+    """
+    columns = ", ".join(
+        f"{identifier(each.attribute)}::VARCHAR AS _priv_value{n}"
+        for n, each in enumerate(hierarchies)
+    )
+    leaves = ", ".join(f"l{n}.leaf::BIGINT AS _priv_leaf{n}" for n in range(len(hierarchies)))
+    joins = " ".join(
+        f"JOIN {each.table} AS l{n} ON l{n}.level = 0 AND l{n}.value IS NOT DISTINCT FROM _priv_value{n}"
+        for n, each in enumerate(hierarchies)
+    )
+    found = workspace.cursor.execute(
+        f"SELECT {leaves}, _priv_rows FROM"
+        f" (SELECT {columns}, count(*) AS _priv_rows FROM {source.table} GROUP BY ALL) {joins}"
+    ).fetchnumpy()
+    *codes, counts = (np.asarray(column, dtype=np.int64) for column in found.values())
+    return codes, counts
+
+
+def generalize(
+    workspace: Workspace, source: Source, name: str, levels: Mapping[str, int]
+) -> Source:
+    """Lay the truth out as a generalized release shows it: a temporary table of every record at these levels.
+
+    Raises InvalidParameter and InvalidSource as ``open_hierarchies`` does, and where a hierarchy has no such level.
+    """
+    columns = tuple(column for column in source.types if column in levels)
+    hierarchies = open_hierarchies(workspace, replace(source, public=columns, sensitive=()), name)
+    for each in hierarchies:
+        if levels[each.attribute] > each.top:
+            raise InvalidParameter(
+                f"the hierarchy of {each.attribute!r} has no level {levels[each.attribute]} any more",
+                hint="name the hierarchies that the release was published with",
+            )
+    shown = ", ".join(
+        f"l{n}.generalized AS {identifier(each.attribute)}" for n, each in enumerate(hierarchies)
+    )
+    joins = " ".join(
+        f"JOIN {each.table} AS l{n} ON l{n}.level = {levels[each.attribute]}"
+        f" AND l{n}.value IS NOT DISTINCT FROM s.{identifier(each.attribute)}::VARCHAR"
+        for n, each in enumerate(hierarchies)
+    )
+    workspace.cursor.execute(
+        f"CREATE TEMP TABLE _priv_generalized_source AS SELECT {shown} FROM {source.table} AS s {joins}"
+    )
+    return replace(
+        source,
+        table="temp._priv_generalized_source",
+        types=dict.fromkeys(columns, "VARCHAR"),
+        public=columns,
+        sensitive=(),
+        record_id=(),
+    )

@@ -1,0 +1,112 @@
+"""The operator of a perturbed attribute as a matrix, and what it does to the source."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.arrays import Matrix, Vector
+from duckdb_priv.mechanism.fine_grain import FineGrain
+from duckdb_priv.mechanism.operator import (
+    COLUMN_SUM_TOLERANCE,
+    MAX_CONDITION_NUMBER,
+    condition_number,
+    identifiability_classes,
+    largest_posterior,
+    ldp_epsilon,
+)
+from duckdb_priv.methods.common.findings import TOLERANCE, Finding, Subject, finding
+from duckdb_priv.release.model import SensitiveAttribute
+
+ROUNDING = 1e-12
+"""Probabilities of less than this are rounding when two operators are compared."""
+
+
+def stored_operator(attribute: SensitiveAttribute) -> Matrix:
+    """Build the operator of an attribute from the catalog: entry [y, x] is Pr[published = y | true = x].
+
+    Raises InvalidParameter for an attribute of which not every record is perturbed, and each one on its own.
+    """
+    operator = None if form_of(attribute).scaled else drawn_operator(attribute)
+    if operator is None:
+        raise InvalidParameter(
+            f"{attribute.release!r} does not perturb each record of {attribute.name!r} on its own",
+            hint="ask for a uniform, fine-grain or matrix release",
+        )
+    return operator
+
+
+def drawn_operator(attribute: SensitiveAttribute) -> Matrix | None:
+    """Build the operator of what a published record shows, however many it stands for; None where it has none."""
+    if not form_of(attribute).drawn:
+        return None
+    if "operator" in attribute.lists:
+        return np.array(attribute.lists["operator"], dtype=np.float64).T
+    if "retention" in attribute.numbers:
+        return FineGrain(np.array(attribute.numbers["retention"])).matrix()
+    other = np.array(attribute.numbers["other"])
+    matrix: Matrix = np.diag(np.array(attribute.numbers["own"]) - other) + other[:, np.newaxis]
+    return matrix
+
+
+def audit_operator(subject: Subject, operator: Matrix) -> list[Finding]:
+    """Check that an operator is one, whether it can be inverted, and what it does to odds."""
+    off = float(np.abs(operator.sum(axis=0) - 1).max())
+    classes = identifiability_classes(operator, tolerance=ROUNDING)
+    condition = condition_number(operator) if classes.max() == len(operator) - 1 else np.inf
+    rows = [
+        finding(
+            "operator",
+            "The probabilities with which a true value is published sum to one: the largest difference.",
+            off,
+            off <= COLUMN_SUM_TOLERANCE and bool((operator >= 0).all()),
+            subject.attribute.name,
+            domain_size=len(operator),
+        ),
+        finding(
+            "condition_number",
+            "How far reconstruction can blow an error up; NULL where some values cannot be told apart.",
+            condition if np.isfinite(condition) else None,
+            # Where values are alike the release says so, and does not offer a linear estimate.
+            bool(condition <= MAX_CONDITION_NUMBER) or "not_told_apart" in subject.claims,
+            subject.attribute.name,
+            largest=MAX_CONDITION_NUMBER,
+        ),
+    ]
+    if "local_differential_privacy" in subject.claims:
+        claimed = subject.claims["local_differential_privacy"][0] or 0.0
+        epsilon = ldp_epsilon(operator)
+        rows.append(
+            finding(
+                "local_differential_privacy",
+                "A published value changes the odds between two true values by a factor of at most"
+                f" {np.exp(epsilon):.4g}.",
+                epsilon,
+                epsilon <= claimed * (1 + TOLERANCE),
+                subject.attribute.name,
+                claimed=claimed,
+            )
+        )
+    return rows
+
+
+def audit_against_source(subject: Subject, operator: Matrix, true: Vector) -> list[Finding]:
+    """Say what may be believed by somebody who knows the frequencies, and judge the published counts."""
+    posteriors = largest_posterior(operator, true)
+    top = int(posteriors.argmax())
+    return [
+        finding(
+            "largest_posterior",
+            "The largest posterior of a true value that a published value causes, for somebody who knows the"
+            " true frequencies.",
+            float(posteriors[top]),
+            None,
+            subject.attribute.name,
+            of=subject.attribute.values[top],
+            prior=float(true[top] / true.sum()),
+        ),
+        subject.noise_as_stated(
+            subject.shown_counts(), operator @ true, (operator * (1 - operator)) @ true
+        ),
+    ]

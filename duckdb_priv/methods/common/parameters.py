@@ -1,0 +1,21 @@
+"""What parameters mean that several mechanisms take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from duckdb_priv.release.arguments import NUMBERS, argument
+
+RETENTION = "the probability that a record keeps its value"
+DOMAIN = "the values that the column can have, whether they occur or not"
+REPUBLISH = "whether records are published again that have other groups already"
+
+
+def retentions() -> Any:
+    """Describe the argument of ``priv.advise`` that lists retentions."""
+    return argument(
+        NUMBERS,
+        "the retentions to try",
+        "[0.2, 0.5]",
+        default=(0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+    )

@@ -1,0 +1,222 @@
+"""Perturbing each record on its own: 64 bits and a few integers decide what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from duckdb_priv.engine import randomness
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.alias import AliasTables
+from duckdb_priv.methods.common.domain import Domain, key_expression
+from duckdb_priv.release.model import to_json
+from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import body, fill, read
+
+
+@dataclass(frozen=True)
+class Coins:
+    """The coins of one perturbed attribute."""
+
+    stream: int
+    """Number of the stream, as SQL names it."""
+    fingerprint: str
+    fresh: bool
+
+
+def open_coins(workspace: Workspace, source: Source, context: dict[str, object]) -> Coins:
+    """Open a stream: keyed by everything that defines the coins if records have ids, else fresh.
+
+    The form of the record id belongs to what defines the coins, since 7 and '7' are drawn differently.
+    The stream is closed when the publication ends, either way.
+    """
+    if source.record_id:
+        secret = workspace.secret()
+        text = to_json({**context, "record_id": source.id_form})
+        stream = workspace.open_stream(randomness.KeyedBits.derive(secret, text))
+        return Coins(stream, randomness.fingerprint(secret, text), fresh=False)
+    stream = workspace.open_stream(randomness.FreshBits())
+    return Coins(stream, randomness.fingerprint(randomness.new_secret()), fresh=True)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """How one attribute is perturbed: which value 64 bits show for a true one.
+
+    In the SQL that a subclass writes, ``n`` is the number of the attribute among those of the release:
+    ``_code{n}`` is the place of the true value, ``_bits{n}`` are its bits, ``d{n}`` is its domain.
+    """
+
+    domain: Domain
+    coins: Coins
+
+    def carried(self, n: int) -> Sequence[str]:
+        """List what a record takes along from the domain, to be drawn by."""
+        return ()
+
+    def keyed(self, n: int) -> str:
+        """Write what the bits are keyed by besides the record: its true value."""
+        return f"_code{n}"
+
+    def joined(self, n: int) -> str:
+        """Write the join with what is looked up by the bits."""
+        return ""
+
+    def shown(self, n: int) -> str:
+        """Write the place of the value that is shown."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Perturbation(Drawn):
+    """Kept or redrawn with the same probability, whatever the value."""
+
+    keep: int
+    width: int
+
+    def shown(self, n: int) -> str:
+        """Compare with two numbers."""
+        return _redrawn(n, f"{self.keep}::UBIGINT", f"{self.width}::UBIGINT")
+
+
+@dataclass(frozen=True)
+class PerturbationByValue(Drawn):
+    """Kept or redrawn with a probability of each value's own."""
+
+    keep: NDArray[np.uint64]
+    width: NDArray[np.uint64]
+
+    def prepare(self, workspace: Workspace) -> None:
+        """Write the numbers of each value beside it in the domain."""
+        position = np.arange(self.domain.size, dtype=np.uint32)
+        numbers = pa.table({"position": position, "keep": self.keep, "width": self.width})
+        _create_temporary(
+            workspace,
+            self.domain.table,
+            f"SELECT * FROM {self.domain.table} JOIN _priv_numbers USING (position)",
+            numbers,
+        )
+
+    def carried(self, n: int) -> Sequence[str]:
+        """Take the two numbers along."""
+        return (f"d{n}.keep AS _keep{n}", f"d{n}.width AS _width{n}")
+
+    def shown(self, n: int) -> str:
+        """Compare with the two numbers of the value."""
+        return _redrawn(n, f"_keep{n}", f"_width{n}")
+
+
+@dataclass(frozen=True)
+class Exchange(Drawn):
+    """Exchanged for any value, with the probabilities of any operator, by an alias table."""
+
+    tables: AliasTables
+
+    @property
+    def table(self) -> str:
+        """Temporary table of this connection with the alias tables of all values."""
+        return f"{self.domain.table}_aliases"
+
+    def prepare(self, workspace: Workspace) -> None:
+        """Lay the alias tables out, one row for each bin of each value."""
+        cells = pa.table(
+            {
+                "cell": np.arange(self.tables.bounds.size, dtype=np.uint32),
+                "bound": self.tables.bounds.ravel(),
+                "alias": self.tables.aliases.ravel(),
+            }
+        )
+        _create_temporary(workspace, self.table, "SELECT * FROM _priv_numbers", cells)
+
+    def joined(self, n: int) -> str:
+        """Look up the bin that the bits fall into."""
+        return f"JOIN {self.table} AS a{n} ON a{n}.cell = {self._cell(n)}"
+
+    def shown(self, n: int) -> str:
+        """Compare the place in the bin with its bound."""
+        place = f"_bits{n} & {2**self.tables.bits - 1}::UBIGINT"
+        return f"CASE WHEN ({place}) < a{n}.bound THEN {self._bin(n)} ELSE a{n}.alias END"
+
+    def _bin(self, n: int) -> str:
+        return f"(_bits{n} >> {self.tables.bits}::UBIGINT)::UINTEGER"
+
+    def _cell(self, n: int) -> str:
+        return f"_code{n} * {self.tables.bounds.shape[1]}::UINTEGER + {self._bin(n)}"
+
+
+@dataclass(frozen=True)
+class Redrawn(Exchange):
+    """Drawn from one distribution, whatever the value; its alias table is the only one."""
+
+    def keyed(self, n: int) -> str:
+        """Let the bits depend on the record alone: a value that is exchanged for another changes nothing."""
+        return "0::UINTEGER"
+
+    def _cell(self, n: int) -> str:
+        return self._bin(n)
+
+
+def _redrawn(n: int, keep: str, width: str) -> str:
+    return (
+        f"CASE WHEN _bits{n} < {keep} THEN _code{n}"
+        f" ELSE ((_bits{n} - {keep}) // {width})::UINTEGER END"
+    )
+
+
+def _create_temporary(workspace: Workspace, table: str, select: str, numbers: pa.Table) -> None:
+    workspace.cursor.register("_priv_numbers", numbers)
+    workspace.cursor.execute(f"CREATE OR REPLACE TEMP TABLE {table.split('.')[1]} AS {select}")
+    workspace.cursor.unregister("_priv_numbers")
+
+
+def perturb_sql(source: Source, perturbations: Sequence[Drawn]) -> str:
+    """Write the query that gives the published rows, in no order."""
+    of_attribute = {each.domain.attribute: n for n, each in enumerate(perturbations)}
+    number, text = source.id_arguments
+    # Only our own names stand inside: a column of the source called _bits0 must not be taken for the bits.
+    of_public = {name: f"_public{n}" for n, name in enumerate(source.public)}
+    return fill(
+        body(read("publisher/fragments", "perturb")),
+        {
+            "public": "".join(
+                f"s.{identifier(name)} AS {alias}, " for name, alias in of_public.items()
+            ),
+            "id_number": number,
+            "id_text": text,
+            "codes": ", ".join(
+                taken
+                for n, each in enumerate(perturbations)
+                for taken in (f"d{n}.position AS _code{n}", *each.carried(n))
+            ),
+            "source": f"{source.table} AS s",
+            "domains": " ".join(
+                f"JOIN {each.domain.table} AS d{n} ON d{n}.value IS NOT DISTINCT FROM"
+                f" s.{key_expression(each.domain.attribute, each.domain.source_type)}"
+                for n, each in enumerate(perturbations)
+            ),
+            "bits": ", ".join(
+                f"_priv_bits({each.coins.stream}::UBIGINT, _number, _text, {each.keyed(n)}) AS _bits{n}"
+                for n, each in enumerate(perturbations)
+            ),
+            "joined": " ".join(each.joined(n) for n, each in enumerate(perturbations)),
+            "shown": ", ".join(
+                f"{each.shown(n)} AS _shown{n}" for n, each in enumerate(perturbations)
+            ),
+            "published": ", ".join(
+                f"p{of_attribute[name]}.published AS {identifier(name)}"
+                if name in of_attribute
+                else f"shown.{of_public[name]} AS {identifier(name)}"
+                for name in source.types
+                if name in of_attribute or name in of_public
+            ),
+            "values": " ".join(
+                f"JOIN {each.domain.table} AS p{n} ON p{n}.position = shown._shown{n}"
+                for n, each in enumerate(perturbations)
+            ),
+        },
+    )

@@ -1,0 +1,228 @@
+"""A record has one group: a second one, of other values, would narrow its true value down.
+
+Each release with a decoy group of its own per record is like a guess at the value among other wrong answers: forty of
+them identify 63 to 96 percent of the values. Where the values of a group are published as they are, two are often
+enough. What is published once is not grouped again, unless the publisher says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import GuaranteeViolated, InvalidParameter, InvalidSource
+from duckdb_priv.methods.common.decoys import DEALT, MARK, SHOWN, Grouping, Key
+from duckdb_priv.methods.common.domain import Domain
+from duckdb_priv.methods.common.perturbation import open_coins
+from duckdb_priv.release import catalog
+from duckdb_priv.release.model import LedgerEntry
+from duckdb_priv.sqltext.quoting import identifier, literal
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a mechanism groups records, and why it does so once."""
+
+    mechanism: str
+    groups: str
+    """What its groups are called."""
+    why: str
+    remedy: str
+
+
+def ledger_entries(
+    source: Source, domains: Sequence[Domain], keys: Sequence[Key], why: Sequence[str]
+) -> list[LedgerEntry]:
+    """Write, for the ledger, which coins grouped the records of each attribute, and why they may."""
+    return [
+        LedgerEntry(
+            domain.attribute, None, key.fingerprint, fresh=not source.record_id, reason=reason
+        )
+        for domain, key, reason in zip(domains, keys, why, strict=True)
+    ]
+
+
+def open_marks(workspace: Workspace, source: Source, rule: Rule) -> int | None:
+    """Open the stream of what records are known by later: keyed hashes of their tables and ids; None without ids."""
+    if not source.record_id:
+        return None
+    context: dict[str, object] = {
+        "purpose": f"records of {rule.groups}",
+        "origins": list(source.origins),
+        "columns": [name.lower() for name in source.record_id],
+    }
+    return open_coins(workspace, source, context).stream
+
+
+def reasons(
+    workspace: Workspace,
+    source: Source,
+    domains: Sequence[Domain],
+    keys: Sequence[Key],
+    rule: Rule,
+    *,
+    republish: bool,
+) -> list[str]:
+    """Say, for the ledger, why the records of DEALT may be published in these groups, attribute by attribute.
+
+    Raises GuaranteeViolated where they have other groups already, or may have, unless told to ``republish``.
+    """
+    found = []
+    for domain, key in zip(domains, keys, strict=True):
+        earlier = _earlier(workspace, source, domain, rule)
+        if any(coins == key.fingerprint for _, coins, _ in earlier):
+            found.append(f"the same {rule.groups} as before, which tell nothing new")
+            continue
+        grouped = _grouped(workspace, source, domain, earlier, rule)
+        if grouped is None:
+            found.append(f"its records in other {rule.groups} are refused from now on: {rule.why}")
+        elif republish:
+            found.append(f"republish := true, although {grouped}: {rule.why}")
+        else:
+            raise GuaranteeViolated(grouped, hint=f"{rule.why}; {rule.remedy}")
+    return found
+
+
+def _earlier(
+    workspace: Workspace, source: Source, domain: Domain, rule: Rule
+) -> list[tuple[str, str, bool]]:
+    """List earlier publications of an attribute: release, coins, and whether their records can be told apart."""
+    return [
+        (release, coins, bool(comparable and not fresh and source.record_id))
+        for release, coins, fresh, comparable in workspace.rows(
+            "SELECT release, coins, fresh, origins = ? AND list_transform(record_id, lambda x: lower(x)) = ?"
+            " FROM priv.ledger WHERE mechanism = ? AND lower(attribute) = lower(?) AND list_has_any(origins, ?)",
+            [
+                list(source.origins),
+                [name.lower() for name in source.record_id],
+                rule.mechanism,
+                domain.attribute,
+                list(source.origins),
+            ],
+        )
+    ]
+
+
+def _grouped(
+    workspace: Workspace,
+    source: Source,
+    domain: Domain,
+    earlier: Sequence[tuple[str, str, bool]],
+    rule: Rule,
+) -> str | None:
+    """Say which records of DEALT have groups already, or that it cannot be told; None where none has."""
+    for release, _, comparable in earlier:
+        if not comparable:
+            return (
+                f"{domain.attribute!r} of {source.name!r} is already published by {rule.groups}, in release"
+                f" {release!r}, and which records are new cannot be told without the same record id"
+            )
+    if not earlier:
+        return None
+    (known,) = workspace.rows(f"SELECT count(*) FROM {DEALT} WHERE {_is_known([domain])}")[0]
+    if not known:
+        return None
+    return (
+        f"{known} of {source.rows} records of {source.name!r} are already published by {rule.groups} of"
+        f" {domain.attribute!r}"
+    )
+
+
+def remember(workspace: Workspace, source: Source, domains: Sequence[Domain]) -> None:
+    """Keep the marks of the records of DEALT."""
+    if source.record_id:
+        for domain in domains:
+            workspace.cursor.execute(
+                f"INSERT INTO priv.grouped_record SELECT {literal(domain.attribute.lower())}, {MARK} FROM {DEALT}"
+                f" WHERE NOT {_is_known([domain])}"
+            )
+
+
+def drop_known(workspace: Workspace, source: Source, domains: Sequence[Domain]) -> None:
+    """Leave out of DEALT what has been published before."""
+    workspace.cursor.execute(f"DELETE FROM {DEALT} WHERE {_is_known(domains)}")
+    (new,) = workspace.rows(f"SELECT count(*) FROM {DEALT}")[0]
+    if not new:
+        raise InvalidSource(
+            f"every record of {source.name!r} is already published", hint="nothing was changed"
+        )
+
+
+def _is_known(domains: Sequence[Domain]) -> str:
+    attributes = ", ".join(literal(domain.attribute.lower()) for domain in domains)
+    return f"{MARK} IN (SELECT mark FROM priv.grouped_record WHERE attribute IN ({attributes}))"
+
+
+def domains_of_both(
+    workspace: Workspace, source: Source, release: str, grouping: Grouping
+) -> dict[str, list[str | None]]:
+    """Check that a source fits to a release, and list the values that either has, by sensitive attribute."""
+    release = catalog.find_release(workspace.cursor, release)
+    mechanism, text = workspace.rows(
+        "SELECT mechanism, parameters FROM priv.release WHERE release = ?", [release]
+    )[0]
+    parameters = json.loads(text)
+    given = {"gamma": grouping.gamma, "grouping": grouping.name}
+    if mechanism != grouping.mechanism or any(parameters[name] != given[name] for name in given):
+        raise InvalidParameter(
+            f"release {release!r} was published by {mechanism} with other parameters than {given}",
+            hint="append with the gamma and grouping of the release, or choose another name",
+        )
+    last = catalog.last_publication(workspace.cursor, release)
+    lower = [name.lower() for name in source.record_id]
+    if not lower or last.fresh or [name.lower() for name in last.record_id] != lower:
+        raise InvalidParameter(
+            "which records are new cannot be told without the record id that the release was published with",
+            hint="publish with a record_id from the start, and append with the same",
+        )
+    roles = dict(
+        workspace.rows("SELECT attribute, role FROM priv.attribute WHERE release = ?", [release])
+    )
+    columns = dict.fromkeys(source.public, "public") | dict.fromkeys(source.sensitive, "sensitive")
+    if roles != columns or source.origins != _origins(workspace, release):
+        raise InvalidParameter(
+            f"release {release!r} has other columns, or comes from other tables, than {source.name!r}",
+            hint="append from the same table, with the same sensitive and excluded columns",
+        )
+    return {
+        name: [
+            value
+            for (value,) in workspace.rows(
+                f"SELECT value FROM priv.coefficient WHERE release = ? AND attribute = ?"
+                f" UNION SELECT {identifier(name)}::VARCHAR FROM {source.table}",
+                [release, name],
+            )
+        ]
+        for name in source.sensitive
+    }
+
+
+def _origins(workspace: Workspace, release: str) -> tuple[str, ...]:
+    rows = workspace.rows(
+        "SELECT origins FROM priv.ledger WHERE release = ? ORDER BY number DESC LIMIT 1", [release]
+    )
+    return tuple(rows[0][0])
+
+
+def add_earlier(
+    workspace: Workspace, source: Source, domains: Sequence[Domain], release: str
+) -> None:
+    """Put the rows of a release before what SHOWN has of the new batch."""
+    release = catalog.find_release(workspace.cursor, release)
+    table = f"{identifier(workspace.database)}.main.{identifier(release)}"
+    published = {
+        of.attribute: of.name for of in catalog.published_columns(workspace.cursor, release)
+    }
+    codes = "".join(f", d{n}.position" for n in range(len(domains)))
+    joins = " ".join(
+        f"JOIN {domain.table} AS d{n} ON d{n}.published::VARCHAR IS NOT DISTINCT FROM"
+        f" r.{identifier(published[domain.attribute])}::VARCHAR"
+        for n, domain in enumerate(domains)
+    )
+    public = ", ".join(f"r.{identifier(name)}" for name in source.public)
+    workspace.cursor.execute(
+        f"INSERT INTO {SHOWN} SELECT {public or ''}{codes if public else codes[2:]} FROM {table} AS r {joins}"
+    )

@@ -1,0 +1,59 @@
+"""Tables that the publisher names in a call, beside the source: requirements, matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from duckdb_priv.engine.source import Source, find_table
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, echoed
+from duckdb_priv.release.arguments import nested
+from duckdb_priv.sqltext.quoting import identifier
+
+
+def named_tables(given: Any, source: Source, argument: str) -> dict[str, str]:
+    """Return the name of a table for each sensitive attribute: one name, or a struct of them."""
+    if isinstance(given, Mapping):
+        tables = nested(given, source.sensitive, "sensitive column")
+        if lacking := [name for name in source.sensitive if name not in tables]:
+            raise InvalidParameter(
+                f"{argument} names no table for {lacking[0]!r}",
+                hint=f"name one for each of {', '.join(map(repr, source.sensitive))}",
+            )
+        return {name: tables[name] for name in source.sensitive}
+    if len(source.sensitive) == 1:
+        return {source.sensitive[0]: given}
+    raise InvalidParameter(
+        f"{argument} must be a struct that names a table for each of several sensitive columns,"
+        f" got {echoed(given)}",
+        hint=f"write {argument} := {{'disease': 'one', 'drug': 'another'}}",
+    )
+
+
+def read_columns(
+    workspace: Workspace, argument: str, table: str, columns: Mapping[str, str]
+) -> list[tuple[Any, ...]]:
+    """Read columns of a table by name, in no order; ``columns`` says how each is read, as SQL.
+
+    Raises InvalidSource for an unknown table, InvalidParameter for a column that it lacks.
+    """
+    path = ".".join(map(identifier, find_table(workspace, table)))
+    present = {row[0].lower() for row in workspace.rows(f"DESCRIBE SELECT * FROM {path}")}
+    for name in columns:
+        if name not in present:
+            raise InvalidParameter(
+                f"{argument} {table!r} has no column {name!r}",
+                hint=f"it needs the columns {', '.join(columns)}",
+            )
+    return workspace.rows(f"SELECT {', '.join(columns.values())} FROM {path}")
+
+
+def as_domain_value(column: str, kind: str) -> str:
+    """Write a value of such a table as the domain writes it; NULL if it is none of its type."""
+    return f"TRY_CAST({identifier(column)}::VARCHAR AS {kind})::VARCHAR"
+
+
+def shown(value: str | None) -> str:
+    """Write a value of a domain for a message."""
+    return "NULL" if value is None else repr(value)

@@ -1,0 +1,16 @@
+"""Values redrawn from their distribution, a baseline."""
+
+from duckdb_priv.methods.distribution.arguments import DistributionArguments
+from duckdb_priv.methods.register import Method, Words
+
+METHOD = Method(
+    name="distribution",
+    package=__name__,
+    words=Words(
+        title="Values redrawn from their distribution",
+        promise="Publish a table whose sensitive values are redrawn from their distribution in it",
+        when="Never for real; to see what the others keep.",
+    ),
+    arguments=DistributionArguments,
+    baseline=True,
+)

@@ -1,0 +1,82 @@
+"""Audit of releases whose values are redrawn from their distribution: what they tell, and what they cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.methods.common.domain import key_expression
+from duckdb_priv.methods.common.findings import Finding, Subject, finding, source_changed
+from duckdb_priv.sqltext.quoting import identifier
+
+
+def audit(subject: Subject) -> list[Finding]:
+    """Check that values are redrawn whatever they are, and measure what is published, and what is lost."""
+    own, other = (np.array(subject.attribute.numbers[name]) for name in ("own", "other"))
+    rows = [
+        finding(
+            "independence",
+            "Whatever the true value of a record is, each value is shown with the same probability: so large is the"
+            " largest difference.",
+            float(np.abs(own - other).max()),
+            bool((own == other).all()),
+            subject.attribute.name,
+        )
+    ]
+    true = subject.true_counts()
+    if true is None or subject.source is None:
+        return [*rows, source_changed(subject)]
+    total = true.sum()
+    return [
+        *rows,
+        finding(
+            "exact_counts",
+            "How often each value occurs in the source is published: so far off is the count that is furthest off."
+            " Small counts are not protected, and what changes between two releases is told exactly.",
+            float(np.abs(own * total - true).max()),
+            None,
+            subject.attribute.name,
+        ),
+        *_lost(subject, subject.source),
+        subject.noise_as_stated(subject.shown_counts(), own * total, own * (1 - own) * total),
+    ]
+
+
+def _lost(subject: Subject, source: Source) -> list[Finding]:
+    """Measure how far the values of the source are from going with no public column."""
+    distances = [
+        (_distance(subject, source, column), column) for column in subject.public_columns()
+    ]
+    if not distances:
+        return []
+    distance, column = max(distances)
+    return [
+        finding(
+            "lost_association",
+            "So large a share of the records would have to change their value for values to go with no public column,"
+            " as they do in the release: counts of parts of the table miss by as much, on the whole.",
+            distance,
+            None,
+            subject.attribute.name,
+            column=column,
+        )
+    ]
+
+
+def _distance(subject: Subject, source: Source, column: str) -> float:
+    """Return the total variation distance between two columns and their independence."""
+    name = subject.attribute.name
+    value = key_expression(name, source.types[name])
+    (distance,) = subject.workspace.rows(
+        f"""
+        WITH cell AS (
+            SELECT {identifier(column)} AS public, {value} AS value, count(*) AS n FROM {source.table} GROUP BY ALL
+        ), expected AS (
+            SELECT n, sum(n) OVER (PARTITION BY public) * sum(n) OVER (PARTITION BY value) / sum(n) OVER () AS e
+            FROM cell
+        )
+        -- The cells that are empty miss what the others have too much.
+        SELECT sum(greatest(n - e, 0)) / sum(n) FROM expected
+        """
+    )[0]
+    return float(distance)

@@ -1,0 +1,86 @@
+"""Audit of fine-grain perturbation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from duckdb_priv.mechanism.arrays import Vector
+from duckdb_priv.mechanism.fine_grain import FineGrain, worst_posteriors
+from duckdb_priv.mechanism.requirements import Requirements
+from duckdb_priv.methods.common.findings import TOLERANCE, Finding, Subject, finding, source_changed
+from duckdb_priv.methods.common.operator_audit import audit_against_source, audit_operator
+
+
+def audit(subject: Subject) -> list[Finding]:
+    """Recompute, for every requirement, the worst posterior of the priors that it speaks of."""
+    operator = FineGrain(np.array(subject.attribute.numbers["retention"]))
+    rows = audit_operator(subject, operator.matrix())
+    true = subject.true_counts()
+    if true is not None and true.sum() != subject.shown_counts().sum():
+        true = None
+    _, claim = subject.claims["fine_grain_privacy"]
+    requirements = _requirements(subject, claim, true)
+    if requirements is not None:
+        rows += _odds(subject, operator, requirements, claim["direction"])
+    if true is None:
+        return [*rows, source_changed(subject)]
+    return [*rows, *audit_against_source(subject, operator.matrix(), true)]
+
+
+def _requirements(
+    subject: Subject, claim: dict[str, Any], true: Vector | None
+) -> Requirements | None:
+    """Read the requirements that the release states, or take them from the source by its tolerance."""
+    values = subject.attribute.values
+    if "tolerance" in claim:
+        return (
+            None
+            if true is None
+            else Requirements.from_tolerance(true, claim["tolerance"], labels=values)
+        )
+    position = {value: place for place, value in enumerate(values)}
+    stated = claim["requirements"]
+    return Requirements(
+        len(values),
+        np.array([position[each["value"]] for each in stated], np.intp),
+        np.array([each["rho1"] for each in stated]),
+        np.array([each["rho2"] for each in stated]),
+        values,
+    )
+
+
+def _odds(
+    subject: Subject, operator: FineGrain, requirements: Requirements, direction: str
+) -> list[Finding]:
+    highest, lowest = worst_posteriors(operator, requirements)
+    rise = operator.upward_amplification()[requirements.values]
+    fall = operator.downward_amplification()[requirements.values]
+    factors = requirements.factors() * (1 + TOLERANCE)
+    rows = []
+    for k, value in enumerate(requirements.values.tolist()):
+        rho1, rho2 = float(requirements.rho1[k]), float(requirements.rho2[k])
+        limits = {"of": subject.attribute.values[value], "rho1": rho1, "rho2": rho2}
+        rows += [
+            finding(
+                "upward_privacy",
+                f"A prior of {rho1:.6g} for this value becomes a posterior of at most {highest[k]:.6g}, whatever is"
+                " published and whatever else was likely.",
+                float(highest[k]),
+                bool(rise[k] <= factors[k]),
+                subject.attribute.name,
+                **limits,
+            ),
+            finding(
+                "downward_privacy",
+                f"A prior of {rho2:.6g} for this value becomes a posterior of at least {lowest[k]:.6g}, whatever is"
+                " published and whatever else was likely.",
+                float(lowest[k]),
+                # What the direction 'upward' does not claim is still to be known.
+                bool(fall[k] <= factors[k]) if direction == "both" else None,
+                subject.attribute.name,
+                **limits,
+            ),
+        ]
+    return rows

@@ -1,0 +1,164 @@
+"""Publishing by fine-grain perturbation: a retention for each value, as large as its requirements allow.
+
+Source: Chaytor, Wang, "Fine grain perturbation for privacy preserving data publishing".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.operator import half_step, variance_slope
+from duckdb_priv.methods.common.domain import warn_of_domain
+from duckdb_priv.methods.common.perturbation import PerturbationByValue, open_coins, perturb_sql
+from duckdb_priv.methods.common.tables import shown
+from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
+from duckdb_priv.methods.fine_grain.program import Program, solve_programs
+from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
+
+MECHANISM = "fine_grain"
+LISTED = 5
+"""How many values a warning lists."""
+
+
+def plan(workspace: Workspace, source: Source, release: str, arguments: FineGrainArguments) -> Plan:
+    """Decide everything about a release with a retention for each value."""
+    programs = solve_programs(workspace, source, arguments)
+    perturbations = [_perturbation(workspace, source, program) for program in programs]
+    epsilons = [_epsilon(program) for program in programs]
+    guarantees = [each for program in programs for each in _guarantees(program)]
+    return Plan(
+        mechanism=MECHANISM,
+        parameters={
+            "direction": programs[0].direction,
+            "min_retention": arguments.min_retention or 0.0,
+            **({"tolerance": programs[0].tolerance} if programs[0].tolerance is not None else {}),
+        },
+        select=perturb_sql(source, perturbations),
+        columns={
+            name: "sensitive" if name in source.sensitive else "public"
+            for name in source.types
+            if name in source.sensitive or name in source.public
+        },
+        attributes=[_attribute(release, program) for program in programs],
+        provenance={program.domain.attribute: program.domain.provenance for program in programs},
+        guarantees=guarantees,
+        ledger=[
+            LedgerEntry(
+                attribute=each.domain.attribute,
+                epsilon=epsilon if math.isfinite(epsilon) else None,
+                coins=each.coins.fingerprint,
+                fresh=each.coins.fresh,
+            )
+            for each, epsilon in zip(perturbations, epsilons, strict=True)
+        ],
+        strongest=guarantees[0].statement,
+        rows_expected=source.rows,
+        warnings=[
+            warning
+            for program in programs
+            for warning in (*warn_of_domain(program.domain, source), *_warnings(program))
+        ],
+    )
+
+
+def _perturbation(workspace: Workspace, source: Source, program: Program) -> PerturbationByValue:
+    keep, width = program.operator.thresholds()
+    coins = open_coins(
+        workspace,
+        source,
+        {
+            "mechanism": MECHANISM,
+            "attribute": program.domain.attribute,
+            "domain": program.domain.digest,
+            "keep": hashlib.sha256(keep.tobytes()).hexdigest(),
+        },
+    )
+    perturbation = PerturbationByValue(program.domain, coins, keep, width)
+    perturbation.prepare(workspace)
+    return perturbation
+
+
+def _attribute(release: str, program: Program) -> SensitiveAttribute:
+    operator = program.operator
+    weights, matrix = operator.weights(), operator.matrix()
+    return SensitiveAttribute(
+        release=release,
+        name=program.domain.attribute,
+        type=program.domain.catalog_type,
+        values=program.domain.values,
+        form="singular" if program.alike else "rank_one",
+        numbers={
+            "retention": operator.retentions.tolist(),
+            "background": operator.background.tolist(),
+            "slope": variance_slope(weights, matrix).tolist(),
+            "half_step": half_step(weights).tolist(),
+        },
+    )
+
+
+def _epsilon(program: Program) -> float:
+    return math.log(program.operator.upward_amplification().max())
+
+
+def _guarantees(program: Program) -> list[Guarantee]:
+    attribute, epsilon = program.domain.attribute, _epsilon(program)
+    wanted = (
+        f"at most its frequency in the table becomes a posterior above {program.tolerance:g} times that"
+        if program.tolerance is not None
+        else "at most its rho1 becomes a posterior above its rho2"
+    )
+    fall = (
+        ", and none of at least the second one below the first."
+        if program.direction == "both"
+        else "; how far a probability may fall is not bounded."
+    )
+    found = [
+        Guarantee(
+            "fine_grain_privacy",
+            f"For the true {attribute} of a record, no prior of a value that is {wanted}{fall}",
+            attribute=attribute,
+            parameters=program.claim,
+        )
+    ]
+    if math.isfinite(epsilon):
+        found.append(
+            Guarantee(
+                "local_differential_privacy",
+                f"Whatever was known before, a published value of {attribute} changes the odds between two"
+                f" true values by a factor of at most {math.exp(epsilon):.4g} (epsilon = {epsilon:.4g}).",
+                value=epsilon,
+                attribute=attribute,
+                parameters={"domain_size": program.domain.size},
+            )
+        )
+    if program.alike:
+        found.append(
+            Guarantee(
+                "not_told_apart",
+                f"These values of {attribute} are published alike, and only their total can be"
+                f" reconstructed: {', '.join(map(shown, program.alike))}.",
+                value=len(program.alike),
+                attribute=attribute,
+                parameters={"values": program.alike},
+            )
+        )
+    return found
+
+
+def _warnings(program: Program) -> list[str]:
+    name, warnings = repr(program.domain.attribute), []
+    if program.direction == "upward":
+        warnings.append(
+            f"direction 'upward' does not bound how far the probability of a value of {name} may fall"
+        )
+    if program.alike:
+        listed = ", ".join(map(shown, program.alike[:LISTED]))
+        more = f", and {len(program.alike) - LISTED} more" if len(program.alike) > LISTED else ""
+        warnings.append(
+            f"the requirements leave no retention to {listed}{more} of {name}: they cannot be told apart,"
+            " and their counts cannot be reconstructed; a min_retention keeps them apart"
+        )
+    return warnings

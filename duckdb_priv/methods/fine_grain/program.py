@@ -1,0 +1,136 @@
+"""From the arguments of a call to an operator for each sensitive attribute: requirements, then the program."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.fine_grain import FineGrain
+from duckdb_priv.mechanism.fine_grain_program import optimal_operator
+from duckdb_priv.mechanism.operator import MAX_CONDITION_NUMBER
+from duckdb_priv.mechanism.requirements import Direction, Requirements
+from duckdb_priv.methods.common.domain import Domain, given_domains, key_type, open_domains
+from duckdb_priv.methods.common.tables import as_domain_value, named_tables, read_columns, shown
+from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
+
+
+@dataclass(frozen=True)
+class Program:
+    """What one sensitive attribute is asked, and the operator that answers."""
+
+    domain: Domain
+    requirements: Requirements
+    operator: FineGrain
+    direction: Direction
+    tolerance: float | None
+    """The tolerance that the requirements come from, if they do."""
+
+    @property
+    def claim(self) -> dict[str, Any]:
+        """What the requirements are, for the public: a tolerance keeps the frequencies to itself."""
+        if self.tolerance is not None:
+            return {"direction": self.direction, "tolerance": self.tolerance}
+        wanted = self.requirements
+        return {
+            "direction": self.direction,
+            "requirements": [
+                {"value": self.domain.values[value], "rho1": rho1, "rho2": rho2}
+                for value, rho1, rho2 in zip(
+                    wanted.values.tolist(), wanted.rho1.tolist(), wanted.rho2.tolist(), strict=True
+                )
+            ],
+        }
+
+    @property
+    def alike(self) -> list[str | None]:
+        """The values that cannot be told apart: those that several have retention 0."""
+        of = zip(self.domain.values, self.operator.identifiable, strict=True)
+        return [value for value, identifiable in of if not identifiable]
+
+
+def solve_programs(
+    workspace: Workspace, source: Source, arguments: FineGrainArguments
+) -> list[Program]:
+    """Read the requirements of every sensitive attribute, and compute its operator.
+
+    Raises InvalidParameter, GuaranteeViolated, and PublicationFailed if the solver gives up.
+    """
+    domains = open_domains(workspace, source, given_domains(arguments.domain, source))
+    tolerance, direction = arguments.tolerance, arguments.direction
+    tables = (
+        {}
+        if tolerance is not None
+        else named_tables(arguments.requirements, source, "requirements")
+    )
+    programs = []
+    for domain in domains:
+        if tolerance is None:
+            requirements = _requirements(workspace, domain, tables[domain.attribute])
+        else:
+            requirements = Requirements.from_tolerance(domain.counts, tolerance, domain.values)
+        operator = optimal_operator(
+            domain.counts,
+            requirements,
+            direction=direction,
+            min_retention=arguments.min_retention or 0.0,
+        )
+        _check_condition(domain, operator)
+        programs.append(Program(domain, requirements, operator, direction, tolerance))
+    return programs
+
+
+def _requirements(workspace: Workspace, domain: Domain, table: str) -> Requirements:
+    """Read a table of requirements, which must speak of the values of the domain, each and only."""
+    rows = read_columns(
+        workspace,
+        "requirements",
+        table,
+        {
+            "value": "value::VARCHAR, " + as_domain_value("value", key_type(domain.source_type)),
+            "rho1": "rho1::DOUBLE",
+            "rho2": "rho2::DOUBLE",
+        },
+    )
+    position = {value: place for place, value in enumerate(domain.values)}
+    for text, value, rho1, rho2 in rows:
+        if (text is not None and value is None) or value not in position:
+            raise InvalidParameter(
+                f"requirements {table!r} speaks of {shown(text)}, which column"
+                f" {domain.attribute!r} does not have",
+                hint="remove it, or give a domain := [...] that has it",
+            )
+        if (rho1 is None) != (rho2 is None):
+            raise InvalidParameter(
+                f"the requirement for value {shown(text)} has rho1 = {rho1} and rho2 = {rho2}",
+                hint="give both, or NULL for both if the value needs no protection",
+            )
+    lacking = [value for value in domain.values if value not in {row[1] for row in rows}]
+    if lacking:
+        more = f", nor of {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        raise InvalidParameter(
+            f"requirements {table!r} does not speak of {shown(lacking[0])}{more}, which column"
+            f" {domain.attribute!r} has",
+            hint="add a row for it; with NULL as rho1 and rho2 if it needs no protection",
+        )
+    wanted = [(position[value], rho1, rho2) for _, value, rho1, rho2 in rows if rho1 is not None]
+    values, rho1s, rho2s = zip(*sorted(wanted), strict=True) if wanted else ((), (), ())
+    return Requirements(
+        domain.size, np.array(values, np.intp), np.array(rho1s), np.array(rho2s), domain.values
+    )
+
+
+def _check_condition(domain: Domain, operator: FineGrain) -> None:
+    """Refuse an operator that could be inverted, and whose inverse would be nothing but rounding."""
+    condition = operator.condition_number
+    if math.isfinite(condition) and condition > MAX_CONDITION_NUMBER:
+        raise InvalidParameter(
+            f"the operator for {domain.attribute!r} has a condition number of {condition:.3g}, and"
+            f" nothing could be reconstructed beyond {MAX_CONDITION_NUMBER:.0e}",
+            hint="relax the tightest requirements, or group values",
+        )

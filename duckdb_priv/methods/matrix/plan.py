@@ -1,0 +1,198 @@
+"""Publishing with any column-stochastic matrix (PRAM): each value is exchanged with given probabilities.
+
+Source: Gouweleeuw, Kooiman, Willenborg, de Wolf, "Post randomisation for statistical disclosure
+control" (1998).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.alias import alias_tables, as_drawn
+from duckdb_priv.mechanism.arrays import Matrix
+from duckdb_priv.mechanism.operator import (
+    check_operator,
+    half_step,
+    invert,
+    ldp_epsilon,
+    variance_slope,
+)
+from duckdb_priv.methods.common.domain import Domain, key_type, open_domains, warn_of_domain
+from duckdb_priv.methods.common.perturbation import Exchange, open_coins, perturb_sql
+from duckdb_priv.methods.common.tables import as_domain_value, named_tables, read_columns, shown
+from duckdb_priv.methods.matrix.arguments import MatrixArguments
+from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
+
+MECHANISM = "matrix"
+MAX_VALUES = 100
+"""Largest domain of a matrix: all its m * m weights stand in the macros that an analyst calls."""
+
+Cells = dict[tuple[str | None, str | None], float]
+"""Probabilities by (original, published)."""
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """One sensitive attribute with its operator as it is drawn from."""
+
+    domain: Domain
+    operator: Matrix
+
+    @property
+    def epsilon(self) -> float:
+        """Parameter of local differential privacy; infinite where a published value excludes a true one."""
+        return ldp_epsilon(self.operator)
+
+
+def plan(workspace: Workspace, source: Source, release: str, arguments: MatrixArguments) -> Plan:
+    """Decide everything about a release whose values are exchanged as a matrix says."""
+    tables = named_tables(arguments.matrix, source, "matrix")
+    cells = {name: _read(workspace, table, source.types[name]) for name, table in tables.items()}
+    domains = open_domains(
+        workspace,
+        source,
+        {name: list({original for original, _ in of}) for name, of in cells.items()},
+    )
+    exchanged = [
+        Exchanged(domain, _operator(cells[domain.attribute], domain)) for domain in domains
+    ]
+    perturbations = [_perturbation(workspace, source, each) for each in exchanged]
+    guarantees = [_guarantee(each) for each in exchanged]
+    return Plan(
+        mechanism=MECHANISM,
+        parameters={},
+        select=perturb_sql(source, perturbations),
+        columns={
+            name: "sensitive" if name in source.sensitive else "public"
+            for name in source.types
+            if name in source.sensitive or name in source.public
+        },
+        attributes=[_attribute(release, each) for each in exchanged],
+        provenance={domain.attribute: domain.provenance for domain in domains},
+        guarantees=guarantees,
+        ledger=[
+            LedgerEntry(
+                attribute=each.domain.attribute,
+                epsilon=each.epsilon if math.isfinite(each.epsilon) else None,
+                coins=perturbation.coins.fingerprint,
+                fresh=perturbation.coins.fresh,
+            )
+            for each, perturbation in zip(exchanged, perturbations, strict=True)
+        ],
+        strongest=guarantees[0].statement,
+        rows_expected=source.rows,
+        warnings=[warning for domain in domains for warning in warn_of_domain(domain, source)],
+    )
+
+
+def _read(workspace: Workspace, table: str, kind: str) -> Cells:
+    """Read a matrix that has a probability for every pair of its values."""
+    of_type = key_type(kind)
+    rows = read_columns(
+        workspace,
+        "matrix",
+        table,
+        {
+            side: f"{side}::VARCHAR, {as_domain_value(side, of_type)}"
+            for side in ("original", "published")
+        }
+        | {"probability": "probability::DOUBLE"},
+    )
+    cells: Cells = {}
+    for text, original, other_text, published, probability in rows:
+        for written, value in ((text, original), (other_text, published)):
+            if written is not None and value is None:
+                raise InvalidParameter(
+                    f"matrix {table!r} has the value {written!r}, which is no {of_type}",
+                    hint="write the values as the sensitive column has them",
+                )
+        pair = f"original {shown(original)} and published {shown(published)}"
+        if (original, published) in cells or probability is None:
+            what = "no probability" if probability is None else "two probabilities"
+            raise InvalidParameter(
+                f"matrix {table!r} has {what} for {pair}", hint="give exactly one for every pair"
+            )
+        cells[original, published] = probability
+    originals = {original for original, _ in cells}
+    values = originals | {published for _, published in cells}
+    if len(values) > MAX_VALUES:
+        raise InvalidParameter(
+            f"matrix {table!r} has {len(values)} values, and at most {MAX_VALUES} are allowed",
+            hint="group values; or use publish_fine_grain, which takes thousands",
+        )
+    for original in values:
+        for published in values:
+            if (original, published) not in cells:
+                raise InvalidParameter(
+                    f"matrix {table!r} is not square: it lacks the probability that original"
+                    f" {shown(original)} is published as {shown(published)}",
+                    hint="give one for every pair of its values, 0 included",
+                )
+    return cells
+
+
+def _operator(cells: Cells, domain: Domain) -> Matrix:
+    """Return the matrix in the order of the domain, as it is drawn from."""
+    values = domain.values
+    given = np.array([[cells[original, published] for original in values] for published in values])
+    return as_drawn(check_operator(given, values))
+
+
+def _perturbation(workspace: Workspace, source: Source, each: Exchanged) -> Exchange:
+    tables = alias_tables(each.operator)
+    digest = hashlib.sha256(tables.bounds.tobytes() + tables.aliases.tobytes()).hexdigest()
+    coins = open_coins(
+        workspace,
+        source,
+        {
+            "mechanism": MECHANISM,
+            "attribute": each.domain.attribute,
+            "domain": each.domain.digest,
+            "matrix": digest,
+        },
+    )
+    perturbation = Exchange(each.domain, coins, tables)
+    perturbation.prepare(workspace)
+    return perturbation
+
+
+def _attribute(release: str, each: Exchanged) -> SensitiveAttribute:
+    weights = invert(each.operator)
+    return SensitiveAttribute(
+        release=release,
+        name=each.domain.attribute,
+        type=each.domain.catalog_type,
+        values=each.domain.values,
+        form="operator",
+        numbers={
+            "slope": variance_slope(weights, each.operator).tolist(),
+            "half_step": half_step(weights).tolist(),
+        },
+        lists={"weights": weights.tolist(), "operator": each.operator.T.tolist()},
+    )
+
+
+def _guarantee(each: Exchanged) -> Guarantee:
+    attribute, epsilon = each.domain.attribute, each.epsilon
+    if not math.isfinite(epsilon):
+        return Guarantee(
+            "no_bound",
+            f"Some published value of {attribute} excludes some true value with certainty: what it"
+            " reveals is not bounded for every prior.",
+            attribute=attribute,
+        )
+    return Guarantee(
+        "local_differential_privacy",
+        f"Whatever was known before, a published value of {attribute} changes the odds between two"
+        f" true values by a factor of at most {math.exp(epsilon):.4g} (epsilon = {epsilon:.4g}).",
+        value=epsilon,
+        attribute=attribute,
+        parameters={"domain_size": each.domain.size},
+    )

@@ -1,0 +1,25 @@
+"""Reconstruction privacy: a public sample of every large equivalence class, perturbed."""
+
+from duckdb_priv.methods.reconstruction_private.arguments import (
+    ReconstructionPrivateArguments,
+    ReconstructionPrivateGrid,
+)
+from duckdb_priv.methods.register import Method, Words
+
+METHOD = Method(
+    name="reconstruction_private",
+    package=__name__,
+    words=Words(
+        title="Reconstruction privacy",
+        promise="Publish a table by uniform perturbation of at most s records of "
+        "every micro group, each with the scale it stands for",
+        when="Nobody's own small group should be estimated well.",
+    ),
+    arguments=ReconstructionPrivateArguments,
+    groups=True,
+    grid=ReconstructionPrivateGrid,
+    symbols={
+        "epsilon": ("ε", "relative error that shall not be rare"),
+        "delta": ("δ", "how likely it was asked to be"),
+    },
+)

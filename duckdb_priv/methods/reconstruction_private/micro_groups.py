@@ -1,0 +1,142 @@
+"""Representing large micro groups by a sample of a public size, in which every value keeps its frequency.
+
+A micro group is an equivalence class: the records that agree on all public attributes. Of a group of n > s
+records exactly s are taken, floor or ceiling of s times its frequency of each value, with exactly that mean:
+the values stand one behind the other in a random order, and every (n / s)-th record is taken from one random
+start. Within a value the records with the smallest ids are taken: a published row shows nothing but the public
+attributes of its group and a value drawn for it, so records with one value in one group are the same to the
+release, and a sample that hardly changes when records come or go is the one that shows the fewest independent
+draws in all.
+
+Order and start are a function of the secret and the group's own records; without record ids they are fresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidSource
+from duckdb_priv.methods.common.domain import Domain, key_expression
+from duckdb_priv.methods.common.group_counts import aliased
+from duckdb_priv.methods.common.perturbation import open_coins
+from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import body, fill, read
+
+SCALE = "scale"
+"""The published column that says how many source records a row stands for."""
+LARGE, VALUES, SAMPLE = "_priv_large", "_priv_group_values", "_priv_sample"
+"""Temporary tables of this connection."""
+LARGEST_SAMPLE = 999_999
+"""Most records that one aggregate collects; a smaller sample than allowed is allowed as well."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What is left of a source after sampling: a table of records with a scale."""
+
+    source: Source
+    """To be perturbed: the sampled records, as a source."""
+    rows: int
+    large_groups: int
+    """How many groups are represented by a sample."""
+
+
+def sample_groups(
+    workspace: Workspace,
+    source: Source,
+    domain: Domain,
+    sample_size: int,
+    context: Mapping[str, object],
+) -> Sampled:
+    """Represent every micro group of more than ``sample_size`` records by that many.
+
+    ``context`` is what defines the coins. Raises InvalidSource if a published column is called scale.
+    """
+    sql = group_sql(workspace, source, domain, sample_size, context)
+    for table, fragment in (
+        (LARGE, "large_groups"),
+        (VALUES, "group_values"),
+        (SAMPLE, "systematic_sample"),
+    ):
+        workspace.cursor.execute(f"CREATE TEMP TABLE {table} AS {sql(fragment)}")
+    groups, records = workspace.rows(f"SELECT count(*), coalesce(sum(_priv_size), 0) FROM {LARGE}")[
+        0
+    ]
+    return Sampled(
+        source=as_source(source, sql("scaled_records"), "DOUBLE"),
+        rows=source.rows - int(records) + groups * sample_size,
+        large_groups=groups,
+    )
+
+
+def as_source(source: Source, records: str, scale_type: str) -> Source:
+    """Describe a query of sampled records as a source that can be perturbed."""
+    return replace(
+        source,
+        table=f"({records})",
+        types={**source.types, "_priv_id": _id_type(source), SCALE: scale_type},
+        public=(*source.public, SCALE),
+        record_id=("_priv_id",) if source.record_id else (),
+    )
+
+
+def _id_type(source: Source) -> str:
+    number, _ = source.id_arguments
+    return "VARCHAR" if number == "NULL::BIGINT" else "BIGINT"
+
+
+def group_sql(
+    workspace: Workspace,
+    source: Source,
+    domain: Domain,
+    sample_size: int,
+    context: Mapping[str, object],
+) -> Callable[[str], str]:
+    """Return what writes a fragment of SQL about the micro groups of a source, by its name.
+
+    Raises InvalidSource if a published column is called scale.
+    """
+    if taken := [name for name in (*source.public, domain.attribute) if name.lower() == SCALE]:
+        raise InvalidSource(
+            f"column {taken[0]!r} has the name of the column that says how many records a row stands for",
+            hint="rename it in a view, or exclude it",
+        )
+    number, text = source.id_arguments
+    is_text = _id_type(source) == "VARCHAR"
+    order, start = (
+        open_coins(workspace, source, {**context, "purpose": purpose})
+        for purpose in ("order", "start")
+    )
+    aliases = {name: f"_priv_public{n}" for n, name in enumerate(source.public)}
+    fillings = {
+        "source": f"{source.table} AS s",
+        "domain": domain.table,
+        "sensitive": f"s.{key_expression(domain.attribute, domain.source_type)}",
+        "sensitive_name": identifier(domain.attribute),
+        "sample_size": str(sample_size),
+        "id_number": number,
+        "id_text": text,
+        "id": text if is_text else number,
+        "drawn_number": "NULL::BIGINT" if is_text else "_priv_id",
+        "drawn_text": "_priv_id" if is_text else "NULL::VARCHAR",
+        "sampled_id": f"t._priv_{'texts' if is_text else 'numbers'}[t._priv_number]",
+        "order": str(order.stream),
+        "start": str(start.stream),
+        "large": LARGE,
+        "values": VALUES,
+        "sample": SAMPLE,
+        "same_group": " AND ".join(
+            f"s.{identifier(name)} IS NOT DISTINCT FROM g.{alias}"
+            for name, alias in aliases.items()
+        )
+        or "true",
+        "public": aliased(source.public),
+        "named_public": "".join(f"s.{identifier(name)}, " for name in aliases),
+        "sampled_public": "".join(
+            f"g.{alias} AS {identifier(name)}, " for name, alias in aliases.items()
+        ),
+    }
+    return lambda fragment: fill(body(read("publisher/fragments", fragment)), fillings)

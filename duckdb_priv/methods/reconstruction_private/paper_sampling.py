@@ -1,0 +1,78 @@
+"""Sampling, perturbing and scaling as the paper does it: for comparison, not for publishing.
+
+A group with more records than its threshold, which depends on its own largest frequency, is sampled down to about
+the threshold, value by value, and every perturbed record appears size / sampled times, rounded by a coin. The number of
+copies is plain to see, so it gives the threshold away, and with it the largest frequency: several times more
+precisely than the estimate that sampling defends against (``mechanism/reconstruction_privacy.md``).
+
+Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", algorithm 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.reconstruction_privacy import Bound, threshold
+from duckdb_priv.mechanism.uniform import Uniform
+from duckdb_priv.methods.common.domain import Domain, key_expression
+from duckdb_priv.methods.common.group_counts import count_groups
+from duckdb_priv.methods.reconstruction_private.micro_groups import (
+    LARGE,
+    LARGEST_SAMPLE,
+    SAMPLE,
+    VALUES,
+    as_source,
+    group_sql,
+)
+from duckdb_priv.sqltext.quoting import identifiers
+from duckdb_priv.sqltext.templates import body, fill, read
+
+
+def sample_as_in_paper(
+    workspace: Workspace,
+    source: Source,
+    domain: Domain,
+    operator: Uniform,
+    requirement: tuple[float, float, Bound],
+    context: Mapping[str, object],
+) -> tuple[Source, int]:
+    """Return the sampled records, with how often each is to appear as scale, and how many groups are sampled.
+
+    ``requirement`` is epsilon, delta and the bound. A group whose sample happens to be empty is not published.
+    """
+    epsilon, delta, bound = requirement
+    sensitive = f"s.{key_expression(domain.attribute, domain.source_type)}"
+    groups = count_groups(workspace, source.table, source.public, sensitive).of_groups
+    allowed = threshold(groups.frequency, operator, epsilon, delta, bound)
+    workspace.cursor.register(
+        "_priv_thresholds",
+        pa.table({"size": groups.size, "count": groups.count, "threshold": allowed}),
+    )
+    most = min(math.ceil(allowed.max()) + 1, LARGEST_SAMPLE)
+    sql = group_sql(workspace, source, domain, most, context)
+    for table, fragment in (
+        (LARGE, "violating_groups"),
+        (VALUES, "group_values"),
+        (SAMPLE, "independent_sample"),
+    ):
+        workspace.cursor.execute(f"CREATE TEMP TABLE {table} AS {sql(fragment)}")
+    workspace.cursor.unregister("_priv_thresholds")
+    (sampled,) = workspace.rows(f"SELECT count(*) FROM {LARGE}")[0]
+    return as_source(source, sql("copied_records"), "BIGINT"), sampled
+
+
+def duplicated_sql(perturbed: str, public: Sequence[str], sample_size: int) -> str:
+    """Write the query in which every perturbed record appears as often as its scale says."""
+    return fill(
+        body(read("publisher/fragments", "duplicated")),
+        {
+            "perturbed": perturbed,
+            "partition": f"PARTITION BY {identifiers(public)}" if public else "",
+            "sample_size": str(sample_size),
+        },
+    )

@@ -1,0 +1,254 @@
+"""Publishing with reconstruction privacy: few independent trials in every micro group.
+
+Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction"; ``mechanism/reconstruction_privacy.md``
+says why the sample size is public and what the paper's bounds prove.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.reconstruction_privacy import Bound, sample_size
+from duckdb_priv.mechanism.tails import tails
+from duckdb_priv.mechanism.uniform import Uniform
+from duckdb_priv.methods.common.domain import (
+    Domain,
+    given_domains,
+    key_expression,
+    open_domains,
+    warn_of_domain,
+)
+from duckdb_priv.methods.common.group_counts import count_groups
+from duckdb_priv.methods.common.local_privacy import uniform_guarantees
+from duckdb_priv.methods.common.perturbation import Coins, Perturbation, open_coins, perturb_sql
+from duckdb_priv.methods.reconstruction_private.arguments import ReconstructionPrivateArguments
+from duckdb_priv.methods.reconstruction_private.micro_groups import (
+    LARGEST_SAMPLE,
+    SCALE,
+    sample_groups,
+)
+from duckdb_priv.methods.reconstruction_private.paper_sampling import (
+    duplicated_sql,
+    sample_as_in_paper,
+)
+from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
+
+MECHANISM = "reconstruction_private"
+FINE = 10**6
+"""A frequency is taken in parts of this where a whole number of records must stand for it."""
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What is asked of every micro group, and the public sample size that follows."""
+
+    operator: Uniform
+    epsilon: float
+    delta: float
+    bound: Bound
+    max_frequency: float
+    sample_size: int
+
+    @classmethod
+    def of(cls, arguments: ReconstructionPrivateArguments, domain_size: int) -> Requirement:
+        """Compute the sample size; raises InvalidParameter where no group may publish a record."""
+        operator = Uniform(arguments.retention, domain_size)
+        epsilon, delta, bound = arguments.epsilon, arguments.delta, arguments.bound
+        frequency = arguments.max_frequency
+        size = sample_size(operator, epsilon, delta, bound, frequency)
+        return cls(operator, epsilon, delta, bound, frequency, min(size, LARGEST_SAMPLE))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Everything that defines the requirement, as the catalog has it."""
+        return {
+            "retention": self.operator.retention,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "bound": self.bound,
+            "max_frequency": self.max_frequency,
+            "sample_size": self.sample_size,
+        }
+
+    def worst_tails(self) -> tuple[float, float]:
+        """Return the exact tails of the most frequent value of a group that is represented by a sample."""
+        size = FINE * self.sample_size
+        upper, lower = tails(
+            size, round(size * self.max_frequency), self.operator, self.epsilon, self.sample_size
+        )
+        return float(upper), float(lower)
+
+    def guarantee(self, attribute: str) -> Guarantee:
+        """Say what is promised; delta only where the exact tails were computed."""
+        wrong = f"by more than {self.epsilon:.4g} of it"
+        scope = (
+            ""
+            if self.max_frequency == 1
+            else f" in which no {attribute} is more frequent than {self.max_frequency:g}"
+        )
+        if self.bound == "exact":
+            statement = (
+                f"In every micro group (records that agree on all public attributes){scope}, the frequency of every"
+                f" {attribute} that occurs is reconstructed too high {wrong} with probability {self.delta:g} at least,"
+                f" and too low {wrong} with probability {self.delta:g} at least. Unions of groups are not covered."
+            )
+        else:
+            upper, lower = self.worst_tails()
+            statement = (
+                f"Of every micro group (records that agree on all public attributes) at most {self.sample_size} records"
+                f" are published, each with noise of its own. That limits how well a group{scope} is reconstructed, and"
+                f" proves no delta: where one {attribute} has frequency {self.max_frequency:g} in a larger group, that"
+                f" frequency is reconstructed too high {wrong} with probability {upper:.2g}, and too low {wrong} with"
+                f" probability {lower:.2g}. Unions of groups are not covered."
+            )
+        return Guarantee(
+            "reconstruction_privacy",
+            statement,
+            value=self.sample_size,
+            attribute=attribute,
+            parameters={**self.parameters, "domain_size": self.operator.domain_size},
+        )
+
+
+def plan(
+    workspace: Workspace,
+    source: Source,
+    release: str,
+    arguments: ReconstructionPrivateArguments,
+) -> Plan:
+    """Decide everything about a reconstruction-private release of a source."""
+    domain = _only(open_domains(workspace, source, given_domains(arguments.domain, source)))
+    paper = arguments.sampling == "paper"
+    requirement = Requirement.of(arguments, domain.size)
+    context = {
+        "mechanism": MECHANISM,
+        "attribute": domain.attribute.lower(),
+        "domain": domain.digest,
+        "sampling": "paper" if paper else "public",
+        **requirement.parameters,
+    }
+    coins = open_coins(workspace, source, context)
+    perturbation = Perturbation(domain, coins, *requirement.operator.thresholds())
+    if paper:
+        rule = (requirement.epsilon, requirement.delta, requirement.bound)
+        records, large = sample_as_in_paper(
+            workspace, source, domain, requirement.operator, rule, context
+        )
+        select = duplicated_sql(
+            perturb_sql(records, [perturbation]), source.public, requirement.sample_size
+        )
+        expected = None
+        guarantees = [_leak(domain.attribute, requirement)]
+    else:
+        sampled = sample_groups(workspace, source, domain, requirement.sample_size, context)
+        records, large, expected = sampled.source, sampled.large_groups, sampled.rows
+        select = perturb_sql(records, [perturbation])
+        guarantees = [
+            requirement.guarantee(domain.attribute),
+            *uniform_guarantees(domain.attribute, requirement.operator),
+        ]
+    return Plan(
+        mechanism=MECHANISM,
+        parameters={**requirement.parameters, "sampling": "paper" if paper else "public"},
+        select=select,
+        columns={
+            name: "sensitive" if name == domain.attribute else SCALE if name == SCALE else "public"
+            for name in records.types
+            if name == domain.attribute or name in records.public
+        },
+        attributes=[_attribute(release, domain, requirement, paper=paper)],
+        provenance={domain.attribute: domain.provenance},
+        guarantees=guarantees,
+        ledger=[_ledger_entry(domain, requirement, coins, paper=paper)],
+        strongest=guarantees[0].statement,
+        rows_expected=expected,
+        sample=paper,
+        warnings=[
+            *warn_of_domain(domain, source),
+            *_warn_of_groups(workspace, source, domain, requirement, large),
+        ],
+    )
+
+
+def _only(domains: list[Domain]) -> Domain:
+    """Return the one sensitive attribute: a sample can keep the frequencies of one."""
+    if len(domains) > 1:
+        raise InvalidParameter(
+            "reconstruction privacy is for one sensitive column, got "
+            + " and ".join(repr(domain.attribute) for domain in domains),
+            hint="publish one release for each, and exclude the others",
+        )
+    return domains[0]
+
+
+def _leak(attribute: str, requirement: Requirement) -> Guarantee:
+    """Say what a release that is made as in the paper gives away."""
+    return Guarantee(
+        "reconstruction_privacy_of_the_paper",
+        "Micro groups (records that agree on all public attributes) that are too large for their own largest frequency"
+        " are sampled, and the perturbed records duplicated. This is not a guarantee: how often a record appears gives"
+        f" away the largest frequency of {attribute} in its group, more precisely than the estimate that sampling"
+        " defends against, and no local differential privacy holds. Use sampling := 'public' to publish.",
+        attribute=attribute,
+        parameters={**requirement.parameters, "domain_size": requirement.operator.domain_size},
+    )
+
+
+def _attribute(
+    release: str, domain: Domain, requirement: Requirement, *, paper: bool
+) -> SensitiveAttribute:
+    return SensitiveAttribute(
+        release=release,
+        name=domain.attribute,
+        type=domain.catalog_type,
+        values=domain.values,
+        form="duplicated" if paper else "scaled",
+        numbers={
+            "own": (requirement.operator.own,) * domain.size,
+            "other": (requirement.operator.other,) * domain.size,
+        },
+    )
+
+
+def _ledger_entry(
+    domain: Domain, requirement: Requirement, coins: Coins, *, paper: bool
+) -> LedgerEntry:
+    return LedgerEntry(
+        attribute=domain.attribute,
+        epsilon=None if paper else requirement.operator.ldp_epsilon,
+        coins=coins.fingerprint,
+        fresh=coins.fresh,
+    )
+
+
+def _warn_of_groups(
+    workspace: Workspace, source: Source, domain: Domain, requirement: Requirement, large: int
+) -> list[str]:
+    """Say where sampling does nothing, does everything, or the claim leaves groups out."""
+    found = []
+    if not source.public:
+        found.append(
+            f"there are no public attributes, so all {source.rows} records are one micro group, of which at most"
+            f" {requirement.sample_size} are published"
+        )
+    if large == 0:
+        found.append(
+            f"no micro group has more than {requirement.sample_size} records, so nothing was sampled:"
+            " the release protects as priv.publish_uniform does, and no better"
+        )
+    if requirement.max_frequency < 1:
+        sensitive = f"s.{key_expression(domain.attribute, domain.source_type)}"
+        counts = count_groups(workspace, source.table, source.public, sensitive).of_groups
+        outside = counts.where(counts.frequency > requirement.max_frequency)
+        groups, records = outside.number.sum(), (outside.number * outside.size).sum()
+        if groups:
+            found.append(
+                f"{groups} micro groups with {records} records have a value that is more frequent than"
+                f" max_frequency = {requirement.max_frequency:g} (every group of one record does): what is promised"
+                " does not concern them"
+            )
+    return found

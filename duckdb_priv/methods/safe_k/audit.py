@@ -1,0 +1,139 @@
+"""Audit of safe k-anonymity."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from scipy import stats
+
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.sampling import sampling_delta, tight_delta
+from duckdb_priv.methods.common.findings import FALSE_ALARM, TOLERANCE, Audited, Finding, finding
+from duckdb_priv.methods.safe_k.plan import MECHANISM, SCALE
+from duckdb_priv.sqltext.quoting import identifier
+
+
+def audit(audited: Audited) -> list[Finding]:
+    """Recompute what a generalized sample claims, and look whether the table and the ledger bear it out."""
+    workspace, release = audited.workspace, audited.release
+    (text,) = workspace.rows("SELECT parameters FROM priv.release WHERE release = ?", [release])[0]
+    terms = json.loads(text)
+    columns = [
+        name
+        for (name,) in workspace.rows(
+            "SELECT attribute FROM priv.attribute WHERE release = ? AND role = 'generalized'",
+            [release],
+        )
+    ]
+    return [
+        *_privacy(audited, terms),
+        *_table(audited, columns, terms),
+        _sampled(audited, terms),
+        *_ledger(workspace, release),
+    ]
+
+
+def _privacy(audited: Audited, terms: Mapping[str, Any]) -> list[Finding]:
+    claimed = {name: value or 0.0 for name, (value, _) in audited.claims.items()}
+    epsilon, epsilon1 = terms["epsilon"], terms.get("epsilon1", 0.0)
+    delta = sampling_delta(terms["k"], terms["beta"], epsilon - epsilon1)
+    tight = tight_delta(terms["k"], terms["beta"], epsilon - epsilon1)
+    return [
+        finding(
+            "differential_privacy",
+            "A record more or less changes the probability of what is published by a factor of at most"
+            f" exp({epsilon:g}), but for a probability of at most {delta:.3g}.",
+            epsilon,
+            epsilon <= claimed["differential_privacy"] * (1 + TOLERANCE)
+            and delta <= terms["delta"] * (1 + TOLERANCE),
+            claimed=claimed["differential_privacy"],
+            claimed_delta=terms["delta"],
+            delta=delta,
+            epsilon1=epsilon1,
+        ),
+        finding(
+            "tight_delta",
+            "The smallest delta of which the same is true, exactly.",
+            tight,
+            tight <= claimed["tight_delta"] * (1 + TOLERANCE) and tight <= delta,
+            claimed=claimed["tight_delta"],
+        ),
+    ]
+
+
+def _table(audited: Audited, columns: list[str], terms: Mapping[str, Any]) -> list[Finding]:
+    workspace, table = audited.workspace, audited.table
+    names = ", ".join(map(identifier, columns))
+    (smallest,) = workspace.rows(
+        f"SELECT min(size) FROM (SELECT count(*) AS size FROM {table} GROUP BY {names})"
+    )[0]
+    low, high = workspace.rows(f"SELECT min({SCALE}), max({SCALE}) FROM {table}")[0]
+    return [
+        finding(
+            "k_anonymity",
+            f"The smallest group of equal published rows has {smallest}.",
+            smallest,
+            smallest >= terms["k"],
+            k=terms["k"],
+        ),
+        finding(
+            "scale",
+            "Every published row stands for as many source records as the sampling rate says.",
+            high,
+            low == high == 1 / terms["beta"],
+            beta=terms["beta"],
+        ),
+    ]
+
+
+def _sampled(audited: Audited, terms: Mapping[str, Any]) -> Finding:
+    """Judge whether there are more rows than a sample at the stated rate can have."""
+    source = audited.source
+    if source is None:
+        return finding("source", "The source is gone, so nothing is compared with it.", None, None)
+    (shown,) = audited.workspace.rows(f"SELECT count(*) FROM {audited.table}")[0]
+    return finding(
+        "sampled_as_stated",
+        "There are no more rows than a sample at the stated rate has of the source as it is now: this is their share.",
+        shown / source.rows,
+        bool(stats.binom.sf(shown - 1, source.rows, terms["beta"]) >= FALSE_ALARM),
+        beta=terms["beta"],
+        false_alarm=FALSE_ALARM,
+    )
+
+
+def _ledger(workspace: Workspace, release: str) -> list[Finding]:
+    """Look at the other publications from the same tables."""
+    (uses,) = workspace.rows(
+        "SELECT count(*) FROM priv.ledger WHERE coins IN (SELECT coins FROM priv.ledger WHERE release = ?"
+        " AND mechanism = ?)"
+        " AND release <> ?",
+        [release, MECHANISM, release],
+    )[0]
+    rows = workspace.rows(
+        "WITH entry AS (SELECT DISTINCT ON (release, attribute, published_at) * FROM priv.ledger())"
+        " SELECT max(epsilon_source), max(delta_source), count(*), bool_or(warning IS NOT NULL) FROM entry"
+        " WHERE population IN (SELECT population FROM entry WHERE release = ?)",
+        [release],
+    )
+    epsilon, delta, publications, mixed = rows[0]
+    return [
+        finding(
+            "sample_used_once",
+            "Nothing else has been published from the sample of this release.",
+            float(uses),
+            uses == 0,
+        ),
+        finding(
+            "accumulated_epsilon",
+            "The same records have also been published without differential privacy of whole records: no total holds."
+            if mixed
+            else f"All {publications} publications of the same records add up to this epsilon.",
+            None if mixed else epsilon,
+            None,
+            publications=publications,
+            delta=None if mixed else delta,
+        ),
+    ]

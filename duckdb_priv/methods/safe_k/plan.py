@@ -1,0 +1,181 @@
+"""Publishing by safe k-anonymity: a fresh random sample, generalized, without groups under k.
+
+The scheme is given, or chosen by the exponential mechanism on the full table; it never depends on the sample.
+Neither the size of the sample nor the number of suppressed records is kept anywhere.
+
+Source: Li, Qardaji, Su, "On sampling, anonymization, and differential privacy or, k-anonymization meets
+differential privacy" (ASIACCS 2012), theorems 3.9 and 3.11; mechanism/sampling.md and mechanism/lattice.md say
+where the latter needs the full table, and what the score must be multiplied with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from duckdb_priv.engine.randomness import FreshBits
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.mechanism.arrays import Integers
+from duckdb_priv.mechanism.exponential_mechanism import exponential_mechanism
+from duckdb_priv.mechanism.lattice import EXCESS, Lattice, score_nodes
+from duckdb_priv.methods.common.hierarchy import (
+    Hierarchy,
+    count_leaves,
+    open_hierarchies,
+    read_levels,
+)
+from duckdb_priv.methods.common.perturbation import open_coins
+from duckdb_priv.methods.safe_k.arguments import SafeKArguments
+from duckdb_priv.methods.safe_k.terms import Terms, guarantees_of, warn_of_delta
+from duckdb_priv.release.model import LedgerEntry, Plan, SensitiveAttribute
+from duckdb_priv.sqltext.literals import enum
+from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.templates import body, fill, read
+
+MECHANISM = "safe_k"
+SCALE = "scale"
+"""The column that says how many source records a published row stands for."""
+EVERYTHING = "*"
+"""The attribute of the ledger where every column is treated alike."""
+
+
+def plan(workspace: Workspace, source: Source, release: str, arguments: SafeKArguments) -> Plan:
+    """Decide everything about a generalized release of a sample of a source."""
+    terms = Terms.of(arguments)
+    if taken := [name for name in source.public if name.lower() == SCALE]:
+        raise InvalidSource(
+            f"column {taken[0]!r} would be published beside a column {SCALE!r} of the release",
+            hint="rename it in a view, and publish the view",
+        )
+    if not source.public:
+        raise InvalidSource("no column is left to be published", hint="exclude fewer columns")
+    hierarchies = open_hierarchies(workspace, source, arguments.hierarchies)
+    if arguments.levels is None:
+        levels, nodes = _choose_levels(workspace, source, hierarchies, terms)
+    else:
+        levels, nodes = read_levels(arguments.levels, hierarchies), 1
+    # Never keyed: the same records, published again, are a sample of their own.
+    coins = open_coins(workspace, replace(source, record_id=()), {})
+    domains = [
+        each.generalized(workspace, level) for each, level in zip(hierarchies, levels, strict=True)
+    ]
+    parameters: dict[str, Any] = {
+        "k": terms.k,
+        "beta": terms.beta,
+        "epsilon": terms.epsilon,
+        "delta": terms.delta,
+        "levels": {each.attribute: level for each, level in zip(hierarchies, levels, strict=True)},
+        **({"epsilon1": terms.epsilon1} if terms.epsilon1 else {}),
+    }
+    guarantees = guarantees_of(terms, nodes)
+    return Plan(
+        mechanism=MECHANISM,
+        parameters=parameters,
+        select=_select(source, hierarchies, levels, domains, coins.stream, terms),
+        columns={**dict.fromkeys(source.public, "generalized"), SCALE: "scale"},
+        attributes=[
+            SensitiveAttribute(
+                release=release,
+                name=each.attribute,
+                column=each.attribute,
+                type="ENUM",
+                values=domain,
+                form="sample",
+                numbers={"own": (terms.beta,) * len(domain), "other": (0.0,) * len(domain)},
+            )
+            for each, domain in zip(hierarchies, domains, strict=True)
+        ],
+        provenance=dict.fromkeys(source.public, "given"),
+        guarantees=guarantees,
+        ledger=[
+            LedgerEntry(
+                EVERYTHING,
+                terms.epsilon,
+                coins.fingerprint,
+                fresh=True,
+                delta=terms.delta,
+                notes={"hierarchies": arguments.hierarchies},
+            )
+        ],
+        strongest=guarantees[0].statement,
+        rows_expected=None,
+        sample=True,
+        warnings=warn_of_delta(terms, source.rows),
+    )
+
+
+def _choose_levels(
+    workspace: Workspace, source: Source, hierarchies: Sequence[Hierarchy], terms: Terms
+) -> tuple[list[int], int]:
+    """Choose the levels by the exponential mechanism on the full table; also return among how many nodes."""
+    lattice = Lattice(tuple(each.codes for each in hierarchies))
+    if lattice.size == 1:
+        raise InvalidParameter(
+            "the hierarchies have one level each, so there is nothing to choose with epsilon1",
+            hint="write levels := {…}, or give the hierarchies more levels",
+        )
+    scores, rate = _score_levels(workspace, source, hierarchies, lattice, terms)
+    bits = FreshBits()
+    chosen = exponential_mechanism(scores, rate, lambda: int(bits.draw(1)[0]))
+    return [int(level) for level in lattice.nodes()[chosen]], lattice.size
+
+
+def _score_levels(
+    workspace: Workspace,
+    source: Source,
+    hierarchies: Sequence[Hierarchy],
+    lattice: Lattice,
+    terms: Terms,
+) -> tuple[Integers, Fraction]:
+    """Return the score of every node, and the rate at which a choice by it costs epsilon1."""
+    codes, counts = count_leaves(workspace, source, hierarchies)
+    if counts.sum() != source.rows:
+        raise InvalidSource(
+            "the source changed while it was being published",
+            hint="publish a table, not a live view",
+        )
+    # Merging groups never lowers the excess alone: without a price for detail, everything would be lost.
+    weights = lattice.precision()
+    scores = score_nodes(lattice, codes, counts, EXCESS, terms.threshold) * weights
+    return scores, EXCESS.rate(terms.epsilon1, terms.threshold) / int(weights.max())
+
+
+def _select(
+    source: Source,
+    hierarchies: Sequence[Hierarchy],
+    levels: Sequence[int],
+    domains: Sequence[Sequence[str | None]],
+    stream: int,
+    terms: Terms,
+) -> str:
+    """Write the query that gives the published rows, in no order."""
+    # Only our own names stand inside, whatever the columns of the source are called.
+    numbered = list(enumerate(zip(hierarchies, levels, domains, strict=True)))
+    return fill(
+        body(read("publisher/fragments", "safe_k")),
+        {
+            "values": ", ".join(
+                f"s.{identifier(each.attribute)} AS _priv_value{n}" for n, (each, _, _) in numbered
+            ),
+            "source": f"{source.table} AS s",
+            "stream": str(stream),
+            "threshold": str(math.floor(Fraction(terms.beta) * 2**64)),
+            "shown": ", ".join(f"l{n}.generalized AS _priv_shown{n}" for n, _ in numbered),
+            "levels": " ".join(
+                f"JOIN {each.table} AS l{n} ON l{n}.level = {level}"
+                f" AND l{n}.value IS NOT DISTINCT FROM _priv_value{n}::VARCHAR"
+                for n, (each, level, _) in numbered
+            ),
+            "k": str(terms.k),
+            "published": ", ".join(
+                f"_priv_shown{n}::{enum(domain)} AS {identifier(each.attribute)}"
+                for n, (each, _, domain) in numbered
+            ),
+            "scale": f"{literal(1 / terms.beta)}::DOUBLE",
+        },
+    )

@@ -1,0 +1,172 @@
+"""What a generalized sample promises: its parameters, checked against each other, and its guarantees in words.
+
+Source: Li, Qardaji, Su, "On sampling, anonymization, and differential privacy or, k-anonymization meets
+differential privacy" (ASIACCS 2012), theorems 3.9 and 3.11; mechanism/sampling.md derives the tight delta.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from duckdb_priv.errors import GuaranteeViolated, InvalidParameter
+from duckdb_priv.mechanism import composition
+from duckdb_priv.mechanism.sampling import (
+    check_beta,
+    sampling_delta,
+    sampling_k,
+    tight_delta,
+)
+from duckdb_priv.methods.safe_k.arguments import SafeKArguments
+from duckdb_priv.release.model import Guarantee
+
+USUAL_DELTA = 1e-6
+"""A delta that a hint computes with."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is promised, and by which numbers."""
+
+    k: int
+    beta: float
+    epsilon: float
+    """Of the whole release."""
+    epsilon1: float
+    """The part of it that choosing the scheme takes; 0 where it is given."""
+
+    @classmethod
+    def of(cls, arguments: SafeKArguments) -> Terms:
+        """Check parameters against each other."""
+        terms = cls(arguments.k, arguments.beta, arguments.epsilon, arguments.epsilon1 or 0.0)
+        check_beta(terms.beta)
+        if arguments.levels is None and not 0 < terms.epsilon1 < terms.epsilon:
+            raise InvalidParameter(
+                f"epsilon1 must lie strictly between 0 and epsilon, got {terms.epsilon1!r}"
+                f" of {terms.epsilon!r}",
+                hint="it is the part of epsilon that choosing the levels takes; a tenth is usual",
+            )
+        smallest = -math.log1p(-terms.beta)
+        if terms.epsilon1 and terms.rest < smallest:
+            raise InvalidParameter(
+                f"epsilon - epsilon1 = {terms.rest:g} is below -ln(1 - beta), what sampling at rate"
+                f" {terms.beta!r} costs",
+                hint=f"with this beta use epsilon >= {(terms.epsilon1 + smallest) * (1 + 1e-5):.6g}; with this"
+                f" epsilon use beta <= {-math.expm1(-terms.rest) * (1 - 1e-5):.6g}",
+            )
+        if terms.delta >= terms.beta:
+            raise GuaranteeViolated(
+                f"k = {terms.k} gives delta = {terms.delta:.3g} at beta = {terms.beta!r}: the bare sample would be"
+                " as private",
+                hint=f"for delta = {USUAL_DELTA:g}, k must be at least"
+                f" {sampling_k(terms.beta, terms.rest, min(USUAL_DELTA, terms.beta / 2))}",
+            )
+        return terms
+
+    @property
+    def rest(self) -> float:
+        """The epsilon that is left for the sample."""
+        return self.epsilon - self.epsilon1
+
+    @property
+    def delta(self) -> float:
+        """The delta of the whole release, by theorem 3.9."""
+        return sampling_delta(self.k, self.beta, self.rest)
+
+    @property
+    def tight(self) -> float:
+        """The smallest delta that is true of the sample with what is left of epsilon."""
+        return tight_delta(self.k, self.beta, self.rest)
+
+    @property
+    def threshold(self) -> int:
+        """How many records a group of the full table needs for k of them to be sampled on average."""
+        return math.ceil(Fraction(self.k) / Fraction(self.beta))
+
+
+def guarantees_of(terms: Terms, nodes: int) -> list[Guarantee]:
+    """State what the release promises to each record of the source, and on which conditions."""
+    total = composition.EpsilonDelta(terms.epsilon, terms.delta)
+    exchange = composition.substituted(total)
+    numbers = {"k": terms.k, "beta": terms.beta, "epsilon": terms.epsilon} | (
+        {"epsilon1": terms.epsilon1} if terms.epsilon1 else {}
+    )
+    after = " after choosing the levels" if terms.epsilon1 else ""
+    found = [
+        Guarantee(
+            "differential_privacy",
+            f"Whether any one record is in the source or not changes the probability of whatever is published by a"
+            f" factor of at most {math.exp(terms.epsilon):.4g} (epsilon = {terms.epsilon:g}), but for a probability of"
+            f" at most {terms.delta:.3g} (delta).",
+            value=terms.epsilon,
+            parameters={**numbers, "delta": terms.delta},
+        ),
+        Guarantee(
+            "delta",
+            "How delta was computed: the largest chance, over the sizes a group can have, that so many of its records"
+            " are sampled that one more or less of them shows; at least k of them, and a share of more than"
+            f" 1 - (1 - beta) exp(-{terms.rest:g}), with the epsilon left{after}"
+            " (Li, Qardaji, Su 2012, theorem 3.9).",
+            value=terms.delta,
+            parameters=numbers,
+        ),
+        Guarantee(
+            "tight_delta",
+            "The smallest delta of which the same is true, exactly: the hockey-stick divergence of the worst two"
+            f" samples at the epsilon left{after}.",
+            value=terms.tight,
+            parameters=numbers,
+        ),
+        Guarantee(
+            "differential_privacy_exchange",
+            f"Exchanging a record for another is removing one and adding one: epsilon = {exchange.epsilon:g},"
+            f" delta = {exchange.delta:.3g}.",
+            value=exchange.epsilon,
+            parameters={"epsilon": exchange.epsilon, "delta": exchange.delta},
+        ),
+        Guarantee(
+            "k_anonymity",
+            f"Every published row has at least {terms.k - 1} others that are equal to it.",
+            value=float(terms.k),
+        ),
+    ]
+    if terms.epsilon1:
+        found.append(
+            Guarantee(
+                "scheme",
+                f"The levels were chosen among {nodes} nodes by the exponential mechanism on the full table, before a"
+                " fresh sample was drawn: with probability proportional to"
+                f" exp({terms.epsilon1:g} * precision * excess). Precision, which is public, is the mean share of"
+                " levels that a node keeps, relative to the finest node; excess is the number of records beyond"
+                f" the first {terms.threshold - 1} of each group: one record more moves it by at most 1, never down.",
+                value=terms.epsilon1,
+                parameters={"epsilon1": terms.epsilon1, "threshold": terms.threshold},
+            )
+        )
+    else:
+        found.append(
+            Guarantee(
+                "scheme",
+                "The levels were given: if they were chosen without looking at the data, the scheme is strongly safe.",
+            )
+        )
+    found.append(
+        Guarantee(
+            "conditions",
+            "All of this speaks of one record, and of more only as far as epsilon and delta add up. It holds if the"
+            " hierarchies, k, beta and the choice of columns do not depend on the data, and if nothing else is"
+            " published from the same sample, its size and the number of suppressed records included.",
+        )
+    )
+    return found
+
+
+def warn_of_delta(terms: Terms, rows: int) -> list[str]:
+    """Say where the numbers promise little; the publisher alone sees this."""
+    if terms.delta * rows >= 1:
+        return [
+            f"delta = {terms.delta:.3g} is not small against one in as many records as there are:"
+            f" for delta = {USUAL_DELTA:g}, k must be at least {sampling_k(terms.beta, terms.rest, USUAL_DELTA)}"
+        ]
+    return []

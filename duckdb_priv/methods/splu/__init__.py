@@ -1,0 +1,19 @@
+"""Decoy groups (SPLU-Gen)."""
+
+from duckdb_priv.methods.register import Method, Words
+from duckdb_priv.methods.splu.arguments import SpluArguments, SpluGrid
+
+METHOD = Method(
+    name="splu",
+    package=__name__,
+    words=Words(
+        title="Decoy groups (SPLU-Gen)",
+        promise="Publish a table whose sensitive values are drawn "
+        "from secret groups of gamma records with different values",
+        when="Small counts must stay hidden and large ones accurate.",
+    ),
+    arguments=SpluArguments,
+    groups=True,
+    grid=SpluGrid,
+    symbols={"rows": ("N", "records in decoy groups")},
+)

@@ -1,0 +1,42 @@
+"""What ``priv.publish_splu`` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from duckdb_priv.methods.common.parameters import REPUBLISH
+from duckdb_priv.release.arguments import FLAG, WHOLES, Arguments, argument, choice, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpluArguments(Arguments):
+    """The size of the groups, and what becomes of records that are published already."""
+
+    gamma: int = argument(
+        whole(2), "the number of values that a record hides among, usually 5 to 10", "5"
+    )
+    grouping: str = argument(
+        choice("mixed", "largest_first"),
+        "how groups are made, 'largest_first' being biased and for comparison only",
+        "'mixed'",
+        default="mixed",
+    )
+    append: bool = argument(
+        FLAG, "whether new records are added to the release", "true", default=False
+    )
+    republish: bool = argument(FLAG, REPUBLISH, "true", default=False)
+
+    @property
+    def extends(self) -> bool:
+        """Whether the release is there already, and stays."""
+        return self.append
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpluGrid(Arguments):
+    """What advice about decoy groups tries."""
+
+    gammas: Sequence[int] = argument(
+        WHOLES, "the sizes of decoy groups to try", "[5, 10]", default=(2, 3, 5, 10)
+    )

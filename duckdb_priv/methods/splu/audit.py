@@ -1,0 +1,156 @@
+"""Audit of releases by decoy groups."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from duckdb_priv.mechanism.arrays import Vector
+from duckdb_priv.mechanism.splu import (
+    exact_large_sum_threshold,
+    large_sum_threshold,
+    small_sum_privacy,
+)
+from duckdb_priv.mechanism.splu_reconstruction import HIGH_INCLUSION
+from duckdb_priv.methods.common.findings import (
+    FALSE_ALARM,
+    TOLERANCE,
+    Finding,
+    Subject,
+    finding,
+    source_changed,
+)
+
+
+def audit(subject: Subject) -> list[Finding]:
+    """Recompute what decoy groups claim of one attribute, and what a published value lets one believe."""
+    shown = subject.shown_counts()
+    gamma = int(subject.claims["decoy_group"][1]["gamma"])
+    rows = [
+        _groups(subject, shown, gamma),
+        _small_sums(subject, gamma),
+        *_large_sums(subject, gamma),
+        _inclusion(subject, shown, gamma),
+    ]
+    true = subject.true_counts()
+    if true is None or not 0 <= true.sum() - shown.sum() < gamma:
+        return [*rows, source_changed(subject)]
+    return [
+        *rows,
+        _eligible(subject, true, gamma),
+        _likelihood_ratio(subject, true, gamma),
+        _as_drawn(subject, true, shown, gamma),
+    ]
+
+
+def _groups(subject: Subject, shown: Vector, gamma: int) -> Finding:
+    own = np.array(subject.attribute.numbers["own"])
+    return finding(
+        "decoy_group",
+        f"The published rows fill whole groups of {gamma}, and a record shows its true value with 1/{gamma}: so"
+        " believes who knows no more than the frequencies.",
+        float(own.max()),
+        bool(shown.sum() % gamma == 0 and np.allclose(own, 1 / gamma, rtol=TOLERANCE)),
+        subject.attribute.name,
+        gamma=gamma,
+    )
+
+
+def _small_sums(subject: Subject, gamma: int) -> Finding:
+    claimed, limits = subject.claims["small_sum_privacy"]
+    value = small_sum_privacy(gamma, limits["epsilon"], limits["alpha"])
+    return finding(
+        "small_sum_privacy",
+        f"A published count that is truly 1 to {limits['alpha']} is off by more than {limits['epsilon']:.0%} with at"
+        " least this probability.",
+        value,
+        value >= (claimed or 1.0) * (1 - TOLERANCE),
+        subject.attribute.name,
+        **limits,
+    )
+
+
+def _large_sums(subject: Subject, gamma: int) -> list[Finding]:
+    rows = []
+    for name, threshold in (
+        ("large_sum_threshold", large_sum_threshold),
+        ("exact_large_sum_threshold", exact_large_sum_threshold),
+    ):
+        claimed, limits = subject.claims[name]
+        value = threshold(gamma, limits["epsilon"], limits["error_probability"])
+        rows.append(
+            finding(
+                name,
+                f"From this true count on, a published one is off by {limits['epsilon']:.0%} or more with probability"
+                f" {limits['error_probability']:g} at most.",
+                value,
+                value <= (claimed or 0.0),
+                subject.attribute.name,
+                **limits,
+            )
+        )
+    return rows
+
+
+def _inclusion(subject: Subject, shown: Vector, gamma: int) -> Finding:
+    share = np.minimum(gamma * shown / shown.sum(), 1)
+    top = int(share.argmax())
+    return finding(
+        "largest_inclusion",
+        "The share of the decoy groups that hold the most frequent value, by the published counts. Near 1, its"
+        " counts cannot be reconstructed.",
+        float(share[top]),
+        None,
+        subject.attribute.name,
+        of=subject.attribute.values[top],
+        high=HIGH_INCLUSION,
+    )
+
+
+def _eligible(subject: Subject, true: Vector, gamma: int) -> Finding:
+    share = float(true.max() / true.sum())
+    return finding(
+        "eligible",
+        f"No value is in more than 1 of {gamma} records of the source, so that groups of different values exist.",
+        share,
+        bool(true.max() * gamma <= true.sum()),
+        subject.attribute.name,
+        gamma=gamma,
+    )
+
+
+def _likelihood_ratio(subject: Subject, true: Vector, gamma: int) -> Finding:
+    """Compare Pr[shown | true] with Pr[shown | not true], (N - f) / ((gamma - 1) f), for the rarest value."""
+    present = np.where(true > 0, true, np.inf)
+    rarest = int(present.argmin())
+    ratio = (true.sum() - true[rarest]) / ((gamma - 1) * true[rarest])
+    return finding(
+        "largest_likelihood_ratio",
+        "By this factor the rarest value, where it is shown, moves the odds of somebody who knows more than the"
+        " frequencies: whoever knows that a person may well have it learns a lot. Suppress or merge rare values"
+        " against it.",
+        float(ratio),
+        None,
+        subject.attribute.name,
+        of=subject.attribute.values[rarest],
+        count=int(true[rarest]),
+    )
+
+
+def _as_drawn(subject: Subject, true: Vector, shown: Vector, gamma: int) -> Finding:
+    """Judge the published counts by their law, binomial(gamma f, 1/gamma), whichever records were left out."""
+    left_out = true.sum() - shown.sum()
+    fewest = np.maximum(true - left_out, 0)
+    tail = np.minimum(
+        stats.binom.cdf(shown, gamma * fewest, 1 / gamma),
+        stats.binom.sf(shown - 1, gamma * true, 1 / gamma),
+    )
+    deviations = np.abs(shown - true) / np.sqrt(np.maximum(true * (1 - 1 / gamma), 1))
+    return finding(
+        "noise_as_stated",
+        "The published counts are such as decoy groups give to the source: the largest deviation, in standard errors.",
+        float(deviations.max()),
+        bool(tail.min() * 2 * len(shown) >= FALSE_ALARM),
+        subject.attribute.name,
+        false_alarm=FALSE_ALARM,
+    )

@@ -1,0 +1,209 @@
+"""Publishing by decoy groups: each record shows one of the gamma values of a secret group.
+
+Source: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing", with the grouping
+and the reconstruction corrected (``mechanism/decoy_groups.md``, ``mechanism/splu.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.decoy_intervals import interval_terms
+from duckdb_priv.mechanism.splu import (
+    exact_large_sum_threshold,
+    large_sum_threshold,
+    small_sum_privacy,
+)
+from duckdb_priv.mechanism.splu_reconstruction import (
+    HIGH_INCLUSION,
+    TwoByTwo,
+    background_probability,
+    choose,
+)
+from duckdb_priv.methods.common.decoys import (
+    SHOWN,
+    Counts,
+    Grouping,
+    counts_of,
+    deal,
+    drop_surplus,
+    key_of_groups,
+    published_sql,
+    show,
+)
+from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
+from duckdb_priv.methods.common.republication import (
+    Rule,
+    add_earlier,
+    domains_of_both,
+    drop_known,
+    ledger_entries,
+    open_marks,
+    reasons,
+    remember,
+)
+from duckdb_priv.methods.splu.arguments import SpluArguments
+from duckdb_priv.release.model import Guarantee, Plan, SensitiveAttribute
+
+MECHANISM = "splu"
+DECOY_GROUPS = Rule(
+    MECHANISM,
+    "decoy groups",
+    why="a second group of decoys narrows the true value of a record down: 40 of them identify 63 to 96% of the values",
+    remedy="write append := true to publish only new records as a further batch, or republish := true",
+)
+EPSILON, ALPHA, ERROR_PROBABILITY = 0.3, 3, 0.05
+"""What the guarantees of a release are stated for; the calculators state them for others."""
+MANY_GROUPS_SHOWN = 5
+"""How many values a warning lists."""
+
+
+def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArguments) -> Plan:
+    """Decide everything about a release by decoy groups of a source."""
+    grouping = Grouping(MECHANISM, arguments.gamma, arguments.grouping)
+    append = arguments.append
+    domains = open_domains(
+        workspace,
+        source,
+        domains_of_both(workspace, source, release, grouping) if append else None,
+    )
+    deal(workspace, source, domains, grouping, open_marks(workspace, source, DECOY_GROUPS))
+    if append:
+        drop_known(workspace, source, domains)
+    keys = [
+        key_of_groups(workspace, source, domain, n, grouping) for n, domain in enumerate(domains)
+    ]
+    why = (
+        ["append := true: a further batch, of new records alone"] * len(domains)
+        if append
+        else reasons(workspace, source, domains, keys, DECOY_GROUPS, republish=arguments.republish)
+    )
+    gamma = grouping.gamma
+    left_out = drop_surplus(workspace, domains, gamma, keys[0].words)
+    remember(workspace, source, domains)
+    show(workspace, source, domains, keys, grouping)
+    if append:
+        add_earlier(workspace, source, domains, release)
+    shown = [counts_of(workspace, SHOWN, f"_shown{n}", each.size) for n, each in enumerate(domains)]
+    rows = int(shown[0].sum())
+    guarantees = [each for domain in domains for each in guarantees_of(domain.attribute, gamma)]
+    return Plan(
+        mechanism=MECHANISM,
+        parameters={"gamma": gamma, "grouping": grouping.name, "rows": rows},
+        select=published_sql(source, domains),
+        columns={
+            name: "sensitive" if name in source.sensitive else "public"
+            for name in source.types
+            if name in source.sensitive or name in source.public
+        },
+        attributes=[
+            reconstruction(release, domain, counts, gamma)
+            for domain, counts in zip(domains, shown, strict=True)
+        ],
+        provenance=dict.fromkeys(source.sensitive, "source"),
+        guarantees=guarantees,
+        ledger=ledger_entries(source, domains, keys, why),
+        strongest=guarantees[0].statement,
+        rows_expected=rows,
+        left_out=left_out,
+        warnings=[
+            warning
+            for domain, counts in zip(domains, shown, strict=True)
+            for warning in _warnings(domain, counts, source, grouping)
+        ],
+    )
+
+
+def reconstruction(release: str, domain: Domain, counts: Counts, gamma: int) -> SensitiveAttribute:
+    """Choose how counts are reconstructed, from the published histogram alone."""
+    choice = choose(counts, gamma)
+    numbers: dict[str, Sequence[float]] = {
+        "own": (1 / gamma,) * domain.size,
+        "other": tuple(background_probability(counts, gamma).tolist()),
+    }
+    if not isinstance(choice.weights, TwoByTwo) and choice.design is not None:
+        form = choice.weights
+        terms = interval_terms(choice.design, form, counts > 0)
+        numbers |= {
+            "inclusion": tuple(form.inclusion.tolist()),
+            "odds": tuple(form.odds.tolist()),
+            "potential": tuple(form.potential.tolist()),
+            "own_weight": tuple(form.own.tolist()),
+            "tied_weight": tuple(form.tied.tolist()),
+            "tied_joint": tuple(terms.tied_joint.tolist()),
+            "slope": tuple(terms.slope.tolist()),
+            "half_step": tuple(terms.half_step.tolist()),
+        }
+    return SensitiveAttribute(
+        release=release,
+        name=domain.attribute,
+        type=domain.catalog_type,
+        values=domain.values,
+        form=choice.method,
+        numbers=numbers,
+    )
+
+
+def guarantees_of(attribute: str, gamma: int) -> list[Guarantee]:
+    """State what decoy groups promise of one attribute."""
+    small = small_sum_privacy(gamma, EPSILON, ALPHA)
+    bound = large_sum_threshold(gamma, EPSILON, ERROR_PROBABILITY)
+    exact = exact_large_sum_threshold(gamma, EPSILON, ERROR_PROBABILITY)
+    limits = {"gamma": gamma, "epsilon": EPSILON, "error_probability": ERROR_PROBABILITY}
+    return [
+        Guarantee(
+            "decoy_group",
+            f"A record shows a value drawn uniformly from {gamma} different ones, its true {attribute} among them:"
+            f" who knows no more than the frequencies believes the true value to be what is shown with 1/{gamma}."
+            " It does not hold against who knows that a value is rarer among some records.",
+            value=1 / gamma,
+            attribute=attribute,
+            parameters={"gamma": gamma},
+        ),
+        Guarantee(
+            "small_sum_privacy",
+            f"A published count of {attribute} that is truly 1 to {ALPHA} is off by more than {EPSILON:.0%} with"
+            f" probability {small:.4g} at least. It speaks of the published count, not of every way to guess.",
+            value=small,
+            attribute=attribute,
+            parameters={"gamma": gamma, "epsilon": EPSILON, "alpha": ALPHA},
+        ),
+        Guarantee(
+            "large_sum_threshold",
+            f"A published count of {attribute} that is truly {bound} or more is off by {EPSILON:.0%} or more with"
+            f" probability {ERROR_PROBABILITY:g} at most (Chebyshev).",
+            value=bound,
+            attribute=attribute,
+            parameters=limits,
+        ),
+        Guarantee(
+            "exact_large_sum_threshold",
+            f"So is one that is truly {exact} or more, by the exact binomial law.",
+            value=exact,
+            attribute=attribute,
+            parameters=limits,
+        ),
+    ]
+
+
+def _warnings(domain: Domain, counts: Counts, source: Source, grouping: Grouping) -> list[str]:
+    found = warn_of_domain(domain, source)
+    share = grouping.gamma * counts / counts.sum()
+    if high := [domain.values[code] for code in np.flatnonzero(share > HIGH_INCLUSION)]:
+        listed = ", ".join(map(repr, high[:MANY_GROUPS_SHOWN])) + (
+            ", …" if len(high) > MANY_GROUPS_SHOWN else ""
+        )
+        found.append(
+            f"{listed} of {domain.attribute!r} is in more than {HIGH_INCLUSION:.0%} of the decoy groups, so its"
+            " counts are reconstructed with large errors or not at all; choose a smaller gamma"
+        )
+    if grouping.name == "largest_first":
+        found.append(
+            "grouping 'largest_first' is for comparison only: values of like frequency share groups over and"
+            " over, and reconstructed counts are biased"
+        )
+    return found

@@ -1,0 +1,34 @@
+"""What uniform perturbation promises, and the errors to expect of it, at every retention to try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from duckdb_priv.mechanism.uniform import Uniform
+from duckdb_priv.methods.common.options import EXACT, Option, Question, retentions_to_try
+from duckdb_priv.methods.uniform.arguments import UniformGrid
+
+
+def options(question: Question, grid: UniformGrid) -> Iterator[Option]:
+    """Uniform perturbation at every retention of the grid, and at the largest that a requirement allows.
+
+    The variance of an estimate over n records, of which k have the value, is
+    (k a (1 - a) + (n - k) q (1 - q)) / p^2 (Wang, Han, Fu, section 3; the derivation stands in mechanism/uniform.md).
+    """
+    counts = question.counts
+    others = question.records - counts
+    for retention in retentions_to_try(grid.retentions, question.required, question.domain_size):
+        operator = Uniform(retention, question.domain_size)
+        a, q = operator.own, operator.other
+        variances = counts * a * (1 - a) + others * q * (1 - q)
+        yield Option(
+            {"retention": retention},
+            (),
+            counts,
+            np.sqrt(variances) / retention,
+            EXACT,
+            amplification=operator.amplification,
+            epsilon=operator.ldp_epsilon,
+        )

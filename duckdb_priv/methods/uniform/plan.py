@@ -1,0 +1,128 @@
+"""Publishing by uniform perturbation (k-ary randomized response): keep with probability p, else redraw.
+
+Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", section 3.
+"""
+
+from __future__ import annotations
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import GuaranteeViolated
+from duckdb_priv.mechanism.uniform import (
+    Uniform,
+    amplification_gamma,
+    epsilon_retention,
+    max_retention,
+)
+from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
+from duckdb_priv.methods.common.local_privacy import uniform_guarantees
+from duckdb_priv.methods.common.perturbation import Perturbation, open_coins, perturb_sql
+from duckdb_priv.methods.uniform.arguments import UniformArguments
+from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
+
+MECHANISM = "uniform"
+
+
+def plan(workspace: Workspace, source: Source, release: str, arguments: UniformArguments) -> Plan:
+    """Decide everything about a uniformly perturbed release of a source."""
+    domains = open_domains(workspace, source, given_domains(arguments.domain, source))
+    limits = _limits(arguments)
+    operators = [_operator(arguments, domain, limits) for domain in domains]
+    perturbations = []
+    for domain, operator in zip(domains, operators, strict=True):
+        coins = open_coins(
+            workspace,
+            source,
+            {
+                "mechanism": MECHANISM,
+                "attribute": domain.attribute.lower(),
+                "domain": domain.digest,
+                "retention": operator.retention,
+            },
+        )
+        perturbations.append(Perturbation(domain, coins, *operator.thresholds()))
+    total = sum(operator.ldp_epsilon for operator in operators)
+    guarantees = [
+        guarantee
+        for domain, operator in zip(domains, operators, strict=True)
+        for guarantee in uniform_guarantees(domain.attribute, operator, limits)
+    ]
+    if len(domains) > 1:
+        guarantees.append(
+            Guarantee(
+                "local_differential_privacy",
+                f"Over all sensitive attributes together, a published record is {total:.4g}-locally"
+                " differentially private.",
+                value=total,
+            )
+        )
+    return Plan(
+        mechanism=MECHANISM,
+        parameters={
+            "retention": {
+                domain.attribute: operator.retention
+                for domain, operator in zip(domains, operators, strict=True)
+            }
+            if len(domains) > 1
+            else operators[0].retention,
+            **({"rho1": limits[0], "rho2": limits[1]} if limits else {}),
+        },
+        select=perturb_sql(source, perturbations),
+        columns={
+            name: "sensitive" if name in source.sensitive else "public"
+            for name in source.types
+            if name in source.sensitive or name in source.public
+        },
+        attributes=[
+            SensitiveAttribute(
+                release=release,
+                name=domain.attribute,
+                type=domain.catalog_type,
+                values=domain.values,
+                form="two_weights",
+                numbers={
+                    "own": (operator.own,) * domain.size,
+                    "other": (operator.other,) * domain.size,
+                },
+            )
+            for domain, operator in zip(domains, operators, strict=True)
+        ],
+        provenance={domain.attribute: domain.provenance for domain in domains},
+        guarantees=guarantees,
+        ledger=[
+            LedgerEntry(
+                attribute=each.domain.attribute,
+                epsilon=operator.ldp_epsilon,
+                coins=each.coins.fingerprint,
+                fresh=each.coins.fresh,
+            )
+            for each, operator in zip(perturbations, operators, strict=True)
+        ],
+        strongest=guarantees[-1].statement if len(domains) > 1 else guarantees[0].statement,
+        rows_expected=source.rows,
+        warnings=[warning for domain in domains for warning in warn_of_domain(domain, source)],
+    )
+
+
+def _limits(arguments: UniformArguments) -> tuple[float, float] | None:
+    """Return (rho1, rho2) where they are given instead of a retention."""
+    if arguments.rho1 is None or arguments.rho2 is None:
+        return None
+    amplification_gamma(arguments.rho1, arguments.rho2)
+    return arguments.rho1, arguments.rho2
+
+
+def _operator(
+    arguments: UniformArguments, domain: Domain, limits: tuple[float, float] | None
+) -> Uniform:
+    if arguments.retention is not None:
+        return Uniform(arguments.retention, domain.size)
+    if arguments.epsilon is not None:
+        return Uniform(epsilon_retention(arguments.epsilon, domain.size), domain.size)
+    assert limits is not None
+    operator = Uniform(max_retention(*limits, domain.size), domain.size)
+    if operator.amplification > amplification_gamma(*limits):
+        raise GuaranteeViolated(
+            f"({limits[0]}, {limits[1]})-privacy does not hold for {domain.attribute!r}"
+        )
+    return operator

@@ -1,0 +1,1 @@
+"""What the publisher calls: install, publish, audit, ledger, export."""

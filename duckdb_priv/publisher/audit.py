@@ -1,0 +1,135 @@
+"""Every guarantee of a release, recomputed from its operator as stored and from the source as it is now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.engine.source import Source, open_source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import PrivError
+from duckdb_priv.methods.common.findings import Audited, Finding, Subject, finding
+from duckdb_priv.methods.register import METHODS, Method
+from duckdb_priv.publisher.comments import SCHEMA
+from duckdb_priv.release import catalog
+from duckdb_priv.release.arguments import read
+from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.release.request import ReleaseName, Roles
+from duckdb_priv.sqltext.quoting import identifier
+
+
+def audit(workspace: Workspace, given: Mapping[str, Any]) -> list[Finding]:
+    """Audit a release: one row for each thing that was claimed, or that is to be known."""
+    (arguments,) = read(given, ReleaseName, of="audit")
+    release = catalog.find_release(workspace.cursor, arguments.release)
+    table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(release)}"
+    mechanism = workspace.rows("SELECT mechanism FROM priv.release WHERE release = ?", [release])[
+        0
+    ][0]
+    method = METHODS.named(mechanism)
+    source = _source_as_it_is(workspace, release, method)
+    if not method.sensitive:
+        claims = _claims(workspace, release, None)
+        return method.audit(Audited(workspace, release, table, source, claims))
+    findings: list[Finding] = []
+    for attribute in catalog.sensitive_attributes(workspace.cursor, release):
+        claims = _claims(workspace, release, attribute.name)
+        findings += method.audit(Subject(workspace, release, table, source, claims, attribute))
+        findings += _ledger(workspace, attribute)
+    return findings + _records(workspace, release)
+
+
+def _claims(
+    workspace: Workspace, release: str, attribute: str | None
+) -> dict[str, tuple[float | None, dict[str, Any]]]:
+    """Read what is claimed of an attribute, or of the release as a whole."""
+    return {
+        name: (value, json.loads(parameters))
+        for name, value, parameters in workspace.rows(
+            "SELECT guarantee, value, parameters FROM priv.guarantee"
+            " WHERE release = ? AND attribute IS NOT DISTINCT FROM ?",
+            [release, attribute],
+        )
+    }
+
+
+def _source_as_it_is(workspace: Workspace, release: str, method: Method) -> Source | None:
+    """Open the source again, if it still is what it was."""
+    last = catalog.last_publication(workspace.cursor, release)
+    roles = Roles(last.attributes if method.sensitive else (), last.record_id)
+    try:
+        return open_source(workspace, last.source, roles)
+    except (PrivError, duckdb.Error):
+        return None
+
+
+def _ledger(workspace: Workspace, attribute: SensitiveAttribute) -> list[Finding]:
+    rows = workspace.rows(
+        "WITH entry AS (SELECT DISTINCT ON (release, attribute, published_at) * FROM priv.ledger())"
+        " SELECT max(epsilon_attribute), count(*), bool_or(fresh) FROM entry SEMI JOIN"
+        " (FROM entry WHERE release = ? AND attribute = ?) USING (population, attribute_number)",
+        [attribute.release, attribute.name],
+    )
+    total, publications, fresh = rows[0]
+    return [
+        finding(
+            "accumulated_epsilon",
+            f"All {publications} publications of this attribute of the same records add up to this epsilon."
+            if publications > 1
+            else "This is the only publication of this attribute of its records.",
+            None if total is None or np.isinf(total) else total,
+            None,
+            attribute.name,
+            publications=publications,
+            fresh=fresh,
+        )
+    ]
+
+
+def _records(workspace: Workspace, release: str) -> list[Finding]:
+    """Look at what is published as it is: how many records stand alone."""
+    keyed = not catalog.last_publication(workspace.cursor, release).fresh
+    rows = [
+        finding(
+            "keyed_randomness",
+            "Publishing the same records again with the same parameters gives the same values."
+            if keyed
+            else "The coins were fresh: each further publication of these records can be averaged with this one.",
+            float(keyed),
+        )
+    ]
+    public, scales = (
+        [
+            name
+            for (name,) in workspace.rows(
+                "SELECT attribute FROM priv.attribute WHERE release = ? AND role = ?",
+                [release, role],
+            )
+        ]
+        for role in ("public", "scale")
+    )
+    copied = any(
+        form_of(each).copied for each in catalog.sensitive_attributes(workspace.cursor, release)
+    )
+    if public:
+        records = f"sum({identifier(scales[0])})" if scales and not copied else "count(*)"
+        columns = ", ".join(map(identifier, public))
+        table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(release)}"
+        (alone,) = workspace.rows(
+            f"SELECT count(*) FILTER (size = 1) / sum(size) FROM"
+            f" (SELECT {records} AS size FROM {table} GROUP BY {columns})"
+        )[0]
+        rows.append(
+            finding(
+                "singletons",
+                "Share of records whose public attributes nobody else has: that such a person is in the"
+                " table is not hidden.",
+                alone,
+            )
+        )
+    return rows

@@ -1,0 +1,91 @@
+"""What a publication adds to what its earlier ones tell of the same records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from duckdb_priv.engine.recognition import Known, Recognition
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.methods.register import Method
+from duckdb_priv.release.catalog import Charge
+from duckdb_priv.release.model import LedgerEntry, Plan
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """An entry of the ledger with the same coins."""
+
+    release: str
+    source: int
+
+
+def charges(
+    workspace: Workspace, method: Method, plan: Plan, recognition: Recognition
+) -> tuple[list[Charge], list[str]]:
+    """Say of every entry of a plan what it adds, and what there is to warn of."""
+    overlap = recognition.overlap
+    seen = None if overlap is None else min(overlap.records, recognition.source.rows)
+    found, warnings = [], []
+    for entry in plan.ledger:
+        earlier = _earlier(workspace, recognition, entry)
+        changes = {
+            each.release: recognition.changed(each.source, entry.attribute) for each in earlier
+        }
+        changed = max(changes.values(), default=0)
+        same = _shows_the_same(method, recognition, earlier, changed)
+        found.append(
+            Charge(
+                adds=not same,
+                attribute_number=recognition.attributes[entry.attribute],
+                source_number=recognition.number,
+                records=recognition.source.rows,
+                seen=seen,
+                changed=changed,
+            )
+        )
+        if changed:
+            release = max(changes, key=lambda name: changes[name])
+            warnings.append(
+                f"{_about(changed, recognition)} records have another {entry.attribute!r} than when release {release!r}"
+                " was published with the same coins: who has both releases knows with certainty that they changed"
+            )
+    return found, warnings
+
+
+def _about(records: int, recognition: Recognition) -> str:
+    return f"{'about ' if recognition.level else ''}{records:,}"
+
+
+def _earlier(workspace: Workspace, recognition: Recognition, entry: LedgerEntry) -> list[Earlier]:
+    """List earlier entries of the same attribute with the same keyed coins, the latest of each source."""
+    if entry.fresh:
+        return []
+    return [
+        Earlier(*row)
+        for row in workspace.rows(
+            "SELECT arg_max(entry.release, entry.number), entry.source_number FROM priv.ledger AS entry"
+            " JOIN priv.source AS known ON known.number = entry.source_number"
+            " WHERE entry.coins = ? AND entry.attribute_number = ? AND known.population = ? AND NOT entry.fresh"
+            " GROUP BY entry.source_number ORDER BY max(entry.number)",
+            [entry.coins, recognition.attributes[entry.attribute], recognition.population],
+        )
+    ]
+
+
+def _shows_the_same(
+    method: Method, recognition: Recognition, earlier: Sequence[Earlier], changed: int
+) -> bool:
+    """Say whether every record that was published before shows what it showed."""
+    if not earlier or changed:
+        return False
+    if method.groups:
+        # What a record shows hangs on the others as well.
+        return any(each.source == recognition.number for each in earlier)
+    known = {each.number: each for each in recognition.known}
+    return any(_shared(known.get(each.source)) for each in earlier)
+
+
+def _shared(known: Known | None) -> bool:
+    """Say whether records have the same ids as before; otherwise they may be the same under new ones."""
+    return known is not None and known.shared is not None

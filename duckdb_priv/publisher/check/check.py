@@ -1,0 +1,170 @@
+"""``FROM priv.check_source(…)``: every kind of finding about a source, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from duckdb_priv.engine.source import Source, open_source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.mechanism.determination import require_certainty
+from duckdb_priv.mechanism.uniform import Uniform, epsilon_retention, max_retention
+from duckdb_priv.methods.common.domain import given_domains
+from duckdb_priv.methods.common.parameters import DOMAIN, RETENTION
+from duckdb_priv.publisher.check.alone import alone_with_public_columns
+from duckdb_priv.publisher.check.determined import (
+    coarser_forms,
+    groups_of_one_value,
+    public_columns_that_tell,
+)
+from duckdb_priv.publisher.check.domains import (
+    domains_from_the_source,
+    domains_too_large_for_the_noise,
+)
+from duckdb_priv.publisher.check.examination import Examination
+from duckdb_priv.publisher.check.finding import Finding, worst_first
+from duckdb_priv.publisher.check.identifiers import identifiers_among
+from duckdb_priv.publisher.check.patterns import exact_times, telling_texts
+from duckdb_priv.publisher.check.persons import several_records_per_person
+from duckdb_priv.publisher.check.record_ids import unusable_record_ids
+from duckdb_priv.publisher.check.representation import (
+    texts_that_compare_as_equal,
+    unused_enum_values,
+)
+from duckdb_priv.release.arguments import (
+    COLUMNS,
+    NAME,
+    NUMBER,
+    VALUES,
+    Arguments,
+    argument,
+    read,
+)
+from duckdb_priv.release.request import Roles
+
+CHECKS: tuple[Callable[[Examination], list[Finding]], ...] = (
+    public_columns_that_tell,
+    coarser_forms,
+    identifiers_among,
+    telling_texts,
+    exact_times,
+    alone_with_public_columns,
+    several_records_per_person,
+    texts_that_compare_as_equal,
+)
+"""What is looked for before every publication with public columns."""
+THOROUGH: tuple[Callable[[Examination], list[Finding]], ...] = (
+    groups_of_one_value,
+    unused_enum_values,
+)
+"""What ``priv.check`` looks for beside these."""
+SHOWN = 5
+"""How many findings an error lists."""
+USUAL_EPSILON = 1.0
+"""What counts are judged by where nothing says how much noise there will be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckArguments(Arguments):
+    """What ``priv.check`` takes."""
+
+    source: str = argument(NAME, "the table or view to be published", "'visits'")
+    sensitive: tuple[str, ...] = argument(
+        COLUMNS, "the columns whose values are to be protected", "'disease'"
+    )
+    record_id: tuple[str, ...] = argument(
+        COLUMNS, "the column that tells records apart, or a list of them", "'id'", default=()
+    )
+    exclude: tuple[str, ...] = argument(
+        COLUMNS, "the columns that are not to be published", "['name']", default=()
+    )
+    domain: Any = argument(VALUES, DOMAIN, "['flu', 'cold', NULL]", default=None)
+    retention: float | None = argument(NUMBER, RETENTION, "0.3", default=None)
+    epsilon: float | None = argument(
+        NUMBER, "the local differential privacy of one value", "1.0", default=None
+    )
+    rho1: float | None = argument(
+        NUMBER, "the largest prior of a true value that is protected", "0.1", default=None
+    )
+    rho2: float | None = argument(
+        NUMBER, "the posterior that a prior of at most rho1 may rise to", "0.5", default=None
+    )
+    certainty: float = argument(
+        NUMBER, "the posterior from which on a value counts as known", "0.95", default=0.95
+    )
+
+    def __post_init__(self) -> None:
+        require_certainty(self.certainty)
+
+    def operator(self) -> Callable[[int], Uniform]:
+        """Return what a domain of some size would be perturbed with."""
+        given = {
+            name
+            for name in ("retention", "epsilon", "rho1", "rho2")
+            if getattr(self, name) is not None
+        }
+        if given == {"rho1", "rho2"}:
+            rho1, rho2 = self.rho1 or 0.0, self.rho2 or 0.0
+            return lambda size: Uniform(max_retention(rho1, rho2, size), size)
+        if self.retention is not None and given == {"retention"}:
+            return partial(Uniform, self.retention)
+        if given <= {"epsilon"}:
+            epsilon = USUAL_EPSILON if self.epsilon is None else self.epsilon
+            return lambda size: Uniform(epsilon_retention(epsilon, size), size)
+        raise InvalidParameter(
+            "give either a retention, or epsilon, or rho1 and rho2",
+            hint="write epsilon := 1.0, or leave all out",
+        )
+
+
+def check(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Look for everything that would be wrong with publishing a source."""
+    (arguments,) = read(given, CheckArguments, of="check")
+    # Ids are looked at here, and what is wrong with them is a finding like others.
+    roles = Roles(arguments.sensitive, arguments.record_id, arguments.exclude)
+    hidden = tuple({name.lower(): name for name in (*roles.exclude, *roles.record_id)}.values())
+    source = open_source(workspace, arguments.source, Roles(roles.sensitive, exclude=hidden))
+    record_id = [name for name in source.types if name.lower() in _lower(roles.record_id)]
+    operator = arguments.operator()
+    domains = given_domains(arguments.domain, source)
+    exam = Examination(workspace, source, certainty=arguments.certainty)
+    findings = [each for look in (*CHECKS, *THOROUGH) for each in look(exam)]
+    findings += unusable_record_ids(exam, record_id)
+    findings += domains_from_the_source(exam, domains)
+    findings += domains_too_large_for_the_noise(exam, operator, domains)
+    return [asdict(each) for each in worst_first(findings)]
+
+
+def findings_before_publishing(
+    workspace: Workspace, source: Source, named: Sequence[str]
+) -> list[Finding]:
+    """Look for what must not be published unnoticed.
+
+    ``named`` are the columns that the publisher named as public.
+
+    Raises InvalidSource for what is severe, unless all public columns that it is about are named.
+    """
+    exam = Examination(workspace, source, thorough=False)
+    findings = worst_first(each for look in CHECKS for each in look(exam))
+    known = _lower(named)
+    severe = [
+        each
+        for each in findings
+        if each.severity == "refuse"
+        and not all(name.lower() in known for name in each.columns if name in source.public)
+    ]
+    if severe:
+        first, *others = severe
+        more = "".join(f"\n- {each.statement}" for each in others[: SHOWN - 1])
+        raise InvalidSource(
+            f"{first.statement}{more}",
+            hint=f"{first.advice}. FROM priv.check_source(…) lists everything",
+        )
+    return findings
+
+
+def _lower(names: Sequence[str]) -> set[str]:
+    return {name.lower() for name in names}

@@ -1,0 +1,67 @@
+"""One thing that a steward should know before publishing, or must not overlook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["refuse", "warn", "note"]
+SEVERITIES: tuple[Severity, ...] = ("refuse", "warn", "note")
+"""Worst first. refuse: publishing stops unless the columns are named in ``public``. warn: it says so in its
+receipt. note: it is told by ``priv.check`` alone."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding of ``priv.check``."""
+
+    severity: Severity
+    finding: str
+    """Short name of its kind."""
+    columns: tuple[str, ...]
+    """The columns that it is about."""
+    figure: float | None
+    """Its number; the statement says of what."""
+    statement: str
+    """What is so, in words."""
+    advice: str
+    """What to do."""
+    basis: str
+    """Which records were looked at."""
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Sort findings by severity; of one severity and kind, the largest figure first.
+
+    >>> mild, bad = (Finding(s, "alone", (), 0.5, "", "", "") for s in ("note", "refuse"))
+    >>> [each.severity for each in worst_first([mild, bad])]
+    ['refuse', 'note']
+    """
+    return sorted(
+        findings,
+        key=lambda each: (SEVERITIES.index(each.severity), each.finding, -(each.figure or 0.0)),
+    )
+
+
+def listed(columns: Sequence[str]) -> str:
+    """Name columns in a sentence.
+
+    >>> print(listed(["age", "zip code", "sex"]))
+    'age', 'zip code' and 'sex'
+    """
+    names = [repr(name) for name in columns]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def percent(share: float) -> str:
+    """Write a share so that nothing is rounded to all or to none.
+
+    >>> percent(0.4321), percent(0.99996), percent(1.0), percent(0.00002)
+    ('43%', 'more than 99%', '100%', 'less than 1%')
+    """
+    if 0 < share < 0.01:
+        return "less than 1%"
+    if 0.99 < share < 1:
+        return "more than 99%"
+    return f"{share:.0%}"

@@ -1,0 +1,57 @@
+"""What a published table says of itself and its columns to whoever looks at it in a database."""
+
+from __future__ import annotations
+
+import duckdb
+
+from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.release import catalog
+from duckdb_priv.sqltext.quoting import identifier, literal
+
+SCHEMA = "main"
+"""Where releases stand: every search path reaches it, and a release file has no other."""
+DONE = {
+    "sensitive": "sensitive values are perturbed",
+    "generalized": "a sample, generalized, without small groups",
+    "listed": "sensitive values are those of a group",
+}
+"""By role of a column, or listed where it shows lists of values: what was done to the table."""
+TOLD = {
+    "sensitive": "What a record reports of {}, not what is true: a plain count of these values is biased; use"
+    " priv.reconstructed_count.",
+    "generalized": "Generalized, of a sample: a plain count is too low; use priv.reconstructed_count, weight := scale.",
+    "scale": "How many source records the row stands for.",
+    "group": "The group of the record: its records share a list of sensitive values.",
+    "listed": "The values of {} in the record's group, its own among them: count with priv.reconstructed_count.",
+}
+"""By role of a column, or listed where it shows lists of values: what whoever reads it must know of an attribute."""
+
+
+def statements(connection: duckdb.DuckDBPyConnection, release: str) -> list[str]:
+    """Return the SQL that describes a published table of the current database, whose catalog rows are there."""
+    table = f"{SCHEMA}.{identifier(release)}"
+    mechanism = connection.execute(
+        "SELECT mechanism FROM priv.release WHERE release = ?", [release]
+    ).fetchall()[0][0]
+    listed = {
+        attribute.name
+        for attribute in catalog.sensitive_attributes(connection, release)
+        if form_of(attribute).listed
+    }
+    columns = [
+        (of, "listed" if of.attribute in listed else of.role)
+        for of in catalog.published_columns(connection, release)
+    ]
+    done = {DONE[role] for _, role in columns if role in DONE}
+    return [
+        f"COMMENT ON TABLE {table} IS "
+        + literal(
+            f"Published by duckdb_priv ({mechanism}): {' and '.join(sorted(done))}."
+            " Count with priv.reconstructed_count; see FROM priv.release and FROM priv.guarantee."
+        ),
+        *(
+            f"COMMENT ON COLUMN {table}.{identifier(of.name)} IS {literal(TOLD[role].format(of.attribute))}"
+            for of, role in columns
+            if role in TOLD
+        ),
+    ]

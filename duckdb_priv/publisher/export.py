@@ -1,0 +1,251 @@
+"""The release file: one published table with its public catalog and its macros, and nothing else.
+
+It is written beside its place under another name and moved there when it is complete.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from duckdb_priv.analyst import macros, views
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.publisher import comments
+from duckdb_priv.publisher.comments import SCHEMA
+from duckdb_priv.release import catalog
+from duckdb_priv.release.arguments import FILE, NAME, Arguments, argument, choice, read
+from duckdb_priv.sqltext.quoting import identifier, literal
+
+STORAGE_VERSION = "v1.0.0"
+"""The newest format that every DuckDB from 1.2 on opens, in every client."""
+SCRIPT = "setup.sql"
+"""The file of a Parquet release that sets everything up."""
+DATA = "data.parquet"
+CATALOG = "catalog"
+SCRIPT_TITLE = "-- A release published by duckdb_priv."
+SCRIPT_USE = """\
+-- In this folder, run:  duckdb release.duckdb -init setup.sql
+-- It needs DuckDB 1.3 or newer; the DuckDB form of the same release opens from 1.2 on.
+"""
+NOT_IN_PARQUET = ("HUGEINT", "UHUGEINT")
+"""Types that Parquet would silently round."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportArguments(Arguments):
+    """What is written where."""
+
+    release: str = argument(NAME, "the release to write", "'visits_public'")
+    path: str = argument(FILE, "the file or folder to write", "'visits_public.duckdb'")
+    format: str = argument(
+        choice("duckdb", "parquet"), "what is written", "'duckdb'", default="duckdb"
+    )
+
+
+def export_release(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Write a release to a file, or to a folder of Parquet files with a script."""
+    (arguments,) = read(given, ExportArguments, of="export_release")
+    release = catalog.find_release(workspace.cursor, arguments.release)
+    path, form = _target(arguments.path), arguments.format
+    if form == "duckdb":
+        _check_replaceable_file(workspace, path, release)
+        _write_file(workspace, path, release)
+    else:
+        _check_replaceable_folder(path, release)
+        _write_folder(workspace, path, release)
+    return [{"release": release, "path": str(path), "format": form}]
+
+
+def _target(path: str) -> Path:
+    try:
+        target = Path(path).expanduser().absolute()
+    except RuntimeError as error:
+        raise InvalidParameter(
+            f"the folder of {path!r} is not known", hint="write the path out"
+        ) from error
+    if not target.parent.is_dir():
+        raise InvalidParameter(
+            f"the folder {str(target.parent)!r} does not exist", hint="make it, or choose another"
+        )
+    return target
+
+
+def _check_replaceable_file(workspace: Workspace, path: Path, release: str) -> None:
+    """Refuse to overwrite anything but an earlier export of the same release."""
+    if not path.exists():
+        return
+    if found_in(workspace, path) != {release}:
+        raise InvalidParameter(
+            f"{str(path)!r} exists and is no export of {release!r}",
+            hint="choose another name, or remove it first",
+        )
+
+
+def found_in(workspace: Workspace, path: Path) -> set[str]:
+    """Name the releases in a release file; nothing, where it is no release file."""
+    alias = identifier(f"_priv_probe_{uuid.uuid4().hex}")
+    # On a cursor of its own: an error would abort the transaction.
+    with workspace.another_cursor() as cursor, suppress(duckdb.Error):
+        cursor.execute(f"ATTACH {literal(str(path))} AS {alias} (READ_ONLY)")
+        try:
+            tables = cursor.execute(
+                "SELECT table_name FROM duckdb_tables()"
+                " WHERE database_name = replace(?, '\"', '') AND schema_name = 'priv'",
+                [alias],
+            ).fetchall()
+            if {name for (name,) in tables} != set(catalog.PUBLIC):
+                return set()
+            rows = cursor.execute(f"SELECT release FROM {alias}.priv.release").fetchall()
+            return {name for (name,) in rows}
+        finally:
+            cursor.execute(f"DETACH {alias}")
+    return set()
+
+
+def _check_replaceable_folder(path: Path, release: str) -> None:
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    script = path / SCRIPT
+    if not (script.is_file() and script.read_text("utf-8").startswith(_title(release))):
+        raise InvalidParameter(
+            f"{str(path)!r} exists and is no export of {release!r}",
+            hint="choose another name, or remove it first",
+        )
+    if foreign := sorted({file.name for file in path.iterdir()} - {SCRIPT, DATA, CATALOG}):
+        raise InvalidParameter(
+            f"{str(path)!r} holds {foreign[0]!r}, which is not of the export",
+            hint="move it elsewhere: the folder is replaced as a whole",
+        )
+
+
+def _title(release: str) -> str:
+    return f"{SCRIPT_TITLE}\n-- Release: {release!r}\n"
+
+
+def _write_file(workspace: Workspace, path: Path, release: str) -> None:
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
+    alias = identifier(f"_priv_export_{uuid.uuid4().hex}")
+    home = identifier(workspace.database)
+    cursor = workspace.cursor
+
+    def remove() -> None:
+        for leftover in (part, part.with_name(part.name + ".wal")):
+            leftover.unlink(missing_ok=True)
+
+    def detach() -> None:
+        cursor.execute(f"USE {home}")
+        cursor.execute(f"DETACH {alias}")
+
+    def move() -> None:
+        detach()
+        _sync(part)
+        part.replace(path)
+        _sync(path.parent)
+
+    def undo() -> None:
+        with suppress(duckdb.Error):
+            detach()
+        remove()
+
+    workspace.on_rollback.append(undo)
+    cursor.execute(
+        f"ATTACH {literal(str(part))} AS {alias} (STORAGE_VERSION {literal(STORAGE_VERSION)})"
+    )
+    cursor.execute(f"USE {alias}")
+    cursor.execute("CREATE SCHEMA priv")
+    for table in catalog.PUBLIC:
+        cursor.execute(catalog.table_definitions()[table])
+        cursor.execute(
+            f"INSERT INTO priv.{table} SELECT * FROM {home}.priv.{table} WHERE release = ?",
+            [release],
+        )
+    name = identifier(release)
+    cursor.execute(f"CREATE TABLE {SCHEMA}.{name} AS FROM {home}.{SCHEMA}.{name}")
+    for statement in comments.statements(cursor, release):
+        cursor.execute(statement)
+    macros.create(cursor)
+    views.create(cursor, release)
+    workspace.on_commit.append(move)
+
+
+def _sync(path: Path) -> None:
+    """Make sure that a file, or a folder's list of names, is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_folder(workspace: Workspace, path: Path, release: str) -> None:
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
+    workspace.on_rollback.append(lambda: shutil.rmtree(part, ignore_errors=True))
+    part.mkdir()
+    (part / CATALOG).mkdir()
+    home = identifier(workspace.database)
+    types = {
+        row[0]: row[1] for row in workspace.rows(f"DESCRIBE {home}.{SCHEMA}.{identifier(release)}")
+    }
+    for column, kind in types.items():
+        if any(word in kind for word in NOT_IN_PARQUET):
+            raise InvalidParameter(
+                f"column {column!r} has type {kind}, which Parquet would round",
+                hint="format := 'duckdb', or cast it in a view and publish the view",
+            )
+    workspace.cursor.execute(
+        f"COPY (FROM {home}.{SCHEMA}.{identifier(release)})"
+        f" TO {literal(str(part / DATA))} (FORMAT parquet, COMPRESSION zstd)"
+    )
+    for table in catalog.PUBLIC:
+        workspace.cursor.execute(
+            f"COPY (FROM {home}.priv.{table} WHERE release = {literal(release)})"
+            f" TO {literal(str(part / CATALOG / f'{table}.parquet'))} (FORMAT parquet)"
+        )
+    (part / SCRIPT).write_text(_script(workspace, release, types), encoding="utf-8")
+
+    def move() -> None:
+        for file in (*part.rglob("*"), part):
+            _sync(file)
+        earlier = path.with_name(f".{path.name}.{uuid.uuid4().hex}.earlier")
+        if path.exists():
+            path.rename(earlier)
+        try:
+            part.replace(path)
+        except BaseException:
+            if earlier.exists():
+                earlier.rename(path)
+            raise
+        _sync(path.parent)
+        shutil.rmtree(earlier, ignore_errors=True)
+
+    workspace.on_commit.append(move)
+
+
+def _script(workspace: Workspace, release: str, types: dict[str, str]) -> str:
+    """Write the script that turns the Parquet files into what a release file holds."""
+    columns = ",\n    ".join(
+        f"{identifier(name)}::{kind} AS {identifier(name)}" for name, kind in types.items()
+    )
+    attributes = catalog.sensitive_attributes(workspace.cursor, release)
+    statements = [
+        "CREATE SCHEMA IF NOT EXISTS priv",
+        *(
+            f"{catalog.table_definitions()[table]}\n"
+            f"INSERT INTO priv.{table} FROM read_parquet('{CATALOG}/{table}.parquet')"
+            for table in catalog.PUBLIC
+        ),
+        f"CREATE TABLE {identifier(release)} AS SELECT\n    {columns}\nFROM read_parquet('{DATA}')",
+        *comments.statements(workspace.cursor, release),
+        *(statement.rstrip().rstrip(";") for statement in macros.statements(attributes)),
+        *views.statements(workspace.cursor, release),
+    ]
+    return _title(release) + SCRIPT_USE + "\n" + ";\n\n".join(statements) + ";\n"

@@ -1,0 +1,43 @@
+"""The procedures behind ``priv.*``, by name; the module of each is loaded when it is first called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from duckdb_priv.engine.procedures import Procedure
+from duckdb_priv.methods.register import METHODS
+
+PUBLISH = "publish_"
+"""How the procedures of the methods begin."""
+PROCEDURES = {
+    "advise": "duckdb_priv.evaluation.advise",
+    "aggregate_utility": "duckdb_priv.evaluation.utility",
+    "audit": "duckdb_priv.publisher.audit",
+    "check": "duckdb_priv.publisher.check.check",
+    "drop_release": "duckdb_priv.publisher.publish",
+    "evaluate": "duckdb_priv.evaluation.evaluate",
+    "evaluation_summary": "duckdb_priv.evaluation.evaluate",
+    "export_release": "duckdb_priv.publisher.export",
+    "record_utility": "duckdb_priv.evaluation.utility",
+    "workload": "duckdb_priv.evaluation.workload",
+}
+"""The module that has a function of this name."""
+
+
+def find_procedure(name: str) -> Procedure:
+    """Return a procedure by its name: one of these, the one by which a method publishes, or one of a method's own."""
+    for method in METHODS.values():
+        if name == f"{PUBLISH}{method.name}":
+            publish: Callable[..., Any] = _load("duckdb_priv.publisher.publish", "publish")
+            return partial(publish, method)
+        if name in method.procedures:
+            return method.procedure(name)
+    return _load(PROCEDURES[name], name)
+
+
+def _load(module: str, name: str) -> Procedure:
+    found: Procedure = getattr(import_module(module), name)
+    return found

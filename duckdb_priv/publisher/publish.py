@@ -1,0 +1,194 @@
+"""One release, one transaction: the table, its catalog rows and its macros, or nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import duckdb
+
+from duckdb_priv.analyst import macros, views
+from duckdb_priv.engine.byte_order import total_order
+from duckdb_priv.engine.recognition import Recognition, recognize
+from duckdb_priv.engine.source import Source, open_source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import PublicationFailed, ReleaseExists
+from duckdb_priv.methods.register import METHODS, Method
+from duckdb_priv.publisher import comments
+from duckdb_priv.publisher.charging import charges
+from duckdb_priv.publisher.check.check import findings_before_publishing
+from duckdb_priv.publisher.comments import SCHEMA
+from duckdb_priv.release import catalog
+from duckdb_priv.release.arguments import read
+from duckdb_priv.release.model import Plan, renamed_columns
+from duckdb_priv.release.request import ReleaseName, Request
+from duckdb_priv.sqltext.quoting import identifier
+
+ENUM_VALUES = re.compile(r"^ENUM\(.*\)", re.DOTALL)
+
+
+def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Publish a source by a method, inside the transaction that is open in the workspace.
+
+    Raises ReleaseExists if the name is taken, and PublicationFailed if the rows that were written are
+    not as many as the plan says, or none.
+    """
+    request, arguments = method.read(given)
+    if not arguments.extends:
+        _make_room(workspace, request)
+    source = open_source(workspace, request.source, request.roles)
+    # Before anything is computed; the names that a plan adds are looked at when it is written.
+    renamed_columns(
+        dict.fromkeys(source.public, "public") | dict.fromkeys(source.sensitive, "sensitive")
+    )
+    recognition = recognize(workspace, source)
+    plan = method.plan(workspace, source, request.release, arguments)
+    findings = (
+        findings_before_publishing(workspace, source, request.public or ())
+        if "public" in plan.columns.values()
+        else []
+    )
+    if arguments.extends:
+        drop(
+            workspace.cursor,
+            workspace.database,
+            catalog.find_release(workspace.cursor, request.release),
+        )
+    target = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(request.release)}"
+    select = _published_sql(plan)
+    types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({select})")}
+    workspace.cursor.execute(
+        f"CREATE TABLE {target} AS FROM ({select}) ORDER BY {total_order(types)}"
+    )
+    (published,) = workspace.rows(f"SELECT count(*) FROM {target}")[0]
+    if plan.rows_expected is not None and published != plan.rows_expected:
+        raise PublicationFailed(
+            f"{request.source!r} changed while it was being published",
+            hint="nothing was kept; publish a table, or a view whose rows do not change",
+        )
+    if published == 0:
+        raise PublicationFailed(
+            "every record was left out, so nothing was published",
+            hint="take coarser levels, a smaller k or a larger beta",
+        )
+    charged, changes = charges(workspace, method, plan, recognition)
+    warnings = [
+        *plan.warnings,
+        *changes,
+        *(each.statement for each in findings if each.severity != "note"),
+        *_warn_of_mixture(workspace, source, plan, recognition),
+    ]
+    catalog.record(
+        workspace.cursor,
+        request,
+        plan,
+        {name: ENUM_VALUES.sub("ENUM", kind) for name, kind in types.items()},
+        published,
+        source.name,
+        source.origins,
+        source.record_id,
+        warnings,
+        charged,
+    )
+    recognition.persist()
+    for statement in comments.statements(workspace.cursor, request.release):
+        workspace.cursor.execute(statement)
+    macros.create(workspace.cursor)
+    views.create_sensitive_tables(workspace.cursor, request.release)
+    return [
+        {
+            "release": request.release,
+            "mechanism": plan.mechanism,
+            "rows_source": source.rows,
+            "rows_published": published,
+            "rows_suppressed": _suppressed(plan, source.rows, published),
+            "guarantee": " ".join([plan.strongest, *_told_of_columns(plan)]),
+            "warnings": warnings,
+        }
+    ]
+
+
+def _told_of_columns(plan: Plan) -> list[str]:
+    """Say where what records report is found, which is not what is true of them."""
+    columns = list(renamed_columns(plan.columns).values())
+    if not columns:
+        return []
+    listed = " and ".join(columns)
+    return [f"What records report stands in the column{'s' if len(columns) > 1 else ''} {listed}."]
+
+
+def _published_sql(plan: Plan) -> str:
+    """Write the query of the published rows, in which every column has the name that it is published under."""
+    renamed = ", ".join(
+        f"{identifier(name)} AS {identifier(column)}"
+        for name, column in renamed_columns(plan.columns).items()
+    )
+    return f"SELECT * RENAME ({renamed}) FROM ({plan.select})" if renamed else plan.select
+
+
+def _suppressed(plan: Plan, rows: int, published: int) -> int | None:
+    """Count the records that are not published, unless that must not be told."""
+    if plan.sample:
+        return None
+    return rows - published if plan.left_out is None else plan.left_out
+
+
+def _warn_of_mixture(
+    workspace: Workspace, source: Source, plan: Plan, recognition: Recognition
+) -> list[str]:
+    """Say where a source is published with and without differential privacy of whole records."""
+    (mechanisms,) = workspace.rows(
+        "SELECT list(DISTINCT mechanism ORDER BY mechanism) FROM priv.ledger AS entry"
+        " LEFT JOIN priv.source AS known ON known.number = entry.source_number"
+        " WHERE list_has_any(entry.origins, ?) OR known.population = ?",
+        [list(source.origins), recognition.population],
+    )[0]
+    mechanisms = sorted({*(mechanisms or ()), plan.mechanism})
+    hiding = [name for name in mechanisms if name in METHODS and METHODS[name].whole_records]
+    others = [name for name in mechanisms if name not in hiding]
+    if not hiding or not others:
+        return []
+    return [
+        f"{source.name!r} has been published by {' and '.join(hiding)} and by {' and '.join(others)}: the others do not"
+        " hide whether a record is there, so together the releases have no (epsilon, delta) for whole records"
+    ]
+
+
+def _make_room(workspace: Workspace, request: Request) -> None:
+    """Refuse a name that is taken, or drop the release that is to be replaced."""
+    taken = workspace.rows(
+        "SELECT table_name FROM information_schema.tables"
+        " WHERE table_catalog = ? AND table_schema = ? AND lower(table_name) = lower(?)",
+        [workspace.database, SCHEMA, request.release],
+    )
+    if not taken:
+        return
+    known = {name.lower(): name for name in catalog.releases(workspace.cursor)}
+    if request.release.lower() not in known:
+        raise ReleaseExists(
+            f"{request.release!r} is a table that is no release",
+            hint="choose another name for the release",
+        )
+    if not request.replace:
+        raise ReleaseExists(
+            f"a release {request.release!r} exists",
+            hint="choose another name, or write replace := true",
+        )
+    drop(workspace.cursor, workspace.database, known[request.release.lower()])
+
+
+def drop(cursor: duckdb.DuckDBPyConnection, database: str, release: str) -> None:
+    """Drop the tables of a release and its public rows; the ledger keeps what was published."""
+    views.drop_sensitive_tables(cursor, release)
+    cursor.execute(f"DROP TABLE IF EXISTS {identifier(database)}.{SCHEMA}.{identifier(release)}")
+    catalog.forget(cursor, release)
+
+
+def drop_release(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Drop a release; what was handed out stays handed out, and in the ledger."""
+    (arguments,) = read(given, ReleaseName, of="drop_release")
+    release = catalog.find_release(workspace.cursor, arguments.release)
+    drop(workspace.cursor, workspace.database, release)
+    macros.create(workspace.cursor)
+    return [{"release": release}]

@@ -1,0 +1,99 @@
+"""The publisher's macros as SQL: their files, with what comes from the register of methods written in.
+
+What a method takes stands in one place, its record: the parameters of ``priv.publish_<name>`` and the lists of
+``priv.advise`` are written from there. A method that has no file of its own has a macro all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING
+from functools import cache
+from typing import Any
+
+from duckdb_priv.methods.register import METHODS, Method
+from duckdb_priv.release.arguments import specs
+from duckdb_priv.release.request import Request, SensitiveRequest
+from duckdb_priv.sqltext import templates
+from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.templates import body, fill, read
+
+FRAGMENTS = ("caller", "run", "ask", "number", "receipt", "groups", "risks", "perturbed", "publish")
+"""What several macros share."""
+FIRST = ("source", "release")
+"""What every publication takes without a name."""
+LAST = tuple(name for name in specs(Request) if name not in FIRST)
+"""What every publication takes and stands last in its macro."""
+
+
+def publisher_macros() -> Mapping[str, str]:
+    """Return the SQL of every macro by its name, which is the name of its procedure, too."""
+    return _macros(tuple(METHODS.values()))
+
+
+@cache
+def _macros(methods: tuple[Method, ...]) -> Mapping[str, str]:
+    shared = {name: body(read("publisher/fragments", name)) for name in FRAGMENTS} | _of_all(
+        methods
+    )
+    texts = {name: body(read("publisher", name)) for name in templates.names("publisher")}
+    own: dict[str, dict[str, str]] = {}
+    for method in methods:
+        name = f"publish_{method.name}"
+        own[name] = _of_one(method)
+        texts.setdefault(name, shared["publish"])
+    return {
+        name: fill(text, shared | own.get(name, {}) | {"name": literal(name)})
+        for name, text in texts.items()
+    }
+
+
+def _of_one(method: Method) -> dict[str, str]:
+    """Return what fills the macro that publishes by a method."""
+    request = SensitiveRequest if method.sensitive else Request
+    known = specs(request) | specs(method.arguments)
+    of_request = [name for name in specs(request) if name not in (*FIRST, *LAST)]
+    names = [*of_request, *specs(method.arguments), *LAST]
+    return {
+        "macro": identifier(f"publish_{method.name}"),
+        "parameters": _parameters({name: known[name][1] for name in names}),
+        "arguments": _arguments(names),
+        "comment": literal(method.comment),
+    }
+
+
+def _of_all(methods: Iterable[Method]) -> dict[str, str]:
+    """Return what fills ``priv.advise``, the lists that methods try, each once, and ``priv.ledger``."""
+    lists = {
+        name: default
+        for method in methods
+        if method.grid is not None
+        for name, (_, default) in specs(method.grid).items()
+    }
+    whole = (literal(method.name) for method in methods if method.whole_records)
+    return {
+        "grid_parameters": _parameters(lists),
+        "grid_arguments": _arguments(lists),
+        "of_whole_records": f"[{', '.join(whole)}]",
+    }
+
+
+def _parameters(defaults: Mapping[str, Any]) -> str:
+    return ", ".join(f"{identifier(name)} := {_written(value)}" for name, value in defaults.items())
+
+
+def _arguments(names: Iterable[str]) -> str:
+    return ", ".join(f"{identifier(name)}: {identifier(name)}" for name in names)
+
+
+def _written(value: Any) -> str:
+    """Write a default as SQL; what has none, or stands for nothing, is NULL.
+
+    >>> _written((0.05, 5)), _written("mixed"), _written(False), _written(())
+    ('[0.05, 5]', "'mixed'", 'false', 'NULL')
+    """
+    if value is None or value is MISSING or value == ():
+        return "NULL"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_written, value))}]"
+    return repr(value) if isinstance(value, float) else literal(value)

@@ -1,0 +1,392 @@
+"""Reads and writes the rows of the catalog, and brings its tables up to date."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from itertools import groupby
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from duckdb_priv.errors import NotInstalled, PublicationFailed, UnknownRelease
+from duckdb_priv.release.model import (
+    LISTS,
+    NUMBERS,
+    Guarantee,
+    Plan,
+    SensitiveAttribute,
+    published_column,
+    to_json,
+)
+from duckdb_priv.release.request import Request
+from duckdb_priv.sqltext import templates
+from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import body, fill, read
+from duckdb_priv.version import __version__
+
+PUBLIC = ("release", "attribute", "coefficient", "guarantee")
+"""The tables that travel with a release, each keyed by its column ``release``."""
+
+MACROS = "macros "
+"""Begins the name of the row of priv.migration that says which macros the database has."""
+
+Connection = duckdb.DuckDBPyConnection
+
+
+def now() -> dt.datetime:
+    """Return the time in UTC, without a zone: TIMESTAMPTZ would need an extension to be shown."""
+    return dt.datetime.now(dt.UTC).replace(tzinfo=None)
+
+
+def migrate(connection: Connection, database: str) -> None:
+    """Bring the schema priv of a database up to date; each migration and its record are one transaction.
+
+    Raises NotInstalled where the schema holds something else, or is of a newer library.
+    """
+    present = _tables(connection, database)
+    if not present:
+        others = connection.execute(
+            "SELECT function_name FROM duckdb_functions() WHERE database_name = ? AND schema_name = 'priv'",
+            [database],
+        ).fetchall()
+        if others:
+            raise NotInstalled(
+                f"the schema priv of {database!r} holds {others[0][0]!r}, which is not of duckdb_priv",
+                hint="rename that schema, or install into another database",
+            )
+    elif not {"migration", "ledger", *PUBLIC} <= present:
+        what = (
+            "is a release file"
+            if {"release", "coefficient"} <= present
+            else "is taken by other tables"
+        )
+        raise NotInstalled(
+            f"the schema priv of {database!r} {what}",
+            hint="a release is read with plain DuckDB; publish from another database",
+        )
+    done = (
+        {
+            name
+            for (name,) in connection.execute("SELECT name FROM priv.migration").fetchall()
+            if not name.startswith(MACROS)
+        }
+        if present
+        else set()
+    )
+    known = templates.names("migrations")
+    if unknown := sorted(done - set(known)):
+        raise NotInstalled(
+            f"the catalog of {database!r} has the migration {unknown[-1]!r} of a newer duckdb_priv",
+            hint=f"this is version {__version__}; upgrade duckdb_priv",
+        )
+    for name in known:
+        if name not in done:
+            connection.execute("BEGIN TRANSACTION")
+            try:
+                if not done and name == known[0]:
+                    connection.execute("CREATE SCHEMA IF NOT EXISTS priv")
+                    connection.execute(
+                        "CREATE TABLE priv.migration (name VARCHAR PRIMARY KEY, applied_at TIMESTAMP NOT NULL)"
+                    )
+                    connection.execute(
+                        "COMMENT ON TABLE priv.migration IS 'The changes that brought this catalog up to date.'"
+                    )
+                connection.execute(fill(body(read("migrations", name)), table_definitions()))
+                connection.execute("INSERT INTO priv.migration VALUES (?, ?)", [name, now()])
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+
+def record_macros(connection: Connection, mark: str) -> None:
+    """Write which macros the database has; unlike other migrations, they are applied again whenever they change."""
+    connection.execute(
+        "DELETE FROM priv.migration WHERE starts_with(name, ?) AND name <> ?", [MACROS, mark]
+    )
+    connection.execute("INSERT OR IGNORE INTO priv.migration VALUES (?, ?)", [mark, now()])
+
+
+def table_definitions() -> dict[str, str]:
+    """Return the SQL that creates each table of the catalog."""
+    return {name: body(read("catalog", name)) for name in templates.names("catalog")}
+
+
+def _tables(connection: Connection, database: str) -> set[str]:
+    return {
+        row[0]
+        for row in connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND schema_name = 'priv'"
+            " UNION ALL SELECT view_name FROM duckdb_views()"
+            " WHERE database_name = ? AND schema_name = 'priv' AND NOT internal",
+            [database, database],
+        ).fetchall()
+    }
+
+
+def releases(connection: Connection) -> list[str]:
+    """List the published releases."""
+    rows = connection.execute("SELECT release FROM priv.release ORDER BY release").fetchall()
+    return [row[0] for row in rows]
+
+
+def find_release(connection: Connection, name: str) -> str:
+    """Return the name of a release as it was published, upper and lower case being the same."""
+    known = releases(connection)
+    for release in known:
+        if release.lower() == str(name).lower():
+            return release
+    raise UnknownRelease.among("release", name, known, also="FROM priv.release lists every release")
+
+
+@dataclass(frozen=True)
+class PublishedColumn:
+    """A column of a published table, and the attribute that it shows."""
+
+    release: str
+    attribute: str
+    name: str
+    role: str
+    type: str
+    domain_size: int | None
+    form: str | None
+
+
+def published_columns(connection: Connection, release: str | None = None) -> list[PublishedColumn]:
+    """List the columns of one release or of all, by the names of their attributes.
+
+    In a release file without ``column_name`` every column has the name of its attribute.
+    """
+    found = connection.execute(
+        "FROM priv.attribute WHERE ? IS NULL OR release = ? ORDER BY release, attribute",
+        [release, release],
+    )
+    names = [name for name, *_ in found.description]
+    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    return [
+        PublishedColumn(
+            row["release"],
+            row["attribute"],
+            row.get("column_name", row["attribute"]),
+            row["role"],
+            row["type"],
+            row["domain_size"],
+            row["form"],
+        )
+        for row in rows
+    ]
+
+
+def sensitive_attributes(
+    connection: Connection, release: str | None = None
+) -> list[SensitiveAttribute]:
+    """Read what reconstruction needs to know, of one release or of all."""
+    columns = (*NUMBERS, *LISTS)
+    published = {(of.release, of.attribute): of.name for of in published_columns(connection)}
+    rows = connection.execute(
+        f"SELECT c.release, c.attribute, a.type, a.form, r.parameters, c.value, {', '.join(columns)}"
+        " FROM priv.coefficient c JOIN priv.attribute a USING (release, attribute)"
+        " JOIN priv.release r USING (release)"
+        " WHERE ? IS NULL OR c.release = ? ORDER BY c.release, c.attribute, c.position",
+        [release, release],
+    ).fetchall()
+    attributes = []
+    for (name, attribute, kind, form, parameters), group in groupby(rows, key=lambda row: row[:5]):
+        values, *content = zip(*(row[5:] for row in group), strict=True)
+        present = {
+            column: numbers
+            for column, numbers in zip(columns, content, strict=True)
+            if numbers[0] is not None
+        }
+        attributes.append(
+            SensitiveAttribute(
+                release=name,
+                name=attribute,
+                type=kind.removesuffix("[]"),
+                values=values,
+                form=form,
+                column=published[name, attribute],
+                numbers={key: present[key] for key in NUMBERS if key in present},
+                lists={key: present[key] for key in LISTS if key in present},
+                constants={
+                    key: float(value)
+                    for key, value in json.loads(parameters).items()
+                    if isinstance(value, int | float) and not isinstance(value, bool)
+                },
+            )
+        )
+    return attributes
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What the ledger knows of the latest publication of a release."""
+
+    source: str
+    attributes: tuple[str, ...]
+    record_id: tuple[str, ...]
+    fresh: bool
+    parameters: Mapping[str, Any]
+    """Those of the release, with what only the publisher knows."""
+
+
+def last_publication(connection: Connection, release: str) -> Publication:
+    """Read from the ledger how a release was published last."""
+    source, attributes, record_id, fresh, parameters = connection.execute(
+        "SELECT any_value(source), list(attribute ORDER BY number), any_value(record_id), bool_or(fresh),"
+        " any_value(parameters)"
+        " FROM priv.ledger WHERE release = ?"
+        " AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE release = ?)",
+        [release, release],
+    ).fetchall()[0]
+    return Publication(source, tuple(attributes), tuple(record_id), fresh, json.loads(parameters))
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What one entry of the ledger adds to what is known, in the order of its columns."""
+
+    adds: bool
+    attribute_number: int
+    source_number: int
+    records: int
+    seen: int | None
+    changed: int
+
+
+def record(
+    connection: Connection,
+    request: Request,
+    plan: Plan,
+    types: dict[str, str],
+    rows_published: int,
+    source: str,
+    origins: Iterable[str],
+    record_id: Iterable[str],
+    warnings: Iterable[str],
+    charges: Iterable[Charge],
+) -> None:
+    """Write the catalog rows of a release and its entries in the ledger."""
+    time, release = now(), request.release
+    connection.execute(
+        "INSERT INTO priv.release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            release,
+            plan.mechanism,
+            to_json(plan.parameters),
+            to_json(plan.provenance),
+            rows_published,
+            time,
+            __version__,
+            request.title,
+            request.description,
+            request.contact,
+        ],
+    )
+    sensitive = {attribute.name: attribute for attribute in plan.attributes}
+    _insert(
+        connection,
+        "attribute",
+        [
+            (
+                release,
+                name,
+                role,
+                types[published_column(name, role)],
+                sensitive[name].size if name in sensitive else None,
+                sensitive[name].form if name in sensitive else None,
+                published_column(name, role),
+            )
+            for name, role in plan.columns.items()
+        ],
+    )
+    for attribute in plan.attributes:
+        connection.register("_priv_coefficients", _coefficients(release, attribute))
+        connection.execute("INSERT INTO priv.coefficient BY NAME FROM _priv_coefficients")
+        connection.unregister("_priv_coefficients")
+    _insert(connection, "guarantee", [_guarantee_row(release, each) for each in plan.guarantees])
+    _insert(connection, "warning", [(release, *each) for each in enumerate(warnings, start=1)])
+    _refuse_used_coins(connection, plan)
+    rows = connection.execute("SELECT coalesce(max(number), 0) FROM priv.ledger").fetchall()
+    _insert(
+        connection,
+        "ledger",
+        [
+            (
+                rows[0][0] + number,
+                release,
+                source,
+                list(origins),
+                [] if entry.fresh else list(record_id),
+                entry.attribute,
+                plan.mechanism,
+                to_json({**plan.parameters, **entry.notes}),
+                entry.epsilon,
+                entry.delta,
+                entry.fresh,
+                entry.coins,
+                entry.reason,
+                time,
+                *(getattr(charge, each.name) for each in fields(Charge)),
+            )
+            for number, (entry, charge) in enumerate(
+                zip(plan.ledger, charges, strict=True), start=1
+            )
+        ],
+    )
+
+
+def _refuse_used_coins(connection: Connection, plan: Plan) -> None:
+    """Refuse to publish twice from one sample, or with other coins that were to be used once."""
+    fresh = [entry.coins for entry in plan.ledger if entry.fresh]
+    if connection.execute(
+        "SELECT release FROM priv.ledger WHERE list_contains(?, coins)", [fresh]
+    ).fetchall():
+        raise PublicationFailed(
+            "these fresh coins have been used before, and what they hide would be given away",
+            hint="nothing was kept; publish again, with coins of its own",
+        )
+
+
+def _coefficients(release: str, attribute: SensitiveAttribute) -> pa.Table:
+    """Lay the coefficients of one attribute out as the catalog has them."""
+    return pa.table(
+        {
+            "release": pa.array([release] * attribute.size),
+            "attribute": pa.array([attribute.name] * attribute.size),
+            "position": pa.array(range(attribute.size), pa.int32()),
+            "value": pa.array(attribute.values, pa.string()),
+            **{name: pa.array(of, pa.float64()) for name, of in attribute.numbers.items()},
+            **{
+                name: pa.array(list(of), pa.list_(pa.float64()))
+                for name, of in attribute.lists.items()
+            },
+        }
+    )
+
+
+def _guarantee_row(release: str, guarantee: Guarantee) -> tuple[Any, ...]:
+    return (
+        release,
+        guarantee.attribute,
+        guarantee.name,
+        to_json(guarantee.parameters),
+        guarantee.value,
+        guarantee.statement,
+    )
+
+
+def _insert(connection: Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
+    if rows:
+        marks = ", ".join("?" * len(rows[0]))
+        connection.executemany(f"INSERT INTO priv.{identifier(table)} VALUES ({marks})", rows)
+
+
+def forget(connection: Connection, release: str) -> None:
+    """Delete the rows of a release; the ledger keeps what was published."""
+    for table in (*PUBLIC, "warning"):
+        connection.execute(f"DELETE FROM priv.{identifier(table)} WHERE release = ?", [release])

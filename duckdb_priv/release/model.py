@@ -1,0 +1,182 @@
+"""Frozen, self-checking descriptions of what is published."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from duckdb_priv.errors import InvalidParameter
+
+NUMBERS = (
+    "own",
+    "other",
+    "retention",
+    "background",
+    "inclusion",
+    "odds",
+    "potential",
+    "own_weight",
+    "tied_weight",
+    "tied_joint",
+    "slope",
+    "half_step",
+)
+"""What the catalog can hold of each value: a number."""
+LISTS = ("weights", "operator")
+"""What the catalog can hold of each value: one number for every published value."""
+
+
+@dataclass(frozen=True)
+class SensitiveAttribute:
+    """A perturbed column, as reconstruction needs to know it."""
+
+    release: str
+    name: str
+    type: str
+    """Type of its values as they are published; ENUM for what was text."""
+    values: tuple[str | None, ...]
+    """The domain as text, in order of position; None is the missing value, and comes last."""
+    form: str
+    """Which form its estimates take; a folder of SQL fragments has this name."""
+    numbers: Mapping[str, Sequence[float]]
+    """Columns of the catalog with a number per value: some of NUMBERS."""
+    lists: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
+    """Columns of the catalog with a list per value: some of LISTS."""
+    constants: Mapping[str, float] = field(default_factory=dict)
+    """Numbers among the parameters of the release."""
+    column: str = ""
+    """Name of its column in the published table; that of reported values, where no other is given."""
+
+    def __post_init__(self) -> None:
+        if not self.column:
+            object.__setattr__(self, "column", reported_column(self.name))
+
+    @property
+    def size(self) -> int:
+        """How many values the domain has."""
+        return len(self.values)
+
+    def flat(self, name: str) -> Sequence[float]:
+        """Return a column of the catalog in order of position, lists one after the other."""
+        if name in self.numbers:
+            return self.numbers[name]
+        return [number for row in self.lists[name] for number in row]
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether the missing value belongs to the domain."""
+        return None in self.values
+
+
+def reported_column(attribute: str) -> str:
+    """Name the published column of a sensitive attribute: it holds what records report, not what is true.
+
+    >>> reported_column("disease")
+    'reported_disease'
+    """
+    return f"reported_{attribute}"
+
+
+def published_column(attribute: str, role: str) -> str:
+    """Name the published column of an attribute by its role: what is not perturbed keeps its name.
+
+    >>> published_column("disease", "sensitive"), published_column("age", "public")
+    ('reported_disease', 'age')
+    """
+    return reported_column(attribute) if role == "sensitive" else attribute
+
+
+def renamed_columns(roles: Mapping[str, str]) -> dict[str, str]:
+    """Return the published columns that are not named as their attributes are, by attribute.
+
+    Raises InvalidParameter where such a name is taken, in upper or lower case.
+
+    >>> renamed_columns({"age": "public", "disease": "sensitive"})
+    {'disease': 'reported_disease'}
+    """
+    taken = {name.lower(): name for name in roles}
+    found = {}
+    for name, role in roles.items():
+        column = published_column(name, role)
+        if column == name:
+            continue
+        if column.lower() in taken:
+            raise InvalidParameter(
+                f"what records report of {name!r} is published as column {column!r}, but there is a column"
+                f" {taken[column.lower()]!r} already",
+                hint="exclude that column, or give it another name in a view and publish the view",
+            )
+        found[name] = column
+    return found
+
+
+def group_column(attribute: str) -> str:
+    """Name the column that says which group a record is in, where the values of groups are published.
+
+    >>> group_column("disease")
+    'disease_group'
+    """
+    return f"{attribute}_group"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A promise of a release, verified when it was published."""
+
+    name: str
+    statement: str
+    value: float | None = None
+    attribute: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """What the ledger keeps of one perturbed attribute."""
+
+    attribute: str
+    epsilon: float | None
+    coins: str
+    fresh: bool
+    delta: float = 0.0
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """What only the publisher is to know beside the parameters."""
+    reason: str | None = None
+    """Why its records may be published in these groups, where the mechanism makes groups."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a mechanism decides before one row is written."""
+
+    mechanism: str
+    parameters: Mapping[str, Any]
+    select: str
+    """The query that gives the published rows, in no order, with attributes as names of the columns."""
+    columns: Mapping[str, str]
+    """Role of every attribute that is published: public, sensitive, generalized, group or scale."""
+    attributes: Sequence[SensitiveAttribute]
+    provenance: Mapping[str, str]
+    """By sensitive attribute: whether its domain was given or comes from the source."""
+    guarantees: Sequence[Guarantee]
+    ledger: Sequence[LedgerEntry]
+    strongest: str
+    """The strongest guarantee, in words."""
+    rows_expected: int | None
+    """Rows that the query must give, where that is known beforehand."""
+    left_out: int | None = None
+    """Source records that are not published, where it is not the difference of the rows."""
+    sample: bool = False
+    """Whether the rows are what is left of a random sample, so that how many are missing must not be told."""
+    warnings: Sequence[str] = ()
+
+
+def to_json(value: Mapping[str, Any]) -> str:
+    """Write parameters in the one form that the catalog and the keys of the coins use.
+
+    >>> to_json({"retention": 0.5, "domain": "source"})
+    '{"domain": "source", "retention": 0.5}'
+    """
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)

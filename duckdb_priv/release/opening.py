@@ -1,0 +1,135 @@
+"""Opening a release file from a script: read-only, and only if it is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from duckdb_priv.errors import InvalidReleaseFile
+from duckdb_priv.release import catalog
+from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.version import __version__
+
+HEADERS = 3 * 4096
+"""Bytes before the first block of a DuckDB file."""
+CONFINED = {
+    "enable_external_access": "false",
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "lock_configuration": "true",
+}
+"""Settings with which nothing in a file reaches beyond it: no other file, no network, no extension, no variable of
+the Python program; and no statement can change that."""
+
+
+def open_release(path: str | Path, *, trusted: bool = False) -> duckdb.DuckDBPyConnection:
+    """Open a release file read-only, after checking that it is one.
+
+    Any DuckDB opens a release; this turns a wrong path or file into a clear sentence, and keeps what stands in
+    the file from doing harm. A file brings functions and views of its own along, and whoever made it may have
+    written anything into them. So the connection is confined to the file: statements read and write no other
+    file, attach no database, load no extension and see no variable of the Python program, and its settings
+    are locked. Temporary tables and what you hand over by ``connection.register`` work as ever.
+
+    With ``trusted`` the connection is a plain one, which attaches other files and takes settings. Say so of
+    files alone whose maker you trust as you trust your own programs.
+
+    Raises InvalidReleaseFile where there is no file, where the file is damaged, no release, a
+    publisher's own database, or written by a newer library or for a newer DuckDB.
+
+    >>> open_release("nowhere.duckdb")
+    Traceback (most recent call last):
+    ...
+    duckdb_priv.errors.InvalidReleaseFile: there is no file 'nowhere.duckdb'
+    Hint: check the path; a release is one .duckdb file
+    """
+    name = repr(str(path))
+    if not Path(path).is_file():
+        raise InvalidReleaseFile(
+            f"there is no file {name}", hint="check the path; a release is one .duckdb file"
+        )
+    try:
+        connection = duckdb.connect(
+            str(path), read_only=True, config={} if trusted else dict(CONFINED)
+        )
+    except duckdb.Error as error:
+        if "different configuration" in str(error):
+            raise InvalidReleaseFile(
+                f"{name} is open in this program already, with other settings",
+                hint="close that connection first, or open the file in the same way as there",
+            ) from None
+        if "Could not set lock" in str(error):
+            raise InvalidReleaseFile(
+                f"{name} is open for writing elsewhere", hint="close it there, then open it again"
+            ) from None
+        if "newer version of DuckDB" in str(error):
+            raise InvalidReleaseFile(
+                f"{name} was written for a newer DuckDB, this is {duckdb.__version__}",
+                hint="upgrade duckdb; FROM priv.export_release(…) writes for every DuckDB from 1.2 on",
+            ) from None
+        raise _damaged(name) from None
+    try:
+        _check(connection, name, Path(path).stat().st_size)
+    except (duckdb.Error, ValueError):
+        connection.close()
+        raise _damaged(name) from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _damaged(name: str) -> InvalidReleaseFile:
+    return InvalidReleaseFile(
+        f"{name} is no whole file that DuckDB {duckdb.__version__} can open",
+        hint="get it again from its publisher; perhaps it was cut off on the way",
+    )
+
+
+def _check(connection: duckdb.DuckDBPyConnection, name: str, size: int) -> None:
+    # DuckDB's own functions by their whole names: a file may bring others along that are called alike.
+    (database,) = connection.execute("SELECT system.main.current_database()").fetchall()[0]
+    tables = {
+        table
+        for (table,) in connection.execute(
+            "SELECT table_name FROM system.main.duckdb_tables()"
+            " WHERE schema_name = 'priv' AND database_name = ?",
+            [database],
+        ).fetchall()
+    }
+    if "secret" in tables:
+        raise InvalidReleaseFile(
+            f"{name} is a publisher's database, with source and secret",
+            hint="hand out what FROM priv.export_release(…) writes, never this file",
+        )
+    # A file that was cut off opens all the same, and fails when what is missing is read.
+    block_size, blocks = connection.execute(
+        "SELECT block_size, total_blocks FROM system.main.pragma_database_size() WHERE database_name = ?",
+        [database],
+    ).fetchall()[0]
+    if size < HEADERS + block_size * blocks:
+        raise _damaged(name)
+    if tables != set(catalog.PUBLIC):
+        raise InvalidReleaseFile(
+            f"{name} is a DuckDB file, but no release", hint="look for the file that was published"
+        )
+    versions = connection.execute(
+        f"SELECT library_version FROM {identifier(database)}.priv.release"
+    ).fetchall()
+    newest = max((_parts(str(version)) for (version,) in versions), default=(0, 0))
+    if newest > _parts(__version__):
+        raise InvalidReleaseFile(
+            f"{name} was written by duckdb_priv {'.'.join(map(str, newest))}, this is {__version__}",
+            hint="upgrade duckdb_priv, or open the file with plain DuckDB",
+        )
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    """Return major and minor, which say whether a catalog is understood.
+
+    >>> _parts("1.12.3")
+    (1, 12)
+    """
+    return tuple(int(part) for part in version.split(".")[:2])

@@ -1,0 +1,101 @@
+"""What is to be published, under which name, and which column has which role."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from duckdb_priv.errors import InvalidParameter, echoed
+from duckdb_priv.release.arguments import COLUMNS, FLAG, NAME, TEXT, Arguments, argument
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a table that are not simply public."""
+
+    sensitive: tuple[str, ...] = ()
+    """Perturbed, or counted."""
+    record_id: tuple[str, ...] = ()
+    """What tells records apart, and keys their coins; never published."""
+    exclude: tuple[str, ...] = ()
+    """Left out."""
+    public: tuple[str, ...] | None = None
+    """Published as they are; None for all that have no other role."""
+
+    def __post_init__(self) -> None:
+        roles: dict[str, str] = {}
+        for role, names in vars(self).items():
+            for name in names or ():
+                known = roles.setdefault(name.lower(), role)
+                if known != role and {known, role} != {"record_id", "exclude"}:
+                    raise InvalidParameter(
+                        f"column {name!r} is both {known} and {role}", hint="a column has one role"
+                    )
+            if names and len({name.lower() for name in names}) < len(names):
+                raise InvalidParameter(f"{role} names a column twice", hint="name it once")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseName(Arguments):
+    """A release that is there."""
+
+    release: str = argument(NAME, "the name of a release", "'visits_public'")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(Arguments):
+    """What every ``publish_…`` is asked, whatever the mechanism."""
+
+    source: str = argument(NAME, "the table or view to publish", "'visits'")
+    release: str = argument(NAME, "the name of what is published", "'visits_public'")
+    record_id: tuple[str, ...] = argument(
+        COLUMNS, "the column that tells records apart, or a list of them", "'id'", default=()
+    )
+    exclude: tuple[str, ...] = argument(
+        COLUMNS, "the columns that are not published", "['name', 'phone']", default=()
+    )
+    public: tuple[str, ...] | None = argument(
+        COLUMNS,
+        "the columns that are published as they are; what is not named is left out",
+        "['age', 'gender']",
+        default=None,
+    )
+    title: str | None = argument(TEXT, "what the release is called", "'Visits'", default=None)
+    description: str | None = argument(
+        TEXT, "what its readers should know", "'One row per visit'", default=None
+    )
+    contact: str | None = argument(
+        TEXT, "whom they may ask", "'statistics@example.org'", default=None
+    )
+    replace: bool = argument(
+        FLAG, "whether a release of this name may be replaced", "true", default=False
+    )
+
+    def __post_init__(self) -> None:
+        if "." in self.release or not self.release.strip():
+            raise InvalidParameter(
+                f"a release cannot be called {echoed(self.release)}",
+                hint="a name without dot, such as 'patients_2026': the dot separates release and attribute",
+            )
+        _ = self.roles
+
+    @property
+    def roles(self) -> Roles:
+        """The columns with a role; raises InvalidParameter where one has two."""
+        return Roles((), self.record_id, self.exclude, self.public)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensitiveRequest(Request):
+    """What is asked of a mechanism that treats single columns as sensitive."""
+
+    sensitive: tuple[str, ...] = argument(
+        COLUMNS,
+        "the column whose values are protected, or a list of them",
+        "'disease'",
+        missing="no sensitive column is named",
+    )
+
+    @property
+    def roles(self) -> Roles:
+        """The columns with a role; raises InvalidParameter where one has two."""
+        return Roles(self.sensitive, self.record_id, self.exclude, self.public)

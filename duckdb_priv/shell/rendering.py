@@ -1,0 +1,285 @@
+"""Prints results as DuckDB's shell does, from Arrow batches that are read once.
+
+A statement such as ``FROM priv.publish_…`` has effects, so what it returned must never be computed again to be
+shown. Its batches are handed to a DuckDB of the printer's own, which knows how to write every type as text and
+how to draw a box; the connection of the user is not touched.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
+
+import duckdb
+import pyarrow as pa
+from rich.cells import cell_len
+
+BATCH_ROWS = 2048
+"""Rows that are read at a time."""
+BOX_FETCHED = 10_000
+"""Rows that are fetched for a box; a longer result is cut off, and the box says so."""
+BOX_SHOWN = 40
+"""Rows that a box shows, unless .maxrows says otherwise."""
+UNLIMITED = 1 << 20
+"""Width of a box where nobody looks at it on a screen."""
+
+QUOTED = re.compile(r"[^ !#-&(-+\--~]")
+"""What puts a field of CSV into quotes: a comma, a quote, and anything that is not printable ASCII."""
+NUMERIC = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)|\"NULL\")$")
+JSON_BARE = re.compile(
+    r"(BOOLEAN|U?(TINY|SMALL)INT|U?INTEGER|BIGINT|FLOAT|DOUBLE)$|(STRUCT|MAP|UNION|TUPLE)\(|.*\]$"
+)
+"""Types that JSON writes without quotes; it writes others as text, so that no digit is lost."""
+
+
+def prepare(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let a connection hand over values of every type as what they are, HUGEINT and TIMETZ too."""
+    connection.execute("SET arrow_lossless_conversion = true")
+
+
+class Printer:
+    """Turns a result into text, in one of the output modes."""
+
+    def __init__(self) -> None:
+        self.mode = "duckbox"
+        self.headers = True
+        self.width: int | None = None
+        """Columns of the terminal; None where there is none."""
+        self.max_rows = BOX_SHOWN
+        self._engine = duckdb.connect()
+        prepare(self._engine)
+
+    def close(self) -> None:
+        """Close the printer's own DuckDB."""
+        self._engine.close()
+
+    def chunks(self, reader: pa.RecordBatchReader) -> Iterator[str]:
+        """Read a result once, and yield its text piece by piece.
+
+        >>> con, printer = duckdb.connect(), Printer()
+        >>> printer.mode = "list"
+        >>> "".join(printer.chunks(con.sql("SELECT 1 AS a, NULL AS b").to_arrow_reader()))
+        'a|b\\n1|NULL\\n'
+        >>> con.close(), printer.close()
+        (None, None)
+        """
+        return MODES[self.mode](self, reader)
+
+    def _batches(self, reader: pa.RecordBatchReader) -> Iterator[duckdb.DuckDBPyRelation]:
+        """Hand over one batch after the other, its columns numbered: a result may name two columns alike."""
+        self._set_time_zone(reader.schema)
+        for batch in reader:
+            if batch.num_rows:
+                yield self._engine.from_arrow(numbered(pa.Table.from_batches([batch])))
+
+    def _set_time_zone(self, schema: pa.Schema) -> None:
+        zones = re.findall(r"tz=([^\]]+)\]", str(schema))
+        self._engine.execute("SET TimeZone = ?", [zones[0] if zones else "UTC"])
+
+    def _rows(self, reader: pa.RecordBatchReader) -> Iterator[tuple[str, ...]]:
+        """Yield every row as texts, a missing value as NULL."""
+        for batch in self._batches(reader):
+            yield from batch.project("coalesce(CAST(COLUMNS(*) AS VARCHAR), 'NULL')").fetchall()
+
+    def _types(self, schema: pa.Schema) -> list[str]:
+        empty = self._engine.from_arrow(numbered(pa.Table.from_batches([], schema=schema)))
+        return [str(each) for each in empty.types]
+
+    def _json(self, reader: pa.RecordBatchReader) -> Iterator[str]:
+        """Yield every row as a JSON object."""
+        names = [json.dumps(name, ensure_ascii=False) for name in reader.schema.names]
+        fields = ", ".join(
+            json_field(f"c{i}", each) for i, each in enumerate(self._types(reader.schema))
+        )
+        for batch in self._batches(reader):
+            for row in batch.project(fields).fetchall():
+                yield (
+                    "{"
+                    + ",".join(
+                        f"{name}:{'null' if value is None else value}"
+                        for name, value in zip(names, row, strict=True)
+                    )
+                    + "}"
+                )
+
+    def _duckbox(self, reader: pa.RecordBatchReader) -> Iterator[str]:
+        self._set_time_zone(reader.schema)
+        batches: list[pa.RecordBatch] = []
+        fetched = 0
+        wanted = max(BOX_FETCHED, self.max_rows)
+        while fetched < wanted and (batch := next(reader, None)) is not None:
+            batches.append(batch)
+            fetched += batch.num_rows
+        table = pa.Table.from_batches(batches, schema=reader.schema).slice(0, wanted)
+        if self.width is not None and table.num_rows == 1 and self._is_too_wide(table):
+            yield self._upright(table)
+            return
+        relation = self._engine.from_arrow(table.rename_columns(unique(table.column_names)))
+        drawn = io.StringIO()
+        with redirect_stdout(drawn):
+            relation.show(max_width=self.width or UNLIMITED, max_rows=self.max_rows)
+        yield drawn.getvalue().rstrip("\n") + "\n"
+
+    def _upright(self, table: pa.Table) -> str:
+        """Write one row as lines, each column with its value beside it, broken between words."""
+        (row,) = self._rows(table.to_reader())
+        names = table.column_names
+        label = max(map(cell_len, names))
+        room = max((self.width or UNLIMITED) - label - len("  "), 20)
+        lines = []
+        for name, value in zip(names, row, strict=True):
+            pieces = textwrap.wrap(value, room, break_on_hyphens=False) or [""]
+            heads = [" " * (label - cell_len(name)) + name, *[" " * label] * (len(pieces) - 1)]
+            lines += [f"{head}  {piece}\n" for head, piece in zip(heads, pieces, strict=True)]
+        return "".join(lines)
+
+    def _is_too_wide(self, table: pa.Table) -> bool:
+        """Say whether a box of this row would lose columns or cut texts off."""
+        (row,) = self._rows(table.to_reader())
+        needed = sum(
+            max(cell_len(name), max(map(cell_len, value.splitlines() or [""]))) + len("│  ")
+            for name, value in zip(table.column_names, row, strict=True)
+        )
+        return needed + 1 > (self.width or UNLIMITED)
+
+    def _separated(self, reader: pa.RecordBatchReader, separator: str) -> Iterator[str]:
+        if self.headers:
+            yield separator.join(reader.schema.names) + "\n"
+        for row in self._rows(reader):
+            yield separator.join(row) + "\n"
+
+    def _tabs(self, reader: pa.RecordBatchReader) -> Iterator[str]:
+        return self._separated(reader, "\t")
+
+    def _list(self, reader: pa.RecordBatchReader) -> Iterator[str]:
+        return self._separated(reader, "|")
+
+    def _csv(self, reader: pa.RecordBatchReader) -> Iterator[str]:
+        if self.headers:
+            yield ",".join(map(csv_field, reader.schema.names)) + "\r\n"
+        for row in self._rows(reader):
+            yield ",".join(map(csv_field, row)) + "\r\n"
+
+    def _json_array(self, reader: pa.RecordBatchReader) -> Iterator[str]:
+        rows = self._json(reader)
+        yield "[" + next(rows, "")
+        for row in rows:
+            yield ",\n" + row
+        yield "]\n"
+
+    def _jsonlines(self, reader: pa.RecordBatchReader) -> Iterator[str]:
+        for row in self._json(reader):
+            yield row + "\n"
+
+    def _line(self, reader: pa.RecordBatchReader) -> Iterator[str]:
+        names = reader.schema.names
+        width = max(5, *map(cell_len, names))
+        labels = [" " * (width - cell_len(name)) + name for name in names]
+        for number, row in enumerate(self._rows(reader)):
+            lines = (f"{label} = {value}\n" for label, value in zip(labels, row, strict=True))
+            yield ("\n" if number else "") + "".join(lines)
+
+    def _markdown(self, reader: pa.RecordBatchReader) -> Iterator[str]:
+        right = [bool(NUMERIC.match(each)) for each in self._types(reader.schema)]
+        names = [markdown_field(name) for name in reader.schema.names]
+        rows = [[markdown_field(value) for value in row] for row in self._rows(reader)]
+        widths = [max(map(cell_len, column)) for column in zip(names, *rows, strict=True)]
+        centred = (centre(name, width) for name, width in zip(names, widths, strict=True))
+        yield "| " + " | ".join(centred) + " |\n"
+        rules = (
+            "-" * (width + 1) + (":" if each else "-")
+            for width, each in zip(widths, right, strict=True)
+        )
+        yield "|" + "|".join(rules) + "|\n"
+        for row in rows:
+            fields = (
+                value + " " * (width - cell_len(value))
+                for value, width in zip(row, widths, strict=True)
+            )
+            yield "| " + " | ".join(fields) + " |\n"
+
+    def _trash(self, reader: pa.RecordBatchReader) -> Iterator[str]:
+        for _ in reader:
+            yield ""
+
+
+MODES: dict[str, Callable[[Printer, pa.RecordBatchReader], Iterator[str]]] = {
+    "duckbox": Printer._duckbox,
+    "csv": Printer._csv,
+    "tabs": Printer._tabs,
+    "json": Printer._json_array,
+    "jsonlines": Printer._jsonlines,
+    "markdown": Printer._markdown,
+    "line": Printer._line,
+    "list": Printer._list,
+    "trash": Printer._trash,
+}
+"""The output modes, by the names that DuckDB's shell gives them."""
+
+
+def csv_field(text: str) -> str:
+    """Write one field of CSV.
+
+    >>> print(csv_field("plain text"), csv_field('a "b" c'), csv_field("é"))
+    plain text "a ""b"" c" "é"
+    """
+    return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
+
+
+def json_field(column: str, kind: str) -> str:
+    """Return the SQL that writes a column of this type as JSON.
+
+    >>> json_field("c0", "INTEGER"), json_field("c1", "DECIMAL(5,2)"), json_field("c2", "JSON")
+    ('to_json(c0)', 'to_json(CAST(c1 AS VARCHAR))', 'CAST(c2 AS VARCHAR)')
+    """
+    if kind == "JSON":
+        return f"CAST({column} AS VARCHAR)"
+    return f"to_json({column})" if JSON_BARE.match(kind) else f"to_json(CAST({column} AS VARCHAR))"
+
+
+def markdown_field(text: str) -> str:
+    """Write one field of a Markdown table.
+
+    >>> print(markdown_field("a|b"))
+    a\\|b
+    """
+    return text.replace("|", "\\|")
+
+
+def centre(text: str, width: int) -> str:
+    """Put a text into the middle, an odd blank behind it; wide characters count as two.
+
+    >>> centre("日本", 7)
+    ' 日本  '
+    """
+    blanks = width - cell_len(text)
+    return " " * (blanks // 2) + text + " " * (blanks - blanks // 2)
+
+
+def numbered(table: pa.Table) -> pa.Table:
+    """Name the columns c0, c1, ….
+
+    >>> numbered(pa.table([[1], [2]], names=["a", "a"])).column_names
+    ['c0', 'c1']
+    """
+    return table.rename_columns([f"c{i}" for i in range(table.num_columns)])
+
+
+def unique(names: Sequence[str]) -> list[str]:
+    """Number names that occur before, upper and lower case being the same.
+
+    >>> unique(["a", "A", "b", "a"])
+    ['a', 'A_1', 'b', 'a_2']
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        candidate, number = name, 0
+        while candidate.lower() in found:
+            number += 1
+            candidate = f"{name}_{number}"
+        found[candidate.lower()] = candidate
+    return list(found.values())

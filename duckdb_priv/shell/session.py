@@ -1,0 +1,173 @@
+"""The core of the shell: lines of SQL and dot commands in, text out. It knows nothing of terminals.
+
+Every statement runs exactly once, since ``FROM priv.publish_…`` has effects. What is typed goes to DuckDB, and
+nowhere else: no log holds it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import TextIO
+
+import duckdb
+from rich.console import Console
+
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.shell import dotcommands
+from duckdb_priv.shell.database_files import MEMORY, open_publisher
+from duckdb_priv.shell.execution import Execution
+from duckdb_priv.shell.rendering import BATCH_ROWS, Printer, prepare
+from duckdb_priv.shell.statements import is_blank, split
+
+REPORTS = (["Count"], ["Success"])
+"""Columns of what DuckDB 2 returns for a statement that has no rows of its own."""
+
+
+class Shell:
+    """A database that is open for publishing, and how its answers are printed."""
+
+    def __init__(self, path: str = MEMORY, *, out: TextIO, console: Console) -> None:
+        self.console = console
+        """Where the progress of statements is shown; never where answers go."""
+        self.timer = False
+        self._stdout = out
+        self._out = out
+        self._once = False
+        self._pending = ""
+        self._reading: list[Path] = []
+        self._use(path)
+        self.printer = Printer()
+
+    def open(self, path: str) -> None:
+        """Open another database, and close the one before; if that fails, keep it."""
+        before = self.connection
+        self._use(path)
+        before.close()
+
+    def _use(self, path: str) -> None:
+        connection = open_publisher(path)
+        # A name in SQL must never be looked up among Python's variables.
+        connection.execute("SET python_enable_replacements = false")
+        prepare(connection)
+        self.connection = connection
+        self.path = path
+        self._execution = Execution(connection, self.console)
+
+    def close(self) -> None:
+        """Close the database."""
+        self.redirect(None)
+        self.connection.close()
+        self.printer.close()
+
+    def feed(self, line: str) -> None:
+        """Take one line: a dot command, or a piece of SQL that runs as soon as a semicolon ends it."""
+        if is_blank(self._pending) and (command := dotcommands.meant(line)):
+            dotcommands.run(self, command)
+            return
+        text = self._pending + line
+        if ";" not in line:
+            self._pending = text
+            return
+        statements, rest = split(text)
+        for statement in statements:
+            self.execute(statement)
+        self._pending = "" if is_blank(rest) else rest
+
+    def finish(self) -> None:
+        """Run what stands there without a semicolon, when no more lines come."""
+        rest, self._pending = self._pending, ""
+        if not is_blank(rest):
+            self.execute(rest)
+
+    def run(self, lines: Iterable[str]) -> None:
+        """Take many lines, to the end or the first error; nothing is left over then."""
+        try:
+            for line in lines:
+                self.feed(line)
+            self.finish()
+        finally:
+            self._pending = ""
+
+    def run_file(self, path: str) -> None:
+        """Run a script."""
+        script = Path(path)
+        if script.resolve() in self._reading:
+            raise InvalidParameter(f"{path!r} reads itself", hint="remove that .read from it")
+        self._reading.append(script.resolve())
+        try:
+            with script.open(encoding="utf-8-sig") as lines:
+                self.run(lines)
+        finally:
+            self._reading.pop()
+
+    def execute(self, statement: str) -> None:
+        """Run one statement, and print what it returns.
+
+        Raises duckdb.Error, or Stopped after Ctrl-C.
+        """
+        started = time.perf_counter()
+        self.printer.width = self.window
+        try:
+            self._execution.run(
+                lambda step: print_answer(self.connection, statement, self.printer, self._out, step)
+            )
+        finally:
+            if self._once:
+                self.redirect(None)
+        if self.timer:
+            self.write(f"Run Time (s): real {time.perf_counter() - started:.3f}\n")
+
+    @property
+    def window(self) -> int | None:
+        """Columns of the terminal that answers go to; None where they go elsewhere."""
+        return shutil.get_terminal_size().columns if self._out.isatty() else None
+
+    def write(self, text: str) -> None:
+        """Print a text where answers go."""
+        self._out.write(text)
+        self._out.flush()
+
+    def redirect(self, path: str | None, *, once: bool = False) -> None:
+        """Send answers to a file, or back to where they went first; ``once`` is for the next statement only."""
+        out = self._stdout if path is None else open(path, "w", encoding="utf-8", newline="")  # noqa: SIM115
+        if self._out is not self._stdout:
+            self._out.close()
+        self._out, self._once = out, once
+
+
+def print_answer(
+    connection: duckdb.DuckDBPyConnection,
+    statement: str,
+    printer: Printer,
+    out: TextIO,
+    step: Callable[[], None],
+) -> None:
+    """Run a statement once, and print what it returns; ``step`` is called before every piece.
+
+    >>> import sys
+    >>> con, printer = duckdb.connect(), Printer()
+    >>> printer.mode = "list"
+    >>> print_answer(con, "SELECT 42 AS a", printer, sys.stdout, lambda: None)
+    a
+    42
+    >>> con.close(), printer.close()
+    (None, None)
+    """
+    relation = connection.sql(statement)
+    if relation is None:
+        return
+    with closing(relation.to_arrow_reader(BATCH_ROWS)) as reader:
+        if reader.schema.names in REPORTS and not _is_query(connection, statement):
+            return
+        for chunk in printer.chunks(reader):
+            step()
+            out.write(chunk)
+    out.flush()
+
+
+def _is_query(connection: duckdb.DuckDBPyConnection, statement: str) -> bool:
+    return connection.extract_statements(statement)[-1].type.name == "SELECT"

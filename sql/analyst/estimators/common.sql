@@ -1,0 +1,125 @@
+-- common: what a form says where neither its own file nor one that it builds on says anything else.
+--
+-- A file of this folder is the estimator of one form: its head says what W[x, y] is, the weight with which a row that shows y
+-- counts for the value x, and its sections are SQL. README.md tells how sections are put together; in short,
+--
+--   estimate, variance, ...   formulas over s, a struct of sums: each stands once, and serves every function;
+--   rows.NAME                 the sum s.NAME, an aggregate over the rows at hand;
+--   records.NAME              the same sum, looked up for each row, where a database has releases of several forms;
+--   cell.NAME                 the same sum of one value in one group, in the query of priv.reconstructed_distribution;
+--   query.NAME                pieces of that query.
+--
+-- SQL has no let. What is written here for  let s = value in formula  is a list of one element,
+--   [formula FOR s IN [value]][1]
+-- and it costs next to nothing: aggregates are in the value, so the formula is computed once a group and not once a row.
+
+-- name: match
+-- Whether a row shows the value.
+CASE WHEN @has_missing@ THEN @compared@ IS NOT DISTINCT FROM @value@ ELSE @compared@ = @value@ END
+
+-- name: position
+-- Place of the value in the domain, from 1; the missing value comes last.
+CASE WHEN _value IS NULL THEN @size@ ELSE list_position(@texts@, CAST(_value AS VARCHAR)) END
+
+-- name: rows.total
+count(*)
+
+-- name: cell.total
+_priv_total
+
+-- name: total
+-- How many source records the rows stand for.
+s.total::DOUBLE
+
+-- name: centre
+-- What an interval is made around, and its variance: where every value has an estimate, these are they.
+@estimate@
+
+-- name: spread
+@variance@
+
+-- name: excess
+-- What rows of several weights add to the variance, and to the standard error upwards.
+0e0
+
+-- name: slack
+0e0
+
+-- name: certain
+-- How many records have the value for certain.
+0e0
+
+-- name: moments
+-- What an interval is made of.
+{estimate: @centre@, variance: @spread@, slope: @slope@, half_step: @half_step@, excess: @excess@, slack: @slack@,
+ certain: @certain@, total: @total@}
+
+-- name: interval
+-- Score interval with continuity correction (Wilson 1927, for a variance that is linear in the true count):
+-- the roots of (estimate -+ half_step - k)^2 = z^2 * (variance if the true count were k). Where there is no
+-- variance, the count lies within half_step of the middle for certain, and there is no estimate.
+-- A variance that falls with the count (a negative slope) is not followed below 0.
+-- Rows of several weights may have an excess of variance, and a slack of the standard error upwards. Records of
+-- a sample are certain to be there.
+-- Over i, a struct of the moments m and of the quantile z of the normal distribution.
+{
+    estimate: CASE WHEN i.m.variance IS NOT NULL THEN i.m.estimate END,
+    stderr: CASE WHEN i.m.variance IS NOT NULL THEN sqrt(greatest(i.m.variance, 0)) END,
+    low: CASE WHEN i.m.estimate <= i.m.half_step THEN 0 ELSE least(greatest(
+            i.m.estimate - i.m.half_step + i.z * i.z * i.m.slope / 2
+            - i.z * sqrt(greatest(
+                i.m.variance + i.m.excess - i.m.slope * i.m.half_step, 0)
+                + (i.z * i.m.slope) ** 2 / 4),
+            i.m.certain), i.m.total) END,
+    high: CASE WHEN i.m.estimate + i.m.half_step + i.z * i.m.slack >= i.m.total THEN i.m.total ELSE least(greatest(
+            i.m.estimate + i.m.half_step + i.z * i.m.slack + i.z * i.z * i.m.slope / 2
+            + i.z * sqrt(greatest(
+                i.m.variance + i.m.excess + i.m.slope * (i.m.half_step + i.z * i.m.slack), 0)
+                + (i.z * i.m.slope) ** 2 / 4),
+            0), i.m.total) END
+}
+
+-- name: kept
+-- The part of the variance of s that is left because the histogram that the weights come from has its noise in part from
+-- the records at hand: (1 - share * k) ** 2 of theirs, and twice share * (1 - share) * k ** 2 of all others, with
+-- k = 1 - own + other (splu.md).
+[(1 - share * (1 - s.own + s.other)) ** 2 + 2 * share * (1 - share) * (1 - s.own + s.other) ** 2
+ FOR share IN [least(s.total / @constant.rows@, 1)]][1]
+
+-- name: kept_slope
+-- The same for the slope, which is more where the histogram would follow the count.
+1 - least(s.total / @constant.rows@, 1) * (1 - s.own + s.other) ** 2
+
+-- name: em_start
+-- Every value alike.
+[1e0 / @size@ FOR x IN range(@size@)]
+
+-- name: query.rows
+-- The rows that are counted. What stands in braces is filled in when the macro is called.
+{database}@table@ WHERE ({condition}
+    )
+
+-- name: query.sums
+-- Of each group: how many source records, what its rows show, and the sums over all values that a form needs besides.
+@rows.total@ AS _priv_total,
+        {values: histogram(@attribute@), missing: count_if(@attribute@ IS NULL)} AS _priv_histogram, NULL AS _priv_sums
+
+-- name: query.shown
+-- How often each group shows each value, and the sums that a form needs of both besides.
+shown AS (
+    SELECT _priv_group, unnest(map_keys(_priv_histogram.values))::@type@ AS _priv_value,
+        unnest(map_values(_priv_histogram.values)) AS _priv_observed, NULL AS _priv_cell
+    FROM numbered
+    UNION ALL SELECT _priv_group, NULL, _priv_histogram.missing, NULL FROM numbered
+)
+
+-- name: query.empty
+-- Those sums where the group does not show the value.
+NULL
+
+-- name: query.window
+-- Sums over all values of a group.
+NULL
+
+-- name: query.numbers
+-- What a value of the domain has besides its numbers in the catalog.

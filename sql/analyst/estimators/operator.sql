@@ -1,0 +1,111 @@
+-- operator: W[x, y] is a number of its own for each x and y: W is the inverse of the matrix Pr[published = y | true = x].
+-- s.weighed is the sum of W[value, shown] over the rows, s.noise that of W ** 2 - W; both come from the histogram of what
+-- the rows show.
+
+-- name: row
+-- W[value, y] for every y.
+list_slice(@numbers.weights@, (@position@ - 1) * @size@ + 1, @position@ * @size@)
+
+-- name: shown
+-- What the rows show: how often each value, and what it weighs.
+{weights: @row@, texts: @texts@, entries: map_entries(histogram(@column@)), missing: @missing@}
+
+-- name: rows.weighed
+[coalesce(list_sum([list_extract(h.weights, list_position(h.texts, CAST(e.key AS VARCHAR))) * e.value FOR e IN h.entries]), 0e0)
+    + h.missing * list_extract(h.weights, @size@)
+ FOR h IN [@shown@]][1]
+
+-- name: rows.noise
+[coalesce(list_sum([[(w * w - w) * e.value FOR w IN [list_extract(h.weights, list_position(h.texts, CAST(e.key AS VARCHAR)))]][1]
+        FOR e IN h.entries]), 0e0)
+    + h.missing * (list_extract(h.weights, @size@) ** 2 - list_extract(h.weights, @size@))
+ FOR h IN [@shown@]][1]
+
+-- name: records.weighed
+coalesce(sum(list_extract(@row@, @shown_position@)), 0e0)
+
+-- name: records.noise
+coalesce(sum(list_extract([w * w - w FOR w IN @row@], @shown_position@)), 0e0)
+
+-- name: query.numbers
+weights: unnest(@list.weights@)
+
+-- name: query.window
+list(_priv_observed ORDER BY _priv_position) OVER of_group
+
+-- name: cell.weighed
+list_dot_product(_priv_numbers.weights, _priv_window)
+
+-- name: cell.noise
+list_dot_product([w * w - w FOR w IN _priv_numbers.weights], _priv_window)
+
+-- name: estimate
+s.weighed
+
+-- name: variance
+-- The sum of the squared weights of the rows, minus the estimate: unbiased for the variance.
+s.noise
+
+-- name: slope
+-- How much the variance grows when one more of the records truly has the value.
+s.slope
+
+-- name: half_step
+-- Half the distance between neighbouring estimates: the continuity correction.
+s.half_step
+
+-- name: row_weight
+list_extract(@row@, CASE WHEN _column IS NULL THEN @size@ ELSE list_position(@texts@, CAST(_column AS VARCHAR)) END)
+
+-- name: list.weights
+-- W[x, y], a list of the weights of every y for each x.
+[list_slice(@numbers.weights@, x * @size@ + 1, (x + 1) * @size@) FOR x IN range(@size@)]
+
+-- name: list.operators
+-- Pr[published = y | true = x], a list of y for each x.
+[list_slice(@numbers.operator@, x * @size@ + 1, (x + 1) * @size@) FOR x IN range(@size@)]
+
+-- name: list.likelihoods
+-- The same, a list of x for each y.
+[[list_extract(@numbers.operator@, x * @size@ + y + 1) FOR x IN range(@size@)] FOR y IN range(@size@)]
+
+-- name: mle
+-- A thousand steps of the iterative Bayesian method (expectation maximization).
+[[CASE WHEN t.total = 0 THEN 0e0 ELSE t.total * list_extract(list_reduce(
+        list_prepend(@mle_start@, [[0e0] FOR step IN range(1000)]),
+        lambda f, step: [@em_step@ FOR ratio IN [@em_ratio@]][1]
+    ), t.position) END
+ FOR shown IN [[coalesce(list_extract(map_extract(t.histogram, y), 1), 0) / greatest(t.total, 1) FOR y IN @texts@]
+    || @missing_share@]][1]
+ FOR t IN [{
+    total: count(*)::DOUBLE, histogram: histogram(CAST(@column@ AS VARCHAR)), missing: @missing@,
+    position: @position@
+ }]][1]
+
+-- name: mle_start
+@em_start@
+
+-- name: em_start
+-- The linear estimate, with a little for what has none: where that is not negative, it is the answer already.
+[[e / list_sum(start) FOR e IN start]
+ FOR start IN [[CASE WHEN e > 0 THEN e ELSE 0.1e0 / @size@ END FOR e IN [list_dot_product(w, shown) FOR w IN _priv_weights]]]][1]
+
+-- name: em_ratio
+-- Shown over expected, for every published value.
+[e[1] / greatest(list_dot_product(e[2], f), 1e-300) FOR e IN list_zip(shown, _priv_likelihoods)]
+
+-- name: em_step
+-- Every true value takes the part of the published counts that it is likely to have caused.
+[e[1] * list_dot_product(e[2], ratio) FOR e IN list_zip(f, _priv_operators)]
+
+-- name: law
+-- Pr[a record shows the value | it has it] and Pr[... | it has another], on average over the records that have others:
+-- what is left of the shown ones when those are taken away that have it.
+(SELECT {own: own, other: (seen - own * estimate) / (total - estimate)} FROM (
+    SELECT list_extract(@numbers.own@, @place@) AS own, sum(n)::DOUBLE AS total, coalesce(sum(n) FILTER (y = @place@), 0) AS seen,
+        sum(n * @law_weight@) AS estimate
+    FROM (SELECT coalesce(list_position(@texts@, @attribute@::VARCHAR), @size@) AS y, count(*) AS n FROM @table@ GROUP BY ALL)))
+
+-- name: law_weight
+-- W[value, y].
+list_extract(@numbers.weights@, (@place@ - 1) * @size@ + y)

@@ -1,0 +1,58 @@
+-- two_by_two: W[x, y] = (1{y = x} - other) / (own - other), with an own and an other for each value x: those of a decoy group,
+-- on average over the records that have other values. Of a value in every decoy group own and other are the same: what is
+-- published says nothing of it, and all that is known is between which bounds its count lies.
+
+-- name: silent
+-- The error of a value that nothing is known of.
+[error(_priv_text) FOR _priv_text IN ['this value is in every decoy group, so what is published says nothing of it: only bounds are known, priv.reconstructed_interval gives them']][1]::DOUBLE
+
+-- name: fewest
+-- Bounds of such a count: the value is in a share own of all records, of which the rows at hand are some.
+greatest(s.total + @constant.rows@ * s.own - @constant.rows@, 0)
+
+-- name: most
+least(s.total, @constant.rows@ * s.own)
+
+-- name: linear
+(s.shown - s.other * s.total) / (s.own - s.other)
+
+-- name: estimate
+CASE WHEN s.own - s.other > 1e-12 THEN @linear@ ELSE @silent@ END
+
+-- name: centre
+CASE WHEN s.own - s.other > 1e-12 THEN @linear@ ELSE (@fewest@ + @most@) / 2 END
+
+-- name: spread
+-- The sum of the squared weights of the rows, minus the estimate, less what the histogram has in common with them; NULL
+-- where only bounds are known.
+CASE WHEN s.own - s.other > 1e-12 THEN
+    @kept@ * ((s.shown * (1 - s.other) ** 2 + (s.total - s.shown) * s.other ** 2) / (s.own - s.other) ** 2 - @linear@) END
+
+-- name: variance
+CASE WHEN s.own - s.other > 1e-12 THEN @spread@ ELSE @silent@ END
+
+-- name: slope
+-- How much the variance grows when one more of the records truly has the value.
+CASE WHEN s.own - s.other > 1e-12
+    THEN @kept_slope@ * (s.own * (1 - s.own) - s.other * (1 - s.other)) / (s.own - s.other) ** 2 ELSE 0e0 END
+
+-- name: half_step
+-- Half the distance between two neighbouring estimates, or between the bounds.
+CASE WHEN s.own - s.other > 1e-12 THEN 0.5e0 / (s.own - s.other) ELSE (@most@ - @fewest@) / 2 END
+
+-- name: row_weight
+CASE WHEN @gap@ > 1e-12 THEN ((@match@)::INTEGER - @number.other@) / @gap@ ELSE @silent@ END
+
+-- name: mle
+-- The fixed point of the iteration over two states, the value and any other: the estimate, cut.
+CASE WHEN s.own - s.other > 1e-12 THEN least(greatest(@linear@, 0), s.total)::DOUBLE ELSE @silent@ END
+
+-- name: em_ratio
+-- Shown, as a share: what each value's two states are iterated from.
+shown
+
+-- name: em_step
+-- The fixed point of the iteration over two states, the value and any other, for each value: nothing need be iterated.
+[CASE WHEN list_extract(_priv_own, x) - list_extract(_priv_other, x) > 1e-12
+    THEN least(greatest((list_extract(ratio, x) - list_extract(_priv_other, x))
+        / (list_extract(_priv_own, x) - list_extract(_priv_other, x)), 0), 1) END FOR x IN range(1, @size@ + 1)]

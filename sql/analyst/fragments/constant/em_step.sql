@@ -1,2 +1,0 @@
--- The shares of the whole table, at once.
-_priv_owns

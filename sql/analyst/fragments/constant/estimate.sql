@@ -1,2 +1,0 @@
--- The share of the value in the whole table, of any rows.
-@own@ * count(*)

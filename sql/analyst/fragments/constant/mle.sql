@@ -1,2 +1,0 @@
--- The estimate: nothing that is published says more.
-@own@ * count(*)

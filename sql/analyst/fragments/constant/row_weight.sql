@@ -1,2 +1,0 @@
--- Every row counts alike, whatever it shows.
-@own@

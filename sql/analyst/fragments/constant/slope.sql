@@ -1,2 +1,0 @@
--- The variance depends on the number of rows alone.
-0e0

@@ -1,2 +1,0 @@
--- Every value alike.
-[1e0 / @size@ FOR x IN range(@size@)]

@@ -1,2 +1,0 @@
--- Shown, as a share: every value counts for its part of the group.
-shown

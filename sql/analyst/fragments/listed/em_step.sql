@@ -1,2 +1,0 @@
--- Nothing need be iterated.
-ratio

@@ -1,2 +1,0 @@
--- The variance depends on the groups alone.
-0e0

@@ -1,2 +1,0 @@
--- Half the distance between neighbouring estimates: the continuity correction.
-@half_step_number@

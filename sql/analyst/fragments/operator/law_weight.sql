@@ -1,2 +1,0 @@
--- W[value, y].
-list_extract(@weights@, (@place@ - 1) * @size@ + y)

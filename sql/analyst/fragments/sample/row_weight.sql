@@ -1,2 +1,0 @@
--- What a row counts for before it is scaled.
-(@match@)::INTEGER::DOUBLE

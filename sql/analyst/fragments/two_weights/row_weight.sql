@@ -1,2 +1,0 @@
--- W[value, shown].
-((@match@)::INTEGER - @other@) / @gap@

@@ -1,2 +1,0 @@
--- How many source records the rows stand for.
-count(*)::DOUBLE

@@ -1,0 +1,45 @@
+-- intervals: the ends of intervals in the answers of ordinary SQL, over m, a struct of what they are made of.
+--
+-- Every section gives a struct of stderr, low and high. z is the quantile of the normal distribution. Counts of values of one
+-- attribute have the interval of analyst/estimators/common.sql instead.
+
+-- name: wald
+-- z standard errors and half a step to both sides, within what is possible.
+{stderr: sqrt(greatest(m.variance, 0)),
+ low: least(greatest(m.estimate - m.half_step - m.z * sqrt(greatest(m.variance, 0)), m.least), m.most),
+ high: greatest(least(m.estimate + m.half_step + m.z * sqrt(greatest(m.variance, 0)), m.most), m.least)}
+
+-- name: scaled
+-- An interval times a constant.
+{stderr: abs(m.factor) * m.ends.stderr, low: least(m.factor * m.ends.low, m.factor * m.ends.high),
+ high: greatest(m.factor * m.ends.low, m.factor * m.ends.high)}
+
+-- name: ratio
+-- Fieller (1954): the quotients r for which n - r d is no further from 0 than z of its standard errors, with v and w the
+-- variances of n and d, and c their covariance. Where d may be 0, it has no ends.
+[{stderr: abs(m.factor) * sqrt(greatest(m.v - 2 * r.ratio * m.c + r.ratio ** 2 * m.w, 0)) / abs(m.d),
+  low: least(m.factor * r.low, m.factor * r.high), high: greatest(m.factor * r.low, m.factor * r.high)}
+ FOR r IN [{ratio: m.n / m.d,
+    low: CASE WHEN q.a > 0 THEN greatest((q.b - sqrt(greatest(q.b ** 2 - q.a * q.g, 0))) / q.a, m.least) ELSE m.least END,
+    high: CASE WHEN q.a > 0 THEN greatest((q.b + sqrt(greatest(q.b ** 2 - q.a * q.g, 0))) / q.a, m.least)
+        ELSE 'inf'::DOUBLE END}
+  FOR q IN [{a: m.d ** 2 - m.z ** 2 * m.w, b: m.n * m.d - m.z ** 2 * m.c, g: m.n ** 2 - m.z ** 2 * m.v}]]][1]
+
+-- name: kept
+-- The part of a variance that is left where weights come from the histogram of what is published (mechanism/splu.md).
+((1 - m.share * m.k) ** 2 + 2 * m.share * (1 - m.share) * m.k ** 2)
+
+-- name: law
+-- The law of a set of values, over k: what a report of one of the set counts for it on average, k.inside, and another one,
+-- k.outside. Their difference is how far one report moves a count; from both follow the two probabilities with which a
+-- record reports one of the set. What the catalog says of a single value comes before it.
+[{slope: coalesce(m.slope, m.spread, 0), half_step: coalesce(m.half_step, m.step / 2, 0), spread: coalesce(m.spread, 0),
+  shrinkage: coalesce(m.shrinkage, 1 - 1 / m.step, 0)}
+ FOR m IN [{step: l.step, spread: l.step * (1 - 2 * l.other) - 1, slope: l.slope, half_step: l.half_step,
+    shrinkage: l.shrinkage}
+  FOR l IN [{step: k.inside - k.outside, other: -k.outside / (k.inside - k.outside), slope: k.slope,
+     half_step: k.half_step, shrinkage: k.shrinkage}]]][1]
+
+-- name: inflation
+-- How much larger a copied record's part of a variance is than if it had been perturbed whole.
+CASE WHEN @scale@ > 1 THEN @scale@ + 0.25 / @scale@ ELSE 1 END

@@ -1,0 +1,15 @@
+-- Sources are recognized by what they hold. What was published before adds up by the names of its tables, as it did; marks of
+-- records in groups are made anew, so that of records that were grouped before it cannot be told which they are.
+@identity@
+@source@
+@fingerprint@
+@value_fingerprint@
+CREATE TEMP TABLE _priv_ledger AS FROM priv.ledger;
+DROP TABLE priv.ledger;
+@ledger@
+INSERT INTO priv.ledger BY NAME
+SELECT number, release, source, origins, record_id, attribute, mechanism, parameters, epsilon, delta, fresh, coins, reason,
+    published_at, row_number() OVER (PARTITION BY origins, attribute, coins, record_id ORDER BY number) = 1 AS adds,
+    min(number) OVER (PARTITION BY origins, lower(attribute)) AS attribute_number
+FROM _priv_ledger;
+DROP TABLE temp._priv_ledger;

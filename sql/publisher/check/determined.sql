@@ -1,0 +1,16 @@
+-- Groups of records that agree on some columns, by size: how many there are, and how many determine another column
+-- (mechanism/determination.md says when). "counted" has the rows of each group with each value of the other column, "prior"
+-- those of the whole table with each value.
+WITH counted AS (@counted@
+), prior AS (@prior@
+), total AS (
+    SELECT told, sum(rows) AS records FROM prior GROUP BY told
+), grouped AS (
+    SELECT given, told, key, sum(rows)::BIGINT AS size, max(rows) AS most, arg_max(value, rows) AS value
+    FROM counted GROUP BY ALL
+)
+SELECT given, told, size, count(*) AS groups,
+    count(*) FILTER (most >= @certainty@ * size AND most * (records - rows) >= @odds@ * (size - most) * rows
+        AND rows < records) AS determined
+FROM grouped JOIN prior USING (told, value) JOIN total USING (told)
+GROUP BY ALL ORDER BY ALL

@@ -1,0 +1,2 @@
+-- How often each value of a column is in the whole source.
+    SELECT 0 AS told, hash(@other@) AS value, count(*) AS rows FROM @source@ GROUP BY ALL

@@ -1,0 +1,155 @@
+"""Files that were made to do harm to who opens them: nothing in a file reaches beyond it, or hides what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import duckdb_priv
+from duckdb_priv.errors import InvalidReleaseFile
+
+NOTE = "a note of the analyst"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """A publisher's database, a release of it, and a file of the analyst's own."""
+    paths = {name: tmp_path / f"{name}.duckdb" for name in ("publisher", "release")}
+    with duckdb_priv.connect(paths["publisher"], secret=bytes(range(32))) as publisher:
+        publisher.execute("CREATE TABLE t AS SELECT i AS id, i % 3 AS s FROM range(90) AS t(i)")
+        publisher.execute(
+            "FROM priv.publish_uniform('t', 'r', sensitive := 's', retention := 0.5, record_id := 'id')"
+        ).fetchall()
+        publisher.execute("FROM priv.export_release('r', ?)", [str(paths["release"])]).fetchall()
+    paths["note"] = tmp_path / "note.txt"
+    paths["note"].write_text(NOTE)
+    return paths
+
+
+@pytest.fixture
+def planted(files: dict[str, Path]) -> Iterator[Callable[..., duckdb.DuckDBPyConnection]]:
+    """Plant statements into a file, and open it as a release."""
+    opened: list[duckdb.DuckDBPyConnection] = []
+
+    def plant(
+        *statements: str, file: str = "release", **arguments: bool
+    ) -> duckdb.DuckDBPyConnection:
+        with duckdb.connect(str(files[file])) as writer:
+            for statement in statements:
+                writer.execute(statement)
+        opened.append(duckdb_priv.open_release(files[file], **arguments))
+        return opened[-1]
+
+    yield plant
+    for connection in opened:
+        connection.close()
+
+
+SHADOWS = {
+    "a table function": "CREATE MACRO duckdb_tables() AS TABLE SELECT * FROM (VALUES"
+    " ('release'), ('attribute'), ('coefficient'), ('guarantee')) AS t(table_name),"
+    " (SELECT 'priv' AS schema_name, 'publisher' AS database_name)",
+    "the size of the file": "CREATE MACRO pragma_database_size() AS TABLE"
+    " SELECT 'publisher' AS database_name, 1 AS block_size, 1 AS total_blocks",
+    "the name of the database": "CREATE MACRO current_database() AS 'nowhere'",
+    "operators": 'CREATE MACRO "+"(a, b) AS 0; CREATE MACRO "*"(a, b) AS 0; CREATE MACRO "="(a, b) AS true',
+}
+
+
+@pytest.mark.parametrize("shadow", SHADOWS.values(), ids=SHADOWS.keys())
+def test_a_publishers_database_cannot_be_passed_off_as_a_release(
+    planted: Callable[..., duckdb.DuckDBPyConnection], shadow: str
+) -> None:
+    with pytest.raises(InvalidReleaseFile, match="publisher's database, with source and secret"):
+        planted(shadow, file="publisher")
+
+
+def test_all_shadows_together_leave_a_release_one(
+    planted: Callable[..., duckdb.DuckDBPyConnection],
+) -> None:
+    con = planted(*SHADOWS.values())
+    assert con.execute("SELECT release FROM priv.release").fetchall() == [("r",)]
+
+
+@pytest.mark.parametrize("version", ["'one'", "''", "'1'", "'99.0'"])
+def test_a_version_that_is_none_is_refused(
+    planted: Callable[..., duckdb.DuckDBPyConnection], version: str
+) -> None:
+    with pytest.raises(InvalidReleaseFile):
+        planted(f"UPDATE priv.release SET library_version = {version}")
+
+
+def test_what_a_file_brings_along_reads_no_other_file(
+    planted: Callable[..., duckdb.DuckDBPyConnection], files: dict[str, Path]
+) -> None:
+    con = planted(
+        f"CREATE OR REPLACE MACRO priv.weight(_release, _column, _value) AS"
+        f" (SELECT content FROM read_text('{files['note']}'))",
+        f"CREATE MACRO priv.peek() AS TABLE FROM query('FROM read_text(''{files['note']}'')')",
+        "CREATE MACRO priv.look(path) AS (SELECT len(list(file)) FROM glob(path))",
+    )
+    for question in (
+        "SELECT priv.weight('r', reported_s, 1) FROM r",
+        "FROM priv.peek()",
+        f"SELECT priv.look('{files['note'].parent}/*')",
+        f"FROM '{files['note']}'",
+        f"COPY r TO '{files['note'].parent / 'copy.csv'}'",
+        f"ATTACH '{files['publisher']}' AS other (READ_ONLY)",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+    ):
+        with pytest.raises(duckdb.Error) as refused:
+            con.execute(question).fetchall()
+        assert NOTE not in str(refused.value)
+    assert not (files["note"].parent / "copy.csv").exists()
+
+
+def test_what_a_file_brings_along_sees_no_variable_of_the_program(
+    planted: Callable[..., duckdb.DuckDBPyConnection],
+) -> None:
+    patients = pa.table({"name": [NOTE]})
+    con = planted("CREATE MACRO priv.peek(name) AS TABLE FROM query('FROM ' || name)")
+    for question in ("FROM priv.peek('patients')", "FROM patients"):
+        with pytest.raises(duckdb.CatalogException, match="patients does not exist"):
+            con.execute(question)
+    # What the analyst hands over is theirs to use.
+    con.register("mine", patients)
+    assert con.execute("FROM mine").fetchall() == [(NOTE,)]
+
+
+def test_no_statement_opens_it_up_again(
+    planted: Callable[..., duckdb.DuckDBPyConnection],
+) -> None:
+    con = planted()
+    for setting in (
+        "enable_external_access",
+        "python_enable_replacements",
+        "autoload_known_extensions",
+    ):
+        with pytest.raises(duckdb.Error):
+            con.execute(f"SET {setting} = true")
+        with pytest.raises(duckdb.Error):
+            con.execute(f"RESET {setting}")
+    with pytest.raises(duckdb.Error):
+        con.cursor().execute("SET lock_configuration = false")
+    # An analysis has all it needs: temporary tables, and answers.
+    con.execute("CREATE TEMP TABLE mine AS FROM r")
+    assert con.execute("SELECT priv.reconstructed_count('r', reported_s, 1) FROM mine").fetchall()
+
+
+def test_who_trusts_a_file_says_so(
+    planted: Callable[..., duckdb.DuckDBPyConnection], files: dict[str, Path]
+) -> None:
+    con = planted(trusted=True)
+    con.execute(f"ATTACH '{files['publisher']}' AS other (READ_ONLY)")
+    assert con.execute("SELECT count(*) FROM other.t").fetchall() == [(90,)]
+    con.execute("SET threads = 1")
+    # The same file with other settings, in the same program: an error that says what it is.
+    with pytest.raises(
+        InvalidReleaseFile, match="open in this program already, with other settings"
+    ):
+        duckdb_priv.open_release(files["release"])

@@ -1,0 +1,45 @@
+"""One release of each form, published once, with the definition of its answers beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from ordinary.releases import publish, weigh
+
+LOOK_UP = """
+    CREATE TABLE memory.main.chapter AS
+    SELECT * FROM (VALUES ('flu', 'lung', 2), ('asthma', 'lung', 3), ('cancer', 'cells', 10), ('none', NULL, 0))
+        AS t(code, chapter, points)
+"""
+WARDS = """
+    CREATE TABLE memory.main.wards AS
+    SELECT * FROM (VALUES ('north', 'upper', 1.5), ('south', 'lower', 2.5)) AS t(ward, floor, rate)
+"""
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("ordinary")
+
+
+@pytest.fixture(scope="session")
+def release(folder: Path) -> Iterator[Callable[[str], duckdb.DuckDBPyConnection]]:
+    """A connection that uses the release of a form, with tables of its own and all weights in ``memory.main``."""
+    opened: dict[str, duckdb.DuckDBPyConnection] = {}
+
+    def get(form: str) -> duckdb.DuckDBPyConnection:
+        if form not in opened:
+            connection = opened[form] = duckdb.connect()
+            connection.execute(f"ATTACH '{publish(folder, form)}' AS r (READ_ONLY)")
+            weigh(connection)
+            connection.execute(LOOK_UP)
+            connection.execute(WARDS)
+            connection.execute("USE r")
+        return opened[form]
+
+    yield get
+    for connection in opened.values():
+        connection.close()

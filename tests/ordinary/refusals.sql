@@ -1,0 +1,261 @@
+-- Queries that are not answered, and a part of what is said instead. Nothing here may answer.
+
+-- title: a record's own value
+SELECT disease FROM visits;
+-- says: truly is
+
+-- title: records chosen by their own value
+SELECT age, ward FROM visits WHERE disease = 'flu';
+-- says: truly is
+
+-- title: a few records
+SELECT * FROM visits WHERE disease = 'flu' LIMIT 5;
+-- says: LIMIT before the aggregate
+
+-- title: in order of their own value
+SELECT age FROM visits ORDER BY disease;
+-- says: truly is
+
+-- title: rows that a subquery passes on
+SELECT x FROM (SELECT disease AS x FROM visits);
+-- says: truly is
+
+-- title: rows that a common table expression passes on
+WITH ill AS (SELECT age FROM visits WHERE disease = 'flu') SELECT age FROM ill;
+-- says: truly is
+
+-- title: a record's own value, computed
+SELECT upper(disease) FROM visits;
+-- says: truly is
+
+-- title: records by their own value, joined
+SELECT v.age, c.chapter FROM visits v JOIN memory.main.chapter c ON v.disease = c.code;
+-- says: truly is
+
+-- title: the smallest value
+SELECT min(disease) FROM visits;
+-- says: min is no sum over records
+
+-- title: the largest public value among those with a value
+SELECT max(age) FROM visits WHERE disease = 'flu';
+-- says: max is no sum over records
+
+-- title: the median of a public column among those with a value
+SELECT median(age) FROM visits WHERE disease = 'flu';
+-- says: median is no sum over records
+
+-- title: how many different values
+SELECT count(DISTINCT disease) FROM visits;
+-- says: count(DISTINCT …) is no sum over records
+
+-- title: how many different public values have a value
+SELECT ward, count(DISTINCT age) FROM visits WHERE disease = 'flu' GROUP BY ward;
+-- says: count(DISTINCT …) is no sum over records
+
+-- title: a sum of different values
+SELECT sum(DISTINCT length(disease)) FROM visits;
+-- says: sum(DISTINCT …) is no sum over records
+
+-- title: lists
+SELECT list(disease) FROM visits;
+-- says: list is no sum over records
+
+-- title: texts
+SELECT string_agg(ward, ',') FROM visits WHERE disease = 'flu';
+-- says: is no sum over records
+
+-- title: the commonest value
+SELECT mode(disease) FROM visits;
+-- says: mode is no sum over records
+
+-- title: any value
+SELECT disease, any_value(ward) FROM visits GROUP BY disease;
+-- says: any_value is no sum over records
+
+-- title: the first value
+SELECT disease, first(ward) FROM visits GROUP BY disease;
+-- says: first is no sum over records
+
+-- title: the record with the largest
+SELECT arg_max(disease, age) FROM visits;
+-- says: arg_max is no sum over records
+
+-- title: a histogram
+SELECT histogram(disease) FROM visits;
+-- says: histogram is no sum over records
+
+-- title: whether all
+SELECT bool_and(disease = 'flu') FROM visits;
+-- says: bool_and is no sum over records
+
+-- title: which values there are
+SELECT DISTINCT disease FROM visits;
+-- says: DISTINCT
+
+-- title: which wards have a value
+SELECT DISTINCT ward FROM visits WHERE disease = 'flu';
+-- says: DISTINCT
+
+-- title: which values there are, grouped
+SELECT disease FROM visits GROUP BY disease;
+-- says: which groups there are
+
+-- title: which wards have a value, grouped
+SELECT ward FROM visits WHERE disease = 'flu' GROUP BY ward ORDER BY ward;
+-- says: which groups there are
+
+-- title: different rows before counting
+SELECT count(*) FROM (SELECT DISTINCT age, disease FROM visits) WHERE disease = 'flu';
+-- says: DISTINCT
+
+-- title: some rows before counting
+SELECT count(*) FROM (SELECT * FROM visits LIMIT 100) WHERE disease = 'flu';
+-- says: LIMIT before the aggregate
+
+-- title: some rows of a subquery in parentheses
+SELECT count(*) FROM ((SELECT * FROM visits) LIMIT 100) AS t WHERE disease = 'flu';
+-- says: LIMIT before the aggregate
+
+-- title: rows after others
+SELECT count(*) FROM (SELECT * FROM visits OFFSET 10) WHERE disease = 'flu';
+-- says: OFFSET before the aggregate
+
+-- title: a sample of the table
+SELECT count(*) FROM visits TABLESAMPLE 10% WHERE disease = 'flu';
+-- says: sample
+
+-- title: a sample of a subquery
+SELECT count(*) FROM (SELECT * FROM visits USING SAMPLE 10%) WHERE disease = 'flu';
+-- says: sample
+
+-- title: a sample at the end
+SELECT count(*) FROM visits WHERE disease = 'flu' USING SAMPLE 10%;
+-- says: SAMPLE
+
+-- title: windows over records
+SELECT sum(n) FROM (SELECT row_number() OVER (PARTITION BY ward ORDER BY age) AS n, disease FROM visits) WHERE disease = 'flu';
+-- says: a window before the aggregate
+
+-- title: one record of each group
+SELECT count(*) FROM (SELECT * FROM visits QUALIFY row_number() OVER (PARTITION BY ward ORDER BY age) = 1) WHERE disease = 'flu';
+-- says: QUALIFY before the aggregate
+
+-- title: windows by the value
+SELECT count(*) FROM (SELECT count(*) OVER (PARTITION BY disease) AS n FROM visits) WHERE n > 3;
+-- says: window
+
+-- title: two perturbed tables
+SELECT count(*) FROM visits a JOIN visits b ON a.day = b.day WHERE a.disease = 'flu' AND b.disease = 'flu';
+-- says: two perturbed tables
+
+-- title: joined by what they truly are
+SELECT count(*) FROM visits a JOIN visits b ON a.disease = b.disease;
+-- says: two perturbed tables
+
+-- title: an outer join that does not keep the release
+SELECT w.ward, count(*) FROM memory.main.wards w LEFT JOIN visits v ON v.ward = w.ward AND v.disease = 'flu' GROUP BY ALL;
+-- says: does not keep the release
+
+-- title: a right join
+SELECT w.ward, count(*) FROM visits v RIGHT JOIN memory.main.wards w ON v.ward = w.ward WHERE v.disease = 'flu' GROUP BY ALL;
+-- says: does not keep the release
+
+-- title: a full join
+SELECT count(*) FROM visits v FULL JOIN memory.main.chapter c ON v.disease = c.code;
+-- says: does not keep the release
+
+-- title: an as-of join
+SELECT count(*) FROM visits v ASOF JOIN (SELECT DATE '2024-03-01' AS d) x ON v.day >= x.d WHERE v.disease = 'flu';
+-- says: ASOF JOIN
+
+-- title: a positional join
+SELECT count(*) FROM visits v POSITIONAL JOIN memory.main.chapter c WHERE v.disease = 'flu';
+-- says: POSITIONAL
+
+-- title: a natural join
+SELECT count(*) FROM visits NATURAL JOIN memory.main.wards WHERE disease = 'flu';
+-- says: NATURAL
+
+-- title: whether such a record exists
+SELECT ward FROM memory.main.wards w WHERE EXISTS (SELECT 1 FROM visits v WHERE v.ward = w.ward AND v.disease = 'flu');
+-- says: exists
+
+-- title: in a list of such records
+SELECT ward FROM memory.main.wards WHERE ward IN (SELECT ward FROM visits WHERE disease = 'flu');
+-- says: truly is
+
+-- title: compared with every such record
+SELECT ward FROM memory.main.wards WHERE rate > ALL (SELECT age FROM visits WHERE disease = 'flu');
+-- says: truly is
+
+-- title: one such record
+SELECT (SELECT age FROM visits WHERE disease = 'flu' LIMIT 1);
+-- says: LIMIT
+
+-- title: the tables that such records belong to
+SELECT count(*) FROM memory.main.wards w SEMI JOIN visits v ON v.ward = w.ward AND v.disease = 'flu';
+-- says: SEMI JOIN
+
+-- title: rows of two conditions together
+SELECT count(*) FROM (SELECT age FROM visits WHERE disease = 'flu' UNION ALL SELECT age FROM visits WHERE disease = 'none');
+-- says: UNION
+
+-- title: rows without others
+SELECT age FROM visits EXCEPT SELECT age FROM visits WHERE disease = 'flu';
+-- says: EXCEPT
+
+-- title: a value outside the domain
+SELECT count(*) FROM visits WHERE disease = 'Flu';
+-- says: "disease" has no value 'Flu'; it has 'asthma', 'cancer', 'flu', 'none', NULL
+
+-- title: a list with a value outside the domain
+SELECT count(*) FROM visits WHERE disease IN ('flu', 'gout');
+-- says: has no value 'gout'
+
+-- title: other than a value outside the domain
+SELECT count_if(disease <> 'gout') FROM visits;
+-- says: has no value 'gout'
+
+-- title: a case outside the domain
+SELECT sum(CASE disease WHEN 'gout' THEN 1 ELSE 2 END) FROM visits;
+-- says: has no value 'gout'
+
+-- title: compared from the right
+SELECT count(*) FROM visits WHERE 'gout' = disease;
+-- says: has no value 'gout'
+
+-- title: at random
+SELECT count(*) FROM visits WHERE disease = 'flu' AND random() < 0.5;
+-- says: random()
+
+-- title: rows of rows
+SELECT unnest([1, 2]), count(*) FROM visits WHERE disease = 'flu';
+-- says: unnest
+
+-- title: a pivot
+SELECT * FROM (PIVOT visits ON disease USING count(*));
+-- says: PIVOT
+
+-- title: a pivot as a statement
+PIVOT visits ON disease USING count(*) GROUP BY ward;
+-- says: PIVOT
+
+-- title: everything that is grouped
+SELECT *, count(*) FROM visits WHERE disease = 'flu' GROUP BY ALL;
+-- says: *
+
+-- title: columns by pattern
+SELECT max(COLUMNS('a.*')) FROM visits WHERE disease = 'flu';
+-- says: *
+
+-- title: the row itself
+SELECT count(visits) FROM visits WHERE disease = 'flu';
+-- says: truly is
+
+-- title: a column that is not grouped
+SELECT age, count(*) FROM visits WHERE disease = 'flu' GROUP BY ward;
+-- says: GROUP BY
+
+-- title: two statements
+SELECT count(*) FROM visits WHERE disease = 'flu'; SELECT 1;
+-- says: several statements

@@ -1,0 +1,114 @@
+"""Releases of every form, whose ordinary queries are compared with what their weights add up to by definition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+import duckdb_priv
+
+VISITS = """
+    CREATE TABLE source AS
+    SELECT i AS id,
+        20 + (hash('age' || i) % 6)::INTEGER * 10 AS age,
+        ['north', 'south', 'it''s "far"'][1 + (hash('ward' || i) % 3)::INTEGER] AS ward,
+        (hash('cost' || i) % 1000)::DECIMAL(9, 2) / 7 AS cost,
+        DATE '2024-01-01' + (hash('day' || i) % 400)::INTEGER AS day,
+        {disease} AS disease,
+        (hash('dose' || i) % 4)::INTEGER AS dose
+    FROM range({rows}) AS t(i)
+"""
+EVEN = "['none', 'flu', 'asthma', 'cancer', NULL][1 + (hash('disease' || i) % 5)::INTEGER]"
+SKEWED = (
+    "['none', 'none', 'none', 'none', 'none', 'flu', 'flu', 'flu', 'asthma', 'asthma', 'cancer', NULL]"
+    "[1 + (hash('disease' || i) % 12)::INTEGER]"
+)
+EXCHANGE = """
+    CREATE TABLE exchange AS
+    WITH disease AS (SELECT unnest(['none', 'flu', 'asthma', 'cancer', NULL]) AS value)
+    SELECT a.value AS original, b.value AS published,
+        CASE WHEN a.value IS NOT DISTINCT FROM b.value THEN 0.5
+             WHEN a.value = 'flu' AND b.value = 'none' THEN 0.2 WHEN a.value = 'flu' THEN 0.1
+             ELSE 0.125 END AS probability
+    FROM disease a, disease b
+"""
+HIERARCHIES = """
+    CREATE TABLE hierarchies AS
+    SELECT attribute, value, level, CASE level WHEN 0 THEN value ELSE 'any' END AS generalized
+    FROM (
+        SELECT 'age' AS attribute, unnest(range(20, 80, 10))::VARCHAR AS value
+        UNION ALL SELECT DISTINCT 'ward', ward FROM source
+        UNION ALL SELECT DISTINCT 'disease', disease FROM source
+    ), (SELECT unnest([0, 1]) AS level)
+"""
+ONE, TWO = "sensitive := 'disease', exclude := ['dose']", "sensitive := ['disease', 'dose']"
+CALLS = {
+    "two_weights": f"publish_uniform('source', 'visits', {ONE}, retention := 0.5",
+    "two_attributes": f"publish_uniform('source', 'visits', {TWO}, retention := 0.6",
+    "rank_one": f"publish_fine_grain('source', 'visits', {ONE}, tolerance := 3, min_retention := 0.05",
+    "operator": f"publish_matrix('source', 'visits', {ONE}, matrix := 'exchange'",
+    "scaled": f"publish_reconstruction_private('source', 'visits', {ONE}, retention := 0.5, epsilon := 0.3,"
+    " delta := 0.3",
+    "two_by_two": f"publish_splu('source', 'visits', {ONE}, gamma := 3",
+    "conditional_poisson": f"publish_splu('source', 'visits', {ONE}, gamma := 2",
+    "listed": f"publish_anatomy('source', 'visits', {ONE}, l := 3",
+    "constant": f"publish_distribution('source', 'visits', {ONE}",
+    "sample": "publish_safe_k('source', 'visits', k := 5, beta := 0.3, epsilon := 1.0, hierarchies := 'hierarchies',"
+    " levels := {'age': 0, 'ward': 0, 'disease': 0}, exclude := ['cost', 'day', 'dose']",
+}
+"""By the form of the estimates: how the release is published."""
+
+
+def publish(folder: Path, form: str, *, rows: int = 3000) -> Path:
+    """Publish one release, called visits, to a file of its own."""
+    path = folder / f"{form}.duckdb"
+    disease = SKEWED if form == "conditional_poisson" else EVEN
+    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+        publisher.execute(VISITS.format(rows=rows, disease=disease))
+        publisher.execute(EXCHANGE)
+        if form == "sample":
+            publisher.execute(HIERARCHIES)
+        publisher.execute(f"FROM priv.{CALLS[form]}, record_id := 'id')").fetchall()
+        publisher.execute("FROM priv.export_release('visits', ?)", [str(path)]).fetchall()
+    return path
+
+
+def weigh(connection: duckdb.DuckDBPyConnection) -> None:
+    """Lay out, beside an attached release ``r``, every row with every true value that it may have, and its weight.
+
+    This is the definition: what ordinary SQL answers must be what these weights add up to. ``shown`` marks one of the
+    lines of each row, so that sums of public columns can be compared as well.
+    """
+    attributes = connection.execute(
+        "SELECT attribute, type, form FROM r.priv.attribute WHERE form IS NOT NULL AND form <> 'sample'"
+    ).fetchall()
+    columns = {
+        name for (name, *_) in connection.execute("DESCRIBE SELECT * FROM r.visits").fetchall()
+    }
+    names, weights, shown, domains, left_out = [], [], [], [], []
+    for name, kind, form in attributes:
+        column = f"reported_{name}" if f"reported_{name}" in columns else name
+        cast = "VARCHAR" if kind.startswith("ENUM") else kind
+        domains.append(
+            f"(SELECT CAST(value AS {cast}) AS {name} FROM r.priv.coefficient WHERE attribute = '{name}') AS d_{name}"
+        )
+        names.append(f"d_{name}.{name}")
+        left_out.append(column)
+        weights.append(f"r.priv.weight('visits.{name}', v.{column}, d_{name}.{name})")
+        if form == "listed":
+            shown.append(f"d_{name}.{name} IS NOT DISTINCT FROM v.{column}[1]::VARCHAR")
+        elif form == "constant":
+            shown.append(f"d_{name}.{name} IS NULL")
+        else:
+            shown.append(f"d_{name}.{name} IS NOT DISTINCT FROM CAST(v.{column} AS {cast})")
+    if "scale" in columns:
+        weights.append("v.scale")
+        left_out.append("scale")
+    exclude = f" EXCLUDE ({', '.join(left_out)})" if left_out else ""
+    connection.execute(
+        f"CREATE TABLE memory.main.weighted AS SELECT v.*{exclude}, {''.join(each + ', ' for each in names)}"
+        f" {' * '.join(weights)} AS w, {' AND '.join(shown) or 'true'} AS shown,"
+        f" {'v.scale' if 'scale' in columns else '1'} AS records"
+        f" FROM {', '.join(['r.visits AS v', *domains])}"
+    )

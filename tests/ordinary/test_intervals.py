@@ -1,0 +1,167 @@
+"""Intervals: those of priv.reconstructed_interval where both can answer, and honest ones elsewhere."""
+
+from __future__ import annotations
+
+import math
+
+import duckdb
+import pytest
+from ordinary.queries import Queries, Table
+from ordinary.releases import CALLS, EVEN, SKEWED, VISITS
+
+import duckdb_priv
+
+
+@pytest.mark.parametrize("form", CALLS)
+@pytest.mark.parametrize(
+    ("condition", "confidence"), [("true", 0.95), ("age IN ('30', '60')", 0.8)]
+)
+def test_counts_of_one_value_have_the_interval_of_the_macro(
+    form: str, condition: str, confidence: float, release
+) -> None:
+    connection = release(form)
+    columns = {name for name, *_ in connection.execute("DESCRIBE visits").fetchall()}
+    column = "reported_disease" if "reported_disease" in columns else "disease"
+    weight = "scale" if "scale" in columns else "NULL"
+    values = ["none", "flu", "asthma", "cancer", None]
+    tests = ["disease IS NULL" if value is None else f"disease = '{value}'" for value in values]
+    counts = ", ".join(f"count(*) FILTER (WHERE {test}) AS c{n}" for n, test in enumerate(tests))
+    query = f"SELECT ward, {counts} FROM visits WHERE {condition} GROUP BY ward ORDER BY ward"
+    beside = duckdb_priv.reconstruct(
+        connection, query, intervals=True, confidence=confidence
+    ).fetchall()
+    query = f"SELECT ward, disease, count(*) AS n FROM visits WHERE {condition} GROUP BY ALL"
+    by_value = {
+        (ward, value): row
+        for ward, value, *row in duckdb_priv.reconstruct(
+            connection, query, True, confidence
+        ).fetchall()
+    }
+    for number, value in enumerate(values):
+        literal = "NULL" if value is None else f"'{value}'"
+        expected = connection.execute(
+            f"SELECT ward, unnest(priv.reconstructed_interval('visits.disease', {column}, {literal},"
+            f" weight := {weight}, confidence := {confidence}))"
+            f" FROM visits WHERE {condition} GROUP BY ward ORDER BY ward"
+        ).fetchall()
+        for (ward, *row), (_, *right) in zip(beside, expected, strict=True):
+            assert row[4 * number] == pytest.approx(right[0], rel=1e-9, abs=1e-9)
+            assert row[4 * number : 4 * number + 4] == pytest.approx(right, rel=1e-6, abs=1e-6)
+            assert by_value[ward, value] == pytest.approx(right, rel=1e-6, abs=1e-6)
+
+
+def test_what_is_known_has_no_interval(release) -> None:
+    answer = duckdb_priv.reconstruct(
+        release("two_weights"),
+        "SELECT ward, count(*) AS n, avg(age) AS a, count_if(disease = 'flu') AS flu, ward || '!' AS w,"
+        " CASE WHEN count_if(disease = 'flu') > 3 THEN 'many' END AS how FROM visits GROUP BY ward",
+        intervals=True,
+    )
+    names = [name for name, *_ in answer.description]
+    assert names == ["ward", "n", "a", "flu", "flu_stderr", "flu_low", "flu_high", "w", "how"]
+
+
+def test_what_varies_together_is_taken_together(release) -> None:
+    """All records have one disease or another, so the counts vary against each other, and their sum not at all."""
+    total, error, low, high = duckdb_priv.reconstruct(
+        release("two_weights"),
+        "SELECT count_if(disease = 'flu') + count_if(disease <> 'flu') + count_if(disease IS NULL) AS total"
+        " FROM visits",
+        intervals=True,
+    ).fetchall()[0]
+    assert (total, low, high) == pytest.approx((3000, 3000, 3000), abs=1e-3)
+    assert error == pytest.approx(0, abs=1e-4)
+    row = duckdb_priv.reconstruct(
+        release("two_weights"),
+        "SELECT count_if(disease = 'flu') - count_if(disease <> 'flu' OR disease IS NULL) AS d,"
+        " count_if(disease = 'flu') AS a FROM visits",
+        intervals=True,
+    ).fetchall()[0]
+    assert row[1] == pytest.approx(2 * row[5])
+
+
+def test_scaled_counts_have_scaled_intervals(release) -> None:
+    row = duckdb_priv.reconstruct(
+        release("two_weights"),
+        "SELECT count_if(disease = 'flu') AS a, -100 * count_if(disease = 'flu') / 7 AS b,"
+        " round(count_if(disease = 'flu') * 100.0 / count(*), 1) AS percent FROM visits",
+        intervals=True,
+    ).fetchall()[0]
+    _, error, low, high = row[:4]
+    assert row[5:8] == pytest.approx((error * 100 / 7, -high * 100 / 7, -low * 100 / 7))
+    assert row[9:12] == pytest.approx((error / 30, low / 30, high / 30))
+
+
+def test_a_quotient_whose_denominator_may_be_zero_is_open(release) -> None:
+    row = duckdb_priv.reconstruct(
+        release("two_weights"),
+        "SELECT avg(cost) FILTER (WHERE disease = 'flu') AS m FROM visits WHERE age = 20 AND day < DATE '2024-01-12'",
+        intervals=True,
+    ).fetchall()[0]
+    assert math.isinf(row[3])
+
+
+def test_totals_of_groups_have_the_interval_of_the_ungrouped_count(release) -> None:
+    rows = duckdb_priv.reconstruct(
+        release("two_weights"),
+        "SELECT ward, count(*) AS n FROM visits WHERE disease = 'flu' GROUP BY ROLLUP (ward) ORDER BY ward NULLS FIRST",
+        intervals=True,
+    ).fetchall()
+    (alone,) = duckdb_priv.reconstruct(
+        release("two_weights"),
+        "SELECT count(*) AS n FROM visits WHERE disease = 'flu'",
+        intervals=True,
+    ).fetchall()
+    assert rows[0][1:3] == pytest.approx(alone[:2])
+    assert rows[0][3:] == pytest.approx(alone[2:], abs=4)
+
+
+def test_records_that_are_joined_several_times_vary_together(release) -> None:
+    query = "SELECT count(*) AS n FROM visits v {} WHERE disease = 'flu'"
+    (once,) = duckdb_priv.reconstruct(
+        release("two_weights"), query.format("JOIN range(1) t(i) ON true"), intervals=True
+    ).fetchall()
+    (thrice,) = duckdb_priv.reconstruct(
+        release("two_weights"), query.format("JOIN range(3) t(i) ON true"), intervals=True
+    ).fetchall()
+    assert thrice[:2] == pytest.approx([3 * each for each in once[:2]])
+
+
+FEW = {
+    "two_weights": EVEN,
+    "two_attributes": EVEN,
+    "rank_one": EVEN,
+    "operator": EVEN,
+    "scaled": EVEN,
+    "two_by_two": EVEN,
+    "conditional_poisson": SKEWED,
+}
+"""Forms whose truth is fixed and whose reports are random, with the diseases of their source."""
+
+
+@pytest.mark.parametrize("form", FEW)
+def test_intervals_of_random_queries_hold_the_truth(form: str, release) -> None:
+    """Known secret, known queries: the same figures in every run; a twentieth of 95% intervals may miss."""
+    connection = release(form)
+    attributes = ["disease", "dose"] if form == "two_attributes" else ["disease"]
+    left_out = "id" if form == "two_attributes" else "id, dose"
+    with duckdb.connect() as true:
+        true.execute(VISITS.format(rows=3000, disease=FEW[form]))
+        true.execute(f"CREATE TABLE visits AS SELECT * EXCLUDE ({left_out}) FROM source")
+        queries = Queries(Table.of(true, "visits", attributes), seed=7)
+        scores, covered = [], []
+        for query in (queries.draw() for _ in range(25)):
+            right = {row[:-1]: row[-1] for row in true.execute(query.sql).fetchall()}
+            answer = duckdb_priv.reconstruct(connection, query.sql, intervals=True)
+            if "e_low" not in [name for name, *_ in answer.description]:
+                continue
+            for *keys, estimate, error, low, high in answer.fetchall():
+                missing = 0 if query.kind in ("count", "sum", "difference") else None
+                value = right.get(tuple(keys), missing)
+                if value is not None and estimate is not None:
+                    covered.append(low - 1e-6 <= float(value) <= high + 1e-6)
+                    if error > 1e-6:
+                        scores.append((estimate - float(value)) / error)
+    assert len(covered) > 50
+    assert sum(covered) / len(covered) > 0.9
+    assert 0.5 < math.sqrt(sum(min(each**2, 64) for each in scores) / len(scores)) < 1.5

@@ -1,0 +1,52 @@
+"""Sums over records are what the weights of the rows add up to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from ordinary.releases import CALLS
+
+from duckdb_priv.analyst.ordinary.rewrite import reconstruct, rewrite_sql
+
+CASE = re.compile(r"-- title: (.*)\n(.*;)\n(.*;)\n")
+CASES = CASE.findall((Path(__file__).parent / "linear.sql").read_text("utf-8"))
+FORMS = [form for form in CALLS if form != "sample"]
+
+
+def same(found: object, expected: object) -> bool:
+    if isinstance(expected, float | int) and not isinstance(expected, bool):
+        return found is not None and float(found) == pytest.approx(
+            float(expected), rel=1e-9, abs=1e-7
+        )  # type: ignore[arg-type]
+    return found == expected
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_ordinary_queries_answer_what_the_weights_add_up_to(form: str, release) -> None:
+    connection = release(form)
+    asked = 0
+    for title, ordinary, weighted in CASES:
+        if "dose" in weighted and form != "two_attributes":
+            continue
+        if form in ("scaled",) and "shown" in weighted and "records" not in weighted:
+            continue
+        asked += 1
+        weighted = weighted.replace("FROM weighted", "FROM memory.main.weighted")
+        expected = connection.execute(weighted).fetchall()
+        found = reconstruct(connection, ordinary).fetchall()
+        assert len(found) == len(expected), (title, rewrite_sql(connection, ordinary))
+        for row, right in zip(found, expected, strict=True):
+            assert all(map(same, row, right)), (
+                title,
+                row,
+                right,
+                rewrite_sql(connection, ordinary),
+            )
+    assert asked >= len(CASES) - 6
+
+
+def test_every_case_has_its_own_title() -> None:
+    text = (Path(__file__).parent / "linear.sql").read_text("utf-8")
+    assert len({title for title, *_ in CASES}) == len(CASES) == text.count("-- title:")

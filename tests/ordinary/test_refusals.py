@@ -1,0 +1,56 @@
+"""What would be wrong is refused, in one sentence that says what to write instead."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import duckdb_priv
+from duckdb_priv.analyst.ordinary.rewrite import rewrite_sql
+from duckdb_priv.errors import QueryRefused
+
+CASE = re.compile(r"-- title: (.*)\n(.*)\n-- says: (.*)\n")
+CASES = CASE.findall((Path(__file__).parent / "refusals.sql").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("title", "query", "says"), CASES, ids=[title for title, *_ in CASES])
+def test_a_wrong_question_is_refused_with_what_to_write(title, query, says, release) -> None:
+    with pytest.raises((QueryRefused, duckdb.Error)) as refused:
+        release("two_weights").execute(rewrite_sql(release("two_weights"), query)).fetchall()
+    assert says in str(refused.value)
+    if isinstance(refused.value, QueryRefused):
+        assert refused.value.hint
+        assert "\n" not in refused.value.message
+
+
+def test_every_case_has_its_own_title() -> None:
+    text = (Path(__file__).parent / "refusals.sql").read_text("utf-8")
+    assert len({title for title, *_ in CASES}) == len(CASES) == text.count("-- title:")
+
+
+def test_a_value_in_every_decoy_group_is_an_error_only_where_it_is_asked_for() -> None:
+    with duckdb_priv.connect(secret=bytes(range(32))) as con:
+        con.execute(
+            "CREATE TABLE source AS SELECT i AS id, i % 3 AS ward, if(i % 2 = 0, 'often', 'v' || (i % 5)) AS disease"
+            " FROM range(2000) t(i)"
+        )
+        con.execute(
+            "FROM priv.publish_splu('source', 'visits', sensitive := 'disease', gamma := 2, record_id := 'id')"
+        ).fetchall()
+        (form,) = con.execute("SELECT form FROM priv.attribute WHERE form IS NOT NULL").fetchall()[
+            0
+        ]
+        assert form == "two_by_two"
+        con.execute("UPDATE priv.coefficient SET other = own WHERE value = 'often'")
+        for intervals in (False, True):
+            for condition in ("disease = 'often'", "disease <> 'v1'"):
+                query = (
+                    f"SELECT count(*) AS n, count(*) FILTER (WHERE {condition}) AS m FROM visits"
+                )
+                with pytest.raises(duckdb.Error, match="is in every decoy group"):
+                    duckdb_priv.reconstruct(con, query, intervals).fetchall()
+            query = "SELECT ward, count(*) AS n FROM visits WHERE disease = 'v1' GROUP BY ward"
+            assert len(duckdb_priv.reconstruct(con, query, intervals).fetchall()) == 3

@@ -1,0 +1,215 @@
+"""``priv.check``: every kind of finding in a table where it is planted, and none where nothing is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pytest
+from conftest import DATA
+
+import duckdb_priv
+
+PLANTED = """
+CREATE TYPE town AS ENUM ('Aachen', 'Bonn', 'Cleve', 'Dover');
+CREATE TABLE planted AS
+WITH person AS (
+    SELECT i AS encounter_id, 100_000 + i * 7919 % 2_800 AS patient_nbr, hash('code' || i) % 500 AS code
+    FROM range(4_000) AS t(i)
+)
+SELECT encounter_id, patient_nbr,
+    'K' || lpad((code // 10)::VARCHAR, 2, '0') || '.' || code % 10 AS dx01,
+    'K' || lpad((code // 10)::VARCHAR, 2, '0') AS dx01_block,
+    'K' || code // 100 AS dx01_chapter,
+    code // 10 % 7 AS first_half, code // 10 // 7 AS second_half,
+    (['Aachen', 'Bonn', 'Cleve'])[1 + (hash('town' || encounter_id) % 3)::INTEGER]::town AS town,
+    'p' || patient_nbr || '@example.org' AS contact,
+    '+49 241 ' || 10_000 + patient_nbr AS called,
+    'seen by ' || (['day', 'night'])[1 + encounter_id % 2] || ' staff in room ' || encounter_id % 900 || ' on ' || code
+        AS remark,
+    TIMESTAMP '2026-01-01' + to_minutes((hash('time' || encounter_id) % 20_000)::BIGINT) AS admitted,
+    18 + (hash('age' || encounter_id) % 70)::INTEGER AS age,
+    (['female', 'male'])[1 + (hash('gender' || encounter_id) % 2)::INTEGER] AS gender,
+    CASE WHEN encounter_id % 2 = 0 THEN 'Ward' ELSE 'ward' END || (hash('ward' || encounter_id) % 5)::VARCHAR AS ward
+FROM person
+"""
+"""Encounters of persons with everything wrong: the sensitive column is dx01_block."""
+
+
+def found(connection: duckdb.DuckDBPyConnection, call: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the findings of a call by their kind."""
+    cursor = connection.execute(f"FROM priv.check_source({call})")
+    names = [column[0] for column in cursor.description]
+    rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        kinds.setdefault(row["finding"], []).append(row)
+    return kinds
+
+
+@pytest.fixture(scope="module")
+def planted() -> dict[str, list[dict[str, Any]]]:
+    with duckdb_priv.connect(secret=bytes(range(32))) as connection:
+        connection.execute(PLANTED)
+        return found(
+            connection,
+            "'planted', sensitive := 'dx01_block', record_id := 'encounter_id', retention := 0.2",
+        )
+
+
+@pytest.mark.parametrize(
+    ("kind", "severity", "columns"),
+    [
+        ("determined", "refuse", ["dx01", "dx01_block"]),
+        ("determined_by_pair", "refuse", ["first_half", "second_half", "dx01_block"]),
+        ("coarser_form", "refuse", ["dx01_chapter", "dx01_block"]),
+        ("nearly_unique", "refuse", ["admitted"]),
+        ("repeated_identifier", "refuse", ["patient_nbr"]),
+        ("email", "refuse", ["contact"]),
+        ("telephone", "refuse", ["called"]),
+        ("free_text", "refuse", ["remark"]),
+        ("exact_time", "warn", ["admitted"]),
+        ("several_records_per_person", "warn", ["patient_nbr"]),
+        ("unused_enum_values", "note", ["town"]),
+        ("domain_from_source", "note", ["dx01_block"]),
+        ("smallest_count", "warn", ["dx01_block"]),
+    ],
+)
+def test_what_is_planted_is_found(planted, kind, severity, columns):
+    assert (severity, columns) in [(row["severity"], row["columns"]) for row in planted[kind]]
+
+
+def test_findings_explain_themselves(planted):
+    rows = [row for kind in planted.values() for row in kind]
+    for row in rows:
+        assert row["statement"]
+        assert row["advice"]
+        assert row["basis"]
+        assert all(name in row["statement"] for name in row["columns"]) or row["finding"] in (
+            "alone",
+            "groups_of_one_value",
+        )
+
+
+def test_the_worst_comes_first(con):
+    con.execute(PLANTED)
+    rows = con.execute(
+        "SELECT severity FROM priv.check_source('planted', sensitive := 'dx01_block')"
+    ).fetchall()
+    order = [["refuse", "warn", "note"].index(severity) for (severity,) in rows]
+    assert order == sorted(order)
+
+
+def test_figures_are_counts_of_the_table(planted):
+    (finer,) = [row for row in planted["determined"] if row["columns"][0] == "dx01"]
+    assert finer["figure"] > 0.99
+    (persons,) = planted["several_records_per_person"]
+    assert persons["figure"] == pytest.approx(4_000 / 2_800)
+    assert planted["unused_enum_values"][0]["figure"] == 1
+    (alone,) = planted["alone"]
+    assert alone["figure"] == 1.0
+
+
+def test_columns_that_make_records_alone_are_named(con):
+    con.execute(
+        "CREATE TABLE t AS SELECT i AS id, i // 100 AS zip, i % 100 AS birthday, i % 2 AS gender,"
+        " (['a', 'b'])[1 + (hash(i) % 2)::INTEGER] AS disease FROM range(5_000) AS r(i)"
+    )
+    rows = found(con, "'t', sensitive := 'disease', record_id := 'id'")
+    assert rows["alone"][0]["figure"] == 1.0
+    assert [sorted(row["columns"]) for row in rows["smallest_set"]] == [["birthday", "zip"]]
+
+
+def test_nothing_is_found_in_a_table_where_nothing_is_wrong(visits):
+    rows = found(visits, "'visits', sensitive := 'disease', record_id := 'id', retention := 0.5")
+    assert {row["severity"] for kind in rows.values() for row in kind} == {"note"}
+
+
+@pytest.mark.parametrize("rows", [1, 2, 8, 30, 90])
+def test_a_few_records_prove_nothing(con, rows):
+    """That every age of a demonstration has one disease is an accident."""
+    con.execute(
+        "CREATE TABLE small AS SELECT i AS id, 20 + (hash('a' || i) % 60)::INTEGER AS age,"
+        f" (['flu', 'cold', 'cough'])[1 + (hash('d' || i) % 3)::INTEGER] AS disease FROM range({rows}) AS t(i)"
+    )
+    findings = found(con, "'small', sensitive := 'disease', record_id := 'id'")
+    assert not [row for kind in findings.values() for row in kind if row["severity"] == "refuse"]
+
+
+def test_ids_that_are_missing_or_shared_are_findings(con):
+    con.execute(
+        "CREATE TABLE t AS SELECT * FROM (VALUES (1, 'a'), (1, 'b'), (NULL, 'a')) AS v(id, disease)"
+    )
+    rows = found(con, "'t', sensitive := 'disease', record_id := 'id'")
+    assert rows["missing_ids"][0]["figure"] == 1
+    assert rows["repeated_ids"][0]["figure"] == 1
+    assert rows["missing_ids"][0]["severity"] == rows["repeated_ids"][0]["severity"] == "refuse"
+
+
+def test_spellings_that_a_collation_makes_equal_are_a_finding(con):
+    con.execute("CREATE TABLE t (id INTEGER, ward VARCHAR COLLATE NOCASE, disease VARCHAR)")
+    con.execute(
+        "INSERT INTO t SELECT i, (['A', 'a', 'b'])[1 + i % 3], 'd' || i % 4 FROM range(60) AS r(i)"
+    )
+    (row,) = found(con, "'t', sensitive := 'disease', record_id := 'id'")["collation"]
+    assert (row["columns"], row["figure"]) == (["ward"], 1)
+
+
+def test_names_of_columns_are_names_whatever_they_hold(con):
+    con.execute(
+        """CREATE TABLE "we""ird; --" AS SELECT i AS "i""d; --", i % 3 AS "a@public@'b", 'd' || i % 4 AS "s ; ""x"
+        FROM range(200) AS r(i)"""
+    )
+    rows = con.execute(
+        """FROM priv.check_source('"we""ird; --"', sensitive := 's ; "x', record_id := 'i"d; --')"""
+    ).fetchall()
+    assert rows
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("'nothing', sensitive := 'disease'", "no table or view is called 'nothing'"),
+        ("'visits', sensitive := 'diseas'", "did you mean 'disease'"),
+        ("'visits', sensitive := 'disease', certainty := 0.5", "certainty must lie above"),
+        ("'visits', sensitive := 'disease', certainty := 'x'", "certainty must be a number"),
+        (
+            "'visits', sensitive := 'disease', retention := 0.5, epsilon := 1",
+            "either a retention, or",
+        ),
+        ("'visits', sensitive := 'disease', rho1 := 0.5", "either a retention, or"),
+        ("'visits', sensitive := 'disease', retention := 'x'", "retention must be a number"),
+        ("'visits', sensitive := 'disease', epsilon := -1", "epsilon must lie above 0"),
+        ("NULL, sensitive := 'disease'", "source is missing"),
+        ("'visits', sensitive := 7", "sensitive must be a column name or a list"),
+    ],
+)
+def test_a_wrong_call_says_what_to_write(visits, call, message):
+    with pytest.raises(duckdb.Error, match=message) as caught:
+        visits.execute(f"FROM priv.check_source({call})")
+    assert "Hint:" in str(caught.value)
+
+
+def test_checking_changes_nothing(visits, inventory):
+    before = inventory(visits)
+    visits.execute(
+        "FROM priv.check_source('visits', sensitive := 'disease', record_id := 'id')"
+    ).fetchall()
+    assert inventory(visits) == before
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the microdata are not part of the project")
+def test_real_tables():
+    with duckdb_priv.connect(secret=bytes(range(32))) as connection:
+        for name in ("adult", "vaers_reactions"):
+            connection.execute(f"CREATE TABLE {name} AS FROM '{DATA / name}.parquet'")
+        reactions = found(
+            connection, "'vaers_reactions', sensitive := 'reaction', record_id := 'vaers_id'"
+        )
+        assert reactions["coarser_form"][0]["columns"] == ["reaction_top60_only", "reaction"]
+        assert reactions["determined"][0]["figure"] == pytest.approx(0.762, abs=0.01)
+        marital = found(connection, "'adult', sensitive := 'marital_status', exclude := ['fnlwgt']")
+        assert marital["determined"][0]["columns"] == ["relationship", "marital_status"]
+        assert marital["determined"][0]["severity"] == "refuse"
+        salary = found(connection, "'adult', sensitive := 'occupation', record_id := NULL")
+        assert not [row for rows in salary.values() for row in rows if row["severity"] == "refuse"]
