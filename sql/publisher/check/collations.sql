@@ -1,3 +1,3 @@
 -- Text columns: how many values differ as they are compared, and how many differ in their bytes.
-SELECT unnest(equal) AS equal, unnest(different) AS different
-FROM (SELECT [@equal@] AS equal, [@different@] AS different FROM (FROM @source@ @sampling@))
+WITH looked_at AS MATERIALIZED (SELECT @texts@ FROM (FROM @source@ @sampling@))
+SELECT unnest([@equal@]) AS equal, unnest([@different@]) AS different
