@@ -9,32 +9,59 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 OLDEST_DUCKDB = "1.5.6"
 """The tests run on the newest DuckDB, and those of the SQL surface on this one, too."""
-IN_PARALLEL = ("-q", "-n", "auto", "--maxprocesses", "4", "--dist", "loadfile")
-"""The tests of a file share what they set up, so they stay together."""
+IN_PARALLEL = (
+    "-q", "-n", "auto", "--maxprocesses", "4", "--dist", "loadfile", "--durations", "10",
+)  # fmt: skip
+"""The tests of a file share what they set up, so they stay together; the slowest are named."""
+SIGN_OF_LIFE = 5
+"""Seconds between two lines that say how far an installation is."""
 
 
-def environment(name: str, *extra: str) -> Path:
-    """Return the folder of programs of a virtual environment, made or brought up to date if need be."""
+def environment(name: str, *packages: str) -> Path:
+    """Return the folder of programs of a virtual environment that has some packages, installed if need be."""
     folder = ROOT / name
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
-    wanted = hashlib.sha256(
-        (ROOT / "pyproject.toml").read_bytes() + repr((sys.version, extra)).encode()
+    made_for = hashlib.sha256(
+        (ROOT / "pyproject.toml").read_bytes() + sys.version.encode()
     ).hexdigest()
-    stamp = folder / "installed"
-    if not stamp.is_file() or stamp.read_text() != wanted:
+    stamp, wanted = folder / "installed", " ".join(packages)
+    done = stamp.read_text().splitlines() if stamp.is_file() else []
+    if done[:1] != [made_for]:
+        print(f"Setting up {name}: once, and again when pyproject.toml changes.", flush=True)
         venv.create(folder, with_pip=True, clear=True)
-        run(
-            programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-            "--editable", ".[test]", *extra,
-        )  # fmt: skip
-        stamp.write_text(wanted)
+        done = [made_for]
+    if wanted not in done:
+        install(folder, programs / "python", "--editable", *packages)
+        stamp.write_text("\n".join([*done, wanted]))
     return programs
+
+
+def install(folder: Path, python: Path, *packages: str) -> None:
+    """Install packages: pip says which it fetches, and a line every few seconds how many are there."""
+    command = [
+        str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off",
+        *packages,
+    ]  # fmt: skip
+    print("+", *(python.name, *command[1:]), flush=True)
+    began = time.monotonic()
+    with subprocess.Popen(command, cwd=ROOT) as pip:
+        while True:
+            try:
+                code = pip.wait(timeout=SIGN_OF_LIFE)
+                break
+            except subprocess.TimeoutExpired:
+                installed = len(list(folder.rglob("site-packages/*.dist-info")))
+                passed = time.monotonic() - began
+                print(f"  {passed:.0f} s: packages in {folder.name}: {installed}", flush=True)
+    if code:
+        sys.exit(code)
 
 
 def run(*command: str | Path) -> None:
@@ -47,12 +74,12 @@ def run(*command: str | Path) -> None:
 
 def demo(*options: str) -> None:
     """Show the main job on data that it makes itself."""
-    run(environment(".venv") / "duckdb-priv", "demo", *options)
+    run(environment(".venv", ".") / "duckdb-priv", "demo", *options)
 
 
 def test(*options: str) -> None:
     """Check style, types, layers and behaviour; options go to pytest, and then only pytest runs."""
-    programs = environment(".venv")
+    programs = environment(".venv", ".[test]")
     if options:
         run(programs / "python", "-m", "pytest", *options)
         return
@@ -60,7 +87,7 @@ def test(*options: str) -> None:
     run(programs / "ruff", "format", "--check", ".")
     run(programs / "mypy")
     run(programs / "lint-imports")
-    older = environment(".venv-oldest", f"duckdb=={OLDEST_DUCKDB}")
+    older = environment(".venv-oldest", ".[test]", f"duckdb=={OLDEST_DUCKDB}")
     run(older / "python", "-m", "pytest", *IN_PARALLEL, "tests/sql", "tests/contract")
     run(programs / "python", "-m", "pytest", *IN_PARALLEL)
 
