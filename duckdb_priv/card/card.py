@@ -24,6 +24,7 @@ from duckdb_priv.evaluation.workload import Draw, draw
 from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.release import catalog
+from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier, literal
 
@@ -49,7 +50,6 @@ SYMBOLS = {
     "max_frequency": ("f", "largest frequency that is allowed for"),
 }
 """Parameters by their names: the symbol of the papers, and what it is."""
-Connection = duckdb.DuckDBPyConnection
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import duckdb
-
 from duckdb_priv.engine import randomness
 from duckdb_priv.errors import InvalidParameter, NotInstalled
-from duckdb_priv.release.catalog import now
-
-Connection = duckdb.DuckDBPyConnection
+from duckdb_priv.release.catalog import Connection, now
 
 
 def keep_secret(connection: Connection, given: bytes | None) -> None:

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import duckdb
-
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.engine.source import Source, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.evaluation.workload import TABLE
 from duckdb_priv.methods.common.domain import key_expression
-from duckdb_priv.release.catalog import sensitive_attributes
+from duckdb_priv.release.catalog import Connection, sensitive_attributes
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -27,8 +25,6 @@ UNPERTURBED = ("public", "generalized")
 """Roles of the columns that conditions may be about."""
 METHODS = ("inverse", "bayesian")
 """How priv.reconstructed_distribution reconstructs."""
-
-Connection = duckdb.DuckDBPyConnection
 
 
 @dataclass(frozen=True)

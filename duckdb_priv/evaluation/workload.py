@@ -21,8 +21,6 @@ from itertools import combinations
 from math import ceil, comb, floor
 from typing import Any
 
-import duckdb
-
 from duckdb_priv.engine.source import SCALAR, Source, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
@@ -37,6 +35,7 @@ from duckdb_priv.release.arguments import (
     read,
     whole,
 )
+from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import identifier, literal
 
@@ -45,8 +44,6 @@ SETS_PER_SIZE = 20
 TABLE = "temp._priv_queries"
 """Where a workload stands while it is made or answered."""
 OF_A_QUERY = ("query", "conditions", "attribute", "value")
-
-Connection = duckdb.DuckDBPyConnection
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from duckdb_priv.mechanism.decoy_groups import Words, below, largest_first
+from duckdb_priv.mechanism.decoy_groups import WordStreams, below, largest_first
 from duckdb_priv.mechanism.eligibility import require_eligible
 
 _RESIDUE = 0
@@ -49,7 +49,7 @@ class AnatomyGroups:
 
 
 def anatomy_groups(
-    counts: ArrayLike, diversity: int, words: Words, labels: Sequence[str] | None = None
+    counts: ArrayLike, diversity: int, words: WordStreams, labels: Sequence[str] | None = None
 ) -> AnatomyGroups:
     """Cut a histogram into groups of at least ``diversity`` (the paper's l) different values.
 

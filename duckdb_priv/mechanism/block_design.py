@@ -99,22 +99,3 @@ def primes(first: int, last: int) -> Iterator[int]:
     for number in range(max(first, 2), last + 1):
         if all(number % factor for factor in range(2, math.isqrt(number) + 1)):
             yield number
-
-
-def optimal_error(values: int, amplification: float) -> float:
-    """Return the standard deviation per record of the best code there is, whatever its size.
-
-    It publishes a subset of the domain, all subsets of one size being alike: ``C(m, d)`` of them, far too many to
-    number. For comparison. Source: Ye and Barg, theorem IV.1, over all sizes d.
-
-    >>> round(Code(1383).error(9.0) / optimal_error(1383, 9.0), 3)
-    6.226
-    """
-
-    def error(size: int) -> float:
-        total = size * amplification + values - size
-        own = size * amplification / total
-        other = size * ((size - 1) * amplification + values - size) / ((values - 1) * total)
-        return math.sqrt(other * (1 - other)) / (own - other)
-
-    return min(map(error, range(1, values)))

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.eligibility import require_eligible
 
-Words = Callable[[int, int], NDArray[np.uint64]]
+WordStreams = Callable[[int, int], NDArray[np.uint64]]
 """``words(stream, count)``: the first ``count`` uniform 64-bit words of keyed stream ``stream``.
 
 A pure function of the key and its two arguments; different streams are independent.
@@ -89,7 +89,7 @@ def below(bound: int, word: NDArray[np.uint64]) -> NDArray[np.intp]:
     return (((word >> half) * factor + carry) >> half).astype(np.intp)
 
 
-def leave_out(counts: ArrayLike, gamma: int, words: Words) -> NDArray[np.int64]:
+def leave_out(counts: ArrayLike, gamma: int, words: WordStreams) -> NDArray[np.int64]:
     """Return the histogram without the rows % gamma records that fill no group.
 
     Every record is equally likely to be left out; within a value those of the highest ranks are.
@@ -115,7 +115,7 @@ def leave_out(counts: ArrayLike, gamma: int, words: Words) -> NDArray[np.int64]:
     return kept
 
 
-def mixed_groups(counts: ArrayLike, gamma: int, words: Words) -> DecoyGroups:
+def mixed_groups(counts: ArrayLike, gamma: int, words: WordStreams) -> DecoyGroups:
     """Cut an eligible histogram into well mixed groups, in time linear in the rows.
 
     A systematic start (the records lined up by value, record i in group i mod groups) is mixed by
@@ -142,7 +142,7 @@ def mixed_groups(counts: ArrayLike, gamma: int, words: Words) -> DecoyGroups:
     return _with_ranks(members, histogram)
 
 
-def largest_first_groups(counts: ArrayLike, gamma: int, words: Words) -> DecoyGroups:
+def largest_first_groups(counts: ArrayLike, gamma: int, words: WordStreams) -> DecoyGroups:
     """Group as the paper does (after Anatomy): one record of each of the gamma largest values.
 
     Ties are broken at random. For comparison only: values of like frequency meet each other over
@@ -153,7 +153,7 @@ def largest_first_groups(counts: ArrayLike, gamma: int, words: Words) -> DecoyGr
 
 
 def largest_first(
-    histogram: NDArray[np.int64], gamma: int, words: Words
+    histogram: NDArray[np.int64], gamma: int, words: WordStreams
 ) -> NDArray[np.unsignedinteger]:
     """Draw rows // gamma groups, (groups, gamma) value codes, each of the gamma values that have most left.
 
@@ -177,7 +177,7 @@ def largest_first(
     return members
 
 
-def _mix(part: NDArray[np.unsignedinteger], words: Words, stream: int) -> None:
+def _mix(part: NDArray[np.unsignedinteger], words: WordStreams, stream: int) -> None:
     """Mix the (gamma, groups) value codes in place by ``ROUNDS`` rounds of random swaps.
 
     One random order of the groups, then a perfect-shuffle network: each round pairs group i with

@@ -36,7 +36,7 @@ ROUNDING = 1e-10, 1e-14
 """Relative error of the floating point arithmetic: at most the first and, for each step, the second."""
 
 
-class Steps(NamedTuple):
+class StepLaw(NamedTuple):
     """The law of one step: its values with their probabilities; with what is left to 1 it is 0."""
 
     values: Floats
@@ -78,7 +78,7 @@ def log_positive_part(
     >>> exact <= bound <= exact * (1 + 1e-6)
     True
     """
-    steps = Steps(values, probabilities)
+    steps = StepLaw(values, probabilities)
     if values.max() <= 0:
         return -math.inf
     tilt = _saddle(steps)
@@ -122,7 +122,7 @@ def _mean_of_tilted(
     return float((weight * (power * payoff).real).sum() / size)
 
 
-def _saddle(steps: Steps) -> float:
+def _saddle(steps: StepLaw) -> float:
     """Find the tilt under which a step has mean 0."""
     high = 1 / float(np.abs(steps.values).max())
     while steps.drift(high) < 0:
@@ -140,7 +140,7 @@ class Window(NamedTuple):
     outer: float
 
 
-def _window(steps: Steps, tilt: float, count: int) -> Window:
+def _window(steps: StepLaw, tilt: float, count: int) -> Window:
     """Choose the sums to keep, by the best of many Chernoff bounds."""
     (here,) = steps.cumulants(np.array([tilt]))
     outer = tilt * (1 + TILTS)
@@ -152,8 +152,8 @@ def _window(steps: Steps, tilt: float, count: int) -> Window:
 
 
 def _lattice(
-    steps: Steps, tilt: float, count: int, window: Window, tolerance: float
-) -> tuple[Steps, float, int]:
+    steps: StepLaw, tilt: float, count: int, window: Window, tolerance: float
+) -> tuple[StepLaw, float, int]:
     """Split every value between its two neighbours on a lattice, so that the mean of a step stays.
 
     A split adds variance. The lattice is made finer until that raises the answer by no more than ``tolerance``.
@@ -181,4 +181,4 @@ def _lattice(
     part = steps.values / width - lower
     places = np.concatenate([lower, lower + 1])
     shares = np.concatenate([1 - part, part]) * np.tile(steps.probabilities, 2)
-    return Steps(places[shares > 0] * width, shares[shares > 0]), width, size
+    return StepLaw(places[shares > 0] * width, shares[shares > 0]), width, size

@@ -13,7 +13,7 @@ from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.engine.source import Source, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PrivError
-from duckdb_priv.methods.common.findings import Audited, Finding, Subject, finding
+from duckdb_priv.methods.common.findings import Audited, AuditRow, Subject, finding
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.release import catalog
@@ -23,7 +23,7 @@ from duckdb_priv.release.request import ReleaseName, Roles
 from duckdb_priv.sqltext.quoting import identifier
 
 
-def audit(workspace: Workspace, given: Mapping[str, Any]) -> list[Finding]:
+def audit(workspace: Workspace, given: Mapping[str, Any]) -> list[AuditRow]:
     """Audit a release: one row for each thing that was claimed, or that is to be known."""
     (arguments,) = read(given, ReleaseName, of="audit")
     release = catalog.find_release(workspace.cursor, arguments.release)
@@ -36,7 +36,7 @@ def audit(workspace: Workspace, given: Mapping[str, Any]) -> list[Finding]:
     if not method.sensitive:
         claims = _claims(workspace, release, None)
         return method.audit(Audited(workspace, release, table, source, claims))
-    findings: list[Finding] = []
+    findings: list[AuditRow] = []
     for attribute in catalog.sensitive_attributes(workspace.cursor, release):
         claims = _claims(workspace, release, attribute.name)
         findings += method.audit(Subject(workspace, release, table, source, claims, attribute))
@@ -68,7 +68,7 @@ def _source_as_it_is(workspace: Workspace, release: str, method: Method) -> Sour
         return None
 
 
-def _ledger(workspace: Workspace, attribute: SensitiveAttribute) -> list[Finding]:
+def _ledger(workspace: Workspace, attribute: SensitiveAttribute) -> list[AuditRow]:
     rows = workspace.rows(
         "WITH entry AS (SELECT DISTINCT ON (release, attribute, published_at) * FROM priv.ledger())"
         " SELECT max(epsilon_attribute), count(*), bool_or(fresh) FROM entry SEMI JOIN"
@@ -91,7 +91,7 @@ def _ledger(workspace: Workspace, attribute: SensitiveAttribute) -> list[Finding
     ]
 
 
-def _records(workspace: Workspace, release: str) -> list[Finding]:
+def _records(workspace: Workspace, release: str) -> list[AuditRow]:
     """Look at what is published as it is: how many records stand alone."""
     keyed = not catalog.last_publication(workspace.cursor, release).fresh
     rows = [

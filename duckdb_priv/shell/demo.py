@@ -17,7 +17,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from duckdb_priv.shell.database_files import CannotOpen, open_publisher
-from duckdb_priv.shell.execution import Execution, Rows
+from duckdb_priv.shell.execution import Execution, ResultSet
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.quoting import literal
 
@@ -130,7 +130,7 @@ def _compare(console: Console, analyst: Execution, publisher: Execution) -> None
     )
 
 
-def _comparison(estimated: Rows, true: Rows) -> tuple[Table, list[bool]]:
+def _comparison(estimated: ResultSet, true: ResultSet) -> tuple[Table, list[bool]]:
     """Set the estimates beside the truth; rows belong together that agree on the columns that both have."""
     names, rows = estimated
     keys = [name for name in names if name in true[0]]

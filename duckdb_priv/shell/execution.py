@@ -32,7 +32,7 @@ class Stopped(Exception):
 
 
 T = TypeVar("T")
-Rows = tuple[list[str], list[tuple[Any, ...]]]
+ResultSet = tuple[list[str], list[tuple[Any, ...]]]
 """The names of columns, and rows."""
 
 
@@ -49,7 +49,7 @@ class Execution:
             connection.execute("SET enable_progress_bar = true")
             connection.execute("SET enable_progress_bar_print = false")
 
-    def fetch(self, statement: str, parameters: Mapping[str, Any] | None = None) -> Rows:
+    def fetch(self, statement: str, parameters: Mapping[str, Any] | None = None) -> ResultSet:
         """Run a statement and fetch everything; raises as run() does.
 
         >>> con = duckdb.connect()
@@ -58,7 +58,7 @@ class Execution:
         >>> con.close()
         """
 
-        def work(_step: Callable[[], None]) -> Rows:
+        def work(_step: Callable[[], None]) -> ResultSet:
             result = self._connection.execute(statement, parameters or {})
             return [column[0] for column in result.description], result.fetchall()
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.block_design import MOST_BLOCKS, choose_design, optimal_error
+from duckdb_priv.mechanism.block_design import MOST_BLOCKS, choose_design
 from duckdb_priv.mechanism.difference_family import (
     DifferenceFamily,
     cosets,
@@ -15,6 +15,7 @@ from duckdb_priv.mechanism.difference_family import (
     singer,
     singles,
 )
+from duckdb_priv.mechanism.reference.subset_selection import optimal_error
 from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.mechanism.uniform import Uniform
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from duckdb_priv.analyst.ordinary.names import text
 
-Terms = Mapping[str, str]
+Summands = Mapping[str, str]
 """Coefficients, as SQL, by the estimates that they multiply."""
 ZERO = (exp.Null, exp.Literal)
 
@@ -22,7 +22,7 @@ ZERO = (exp.Null, exp.Literal)
 class Linear:
     """A linear combination of estimates."""
 
-    terms: Terms
+    terms: Summands
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class Ratio:
     numerator: str
     """Its value, as SQL."""
     denominator: str
-    above: Terms
-    below: Terms
+    above: Summands
+    below: Summands
 
 
 @dataclass(frozen=True)
 class Smooth:
     """A function with derivatives."""
 
-    terms: Terms
+    terms: Summands
 
 
 def understand(value: exp.Expr, estimates: Collection[str]) -> Linear | Ratio | Smooth | None:

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from duckdb_priv.analyst.ordinary.names import LINE, column, fresh, text
 from duckdb_priv.analyst.ordinary.published import Attribute
-from duckdb_priv.analyst.ordinary.scope import MARK, Kind, Source, kind
+from duckdb_priv.analyst.ordinary.scope import MARK, FromItem, Kind, kind
 
 NO_VALUES = (
     exp.Query,
@@ -30,7 +30,7 @@ NO_VALUES = (
 class Cells:
     """The cells of one SELECT over a release; it grows as the SELECT is rewritten."""
 
-    def __init__(self, source: Source, outer: frozenset[int], taken: Collection[str]) -> None:
+    def __init__(self, source: FromItem, outer: frozenset[int], taken: Collection[str]) -> None:
         assert source.release is not None
         self.source, self.release, self.outer = source, source.release, outer
         self.conditions: list[exp.Expr] = []

@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from duckdb_priv.analyst.ordinary.aggregates import name_of
 from duckdb_priv.analyst.ordinary.names import named, text
-from duckdb_priv.analyst.ordinary.published import Attribute, Connection, functions
-from duckdb_priv.analyst.ordinary.scope import Source
+from duckdb_priv.analyst.ordinary.published import Attribute, ConnectedTables, functions
+from duckdb_priv.analyst.ordinary.scope import FromItem
 from duckdb_priv.errors import QueryRefused
 
 BY_CHANCE = {
@@ -33,7 +33,7 @@ HANDLED = {
 """Clauses of a SELECT that are understood."""
 
 
-def check(select: exp.Select, source: Source, connection: Connection) -> None:
+def check(select: exp.Select, source: FromItem, connection: ConnectedTables) -> None:
     """Refuse what cannot be estimated whatever it is summed to, and values that do not exist."""
     for clause, node in select.args.items():
         if node and clause not in HANDLED:
@@ -69,7 +69,7 @@ def check(select: exp.Select, source: Source, connection: Connection) -> None:
     _check_values(select, source, connection)
 
 
-def _check_values(select: exp.Select, source: Source, connection: Connection) -> None:
+def _check_values(select: exp.Select, source: FromItem, connection: ConnectedTables) -> None:
     """Refuse comparisons of an attribute with what its domain does not have: mostly they are misspelt."""
     compared: dict[str, tuple[Attribute, list[exp.Expr]]] = {}
     for column in select.find_all(exp.Column):
@@ -122,7 +122,7 @@ def _is_literal(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal | exp.Boolean)
 
 
-def stand_in(query: exp.Query, connection: Connection) -> str:
+def stand_in(query: exp.Query, connection: ConnectedTables) -> str:
     """Write a query over empty columns of the true types, which DuckDB can describe.
 
     What is wrong with it is then said in DuckDB's words, and its columns are named as DuckDB names them.

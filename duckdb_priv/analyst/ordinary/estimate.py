@@ -22,8 +22,8 @@ from duckdb_priv.analyst.ordinary.cells import Cells
 from duckdb_priv.analyst.ordinary.frame import CLASSES, Frame, Measure, PlainColumn, filtered
 from duckdb_priv.analyst.ordinary.intervals import Intervals
 from duckdb_priv.analyst.ordinary.names import Names, column, fresh, named, text
-from duckdb_priv.analyst.ordinary.published import Connection, Release
-from duckdb_priv.analyst.ordinary.scope import MARK, Kind, Source
+from duckdb_priv.analyst.ordinary.published import ConnectedTables, Release
+from duckdb_priv.analyst.ordinary.scope import MARK, FromItem, Kind
 from duckdb_priv.errors import QueryRefused
 
 
@@ -32,10 +32,10 @@ class Estimation:
     """A SELECT while it is rewritten."""
 
     select: exp.Select
-    source: Source
-    sources: Sequence[Source]
+    source: FromItem
+    sources: Sequence[FromItem]
     outer: frozenset[int]
-    connection: Connection
+    connection: ConnectedTables
     names: Names
     outputs: Sequence[str]
     """Names under which the expressions of the SELECT list come out."""
@@ -328,7 +328,7 @@ class Estimation:
             holder.args["with_"].append("expressions", self.names.step(name, query))
 
 
-def refuse_what_is_not_linear(select: exp.Select, source: Source) -> None:
+def refuse_what_is_not_linear(select: exp.Select, source: FromItem) -> None:
     """Refuse what rows are chosen or shown by and weights cannot follow."""
     release = source.release
     assert release is not None
@@ -358,7 +358,7 @@ def refuse_what_is_not_linear(select: exp.Select, source: Source) -> None:
             )
 
 
-def _refuse_join(join: exp.Join, source: Source) -> None:
+def _refuse_join(join: exp.Join, source: FromItem) -> None:
     side, kind, method = (
         str(join.args.get(name) or "").upper() for name in ("side", "kind", "method")
     )
@@ -381,7 +381,7 @@ def _refuse_join(join: exp.Join, source: Source) -> None:
         )
 
 
-def by_row(source: Source) -> QueryRefused:
+def by_row(source: FromItem) -> QueryRefused:
     """Say that a query asks record by record."""
     assert source.release is not None
     names = ", ".join(each.name for each in source.release.attributes.values())

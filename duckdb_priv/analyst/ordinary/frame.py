@@ -10,7 +10,7 @@ from sqlglot import exp
 from duckdb_priv.analyst.ordinary.cells import Cells
 from duckdb_priv.analyst.ordinary.law import classes_sql, law_sql
 from duckdb_priv.analyst.ordinary.names import LINE, Names, text
-from duckdb_priv.analyst.ordinary.published import Connection, Release
+from duckdb_priv.analyst.ordinary.published import ConnectedTables, Release
 from duckdb_priv.sqltext.quoting import literal
 
 CLASSES = "_priv_classes"
@@ -51,7 +51,7 @@ class Measure:
 class Frame:
     """The classes of a SELECT over a release, with its joins, filters and groups."""
 
-    connection: Connection
+    connection: ConnectedTables
     release: Release
     alias: str
     cells: Cells

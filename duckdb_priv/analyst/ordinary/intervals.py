@@ -13,11 +13,11 @@ from statistics import NormalDist
 
 from sqlglot import exp
 
-from duckdb_priv.analyst.ordinary.arithmetic import Linear, Ratio, Terms, understand
+from duckdb_priv.analyst.ordinary.arithmetic import Linear, Ratio, Summands, understand
 from duckdb_priv.analyst.ordinary.frame import Frame, Measure, PlainColumn, Steps, select_sql
 from duckdb_priv.analyst.ordinary.names import Names, column, named, text
 from duckdb_priv.analyst.ordinary.noise import formula
-from duckdb_priv.analyst.ordinary.records import Columns, Records
+from duckdb_priv.analyst.ordinary.records import Records, StepColumns
 from duckdb_priv.analyst.ordinary.score import TABLE, Score
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.sqltext.quoting import literal
@@ -45,7 +45,7 @@ class Intervals:
     def __post_init__(self) -> None:
         self._records = Records(self.frame, self.measures, self.plain)
         self._score = Score(self._records)
-        self._ends = Columns(self._records.taken)
+        self._ends = StepColumns(self._records.taken)
         self._uncertain = {name for name, each in self.measures.items() if not each.exact}
         self._z = literal(NormalDist().inv_cdf((1 + self.confidence) / 2))
 
@@ -167,7 +167,7 @@ class Intervals:
             )
         )
 
-    def _variance(self, terms: Terms, others: Terms | None = None) -> str:
+    def _variance(self, terms: Summands, others: Summands | None = None) -> str:
         """Write the variance of a linear combination, or the covariance of two."""
         parts = []
         for one, factor in terms.items():

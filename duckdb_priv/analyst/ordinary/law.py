@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from duckdb_priv.analyst.ordinary.names import LINE, text
-from duckdb_priv.analyst.ordinary.published import Attribute, Connection, Release, unknown_form
+from duckdb_priv.analyst.ordinary.published import Attribute, ConnectedTables, Release, unknown_form
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import fill, sections
 
@@ -42,7 +42,7 @@ def depends_on_reported(attribute: Attribute) -> bool:
 
 
 def law_sql(
-    connection: Connection, release: Release, attribute: Attribute, more: Sequence[str] = ()
+    connection: ConnectedTables, release: Release, attribute: Attribute, more: Sequence[str] = ()
 ) -> str:
     """Write the query of the numbers that an attribute's weights are made of, one row for each value."""
     needed = [name for _, name in NUMBER.findall(weight_sql(attribute, ""))]

@@ -96,7 +96,7 @@ class Release:
         return [*self.public, *self.attributes, *self.reported, *scale]
 
 
-class Connection:
+class ConnectedTables:
     """The tables of a connection, looked up once for one query."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:

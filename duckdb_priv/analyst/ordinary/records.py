@@ -27,7 +27,7 @@ from duckdb_priv.sqltext.quoting import literal
 
 
 @dataclass
-class Columns:
+class StepColumns:
     """Columns of one step, by their SQL."""
 
     taken: set[str]
@@ -62,8 +62,8 @@ class Records:
             *(name.lower() for name in frame.keys), *measures, *plain, cells.weight, cells.shown, *cells.attributes,
             *cells.columns,
         }  # fmt: skip
-        self._outcomes, self._records = Columns(self.taken), Columns(self.taken)
-        self.estimates = Columns(self.taken)
+        self._outcomes, self._records = StepColumns(self.taken), StepColumns(self.taken)
+        self.estimates = StepColumns(self.taken)
         self._cell_number, self._set = self._fresh("cell"), self._fresh("grouping_set")
         self._positions = [self._fresh("position") for _ in frame.attribute_names]
         self._from_cells: dict[str, None] = {}

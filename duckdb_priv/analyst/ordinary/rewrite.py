@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from duckdb_priv.analyst.ordinary.names import Names
-from duckdb_priv.analyst.ordinary.published import Connection
+from duckdb_priv.analyst.ordinary.published import ConnectedTables
 from duckdb_priv.analyst.ordinary.scope import subqueries
 from duckdb_priv.analyst.ordinary.statement import Statement, pivoted
 from duckdb_priv.errors import InvalidParameter, QueryRefused
@@ -64,7 +64,7 @@ def rewrite_sql(
     if explain:
         rest = sql[explain.end() :]
         return explain[0] + rewrite_sql(release, rest, intervals=intervals, confidence=confidence)
-    connection = Connection(release)
+    connection = ConnectedTables(release)
     if not connection.releases or not sql.strip():
         return sql
     parsed = _parse(sql, connection)
@@ -120,7 +120,7 @@ def _written(statement: exp.Expr, names: Names) -> str:
     return found
 
 
-def _parse(sql: str, connection: Connection) -> exp.Expr | None:
+def _parse(sql: str, connection: ConnectedTables) -> exp.Expr | None:
     """Read a statement; none where it is left as it is.
 
     A statement that cannot be read is left to DuckDB, unless it speaks of what would have to be estimated.
@@ -171,5 +171,5 @@ def _numbered(sql: str, tokens: Sequence[Token]) -> str:
     return sql
 
 
-def _speaks_of_releases(sql: str, connection: Connection) -> bool:
+def _speaks_of_releases(sql: str, connection: ConnectedTables) -> bool:
     return any(name in sql.lower() for _, name in connection.releases)

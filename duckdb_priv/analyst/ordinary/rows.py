@@ -6,12 +6,12 @@ from sqlglot import exp
 
 from duckdb_priv.analyst.ordinary.estimate import output_name
 from duckdb_priv.analyst.ordinary.names import Names, column, named
-from duckdb_priv.analyst.ordinary.scope import MARK, Rows, Source
+from duckdb_priv.analyst.ordinary.scope import MARK, FromItem, Rows
 from duckdb_priv.errors import QueryRefused
 
 
 def inline(
-    select: exp.Select, source: Source, sources: list[Source], rows: Rows, names: Names
+    select: exp.Select, source: FromItem, sources: list[FromItem], rows: Rows, names: Names
 ) -> None:
     """Put the tables of a subquery in its place, its conditions into WHERE, and what it passes on for its columns."""
     _name_stars(select, sources)
@@ -45,7 +45,7 @@ def inline(
     sources[place : place + 1] = fresh
 
 
-def _name_stars(select: exp.Select, sources: list[Source]) -> None:
+def _name_stars(select: exp.Select, sources: list[FromItem]) -> None:
     """Write out what * stands for, before it stands for other tables."""
     items: list[exp.Expr] = []
     for item in select.expressions:
@@ -72,7 +72,7 @@ def is_star(item: exp.Expr) -> bool:
     )
 
 
-def passed_on(item: exp.Expr, sources: list[Source]) -> dict[str, exp.Expr]:
+def passed_on(item: exp.Expr, sources: list[FromItem]) -> dict[str, exp.Expr]:
     """Return what an expression of a SELECT list passes on, by name in lower case."""
     if not is_star(item):
         return {output_name(item).lower(): item.unalias()}
@@ -92,8 +92,8 @@ def passed_on(item: exp.Expr, sources: list[Source]) -> dict[str, exp.Expr]:
 
 
 def _fresh_sources(
-    inner: exp.Select, rows: Rows, sources: list[Source], replaced: Source, names: Names
-) -> list[Source]:
+    inner: exp.Select, rows: Rows, sources: list[FromItem], replaced: FromItem, names: Names
+) -> list[FromItem]:
     """Make the tables of the subquery tables of the SELECT, under names that it does not have yet."""
     items = [inner.args["from_"].this, *(join.this for join in inner.args.get("joins") or ())]
     taken = {each.alias.lower() for each in sources if each is not replaced}
@@ -107,11 +107,11 @@ def _fresh_sources(
             columns = item.args["alias"].columns if item.args.get("alias") else []
             if alias != item.name:
                 item.set("alias", exp.TableAlias(this=named(alias).copy(), columns=columns))
-        found.append(Source(alias, item, old.columns, old.release, old.rows))
+        found.append(FromItem(alias, item, old.columns, old.release, old.rows))
     return found
 
 
-def _renumbered(expression: exp.Expr, numbers: dict[int, Source]) -> exp.Expr:
+def _renumbered(expression: exp.Expr, numbers: dict[int, FromItem]) -> exp.Expr:
     """Let the columns of an expression be those of the new tables."""
     for each in expression.find_all(exp.Column):
         new = numbers.get(each.meta.get(MARK, -1))
@@ -133,7 +133,7 @@ def _put(old: exp.Column, passed: dict[str, exp.Expr]) -> None:
         old.replace(exp.paren(value))
 
 
-def _place(select: exp.Select, source: Source, first: exp.Expr, joins: list[exp.Join]) -> None:
+def _place(select: exp.Select, source: FromItem, first: exp.Expr, joins: list[exp.Join]) -> None:
     """Put the tables of the subquery where it stood."""
     outer = list(select.args.get("joins") or ())
     start = select.args["from_"]

@@ -25,7 +25,7 @@ _numbers = count()
 
 
 @dataclass(eq=False)
-class Source:
+class FromItem:
     """Something that stands in FROM."""
 
     alias: str
@@ -53,7 +53,7 @@ class Rows:
     """A SELECT that sums nothing up: it passes rows of a release on, with what it says about each."""
 
     select: exp.Select
-    sources: list[Source]
+    sources: list[FromItem]
     columns: dict[str, exp.Expr]
     """What it passes on, by name in lower case."""
     asks: bool
@@ -66,10 +66,10 @@ class Rows:
 class Scope:
     """The tables that the names of one SELECT may mean."""
 
-    sources: list[Source]
+    sources: list[FromItem]
     outer: Scope | None = None
 
-    def find(self, column: exp.Column) -> Source | None:
+    def find(self, column: exp.Column) -> FromItem | None:
         """Return the table that a column belongs to, in this SELECT or around it."""
         table, name = column.table.lower(), column.name.lower()
         for scope in self._outwards():
@@ -102,7 +102,7 @@ class Scope:
         return any(name in source.columns for scope in self._outwards() for source in scope.sources)
 
 
-def _mark(column: exp.Column, source: Source) -> None:
+def _mark(column: exp.Column, source: FromItem) -> None:
     column.meta[MARK] = source.number
     if source.release is None and source.rows is None:
         # Two spellings of one column are one.
@@ -134,7 +134,7 @@ class Kind(Flag):
     """Other tables of the SELECT, or of a subquery of which the expression is a part."""
 
 
-def kind(expression: exp.Expr, source: Source, outer: frozenset[int]) -> Kind:
+def kind(expression: exp.Expr, source: FromItem, outer: frozenset[int]) -> Kind:
     """Say what an expression depends on; columns of the tables ``outer``, around the SELECT, are constants."""
     inside = {
         number for query in expression.find_all(exp.Select) for number in query.meta.get(MARK, ())

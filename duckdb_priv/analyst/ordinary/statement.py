@@ -17,9 +17,9 @@ from duckdb_priv.analyst.ordinary.aliases import expand_aliases, is_alias
 from duckdb_priv.analyst.ordinary.checks import check, stand_in
 from duckdb_priv.analyst.ordinary.estimate import Estimation, by_row, output_name
 from duckdb_priv.analyst.ordinary.names import Names
-from duckdb_priv.analyst.ordinary.published import Connection, Release
+from duckdb_priv.analyst.ordinary.published import ConnectedTables, Release
 from duckdb_priv.analyst.ordinary.rows import inline, is_star, passed_on
-from duckdb_priv.analyst.ordinary.scope import MARK, Rows, Scope, Source, own_nodes, subqueries
+from duckdb_priv.analyst.ordinary.scope import MARK, FromItem, Rows, Scope, own_nodes, subqueries
 from duckdb_priv.errors import QueryRefused
 
 CLAUSES = ("expressions", "where", "group", "having", "qualify", "order", "windows", "distinct")
@@ -38,7 +38,7 @@ class Result:
 class Statement:
     """A statement while it is rewritten, in place."""
 
-    connection: Connection
+    connection: ConnectedTables
     names: Names
     confidence: float | None = None
     """Of the intervals beside the estimates of the whole query; none where there are none."""
@@ -108,7 +108,7 @@ class Statement:
     def _select(
         self, select: exp.Select, ctes: Mapping[str, Result], outer: Scope | None
     ) -> Result:
-        sources: list[Source] = []
+        sources: list[FromItem] = []
         for item in _from_items(select):
             sources.append(self._source(item, ctes, Scope(sources.copy(), outer)))
         scope = Scope(sources, outer)
@@ -150,19 +150,19 @@ class Statement:
         described = self.connection.describe(stand_in(self._original, self.connection))
         return [name for name, _ in described] if described else names
 
-    def _source(self, item: exp.Expr, ctes: Mapping[str, Result], before: Scope) -> Source:
+    def _source(self, item: exp.Expr, ctes: Mapping[str, Result], before: Scope) -> FromItem:
         """Say what stands in FROM; a subquery may use what stands before it."""
         alias = item.alias_or_name
         if isinstance(item, exp.Table):
             before.resolve([item])
             named = ctes.get(item.name.lower()) if not item.db else None
             if named is not None:
-                return Source(alias, item, _columns(named, item), rows=named.rows)
+                return FromItem(alias, item, _columns(named, item), rows=named.rows)
             release = self.connection.release(item)
             if release is not None:
                 self._refuse_table(item)
-                return Source(alias, item, release.columns, release=release)
-            return Source(alias, item, _aliased(item) or self.connection.columns(_bare(item)))
+                return FromItem(alias, item, release.columns, release=release)
+            return FromItem(alias, item, _aliased(item) or self.connection.columns(_bare(item)))
         if isinstance(item, exp.Subquery | exp.Lateral) and isinstance(item.this, exp.Query):
             inner = item.this
             result = self.query(inner, ctes, before)
@@ -171,7 +171,7 @@ class Statement:
                     result = self._blocked(result, "LIMIT")
                 if item.args.get("pivots"):
                     result = self._blocked(result, "PIVOT")
-            return Source(alias, item, _columns(result, item), rows=result.rows)
+            return FromItem(alias, item, _columns(result, item), rows=result.rows)
         for table in item.find_all(exp.Table):
             if self.connection.release(table) is not None:
                 if item.find(exp.Pivot):
@@ -181,7 +181,7 @@ class Statement:
                     hint="write the joins without the parentheses",
                 )
         before.resolve([item])
-        return Source(alias, item, _aliased(item))
+        return FromItem(alias, item, _aliased(item))
 
     def _refuse_table(self, table: exp.Table) -> None:
         if table.args.get("pivots"):
@@ -235,7 +235,7 @@ class Statement:
         ]
         return any(True for part in parts for _ in aggregates.aggregates_in(part))
 
-    def _merge(self, select: exp.Select, sources: list[Source], summed: bool) -> None:
+    def _merge(self, select: exp.Select, sources: list[FromItem], summed: bool) -> None:
         """Make the rows that a subquery passes on rows of this SELECT, where it asks for an attribute of them."""
         for source in list(sources):
             rows = source.rows
@@ -248,7 +248,7 @@ class Statement:
             self._merge(select, sources, summed)
             return
 
-    def _needs_rows(self, select: exp.Select, source: Source, summed: bool) -> bool:
+    def _needs_rows(self, select: exp.Select, source: FromItem, summed: bool) -> bool:
         rows = source.rows
         assert rows is not None
         if rows.asks or (summed and any(_is_weighed(each.release) for each in rows.sources)):
@@ -259,7 +259,7 @@ class Statement:
             if source.owns(column) and column.name.lower() in rows.columns
         )
 
-    def _asks(self, select: exp.Select, source: Source, summed: bool) -> bool:
+    def _asks(self, select: exp.Select, source: FromItem, summed: bool) -> bool:
         """Whether a SELECT asks for an attribute of one of its tables."""
         release = source.release
         if release is None:
@@ -281,7 +281,7 @@ class Statement:
             for name in passed_on(item, [source])
         )
 
-    def _rows(self, select: exp.Select, sources: list[Source], *, asks: bool) -> Rows | None:
+    def _rows(self, select: exp.Select, sources: list[FromItem], *, asks: bool) -> Rows | None:
         """Describe a SELECT that sums nothing up, if it is over a release."""
         if not any(each.release or each.rows for each in sources):
             return None
@@ -295,7 +295,7 @@ class Statement:
             blocked = next(each.rows.blocked for each in sources if each.rows and each.rows.blocked)
         return Rows(select, sources, columns, asks, blocked)
 
-    def _outputs(self, item: exp.Expr, sources: list[Source]) -> list[str]:
+    def _outputs(self, item: exp.Expr, sources: list[FromItem]) -> list[str]:
         if is_star(item):
             return list(passed_on(item, sources))
         return [output_name(item)]
@@ -312,7 +312,7 @@ BLOCKING = {
 """What a SELECT does to rows so that they cannot be counted by an attribute any more."""
 
 
-def _blocked_error(why: str, source: Source) -> QueryRefused:
+def _blocked_error(why: str, source: FromItem) -> QueryRefused:
     return QueryRefused(
         f'{why} before the aggregate chooses rows of "{source.alias}" in a way that weights cannot follow',
         hint=f"leave out {why} there: filter, group and count first, and apply it to the counts",
@@ -360,7 +360,7 @@ def _is_weighed(release: Release | None) -> bool:
     return release is not None and (release.weighed or release.sampled)
 
 
-def _released(rows: Rows) -> Source:
+def _released(rows: Rows) -> FromItem:
     for each in rows.sources:
         if each.release is not None:
             return each
@@ -369,7 +369,7 @@ def _released(rows: Rows) -> Source:
     raise AssertionError("rows of a release come from a release")
 
 
-def _has_attribute(expression: exp.Expr, sources: list[Source]) -> bool:
+def _has_attribute(expression: exp.Expr, sources: list[FromItem]) -> bool:
     for column in expression.find_all(exp.Column):
         for source in sources:
             if source.attribute(column):

@@ -6,12 +6,12 @@ import numpy as np
 
 from duckdb_priv.engine.source import Source
 from duckdb_priv.methods.common.domain import key_expression
-from duckdb_priv.methods.common.findings import Finding, Subject, finding, source_changed
+from duckdb_priv.methods.common.findings import AuditRow, Subject, finding, source_changed
 from duckdb_priv.release.model import group_column
 from duckdb_priv.sqltext.quoting import identifier
 
 
-def audit(subject: Subject) -> list[Finding]:
+def audit(subject: Subject) -> list[AuditRow]:
     """Check that the groups are as diverse as claimed, and measure what they tell nevertheless."""
     diversity = int(subject.claims["l_diversity"][1]["l"])
     name, group = identifier(subject.attribute.column), _group(subject)
@@ -71,7 +71,7 @@ def _group(subject: Subject) -> str:
     return identifier(group_column(subject.attribute.name))
 
 
-def _exact_counts(subject: Subject, true: np.ndarray) -> Finding:
+def _exact_counts(subject: Subject, true: np.ndarray) -> AuditRow:
     """Compare the counts of the values in the lists with those of the source."""
     listed = dict(
         subject.workspace.rows(
@@ -91,7 +91,7 @@ def _exact_counts(subject: Subject, true: np.ndarray) -> Finding:
     )
 
 
-def _correlation(subject: Subject, source: Source) -> list[Finding]:
+def _correlation(subject: Subject, source: Source) -> list[AuditRow]:
     """Measure the posterior of somebody who knows how the values go with one public column, at its most telling."""
     found = [(_posterior(subject, source, name), name) for name in subject.public_columns()]
     if not found:

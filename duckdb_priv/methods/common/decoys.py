@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from duckdb_priv.engine import randomness, udfs
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_groups import (
     DecoyGroups,
-    Words,
+    WordStreams,
     largest_first_groups,
     leave_out,
     mixed_groups,
@@ -25,7 +26,7 @@ from duckdb_priv.release.model import to_json
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import body, fill, read
 
-GROUPINGS: dict[str, Callable[[NDArray[np.int64], int, Words], DecoyGroups]] = {
+GROUPINGS: dict[str, Callable[[NDArray[np.int64], int, WordStreams], DecoyGroups]] = {
     "mixed": mixed_groups,
     "largest_first": largest_first_groups,
 }
@@ -35,8 +36,6 @@ DEALT = "temp._priv_dealt"
 SHOWN = "temp._priv_shown"
 MARK = "_coins0.mark"
 """What a record of DEALT is known by later."""
-
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,9 @@ def labels_of(domain: Domain) -> list[str]:
     return ["NULL" if value is None else value for value in domain.values]
 
 
-def drop_surplus(workspace: Workspace, domains: Sequence[Domain], gamma: int, words: Words) -> int:
+def drop_surplus(
+    workspace: Workspace, domains: Sequence[Domain], gamma: int, words: WordStreams
+) -> int:
     """Leave records out of DEALT until groups can be filled, and return how many.
 
     They are chosen by the first attribute, each record with the same chance, and fewer than gamma. All

@@ -24,7 +24,7 @@ TOLERANCE = 1e-9
 ENOUGH = 100
 """How many records a value of a public column has on average, where it tells of more than of single persons."""
 
-Finding = dict[str, Any]
+AuditRow = dict[str, Any]
 
 
 def finding(
@@ -34,7 +34,7 @@ def finding(
     holds: bool | None = None,
     attribute: str | None = None,
     **parameters: Any,
-) -> Finding:
+) -> AuditRow:
     """Describe one row of an audit; ``holds`` is None for what is only to be known."""
     return {
         "attribute": attribute,
@@ -103,7 +103,7 @@ class Subject(Audited):
 
     def noise_as_stated(
         self, shown: NDArray[np.float64], mean: NDArray[np.float64], spread: NDArray[np.float64]
-    ) -> Finding:
+    ) -> AuditRow:
         """Judge whether the published counts are such as the operator gives to the source.
 
         Given the source, a published count is a sum of independent draws with unequal probabilities; a
@@ -127,7 +127,7 @@ class Subject(Audited):
         )
 
 
-def source_changed(subject: Subject) -> Finding:
+def source_changed(subject: Subject) -> AuditRow:
     """Say that nothing can be compared with the source."""
     return finding(
         "source",

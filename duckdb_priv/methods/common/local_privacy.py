@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from duckdb_priv.mechanism.uniform import Uniform, amplification_gamma
-from duckdb_priv.methods.common.findings import TOLERANCE, Finding, Subject, finding
+from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, Subject, finding
 from duckdb_priv.release.model import Guarantee
 
 
@@ -39,12 +39,12 @@ def uniform_guarantees(
     return found
 
 
-def audit_draw(subject: Subject, own: float, other: float) -> list[Finding]:
+def audit_draw(subject: Subject, own: float, other: float) -> list[AuditRow]:
     """Recompute what the draw of one record's value claims."""
     return [_operator(subject, own, other), _differential(subject, own, other)]
 
 
-def _operator(subject: Subject, own: float, other: float) -> Finding:
+def _operator(subject: Subject, own: float, other: float) -> AuditRow:
     total = own + (subject.attribute.size - 1) * other
     return finding(
         "operator",
@@ -57,7 +57,7 @@ def _operator(subject: Subject, own: float, other: float) -> Finding:
     )
 
 
-def _differential(subject: Subject, own: float, other: float) -> Finding:
+def _differential(subject: Subject, own: float, other: float) -> AuditRow:
     claimed = subject.claims["local_differential_privacy"][0] or 0.0
     epsilon = float(np.log(own / other))
     return finding(

@@ -16,7 +16,7 @@ from duckdb_priv.mechanism.operator import (
     largest_posterior,
     ldp_epsilon,
 )
-from duckdb_priv.methods.common.findings import TOLERANCE, Finding, Subject, finding
+from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, Subject, finding
 from duckdb_priv.release.model import SensitiveAttribute
 
 ROUNDING = 1e-12
@@ -50,7 +50,7 @@ def drawn_operator(attribute: SensitiveAttribute) -> Matrix | None:
     return matrix
 
 
-def audit_operator(subject: Subject, operator: Matrix) -> list[Finding]:
+def audit_operator(subject: Subject, operator: Matrix) -> list[AuditRow]:
     """Check that an operator is one, whether it can be inverted, and what it does to odds."""
     off = float(np.abs(operator.sum(axis=0) - 1).max())
     classes = identifiability_classes(operator, tolerance=ROUNDING)
@@ -91,7 +91,7 @@ def audit_operator(subject: Subject, operator: Matrix) -> list[Finding]:
     return rows
 
 
-def audit_against_source(subject: Subject, operator: Matrix, true: Vector) -> list[Finding]:
+def audit_against_source(subject: Subject, operator: Matrix, true: Vector) -> list[AuditRow]:
     """Say what may be believed by somebody who knows the frequencies, and judge the published counts."""
     posteriors = largest_posterior(operator, true)
     top = int(posteriors.argmax())

@@ -6,11 +6,11 @@ import numpy as np
 
 from duckdb_priv.engine.source import Source
 from duckdb_priv.methods.common.domain import key_expression
-from duckdb_priv.methods.common.findings import Finding, Subject, finding, source_changed
+from duckdb_priv.methods.common.findings import AuditRow, Subject, finding, source_changed
 from duckdb_priv.sqltext.quoting import identifier
 
 
-def audit(subject: Subject) -> list[Finding]:
+def audit(subject: Subject) -> list[AuditRow]:
     """Check that values are redrawn whatever they are, and measure what is published, and what is lost."""
     own, other = (np.array(subject.attribute.numbers[name]) for name in ("own", "other"))
     rows = [
@@ -42,7 +42,7 @@ def audit(subject: Subject) -> list[Finding]:
     ]
 
 
-def _lost(subject: Subject, source: Source) -> list[Finding]:
+def _lost(subject: Subject, source: Source) -> list[AuditRow]:
     """Measure how far the values of the source are from going with no public column."""
     distances = [
         (_distance(subject, source, column), column) for column in subject.public_columns()

@@ -9,11 +9,17 @@ import numpy as np
 from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.fine_grain import FineGrain, worst_posteriors
 from duckdb_priv.mechanism.requirements import Requirements
-from duckdb_priv.methods.common.findings import TOLERANCE, Finding, Subject, finding, source_changed
+from duckdb_priv.methods.common.findings import (
+    TOLERANCE,
+    AuditRow,
+    Subject,
+    finding,
+    source_changed,
+)
 from duckdb_priv.methods.common.operator_audit import audit_against_source, audit_operator
 
 
-def audit(subject: Subject) -> list[Finding]:
+def audit(subject: Subject) -> list[AuditRow]:
     """Recompute, for every requirement, the worst posterior of the priors that it speaks of."""
     operator = FineGrain(np.array(subject.attribute.numbers["retention"]))
     rows = audit_operator(subject, operator.matrix())
@@ -53,7 +59,7 @@ def _requirements(
 
 def _odds(
     subject: Subject, operator: FineGrain, requirements: Requirements, direction: str
-) -> list[Finding]:
+) -> list[AuditRow]:
     highest, lowest = worst_posteriors(operator, requirements)
     rise = operator.upward_amplification()[requirements.values]
     fall = operator.downward_amplification()[requirements.values]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duckdb_priv.methods.common.findings import Finding, Subject, source_changed
+from duckdb_priv.methods.common.findings import AuditRow, Subject, source_changed
 from duckdb_priv.methods.common.operator_audit import (
     audit_against_source,
     audit_operator,
@@ -10,7 +10,7 @@ from duckdb_priv.methods.common.operator_audit import (
 )
 
 
-def audit(subject: Subject) -> list[Finding]:
+def audit(subject: Subject) -> list[AuditRow]:
     """Recompute what an attribute exchanged by a matrix claims, and what may be believed of it."""
     operator = stored_operator(subject.attribute)
     rows = audit_operator(subject, operator)

@@ -34,7 +34,7 @@ MECHANISM = "matrix"
 MAX_VALUES = 100
 """Largest domain of a matrix: all its m * m weights stand in the macros that an analyst calls."""
 
-Cells = dict[tuple[str | None, str | None], float]
+MatrixCells = dict[tuple[str | None, str | None], float]
 """Probabilities by (original, published)."""
 
 
@@ -92,7 +92,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: MatrixAr
     )
 
 
-def _read(workspace: Workspace, table: str, kind: str) -> Cells:
+def _read(workspace: Workspace, table: str, kind: str) -> MatrixCells:
     """Read a matrix that has a probability for every pair of its values."""
     of_type = key_type(kind)
     rows = read_columns(
@@ -105,7 +105,7 @@ def _read(workspace: Workspace, table: str, kind: str) -> Cells:
         }
         | {"probability": "probability::DOUBLE"},
     )
-    cells: Cells = {}
+    cells: MatrixCells = {}
     for text, original, other_text, published, probability in rows:
         for written, value in ((text, original), (other_text, published)):
             if written is not None and value is None:
@@ -138,7 +138,7 @@ def _read(workspace: Workspace, table: str, kind: str) -> Cells:
     return cells
 
 
-def _operator(cells: Cells, domain: Domain) -> Matrix:
+def _operator(cells: MatrixCells, domain: Domain) -> Matrix:
     """Return the matrix in the order of the domain, as it is drawn from."""
     values = domain.values
     given = np.array([[cells[original, published] for original in values] for published in values])

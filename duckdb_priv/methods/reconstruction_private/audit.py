@@ -14,7 +14,7 @@ from duckdb_priv.mechanism.uniform import Uniform
 from duckdb_priv.methods.common.domain import key_expression
 from duckdb_priv.methods.common.findings import (
     FALSE_ALARM,
-    Finding,
+    AuditRow,
     Subject,
     finding,
     source_changed,
@@ -28,7 +28,7 @@ HOMOGENEOUS = 0.9
 """A union of groups in which one value is at least this frequent is homogeneous."""
 
 
-def audit(subject: Subject) -> list[Finding]:
+def audit(subject: Subject) -> list[AuditRow]:
     """Recompute what a reconstruction-private attribute claims."""
     numbers = subject.attribute.numbers
     own, other = numbers["own"][0], numbers["other"][0]
@@ -56,7 +56,7 @@ def audit(subject: Subject) -> list[Finding]:
     return rows
 
 
-def _paper(subject: Subject, operator: Uniform) -> list[Finding]:
+def _paper(subject: Subject, operator: Uniform) -> list[AuditRow]:
     """Look at a release that was sampled as in the paper: what for, and what it gives away."""
     _, claim = subject.claims["reconstruction_privacy_of_the_paper"]
     if subject.true_counts() is None or subject.source is None:
@@ -104,7 +104,7 @@ def _public(subject: Subject) -> list[str]:
     ]
 
 
-def _sample_size(subject: Subject, operator: Uniform, claim: dict[str, Any]) -> Finding:
+def _sample_size(subject: Subject, operator: Uniform, claim: dict[str, Any]) -> AuditRow:
     allowed = sample_size(
         operator, claim["epsilon"], claim["delta"], claim["bound"], claim["max_frequency"]
     )
@@ -118,7 +118,7 @@ def _sample_size(subject: Subject, operator: Uniform, claim: dict[str, Any]) -> 
     )
 
 
-def _represented(subject: Subject, public: list[str], size: int) -> tuple[Finding, Finding]:
+def _represented(subject: Subject, public: list[str], size: int) -> tuple[AuditRow, AuditRow]:
     """Compare every micro group with the rows that represent it."""
     assert subject.source is not None
     same = (
@@ -153,7 +153,7 @@ def _represented(subject: Subject, public: list[str], size: int) -> tuple[Findin
 
 def _violations(
     subject: Subject, operator: Uniform, claim: dict[str, Any], counts: GroupCounts
-) -> list[Finding]:
+) -> list[AuditRow]:
     """Count groups with more independent trials than their own largest frequency allows."""
     groups = counts.of_groups
     inside = groups.where(groups.frequency <= claim["max_frequency"])
@@ -194,7 +194,7 @@ def _violations(
 
 def _tails(
     subject: Subject, operator: Uniform, claim: dict[str, Any], counts: GroupCounts
-) -> Finding:
+) -> AuditRow:
     """Find the smallest exact tail over all values of all groups that the claim speaks of."""
     cells = counts.where(counts.frequency <= claim["max_frequency"])
     if not len(cells.size):
@@ -221,7 +221,7 @@ def _tails(
 
 def _noise(
     subject: Subject, operator: Uniform, claim: dict[str, Any], public: list[str], sensitive: str
-) -> Finding:
+) -> AuditRow:
     """Judge whether the scaled counts are such as sampling and perturbation give (Bernstein's inequality)."""
     assert subject.source is not None
     groups = ", ".join(f"_priv_public{n}" for n in range(len(public)))
@@ -267,7 +267,7 @@ def _noise(
 
 def _neighbourhoods(
     subject: Subject, operator: Uniform, claim: dict[str, Any], public: list[str], sensitive: str
-) -> Finding:
+) -> AuditRow:
     """Find unions of groups that share a value and are reconstructed well: no sampling of single groups hides that."""
     assert subject.source is not None
     a, q, p = operator.own, operator.other, operator.retention

@@ -10,12 +10,12 @@ from scipy import stats
 
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.sampling import sampling_delta, tight_delta
-from duckdb_priv.methods.common.findings import FALSE_ALARM, TOLERANCE, Audited, Finding, finding
+from duckdb_priv.methods.common.findings import FALSE_ALARM, TOLERANCE, Audited, AuditRow, finding
 from duckdb_priv.methods.safe_k.plan import MECHANISM, SCALE
 from duckdb_priv.sqltext.quoting import identifier
 
 
-def audit(audited: Audited) -> list[Finding]:
+def audit(audited: Audited) -> list[AuditRow]:
     """Recompute what a generalized sample claims, and look whether the table and the ledger bear it out."""
     workspace, release = audited.workspace, audited.release
     (text,) = workspace.rows("SELECT parameters FROM priv.release WHERE release = ?", [release])[0]
@@ -35,7 +35,7 @@ def audit(audited: Audited) -> list[Finding]:
     ]
 
 
-def _privacy(audited: Audited, terms: Mapping[str, Any]) -> list[Finding]:
+def _privacy(audited: Audited, terms: Mapping[str, Any]) -> list[AuditRow]:
     claimed = {name: value or 0.0 for name, (value, _) in audited.claims.items()}
     epsilon, epsilon1 = terms["epsilon"], terms.get("epsilon1", 0.0)
     delta = sampling_delta(terms["k"], terms["beta"], epsilon - epsilon1)
@@ -63,7 +63,7 @@ def _privacy(audited: Audited, terms: Mapping[str, Any]) -> list[Finding]:
     ]
 
 
-def _table(audited: Audited, columns: list[str], terms: Mapping[str, Any]) -> list[Finding]:
+def _table(audited: Audited, columns: list[str], terms: Mapping[str, Any]) -> list[AuditRow]:
     workspace, table = audited.workspace, audited.table
     names = ", ".join(map(identifier, columns))
     (smallest,) = workspace.rows(
@@ -88,7 +88,7 @@ def _table(audited: Audited, columns: list[str], terms: Mapping[str, Any]) -> li
     ]
 
 
-def _sampled(audited: Audited, terms: Mapping[str, Any]) -> Finding:
+def _sampled(audited: Audited, terms: Mapping[str, Any]) -> AuditRow:
     """Judge whether there are more rows than a sample at the stated rate can have."""
     source = audited.source
     if source is None:
@@ -104,7 +104,7 @@ def _sampled(audited: Audited, terms: Mapping[str, Any]) -> Finding:
     )
 
 
-def _ledger(workspace: Workspace, release: str) -> list[Finding]:
+def _ledger(workspace: Workspace, release: str) -> list[AuditRow]:
     """Look at the other publications from the same tables."""
     (uses,) = workspace.rows(
         "SELECT count(*) FROM priv.ledger WHERE coins IN (SELECT coins FROM priv.ledger WHERE release = ?"

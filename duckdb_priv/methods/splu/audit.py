@@ -15,14 +15,14 @@ from duckdb_priv.mechanism.splu_reconstruction import HIGH_INCLUSION
 from duckdb_priv.methods.common.findings import (
     FALSE_ALARM,
     TOLERANCE,
-    Finding,
+    AuditRow,
     Subject,
     finding,
     source_changed,
 )
 
 
-def audit(subject: Subject) -> list[Finding]:
+def audit(subject: Subject) -> list[AuditRow]:
     """Recompute what decoy groups claim of one attribute, and what a published value lets one believe."""
     shown = subject.shown_counts()
     gamma = int(subject.claims["decoy_group"][1]["gamma"])
@@ -43,7 +43,7 @@ def audit(subject: Subject) -> list[Finding]:
     ]
 
 
-def _groups(subject: Subject, shown: Vector, gamma: int) -> Finding:
+def _groups(subject: Subject, shown: Vector, gamma: int) -> AuditRow:
     own = np.array(subject.attribute.numbers["own"])
     return finding(
         "decoy_group",
@@ -56,7 +56,7 @@ def _groups(subject: Subject, shown: Vector, gamma: int) -> Finding:
     )
 
 
-def _small_sums(subject: Subject, gamma: int) -> Finding:
+def _small_sums(subject: Subject, gamma: int) -> AuditRow:
     claimed, limits = subject.claims["small_sum_privacy"]
     value = small_sum_privacy(gamma, limits["epsilon"], limits["alpha"])
     return finding(
@@ -70,7 +70,7 @@ def _small_sums(subject: Subject, gamma: int) -> Finding:
     )
 
 
-def _large_sums(subject: Subject, gamma: int) -> list[Finding]:
+def _large_sums(subject: Subject, gamma: int) -> list[AuditRow]:
     rows = []
     for name, threshold in (
         ("large_sum_threshold", large_sum_threshold),
@@ -92,7 +92,7 @@ def _large_sums(subject: Subject, gamma: int) -> list[Finding]:
     return rows
 
 
-def _inclusion(subject: Subject, shown: Vector, gamma: int) -> Finding:
+def _inclusion(subject: Subject, shown: Vector, gamma: int) -> AuditRow:
     share = np.minimum(gamma * shown / shown.sum(), 1)
     top = int(share.argmax())
     return finding(
@@ -107,7 +107,7 @@ def _inclusion(subject: Subject, shown: Vector, gamma: int) -> Finding:
     )
 
 
-def _eligible(subject: Subject, true: Vector, gamma: int) -> Finding:
+def _eligible(subject: Subject, true: Vector, gamma: int) -> AuditRow:
     share = float(true.max() / true.sum())
     return finding(
         "eligible",
@@ -119,7 +119,7 @@ def _eligible(subject: Subject, true: Vector, gamma: int) -> Finding:
     )
 
 
-def _likelihood_ratio(subject: Subject, true: Vector, gamma: int) -> Finding:
+def _likelihood_ratio(subject: Subject, true: Vector, gamma: int) -> AuditRow:
     """Compare Pr[shown | true] with Pr[shown | not true], (N - f) / ((gamma - 1) f), for the rarest value."""
     present = np.where(true > 0, true, np.inf)
     rarest = int(present.argmin())
@@ -137,7 +137,7 @@ def _likelihood_ratio(subject: Subject, true: Vector, gamma: int) -> Finding:
     )
 
 
-def _as_drawn(subject: Subject, true: Vector, shown: Vector, gamma: int) -> Finding:
+def _as_drawn(subject: Subject, true: Vector, shown: Vector, gamma: int) -> AuditRow:
     """Judge the published counts by their law, binomial(gamma f, 1/gamma), whichever records were left out."""
     left_out = true.sum() - shown.sum()
     fewest = np.maximum(true - left_out, 0)

@@ -12,6 +12,7 @@ import numpy as np
 
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_intervals import interval_terms
 from duckdb_priv.mechanism.splu import (
     exact_large_sum_threshold,
@@ -26,7 +27,6 @@ from duckdb_priv.mechanism.splu_reconstruction import (
 )
 from duckdb_priv.methods.common.decoys import (
     SHOWN,
-    Counts,
     Grouping,
     counts_of,
     deal,

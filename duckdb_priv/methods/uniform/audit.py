@@ -5,11 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from duckdb_priv.mechanism.uniform import Uniform, amplification_gamma
-from duckdb_priv.methods.common.findings import TOLERANCE, Finding, Subject, finding, source_changed
+from duckdb_priv.methods.common.findings import (
+    TOLERANCE,
+    AuditRow,
+    Subject,
+    finding,
+    source_changed,
+)
 from duckdb_priv.methods.common.local_privacy import audit_draw
 
 
-def audit(subject: Subject) -> list[Finding]:
+def audit(subject: Subject) -> list[AuditRow]:
     """Recompute what a uniformly perturbed attribute claims, and what may be believed of it."""
     own, other = subject.attribute.numbers["own"][0], subject.attribute.numbers["other"][0]
     operator = Uniform(own - other, subject.attribute.size)
@@ -29,7 +35,7 @@ def audit(subject: Subject) -> list[Finding]:
     ]
 
 
-def _odds(subject: Subject, gamma: float, rho1: float, rho2: float) -> list[Finding]:
+def _odds(subject: Subject, gamma: float, rho1: float, rho2: float) -> list[AuditRow]:
     """Compute the worst posterior, over all priors that the claim speaks of."""
     up = gamma * rho1 / (gamma * rho1 + 1 - rho1)
     down = rho2 / (rho2 + gamma * (1 - rho2))
@@ -54,7 +60,7 @@ def _odds(subject: Subject, gamma: float, rho1: float, rho2: float) -> list[Find
     ]
 
 
-def _posteriors(subject: Subject, operator: Uniform, true: np.ndarray) -> list[Finding]:
+def _posteriors(subject: Subject, operator: Uniform, true: np.ndarray) -> list[AuditRow]:
     high, low = operator.posteriors(true / true.sum())
     top = int(high.argmax())
     return [

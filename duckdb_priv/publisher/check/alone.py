@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from duckdb_priv.publisher.check.examination import Examination
-from duckdb_priv.publisher.check.finding import Finding, listed, percent
+from duckdb_priv.publisher.check.finding import Columns, Finding, listed, percent
 
 WARNED = 0.05
 """Share of the records alone with their public columns from which on it is a warning."""
@@ -17,8 +17,6 @@ KEPT = 3
 """Sets of each size that are extended, the most telling first."""
 LARGEST = 4
 """Most columns of a set that is looked for."""
-
-Columns = tuple[str, ...]
 
 
 def alone_with_public_columns(exam: Examination) -> list[Finding]:

@@ -10,7 +10,7 @@ import numpy as np
 from duckdb_priv.mechanism.arrays import Integers
 from duckdb_priv.mechanism.determination import ODDS, Determination, Groups, determination
 from duckdb_priv.publisher.check.examination import SAMPLE, Examination
-from duckdb_priv.publisher.check.finding import Finding, Severity, listed, percent
+from duckdb_priv.publisher.check.finding import Columns, Finding, Severity, listed, percent
 from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
 
 REFUSED = 1 / 3
@@ -25,8 +25,6 @@ CELLS = 10_000_000
 """Cells that all pairs of columns may have together: with many columns fewer records are looked at."""
 PAIRS_COUNTED = 5
 """How many suspicious pairs are counted in the whole table, the worst first."""
-
-Columns = tuple[str, ...]
 
 
 def public_columns_that_tell(exam: Examination) -> list[Finding]:

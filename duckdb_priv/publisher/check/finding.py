@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+Columns = tuple[str, ...]
+"""Columns by name."""
 Severity = Literal["refuse", "warn", "note"]
 SEVERITIES: tuple[Severity, ...] = ("refuse", "warn", "note")
 """Worst first. refuse: publishing stops unless the columns are named in ``public``. warn: it says so in its
@@ -19,7 +21,7 @@ class Finding:
     severity: Severity
     finding: str
     """Short name of its kind."""
-    columns: tuple[str, ...]
+    columns: Columns
     """The columns that it is about."""
     figure: float | None
     """Its number; the statement says of what."""
