@@ -8,8 +8,9 @@ that compare equal and are not the same would keep it: 'a' and 'A' under a colla
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.sqltext.quoting import identifier
 
 EXACT = re.compile(
@@ -18,6 +19,7 @@ EXACT = re.compile(
     re.DOTALL,
 )
 """Types whose values are equal only if their bytes are."""
+COLLATED = re.compile(r"\bc(\d+) VARCHAR COLLATE ")
 
 
 def byte_keys(expression: str, kind: str) -> list[str]:
@@ -51,3 +53,55 @@ def total_order(types: Mapping[str, str]) -> str:
     """
     keys = [byte_keys(identifier(name), kind) for name, kind in types.items()]
     return ", ".join([first for first, *_ in keys] + [rest for _, *more in keys for rest in more])
+
+
+def one_zero(expression: str, kind: str) -> str:
+    """Write a value of a type so that 0.0 and -0.0, which are equal, have one text.
+
+    >>> one_zero('"x"', "DOUBLE"), one_zero('"n"', "INTEGER")
+    ('CASE WHEN "x" = 0 THEN 0::DOUBLE ELSE "x" END', '"n"')
+    """
+    if kind not in ("FLOAT", "DOUBLE"):
+        return expression
+    return f"CASE WHEN {expression} = 0 THEN 0::{kind} ELSE {expression} END"
+
+
+def read_exactly(
+    workspace: Workspace, table: str, types: Mapping[str, str], sensitive: Sequence[str]
+) -> str:
+    """Write how a table is read so that values are equal only if they are the same.
+
+    Texts lose their collation, which would follow them into every join; sensitive numbers have one zero. A table with
+    neither is read as it is.
+    """
+    texts = [name for name, kind in types.items() if kind == "VARCHAR"]
+    ((default,),) = workspace.rows("SELECT current_setting('default_collation')")
+    read = (
+        {name: f'{identifier(name)} COLLATE "binary"' for name in texts}
+        if default
+        else {
+            name: f"decode(encode({identifier(name)}))"
+            for name in _collated(workspace, table, texts)
+        }
+    ) | {
+        name: one_zero(identifier(name), types[name])
+        for name in sensitive
+        if types[name] in ("FLOAT", "DOUBLE")
+    }
+    replaced = ", ".join(f"{sql} AS {identifier(name)}" for name, sql in read.items())
+    return f"(SELECT * REPLACE ({replaced}) FROM {table})" if read else table
+
+
+def _collated(workspace: Workspace, table: str, names: Sequence[str]) -> list[str]:
+    """Name the texts that have a collation, which DuckDB tells of tables alone: so one without rows is made."""
+    if not names:
+        return []
+    columns = ", ".join(f"{identifier(name)} AS c{n}" for n, name in enumerate(names))
+    workspace.cursor.execute(
+        f"CREATE TEMP TABLE _priv_texts_of_source AS SELECT {columns} FROM {table} LIMIT 0"
+    )
+    ((written,),) = workspace.rows(
+        "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = '_priv_texts_of_source'"
+    )
+    workspace.cursor.execute("DROP TABLE temp._priv_texts_of_source")
+    return [names[int(number)] for number in COLLATED.findall(written)]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import duckdb
 
+from duckdb_priv.engine.byte_order import read_exactly
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource, UnknownName, echoed
 from duckdb_priv.release.request import Roles
@@ -37,7 +38,7 @@ class Source:
     """The private table, as one request sees it."""
 
     table: str
-    """Its full name, quoted."""
+    """How it is read: its full name, quoted, or a query of it in which equal values are the same."""
     name: str
     """Its full name, to be read."""
     types: dict[str, str]
@@ -48,6 +49,11 @@ class Source:
     origins: tuple[str, ...]
     """The tables that it reads."""
     rows: int
+
+    @property
+    def stored(self) -> str:
+        """Its full name, quoted: what its owner reads."""
+        return ".".join(map(identifier, parse_name(self.name)))
 
     @property
     def id_form(self) -> str:
@@ -103,6 +109,7 @@ def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
                 f"sensitive column {column!r} has type {types[column]}, whose values cannot be listed",
                 hint="cast it to text or to a number in a view, and publish the view",
             )
+    table = read_exactly(workspace, table, types, sensitive)
     hidden = {*sensitive, *record_id, *exclude}
     if roles.public is not None:
         hidden |= {*types} - {*_columns(roles.public, types, name)}

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from duckdb_priv.engine.byte_order import one_zero
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
@@ -185,8 +186,9 @@ def _canonical(
         str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
         for value in given
     ]
+    value = one_zero(f"TRY_CAST(text AS {kind})", kind)
     read = workspace.rows(
-        f"SELECT text, TRY_CAST(text AS {kind})::VARCHAR AS value FROM (SELECT unnest(?) AS text)"
+        f"SELECT text, ({value})::VARCHAR AS value FROM (SELECT unnest(?) AS text)"
         f" ORDER BY TRY_CAST(text AS {kind}) NULLS LAST",
         [pa.array(texts, pa.string()).to_pylist() or [None]],
     )

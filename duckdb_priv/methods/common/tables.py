@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from duckdb_priv.engine.byte_order import one_zero
 from duckdb_priv.engine.source import Source, find_table
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
@@ -51,7 +52,8 @@ def read_columns(
 
 def as_domain_value(column: str, kind: str) -> str:
     """Write a value of such a table as the domain writes it; NULL if it is none of its type."""
-    return f"TRY_CAST({identifier(column)}::VARCHAR AS {kind})::VARCHAR"
+    value = f"TRY_CAST({identifier(column)}::VARCHAR AS {kind})"
+    return f"({one_zero(value, kind)})::VARCHAR"
 
 
 def shown(value: str | None) -> str:

@@ -44,6 +44,7 @@ def texts_that_compare_as_equal(exam: Examination) -> list[Finding]:
         texts=identifiers(names),
         equal=", ".join(_counted(identifier(name)) for name in names),
         different=", ".join(_counted(f"encode({identifier(name)})") for name in names),
+        source=source.stored,
         sampling=exam.sampling(50_000),
     )
     return [
