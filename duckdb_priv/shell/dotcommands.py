@@ -24,6 +24,7 @@ class Controls(Protocol):
     connection: duckdb.DuckDBPyConnection
     printer: Printer
     timer: bool
+    estimates: bool
 
     @property
     def window(self) -> int | None:
@@ -211,6 +212,16 @@ def headers(shell: Controls, state: str) -> None:
 def timer(shell: Controls, state: str) -> None:
     """Turn the timer on or off."""
     shell.timer = switch(state)
+
+
+@command(
+    "on|off",
+    "Read queries as if a release were the true table; for one: ESTIMATE SELECT …",
+    fewest=1,
+)
+def estimates(shell: Controls, state: str) -> None:
+    """Turn estimates on or off."""
+    shell.estimates = switch(state)
 
 
 @command("[FILE]", "Print answers to FILE, or again here")

@@ -21,8 +21,10 @@ from duckdb_priv.shell import dotcommands
 from duckdb_priv.shell.database_files import MEMORY, open_publisher
 from duckdb_priv.shell.execution import Execution
 from duckdb_priv.shell.rendering import BATCH_ROWS, Printer, prepare
-from duckdb_priv.shell.statements import is_blank, split
+from duckdb_priv.shell.statements import is_blank, split, without_prefix
 
+ESTIMATE = "estimate"
+"""The word before a query that makes its answer an estimate."""
 REPORTS = (["Count"], ["Success"])
 """Columns of what DuckDB 2 returns for a statement that has no rows of its own."""
 
@@ -34,6 +36,8 @@ class Shell:
         self.console = console
         """Where the progress of statements is shown; never where answers go."""
         self.timer = False
+        self.estimates = False
+        """Whether queries are read as if a release were the true table."""
         self._stdout = out
         self._out = out
         self._once = False
@@ -112,6 +116,7 @@ class Shell:
         started = time.perf_counter()
         self.printer.width = self.window
         try:
+            statement = self._meant(statement)
             self._execution.run(
                 lambda step: print_answer(self.connection, statement, self.printer, self._out, step)
             )
@@ -120,6 +125,16 @@ class Shell:
                 self.redirect(None)
         if self.timer:
             self.write(f"Run Time (s): real {time.perf_counter() - started:.3f}\n")
+
+    def _meant(self, statement: str) -> str:
+        """Return the statement that answers by estimates, where that is asked for."""
+        query = without_prefix(statement, ESTIMATE)
+        if query is None and not self.estimates:
+            return statement
+        # Loaded here: ordinary SQL comes with an extra, which the rest of the shell does without.
+        from duckdb_priv.analyst.ordinary.rewrite import rewrite_sql
+
+        return rewrite_sql(self.connection, query or statement, intervals=True)
 
     @property
     def window(self) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import duckdb
@@ -40,6 +41,20 @@ def is_blank(text: str) -> bool:
     found = tokens(f"{text}\n;")
     last = len(text.encode()) + 1
     return all(token == ";" for _, token in found) and found[-1:] == [(last, ";")]
+
+
+def without_prefix(statement: str, word: str) -> str | None:
+    """Return what follows a word that a statement begins with, or None if it begins otherwise.
+
+    >>> without_prefix("Estimate SELECT 1", "estimate"), without_prefix("SELECT 1", "estimate")
+    (' SELECT 1', None)
+    """
+    data = statement.encode()
+    starts = [offset for offset, _ in tokens(statement)][:1]
+    found = starts and data[starts[0] :].decode()
+    if not found or not re.match(rf"{word}\s", found, re.IGNORECASE):
+        return None
+    return found[len(word) :]
 
 
 def in_text(text: str) -> bool:

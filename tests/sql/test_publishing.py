@@ -623,7 +623,8 @@ def test_the_alias_of_an_estimate_can_be_used_again(con, published):
     for call in ("count", "stderr"):
         assert rows(
             con,
-            f"SELECT g, priv.reconstructed_{call}('r', reported_s, 1) AS n, n - n FROM r GROUP BY g HAVING n < 600 ORDER BY n",
+            f"SELECT g, priv.reconstructed_{call}('r', reported_s, 1) AS n, n - n FROM r GROUP BY g HAVING n < 600"
+            " ORDER BY n",
         )
     assert rows(con, "SELECT priv.weight('r', reported_s, 1) AS w, w - w FROM r LIMIT 1")[0][1] == 0
 

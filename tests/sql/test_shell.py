@@ -20,6 +20,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 import duckdb_priv
+from duckdb_priv.errors import QueryRefused
 from duckdb_priv.shell import database_files, execution
 from duckdb_priv.shell.cli import main
 from duckdb_priv.shell.completion import propose, read_names
@@ -75,6 +76,36 @@ def fresh() -> Iterator[Screen]:
 
 def run(*arguments: str | Path, stdin: str = "") -> Result:
     return CliRunner().invoke(main, list(map(str, arguments)), input=stdin)
+
+
+# Ordinary SQL
+
+COUNT = "SELECT ward, count(*) AS n FROM out WHERE disease = 'flu' GROUP BY ward ORDER BY ward;"
+
+
+def test_a_query_over_the_attribute_is_answered_by_estimates_where_that_is_asked_for(
+    fresh: Screen,
+) -> None:
+    fresh.answer(VISITS + PUBLISH)
+    with pytest.raises(duckdb.BinderException, match="reported_disease"):
+        fresh.answer(COUNT)
+    once = fresh.answer(f".headers on\n-- one answer\nestimate {COUNT}")
+    fresh.answer(".estimates on")
+    assert fresh.answer(COUNT) == once
+    expected = "SELECT ward, unnest(priv.reconstructed_interval('out', reported_disease, 'flu')) FROM out GROUP BY 1"
+    direct = fresh.answer(f"{expected} ORDER BY ward;")
+    assert once.splitlines()[0] == "ward|n|n_stderr|n_low|n_high"
+    assert [
+        [round(float(number), 6) for number in line.split("|")] for line in once.splitlines()[1:]
+    ] == [
+        [round(float(number), 6) for number in line.split("|")] for line in direct.splitlines()[1:]
+    ]
+    with pytest.raises(QueryRefused):
+        fresh.answer("SELECT max(disease) FROM out;")
+    assert fresh.answer("SELECT 1 AS a;") == "a\n1\n"
+    fresh.answer(".estimates off")
+    with pytest.raises(duckdb.BinderException, match="reported_disease"):
+        fresh.answer(COUNT)
 
 
 # Statements

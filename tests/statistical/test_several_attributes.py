@@ -48,12 +48,16 @@ def test_attributes_that_go_together_still_do(released):
     rich = released.execute("SELECT max(salary) FROM adult").fetchall()[0][0]
     weight = "priv.weight('r.occupation', reported_occupation, 'Exec-managerial')"
     rich_weight = f"priv.weight('r.salary', reported_salary, '{rich}')"
-    plain = (f"({manager} AND salary = '{rich}')::INTEGER", f"({manager})::INTEGER")
+    true = (f"({manager} AND salary = '{rich}')::INTEGER", f"({manager})::INTEGER")
+    plain = tuple(
+        each.replace("occupation", "reported_occupation").replace("salary", "reported_salary")
+        for each in true
+    )
     weighted = (f"{weight} * {rich_weight}", weight)
 
     def asked(numbers, table):
         return released.execute(share.format("rich", "everybody", *numbers, table)).fetchall()[0][0]
 
-    truth, shown, reconstructed = asked(plain, "adult"), asked(plain, "r"), asked(weighted, "r")
+    truth, shown, reconstructed = asked(true, "adult"), asked(plain, "r"), asked(weighted, "r")
     assert abs(reconstructed - truth) < 0.08
     assert abs(reconstructed - truth) < abs(shown - truth)
