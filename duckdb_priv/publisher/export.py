@@ -1,12 +1,11 @@
 """The release file: one published table with its public catalog and its macros, and nothing else.
 
-It is written beside its place under another name and moved there when it is complete.
+It is written beside its place under another name and moved there when it is complete (``placing``).
 """
 
 from __future__ import annotations
 
-import os
-import shutil
+import re
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,6 +20,14 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.publisher import comments
 from duckdb_priv.publisher.comments import SCHEMA
+from duckdb_priv.publisher.placing import (
+    begin,
+    give_up,
+    move_file,
+    move_folder,
+    place_for,
+    refuse_replaying,
+)
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import FILE, NAME, Arguments, argument, choice, read
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -36,8 +43,9 @@ SCRIPT_USE = """\
 -- In this folder, run:  duckdb release.duckdb -init setup.sql
 -- It needs DuckDB 1.3 or newer; the DuckDB form of the same release opens from 1.2 on.
 """
-NOT_IN_PARQUET = ("HUGEINT", "UHUGEINT")
-"""Types that Parquet would silently round."""
+NOT_IN_PARQUET = re.compile(r"\b(U?HUGEINT|INTERVAL|TIME WITH TIME ZONE)\b")
+"""Types of which Parquet rounds the values, or forgets their zone."""
+QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +63,8 @@ def export_release(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[
     """Write a release to a file, or to a folder of Parquet files with a script."""
     (arguments,) = read(given, ExportArguments, of="export_release")
     release = catalog.find_release(workspace.cursor, arguments.release)
-    path, form = _target(arguments.path), arguments.format
+    form = arguments.format
+    path = place_for(arguments.path, form)
     if form == "duckdb":
         _check_replaceable_file(workspace, path, release)
         _write_file(workspace, path, release)
@@ -65,23 +74,10 @@ def export_release(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[
     return [{"release": release, "path": str(path), "format": form}]
 
 
-def _target(path: str) -> Path:
-    try:
-        target = Path(path).expanduser().absolute()
-    except RuntimeError as error:
-        raise InvalidParameter(
-            f"the folder of {path!r} is not known", hint="write the path out"
-        ) from error
-    if not target.parent.is_dir():
-        raise InvalidParameter(
-            f"the folder {str(target.parent)!r} does not exist", hint="make it, or choose another"
-        )
-    return target
-
-
 def _check_replaceable_file(workspace: Workspace, path: Path, release: str) -> None:
     """Refuse to overwrite anything but an earlier export of the same release."""
     if not path.exists():
+        refuse_replaying(path)
         return
     if found_in(workspace, path) != {release}:
         raise InvalidParameter(
@@ -114,8 +110,7 @@ def found_in(workspace: Workspace, path: Path) -> set[str]:
 def _check_replaceable_folder(path: Path, release: str) -> None:
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
-    script = path / SCRIPT
-    if not (script.is_file() and script.read_text("utf-8").startswith(_title(release))):
+    if not _is_script_of(path / SCRIPT, release):
         raise InvalidParameter(
             f"{str(path)!r} exists and is no export of {release!r}",
             hint="choose another name, or remove it first",
@@ -127,19 +122,23 @@ def _check_replaceable_folder(path: Path, release: str) -> None:
         )
 
 
+def _is_script_of(script: Path, release: str) -> bool:
+    title = _title(release).encode()
+    if not script.is_file():
+        return False
+    with script.open("rb") as file:
+        return file.read(len(title)) == title
+
+
 def _title(release: str) -> str:
     return f"{SCRIPT_TITLE}\n-- Release: {release!r}\n"
 
 
 def _write_file(workspace: Workspace, path: Path, release: str) -> None:
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
+    part = begin(path)
     alias = identifier(f"_priv_export_{uuid.uuid4().hex}")
     home = identifier(workspace.database)
     cursor = workspace.cursor
-
-    def remove() -> None:
-        for leftover in (part, part.with_name(part.name + ".wal")):
-            leftover.unlink(missing_ok=True)
 
     def detach() -> None:
         cursor.execute(f"USE {home}")
@@ -147,14 +146,12 @@ def _write_file(workspace: Workspace, path: Path, release: str) -> None:
 
     def move() -> None:
         detach()
-        _sync(part)
-        part.replace(path)
-        _sync(path.parent)
+        move_file(part, path)
 
     def undo() -> None:
         with suppress(duckdb.Error):
             detach()
-        remove()
+        give_up(part)
 
     workspace.on_rollback.append(undo)
     cursor.execute(
@@ -177,18 +174,9 @@ def _write_file(workspace: Workspace, path: Path, release: str) -> None:
     workspace.on_commit.append(move)
 
 
-def _sync(path: Path) -> None:
-    """Make sure that a file, or a folder's list of names, is on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _write_folder(workspace: Workspace, path: Path, release: str) -> None:
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
-    workspace.on_rollback.append(lambda: shutil.rmtree(part, ignore_errors=True))
+    part = begin(path)
+    workspace.on_rollback.append(lambda: give_up(part))
     part.mkdir()
     (part / CATALOG).mkdir()
     home = identifier(workspace.database)
@@ -196,9 +184,9 @@ def _write_folder(workspace: Workspace, path: Path, release: str) -> None:
         row[0]: row[1] for row in workspace.rows(f"DESCRIBE {home}.{SCHEMA}.{identifier(release)}")
     }
     for column, kind in types.items():
-        if any(word in kind for word in NOT_IN_PARQUET):
+        if NOT_IN_PARQUET.search(QUOTED.sub("", kind)):
             raise InvalidParameter(
-                f"column {column!r} has type {kind}, which Parquet would round",
+                f"column {column!r} has type {kind}, whose values Parquet would change",
                 hint="format := 'duckdb', or cast it in a view and publish the view",
             )
     workspace.cursor.execute(
@@ -210,24 +198,14 @@ def _write_folder(workspace: Workspace, path: Path, release: str) -> None:
             f"COPY (FROM {home}.priv.{table} WHERE release = {literal(release)})"
             f" TO {literal(str(part / CATALOG / f'{table}.parquet'))} (FORMAT parquet)"
         )
-    (part / SCRIPT).write_text(_script(workspace, release, types), encoding="utf-8")
-
-    def move() -> None:
-        for file in (*part.rglob("*"), part):
-            _sync(file)
-        earlier = path.with_name(f".{path.name}.{uuid.uuid4().hex}.earlier")
-        if path.exists():
-            path.rename(earlier)
-        try:
-            part.replace(path)
-        except BaseException:
-            if earlier.exists():
-                earlier.rename(path)
-            raise
-        _sync(path.parent)
-        shutil.rmtree(earlier, ignore_errors=True)
-
-    workspace.on_commit.append(move)
+    script = _script(workspace, release, types)
+    if "\r" in script:
+        raise InvalidParameter(
+            f"a name, a description or a sensitive value of {release!r} holds a carriage return, which a script loses",
+            hint="format := 'duckdb', or replace it in a view and publish the view",
+        )
+    (part / SCRIPT).write_text(script, encoding="utf-8", newline="\n")
+    workspace.on_commit.append(lambda: move_folder(part, path))
 
 
 def _script(workspace: Workspace, release: str, types: dict[str, str]) -> str:

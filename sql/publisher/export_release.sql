@@ -2,7 +2,11 @@
 --
 -- Writes what analysts get: one DuckDB file that every client from version 1.2 on opens, or a folder with Parquet
 -- files and a setup.sql. It holds the published table, the public catalog and the macros: no source row, no
--- secret, nothing that calls Python. An earlier export of the same release is replaced; anything else is not.
+-- secret, nothing that calls Python. An earlier export of the same release is replaced; anything else is not. It is
+-- written beside its place and moved there when it is complete; what a killed program left there is removed.
+--
+-- Refused: a name that promises another format (x.csv), what is neither a file nor a folder, and in Parquet what would
+-- not read back the same (HUGEINT, INTERVAL, TIME WITH TIME ZONE; a carriage return in a sensitive value).
 --
 --   FROM priv.export_release('visits_public', 'visits_public.duckdb');
 

@@ -153,6 +153,13 @@ def test_killed_while_exporting(database, tmp_path, form, moment):
     assert contents(kept) == before
     assert form == "parquet" or kept == place
     assert_only_the_earlier_release(database)
+    # What the killed program was writing goes with the next export to the same place, and nothing else does.
+    stranger = tmp_path / f".{place.name}.partial"
+    stranger.touch()
+    with duckdb_priv.connect(database) as con:
+        con.execute(statement).fetchall()
+    assert list(tmp_path.glob(".*")) == [stranger]
+    assert place.exists()
 
 
 def test_killed_at_any_moment(database):

@@ -1,0 +1,166 @@
+"""Where an export comes to stand: it is written beside its place, and moved there when it is complete.
+
+A program that is killed leaves what it was writing behind, under a hidden name that holds the program's number; the
+next export to the same place removes what no running program is writing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+from duckdb_priv.errors import InvalidParameter, echoed
+
+OTHER_FORMATS = re.compile(
+    r"arrow|avro|bz2|csv|feather|gz|html?|ipynb|json|jsonl|ndjson|ods|orc|pdf|pickle|rds|sas7bdat|sav|sql|sqlite3?|tar"
+    r"|tsv|txt|xlsx?|xml|xz|ya?ml|zip|zst"
+)
+"""Endings of files that hold something else than DuckDB or Parquet."""
+ENDINGS = {"duckdb": frozenset({"duckdb", "ddb", "db"}), "parquet": frozenset({"parquet"})}
+"""Endings of one format that no export of the other one has."""
+WRITE_AHEAD = (".wal", ".wal.checkpoint", ".wal.recovery")
+"""How the files are called that DuckDB keeps beside a database of this name, and replays when it is opened."""
+LEFT = re.compile(r"\.(\d+)-[0-9a-f]{32}\.(partial|earlier)")
+
+_at_work: set[str] = set()
+"""The names under which this program is writing."""
+
+
+def place_for(path: str, form: str) -> Path:
+    """Return where an export is to stand, if something can stand there under a name that does not lie.
+
+    Raises InvalidParameter for a folder that is not there, an ending of another format, and what is neither a file nor
+    a folder, such as a pipe: opening one waits for whoever is at its other end.
+    """
+    try:
+        place = Path(path).expanduser().absolute()
+    except RuntimeError as error:
+        raise InvalidParameter(
+            f"the folder of {echoed(path)} is not known", hint="write the path out"
+        ) from error
+    if not place.parent.is_dir():
+        raise InvalidParameter(
+            f"the folder {echoed(str(place.parent))} does not exist",
+            hint="make it, or choose another",
+        )
+    ending = place.suffix.removeprefix(".").lower()
+    of_another = [
+        f"format := {name!r}" for name in ENDINGS if name != form and ending in ENDINGS[name]
+    ]
+    if of_another or OTHER_FORMATS.fullmatch(ending):
+        raise InvalidParameter(
+            f"a name that ends in .{ending} is none of what format := {form!r} writes",
+            hint=" or ".join(["choose a name that ends in .duckdb", *of_another]),
+        )
+    if place.exists() and not (place.is_file() or place.is_dir()):
+        raise InvalidParameter(
+            f"{echoed(str(place))} is neither a file nor a folder", hint="choose another name"
+        )
+    return place
+
+
+def begin(place: Path) -> Path:
+    """Return where to write what is to stand in a place, after removing what killed programs left beside it."""
+    for left in place.parent.glob(f".{_escaped(place.name)}.*"):
+        if (of := LEFT.match(left.name.removeprefix(f".{place.name}"))) and not _is_at_work(
+            left.name[: len(place.name) + 1 + of.end()], int(of[1])
+        ):
+            remove(left)
+    part = _beside(place, "partial")
+    _at_work.add(part.name)
+    return part
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", name)
+
+
+def _beside(place: Path, what: str) -> Path:
+    return place.with_name(f".{place.name}.{os.getpid()}-{uuid.uuid4().hex}.{what}")
+
+
+def _is_at_work(name: str, process: int) -> bool:
+    """Say whether the program of this number is still writing under a name."""
+    if process == os.getpid():
+        return name in _at_work
+    if os.name != "posix":
+        # What a running program writes to cannot be removed here anyway.
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def give_up(part: Path) -> None:
+    """Remove what was written, which will not be moved to its place."""
+    for file in (part, *_write_ahead_of(part)):
+        remove(file)
+    _at_work.discard(part.name)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it; what is not there, or held by another program, stays."""
+    with suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def move_file(part: Path, place: Path) -> None:
+    """Put a database file in its place, without what would be replayed into it."""
+    sync(part)
+    for file in _write_ahead_of(place):
+        file.unlink(missing_ok=True)
+    part.replace(place)
+    sync(place.parent)
+    _at_work.discard(part.name)
+
+
+def move_folder(part: Path, place: Path) -> None:
+    """Put a folder in its place: one cannot be exchanged for another in one step."""
+    for file in (*part.rglob("*"), part):
+        sync(file)
+    earlier = _beside(place, "earlier")
+    if place.exists():
+        place.rename(earlier)
+    try:
+        part.replace(place)
+    except BaseException:
+        if earlier.exists():
+            earlier.rename(place)
+        raise
+    sync(place.parent)
+    remove(earlier)
+    _at_work.discard(part.name)
+
+
+def refuse_replaying(place: Path) -> None:
+    """Refuse a place beside which lies what DuckDB would replay into a new file of that name."""
+    for file in _write_ahead_of(place):
+        if file.exists():
+            raise InvalidParameter(
+                f"{echoed(str(file))} is what DuckDB replays when {place.name!r} is opened, which is not there",
+                hint="remove it, or choose another name",
+            )
+
+
+def _write_ahead_of(database: Path) -> list[Path]:
+    return [database.with_name(database.name + ending) for ending in WRITE_AHEAD]
+
+
+def sync(path: Path) -> None:
+    """Make sure that a file, or a folder's list of names, is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,198 @@
+"""Where an export may stand, what lies beside it, and what it writes reads back as it was."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from duckdb_priv.publisher import placing
+
+
+@pytest.fixture
+def out(visits):
+    """A database with one release."""
+    visits.execute(
+        "FROM priv.publish_uniform('visits', 'out', sensitive := 'disease', retention := 0.5, record_id := 'id')"
+    )
+    return visits
+
+
+def export(con, path: Path, form: str = "duckdb", release: str = "out"):
+    return con.execute(
+        "FROM priv.export_release(?, ?, format := ?)", [release, str(path), form]
+    ).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "remedy"),
+    [
+        ("out.csv", "duckdb", "choose a name that ends in .duckdb"),
+        ("out.CSV", "duckdb", "choose a name that ends in .duckdb"),
+        ("out.xlsx", "duckdb", "choose a name that ends in .duckdb"),
+        ("out.parquet", "duckdb", "choose a name that ends in .duckdb or format := 'parquet'"),
+        ("out.csv", "parquet", "choose a name that ends in .duckdb"),
+        ("out.duckdb", "parquet", "choose a name that ends in .duckdb or format := 'duckdb'"),
+    ],
+)
+def test_a_name_that_promises_another_format_is_refused(out, tmp_path, name, form, remedy):
+    with pytest.raises(
+        duckdb.Error, match=f"none of what format := '{form}' writes\nHint: {remedy}"
+    ):
+        export(out, tmp_path / name, form)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("out.duckdb", "duckdb"),
+        ("out.db", "duckdb"),
+        ("out", "duckdb"),
+        ("out_1.2", "duckdb"),
+        ("[o]*?.duckdb", "duckdb"),
+        ("out.parquet", "parquet"),
+        ("out_2026.07", "parquet"),
+    ],
+)
+def test_other_names_are_taken_as_they_are(out, tmp_path, name, form):
+    export(out, tmp_path / name, form)
+    export(out, tmp_path / name, form)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("form", ["duckdb", "parquet"])
+def test_a_pipe_is_refused_at_once(out, tmp_path, form):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(
+        duckdb.Error, match="is neither a file nor a folder\nHint: choose another name"
+    ):
+        export(out, tmp_path / "pipe", form)
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+WRITES_AND_DIES = """
+import os, sys, duckdb
+connection = duckdb.connect(sys.argv[1])
+connection.execute("SET checkpoint_threshold = '1TB'")
+connection.execute("INSERT INTO out SELECT * FROM out")
+os._exit(0)
+"""
+
+
+def leave_write_ahead(path: Path) -> Path:
+    """Write to a release in a program that dies."""
+    subprocess.run([sys.executable, "-c", WRITES_AND_DIES, str(path)], check=True)
+    left = path.with_name(path.name + ".wal")
+    assert left.stat().st_size
+    return left
+
+
+def test_what_somebody_wrote_to_an_earlier_export_is_not_replayed(out, tmp_path):
+    path = tmp_path / "out.duckdb"
+    export(out, path)
+    leave_write_ahead(path)
+    export(out, path)
+    assert list(tmp_path.iterdir()) == [path]
+    with duckdb.connect(str(path), read_only=True) as reader:
+        assert reader.execute("SELECT count(*) FROM out").fetchall() == [(4000,)]
+
+
+def test_a_write_ahead_file_without_its_database_is_not_replayed(out, tmp_path):
+    path = tmp_path / "out.duckdb"
+    export(out, path)
+    left = leave_write_ahead(path)
+    path.unlink()
+    with pytest.raises(duckdb.Error, match=r"is what DuckDB replays when 'out\.duckdb' is opened"):
+        export(out, path)
+    assert list(tmp_path.iterdir()) == [left]
+
+
+def test_what_is_left_of_killed_programs_goes_and_what_others_write_stays(out, tmp_path):
+    path, mark = tmp_path / "out.duckdb", "0" * 32
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    dead = [
+        f".out.duckdb.{ended.pid}-{mark}.{ending}"
+        for ending in ("partial", "partial.wal", "earlier")
+    ]
+    alive = [
+        f".out.duckdb.{os.getppid()}-{mark}.partial",
+        f".out.duckdb.{ended.pid}-notes.partial",
+        f".other.duckdb.{ended.pid}-{mark}.partial",
+    ]
+    for name in dead + alive:
+        (tmp_path / name).touch()
+    writing = placing.begin(path)
+    writing.touch()
+    export(out, path)
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(
+        [*alive, writing.name, path.name]
+    )
+    placing.give_up(writing)
+    assert not writing.exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("INTERVAL", "to_microseconds(i)"),
+        ("INTERVAL[]", "[to_days(i::INTEGER)]"),
+        ("TIME WITH TIME ZONE", "'10:00:00+05:30'::TIMETZ"),
+        ("HUGEINT", "i::HUGEINT"),
+    ],
+)
+def test_a_type_that_parquet_changes_is_refused(con, tmp_path, kind, value):
+    con.execute(
+        f"CREATE TABLE t AS SELECT i AS id, {value} AS stay, i % 3 AS disease FROM range(90) AS r(i)"
+    )
+    con.execute(
+        "FROM priv.publish_uniform('t', 'out', sensitive := 'disease', retention := 0.5, record_id := 'id')"
+    )
+    with pytest.raises(
+        duckdb.Error, match="whose values Parquet would change\nHint: format := 'duckdb'"
+    ):
+        export(con, tmp_path / "folder", "parquet")
+    assert not list(tmp_path.iterdir())
+    export(con, tmp_path / "out.duckdb")
+    with duckdb.connect(str(tmp_path / "out.duckdb"), read_only=True) as reader:
+        shown = "SELECT stay::VARCHAR FROM out"
+        assert reader.execute(shown).fetchall() == con.execute(shown).fetchall()
+
+
+def test_a_value_that_is_called_like_such_a_type_is_no_reason(con, tmp_path):
+    con.execute(
+        "CREATE TABLE t AS SELECT i AS id, ['INTERVAL', 'it''s HUGEINT'][1 + i % 2] AS disease FROM range(90) AS r(i)"
+    )
+    con.execute(
+        "FROM priv.publish_uniform('t', 'out', sensitive := 'disease', retention := 0.5, record_id := 'id')"
+    )
+    export(con, tmp_path / "folder", "parquet")
+
+
+def test_lines_that_end_in_two_characters(con, tmp_path, monkeypatch):
+    """A public value is data, and is kept; a sensitive one would stand in the script, which a program may rewrite."""
+    con.execute(
+        "CREATE TABLE t AS SELECT i AS id, 'a' || chr(13) || chr(10) || i % 5 AS note,"
+        " ['x', 'y'][1 + i % 2] AS disease, ['x', 'y' || chr(13) || chr(10)][1 + i % 2] AS cause FROM range(90) AS r(i)"
+    )
+    for name, hidden in (("disease", "cause"), ("cause", "disease")):
+        con.execute(
+            f"FROM priv.publish_uniform('t', 'of_{name}', sensitive := '{name}', retention := 0.5, record_id := 'id',"
+            f" exclude := '{hidden}')"
+        )
+    with pytest.raises(
+        duckdb.Error, match="of 'of_cause' holds a carriage return, which a script loses"
+    ):
+        export(con, tmp_path / "folder", "parquet", "of_cause")
+    assert not list(tmp_path.iterdir())
+    export(con, tmp_path / "folder", "parquet", "of_disease")
+    monkeypatch.chdir(tmp_path / "folder")
+    with duckdb.connect() as reader:
+        reader.execute(Path("setup.sql").read_text("utf-8"))
+        shown = "SELECT note, reported_disease::VARCHAR FROM of_disease"
+        assert reader.execute(shown).fetchall() == con.execute(shown).fetchall()
