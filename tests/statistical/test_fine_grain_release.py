@@ -23,9 +23,11 @@ GROUPS = 12
 def answers(request):
     """True count, estimate, standard error, low, high: of every value, in every group, in every replicate."""
     con = duckdb_priv.connect(secret=bytes(range(32)))
+    # One publication holds all replicates: records are drawn independently, by ids of their own in each.
     con.execute(
-        "CREATE TABLE visits AS SELECT i AS id, i % 12 AS ward,"
-        " chr(97 + floor(8 * pow(i * 7919 % 9973 / 9973.0, 2.2))::INTEGER) AS s FROM range(12000) AS t(i)"
+        f"CREATE TABLE source AS SELECT i + replicate * 100000 AS id, replicate, i % {GROUPS} AS ward,"
+        " chr(97 + floor(8 * pow(i * 7919 % 9973 / 9973.0, 2.2))::INTEGER) AS s"
+        f" FROM range(12000) AS t(i), range({REPLICATES}) AS r(replicate)"
     )
     con.execute(
         "CREATE TABLE exchange AS SELECT chr((97 + o)::INTEGER) AS original, chr((97 + p)::INTEGER) AS published,"
@@ -36,20 +38,15 @@ def answers(request):
         "fine_grain": "tolerance := 12, min_retention := 0.1",
         "matrix": "matrix := 'exchange'",
     }[request.param]
-    found = []
-    for replicate in range(REPLICATES):
-        con.execute(
-            f"CREATE OR REPLACE VIEW source AS SELECT id + {replicate} * 100000 AS id, ward, s FROM visits"
-        )
-        con.execute(
-            f"FROM priv.publish_{request.param}('source', 'out', sensitive := 's', {how}, record_id := 'id',"
-            " replace := true)"
-        )
-        found += con.execute(
-            "SELECT true_count, estimate, stderr, low, high FROM"
-            " priv.reconstructed_distribution('out', group_columns := 'ward') JOIN"
-            " (SELECT ward, s AS value, count(*) AS true_count FROM visits GROUP BY ALL) USING (ward, value)"
-        ).fetchall()
+    con.execute(
+        f"FROM priv.publish_{request.param}('source', 'out', sensitive := 's', {how}, record_id := 'id')"
+    )
+    found = con.execute(
+        "SELECT true_count, estimate, stderr, low, high FROM"
+        " priv.reconstructed_distribution('out', group_columns := 'replicate, ward') JOIN"
+        " (SELECT replicate, ward, s AS value, count(*) AS true_count FROM source GROUP BY ALL)"
+        " USING (replicate, ward, value) ORDER BY replicate, ward, value"
+    ).fetchall()
     con.close()
     return np.array(found, dtype=float)
 
