@@ -54,6 +54,8 @@ class Known:
     """Records with the same ids; None where they are known by what they hold, or by their tables alone."""
     same: bool
     """Whether it has exactly the same records."""
+    persons: bool
+    """Whether it shares persons with this one, under the same ids."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,25 @@ class Recognition:
         sources = ", ".join(str(each.number) for each in with_ids)
         ((seen,),) = _query(self.workspace, "seen", sources=sources, level=str(level))
         return Overlap(seen, level)
+
+    @property
+    def persons(self) -> Overlap | None:
+        """How many of its persons, or of its records as persons, had records published before, as far as ids tell."""
+        sharing = [each.number for each in self.known if each.persons]
+        if not sharing:
+            return Overlap(0, self.level) if self.source.person else None
+        sources = ", ".join(map(str, sharing))
+        ((level,),) = self.workspace.rows(
+            f"SELECT greatest(max(level), {self.level}) FROM priv.source WHERE number IN ({sources})"
+        )
+        ((seen,),) = _query(self.workspace, "seen_persons", sources=sources, level=str(level))
+        return Overlap(seen, level)
+
+    def seen_in(self, sources: Sequence[int]) -> Overlap:
+        """Estimate how many of its records are among those of known sources."""
+        listed = ", ".join(map(str, sources)) or "NULL"
+        ((seen,),) = _query(self.workspace, "seen", sources=listed, level=str(self.level))
+        return Overlap(seen, self.level)
 
     def changed(self, known: int, attribute: str) -> int:
         """Estimate how many records have another value of an attribute than when a source was published."""
@@ -117,6 +138,11 @@ class Recognition:
                 run(
                     f"INSERT INTO priv.fingerprint SELECT {self.number}, '{kind}', level, mark FROM temp.{table}"
                 )
+        if self.source.person:
+            run(
+                f"INSERT INTO priv.fingerprint SELECT {self.number}, 'person', level, mark FROM temp._priv_person"
+                f" WHERE NOT EXISTS (FROM priv.fingerprint WHERE source = {self.number} AND kind = 'person')"
+            )
         known = {
             name
             for (name,) in self.workspace.rows(
@@ -188,10 +214,9 @@ def canonical_sql(column: str, kind: str) -> str:
     return f"coalesce(nullif(ltrim({text}, '0'), ''), {text}[-1:])"
 
 
-def _id_sql(source: Source) -> str:
-    parts = [
-        canonical_sql(f"s.{identifier(name)}", source.types[name]) for name in source.record_id
-    ]
+def _id_sql(source: Source, names: Sequence[str]) -> str:
+    """Write the id that these columns make."""
+    parts = [canonical_sql(f"s.{identifier(name)}", source.types[name]) for name in names]
     if len(parts) == 1:
         return parts[0]
     # Lengths keep ('ab', 'c') and ('a', 'bc') apart.
@@ -211,9 +236,17 @@ def _take_fingerprints(workspace: Workspace, source: Source, level: int) -> None
     workspace.cursor.execute(
         _sql(
             "records",
-            id=_id_sql(source) if source.record_id else "NULL::VARCHAR",
+            id=_id_sql(source, source.record_id) if source.record_id else "NULL::VARCHAR",
             values=", ".join(values),
             source=source.table if source.record_id else none,
+            limit=limit,
+        )
+    )
+    workspace.cursor.execute(
+        _sql(
+            "persons",
+            id=_id_sql(source, source.person) if source.person else "NULL::VARCHAR",
+            source=source.table if source.person else none,
             limit=limit,
         )
     )
@@ -232,8 +265,9 @@ def _known(workspace: Workspace, source: Source, level: int) -> list[Known]:
     populations = dict(by_origin) | {number: population for number, population, *_ in rows}
     shared = {number: Overlap(hits, at) for number, _, _, kind, at, hits in rows if kind == "id"}
     same = _same(workspace, source, level, shared)
+    persons = _persons(workspace, rows)
     return [
-        Known(number, populations[number], shared.get(number), number in same)
+        Known(number, populations[number], shared.get(number), number in same, number in persons)
         for number in sorted({number for number, _ in by_origin} | linked)
     ]
 
@@ -257,7 +291,8 @@ def _confirmed(
         and hits >= max(ENOUGH, CONTENT * min(mine, kept.get((number, kind), 0)))
     }
     ids = {row[0] for row in rows if row[3] == "id"}
-    if not ids or _telling(workspace):
+    contents |= _persons(workspace, rows)
+    if not ids or _telling(workspace, "_priv_record"):
         return ids | contents
     agreeing = {
         number
@@ -269,10 +304,20 @@ def _confirmed(
     return agreeing | contents
 
 
-def _telling(workspace: Workspace) -> bool:
+def _persons(workspace: Workspace, rows: Sequence[tuple[Any, ...]]) -> set[int]:
+    """Return the sources that share persons: named in both, or named in one while ids of the other tell as much."""
+    found = {row[0] for row in rows if row[3] == "person"}
+    for kind, table in (("person of id", "_priv_person"), ("id of person", "_priv_record")):
+        sharing = {row[0] for row in rows if row[3] == kind}
+        if sharing and _telling(workspace, table):
+            found |= sharing
+    return found
+
+
+def _telling(workspace: Workspace, table: str) -> bool:
     """Say whether ids are such that two tables do not share them by accident: texts, or numbers far apart."""
     (numeric, low, high, records) = workspace.rows(
-        "SELECT bool_and(number IS NOT NULL), min(number), max(number), count(*) FROM temp._priv_record"
+        f"SELECT bool_and(number IS NOT NULL), min(number), max(number), count(*) FROM temp.{table}"
     )[0]
     return not numeric or high - low >= SPARSE * max(1, records)
 

@@ -49,6 +49,12 @@ class Source:
     origins: tuple[str, ...]
     """The tables that it reads."""
     rows: int
+    person: tuple[str, ...] = ()
+    """The columns that tell whose record it is."""
+    persons: int | None = None
+    """How many persons it has records of; None where they are not told."""
+    rows_of_person: int | None = None
+    """The most records that one of them has, or may have; None where persons are not told."""
 
     @property
     def stored(self) -> str:
@@ -103,6 +109,7 @@ def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
     sensitive = _columns(roles.sensitive, types, name)
     record_id = _columns(roles.record_id, types, name)
     exclude = _columns(roles.exclude, types, name)
+    person = _columns(roles.person, types, name)
     for column in sensitive:
         if not SCALAR.match(types[column]):
             raise InvalidSource(
@@ -110,7 +117,7 @@ def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
                 hint="cast it to text or to a number in a view, and publish the view",
             )
     table = read_exactly(workspace, table, types, sensitive)
-    hidden = {*sensitive, *record_id, *exclude}
+    hidden = {*sensitive, *record_id, *exclude, *person}
     if roles.public is not None:
         hidden |= {*types} - {*_columns(roles.public, types, name)}
     (rows,) = workspace.rows(f"SELECT count(*) FROM {table}")[0]
@@ -123,7 +130,7 @@ def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
             hint="what the schema priv holds is the publisher's; leave it out of the view",
         )
     if record_id:
-        _check_steady(workspace, table, path, (*record_id, *sensitive))
+        _check_steady(workspace, table, path, (*record_id, *person, *sensitive))
         _check_record_id(
             workspace, table, path, {column: types[column] for column in record_id}, rows
         )
@@ -136,6 +143,7 @@ def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
         record_id=record_id,
         origins=tuple(sorted(origins)),
         rows=rows,
+        person=person,
     )
 
 

@@ -51,6 +51,21 @@ def substituted(release: EpsilonDelta) -> EpsilonDelta:
     return EpsilonDelta(2 * release.epsilon, min(1.0, delta))
 
 
+def of_group(release: EpsilonDelta, size: int) -> EpsilonDelta:
+    """Return what a guarantee for one record says of so many that come or go together.
+
+    ``(n epsilon, delta (exp(n epsilon) - 1) / (exp(epsilon) - 1))``, the records being added one after the other.
+
+    >>> of_group(EpsilonDelta(0.5), 3)
+    EpsilonDelta(epsilon=1.5, delta=0.0)
+    >>> round(of_group(EpsilonDelta(0.0, 0.01), 3).delta, 4)
+    0.03
+    """
+    steps = range(size) if release.delta else ()
+    delta = sum(exp(step * release.epsilon) for step in steps) * release.delta
+    return EpsilonDelta(size * release.epsilon, min(1.0, delta))
+
+
 def exp(x: float) -> float:
     """Return exp(x), infinite where a float cannot hold it."""
     return math.exp(x) if x < 709 else math.inf

@@ -10,12 +10,14 @@ import duckdb
 import numpy as np
 
 from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.source import Source, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PrivError
 from duckdb_priv.methods.common.findings import Audited, AuditRow, Subject, finding
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher.comments import SCHEMA
+from duckdb_priv.publisher.persons import audit_persons
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import read
 from duckdb_priv.release.model import SensitiveAttribute
@@ -33,15 +35,16 @@ def audit(workspace: Workspace, given: Mapping[str, Any]) -> list[AuditRow]:
     ][0]
     method = METHODS.named(mechanism)
     source = _source_as_it_is(workspace, release, method)
+    whole = _claims(workspace, release, None)
+    of_persons = audit_persons(workspace, release, source, whole)
     if not method.sensitive:
-        claims = _claims(workspace, release, None)
-        return method.audit(Audited(workspace, release, table, source, claims))
+        return [*method.audit(Audited(workspace, release, table, source, whole)), *of_persons]
     findings: list[AuditRow] = []
     for attribute in catalog.sensitive_attributes(workspace.cursor, release):
         claims = _claims(workspace, release, attribute.name)
         findings += method.audit(Subject(workspace, release, table, source, claims, attribute))
         findings += _ledger(workspace, attribute)
-    return findings + _records(workspace, release)
+    return findings + of_persons + _records(workspace, release)
 
 
 def _claims(
@@ -61,9 +64,13 @@ def _claims(
 def _source_as_it_is(workspace: Workspace, release: str, method: Method) -> Source | None:
     """Open the source again, if it still is what it was."""
     last = catalog.last_publication(workspace.cursor, release)
-    roles = Roles(last.attributes if method.sensitive else (), last.record_id)
+    # Without the ids that chose them, it cannot be told which records of a person entered.
+    limited = last.max_rows is not None and bool(last.record_id)
+    person = last.person if limited or last.max_rows is None else ()
+    roles = Roles(last.attributes if method.sensitive else (), last.record_id, person=person)
     try:
-        return open_source(workspace, last.source, roles)
+        source = open_source(workspace, last.source, roles)
+        return count_persons(workspace, source, last.max_rows if limited else None)
     except (PrivError, duckdb.Error):
         return None
 

@@ -26,6 +26,9 @@ def charges(
     """Say of every entry of a plan what it adds, and what there is to warn of."""
     overlap = recognition.overlap
     seen = None if overlap is None else min(overlap.records, recognition.source.rows)
+    persons = recognition.persons
+    most = recognition.source.persons or recognition.source.rows
+    persons_seen = None if persons is None else min(persons.records, most)
     found, warnings = [], []
     for entry in plan.ledger:
         earlier = _earlier(workspace, recognition, entry)
@@ -34,6 +37,7 @@ def charges(
         }
         changed = max(changes.values(), default=0)
         same = _shows_the_same(method, recognition, earlier, changed)
+        alike = same and _all_shown(recognition, earlier)
         found.append(
             Charge(
                 adds=not same,
@@ -42,6 +46,10 @@ def charges(
                 records=recognition.source.rows,
                 seen=seen,
                 changed=changed,
+                persons=recognition.source.persons,
+                persons_seen=persons_seen,
+                person_rows=recognition.source.rows_of_person,
+                person_adds=not alike,
             )
         )
         if changed:
@@ -89,3 +97,11 @@ def _shows_the_same(
 def _shared(known: Known | None) -> bool:
     """Say whether records have the same ids as before; otherwise they may be the same under new ones."""
     return known is not None and known.shared is not None
+
+
+def _all_shown(recognition: Recognition, earlier: Sequence[Earlier]) -> bool:
+    """Say whether every record is certain to have been published before, so that no person has one that is new."""
+    sources = [each.source for each in earlier]
+    if recognition.number in sources:
+        return True
+    return recognition.level == 0 and recognition.seen_in(sources).hits == recognition.source.rows

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import duckdb
 
 from duckdb_priv.analyst import macros, views
 from duckdb_priv.engine.byte_order import total_order
+from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.recognition import Recognition, recognize
 from duckdb_priv.engine.source import Source, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PublicationFailed, ReleaseExists
 from duckdb_priv.methods.register import METHODS, Method
-from duckdb_priv.publisher import comments
+from duckdb_priv.publisher import comments, persons
 from duckdb_priv.publisher.charging import charges
 from duckdb_priv.publisher.check.check import findings_before_publishing
 from duckdb_priv.publisher.comments import SCHEMA
@@ -37,7 +39,9 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
     request, arguments = method.read(given)
     if not arguments.extends:
         _make_room(workspace, request)
-    source = open_source(workspace, request.source, request.roles)
+    persons.check_request(method, request, extends=arguments.extends)
+    whole = open_source(workspace, request.source, request.roles)
+    source = count_persons(workspace, whole, request.max_rows)
     # Before anything is computed; the names that a plan adds are looked at when it is written.
     renamed_columns(
         dict.fromkeys(source.public, "public") | dict.fromkeys(source.sensitive, "sensitive")
@@ -49,12 +53,17 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
         if "public" in plan.columns.values()
         else []
     )
+    earlier = 0
     if arguments.extends:
-        drop(
-            workspace.cursor,
-            workspace.database,
-            catalog.find_release(workspace.cursor, request.release),
-        )
+        extended = catalog.find_release(workspace.cursor, request.release)
+        earlier = persons.earlier_records(workspace, extended, request)
+        drop(workspace.cursor, workspace.database, extended)
+    of_persons = persons.guarantees_of_persons(plan, source, earlier)
+    plan = replace(
+        plan,
+        guarantees=[*plan.guarantees, *of_persons],
+        strongest=" ".join([plan.strongest, *(each.statement for each in of_persons[1:])]),
+    )
     target = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(request.release)}"
     select = _published_sql(plan)
     types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({select})")}
@@ -76,6 +85,7 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
     warnings = [
         *plan.warnings,
         *changes,
+        *persons.warnings_of_persons(source, request),
         *(each.statement for each in findings if each.severity != "note"),
         *_warn_of_mixture(workspace, source, plan, recognition),
     ]
@@ -88,6 +98,7 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
         source.name,
         source.origins,
         source.record_id,
+        source.person,
         warnings,
         charged,
     )
@@ -100,9 +111,9 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
         {
             "release": request.release,
             "mechanism": plan.mechanism,
-            "rows_source": source.rows,
+            "rows_source": whole.rows,
             "rows_published": published,
-            "rows_suppressed": _suppressed(plan, source.rows, published),
+            "rows_suppressed": _suppressed(plan, whole.rows, source.rows, published),
             "guarantee": " ".join([plan.strongest, *_told_of_columns(plan)]),
             "warnings": warnings,
         }
@@ -127,11 +138,14 @@ def _published_sql(plan: Plan) -> str:
     return f"SELECT * RENAME ({renamed}) FROM ({plan.select})" if renamed else plan.select
 
 
-def _suppressed(plan: Plan, rows: int, published: int) -> int | None:
-    """Count the records that are not published, unless that must not be told."""
+def _suppressed(plan: Plan, rows: int, entering: int, published: int) -> int | None:
+    """Count the records that are not published, unless that must not be told.
+
+    ``entering`` are those that ``max_rows`` leaves.
+    """
     if plan.sample:
         return None
-    return rows - published if plan.left_out is None else plan.left_out
+    return rows - published if plan.left_out is None else rows - entering + plan.left_out
 
 
 def _warn_of_mixture(

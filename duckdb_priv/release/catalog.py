@@ -232,18 +232,28 @@ class Publication:
     fresh: bool
     parameters: Mapping[str, Any]
     """Those of the release, with what only the publisher knows."""
+    person: tuple[str, ...]
+    max_rows: int | None
 
 
 def last_publication(connection: Connection, release: str) -> Publication:
     """Read from the ledger how a release was published last."""
-    source, attributes, record_id, fresh, parameters = connection.execute(
+    source, attributes, record_id, fresh, parameters, person, max_rows = connection.execute(
         "SELECT any_value(source), list(attribute ORDER BY number), any_value(record_id), bool_or(fresh),"
-        " any_value(parameters)"
+        " any_value(parameters), any_value(person), any_value(max_rows)"
         " FROM priv.ledger WHERE release = ?"
         " AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE release = ?)",
         [release, release],
     ).fetchall()[0]
-    return Publication(source, tuple(attributes), tuple(record_id), fresh, json.loads(parameters))
+    return Publication(
+        source,
+        tuple(attributes),
+        tuple(record_id),
+        fresh,
+        json.loads(parameters),
+        tuple(person or ()),
+        max_rows,
+    )
 
 
 @dataclass(frozen=True)
@@ -256,6 +266,10 @@ class Charge:
     records: int
     seen: int | None
     changed: int
+    persons: int | None
+    persons_seen: int | None
+    person_rows: int | None
+    person_adds: bool
 
 
 def record(
@@ -267,6 +281,7 @@ def record(
     source: str,
     origins: Iterable[str],
     record_id: Iterable[str],
+    person: Iterable[str],
     warnings: Iterable[str],
     charges: Iterable[Charge],
 ) -> None:
@@ -332,6 +347,8 @@ def record(
                 entry.reason,
                 time,
                 *(getattr(charge, each.name) for each in fields(Charge)),
+                list(person),
+                request.max_rows,
             )
             for number, (entry, charge) in enumerate(
                 zip(plan.ledger, charges, strict=True), start=1

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duckdb_priv.errors import InvalidParameter, echoed
-from duckdb_priv.release.arguments import COLUMNS, FLAG, NAME, TEXT, Arguments, argument
+from duckdb_priv.release.arguments import COLUMNS, FLAG, NAME, TEXT, Arguments, argument, whole
+
+HIDDEN = {"record_id", "exclude", "person"}
+"""Roles of columns that are not published, of which a column may have several."""
 
 
 @dataclass(frozen=True)
@@ -20,13 +23,15 @@ class Roles:
     """Left out."""
     public: tuple[str, ...] | None = None
     """Published as they are; None for all that have no other role."""
+    person: tuple[str, ...] = ()
+    """What tells whose record it is; never published."""
 
     def __post_init__(self) -> None:
         roles: dict[str, str] = {}
         for role, names in vars(self).items():
             for name in names or ():
                 known = roles.setdefault(name.lower(), role)
-                if known != role and {known, role} != {"record_id", "exclude"}:
+                if known != role and not {known, role} <= HIDDEN:
                     raise InvalidParameter(
                         f"column {name!r} is both {known} and {role}", hint="a column has one role"
                     )
@@ -59,6 +64,15 @@ class Request(Arguments):
         "['age', 'gender']",
         default=None,
     )
+    person: tuple[str, ...] = argument(
+        COLUMNS,
+        "the column that tells whose record it is, or a list of them",
+        "'patient_nbr'",
+        default=(),
+    )
+    max_rows: int | None = argument(
+        whole(1), "the most records of one person that are published", "3", default=None
+    )
     title: str | None = argument(TEXT, "what the release is called", "'Visits'", default=None)
     description: str | None = argument(
         TEXT, "what its readers should know", "'One row per visit'", default=None
@@ -76,12 +90,17 @@ class Request(Arguments):
                 f"a release cannot be called {echoed(self.release)}",
                 hint="a name without dot, such as 'patients_2026': the dot separates release and attribute",
             )
+        if self.max_rows is not None and not (self.person and self.record_id):
+            raise InvalidParameter(
+                "max_rows chooses among the records of a person by their ids, which needs person and record_id",
+                hint="write person := 'patient_nbr', record_id := 'visit_id', max_rows := 3",
+            )
         _ = self.roles
 
     @property
     def roles(self) -> Roles:
         """The columns with a role; raises InvalidParameter where one has two."""
-        return Roles((), self.record_id, self.exclude, self.public)
+        return Roles((), self.record_id, self.exclude, self.public, self.person)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,4 +117,4 @@ class SensitiveRequest(Request):
     @property
     def roles(self) -> Roles:
         """The columns with a role; raises InvalidParameter where one has two."""
-        return Roles(self.sensitive, self.record_id, self.exclude, self.public)
+        return Roles(self.sensitive, self.record_id, self.exclude, self.public, self.person)

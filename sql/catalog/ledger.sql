@@ -20,7 +20,13 @@ CREATE TABLE priv.ledger (
     source_number    BIGINT,
     records          BIGINT,
     seen             BIGINT,
-    changed          BIGINT
+    changed          BIGINT,
+    persons          BIGINT,
+    persons_seen     BIGINT,
+    person_rows      BIGINT,
+    person_adds      BOOLEAN,
+    person           VARCHAR[],
+    max_rows         BIGINT
 );
 COMMENT ON TABLE  priv.ledger IS 'PRIVATE, never exported: everything that was ever published from which source. FROM priv.ledger() adds it up.';
 COMMENT ON COLUMN priv.ledger.number IS 'Running number, one per release and sensitive attribute.';
@@ -43,3 +49,9 @@ COMMENT ON COLUMN priv.ledger.source_number IS 'The source in priv.source; NULL 
 COMMENT ON COLUMN priv.ledger.records IS 'How many records the source had.';
 COMMENT ON COLUMN priv.ledger.seen IS 'About how many of them had been published before; NULL where their ids do not tell.';
 COMMENT ON COLUMN priv.ledger.changed IS 'About how many of them show another value than an earlier publication with the same coins did, since their true value is another.';
+COMMENT ON COLUMN priv.ledger.persons IS 'How many persons the records are of; NULL where the publisher did not name them.';
+COMMENT ON COLUMN priv.ledger.persons_seen IS 'About how many of them had records published before; of a source without named persons, about how many records are of a person that was.';
+COMMENT ON COLUMN priv.ledger.person_rows IS 'The most records that one of them has; NULL where the publisher did not name them.';
+COMMENT ON COLUMN priv.ledger.person_adds IS 'Whether it adds to what is known of a person: false where every record shows the same value as in an earlier publication.';
+COMMENT ON COLUMN priv.ledger.person IS 'The columns that tell whose record it is.';
+COMMENT ON COLUMN priv.ledger.max_rows IS 'The most records of one person that were published; NULL where that was not limited.';

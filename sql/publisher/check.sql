@@ -1,5 +1,5 @@
--- FROM priv."check"(source, sensitive := … [, record_id := …] [, exclude := […]] [, domain := …]
---   [, retention := … | epsilon := … | rho1 := …, rho2 := …] [, certainty := 0.95])
+-- FROM priv."check"(source, sensitive := … [, record_id := …] [, exclude := […]] [, public := […]]
+--   [, person := …] [, domain := …] [, retention := … | epsilon := … | rho1 := …, rho2 := …] [, certainty := 0.95])
 --   -> severity, finding, columns, figure, statement, advice, basis
 --
 -- What would be wrong with publishing this, the worst first: public columns that tell a sensitive one (alone, two together,
@@ -15,13 +15,13 @@
 --   SELECT severity, finding, columns, figure FROM priv."check"('visits', sensitive := 'disease', record_id := 'id');
 
 CREATE OR REPLACE MACRO priv.check(
-    source, sensitive := NULL, record_id := NULL, exclude := NULL, domain := NULL, retention := NULL, epsilon := NULL,
-    rho1 := NULL, rho2 := NULL, certainty := 0.95
+    source, sensitive := NULL, record_id := NULL, exclude := NULL, public := NULL, person := NULL,
+    domain := NULL, retention := NULL, epsilon := NULL, rho1 := NULL, rho2 := NULL, certainty := 0.95
 ) AS TABLE
 WITH call AS MATERIALIZED (
     SELECT to_json({
-        source: source, sensitive: sensitive, record_id: record_id, exclude: exclude, domain: domain, retention: retention,
-        epsilon: epsilon, rho1: rho1, rho2: rho2, certainty: certainty, @caller@
+        source: source, sensitive: sensitive, record_id: record_id, exclude: exclude, public: public, person: person,
+        domain: domain, retention: retention, epsilon: epsilon, rho1: rho1, rho2: rho2, certainty: certainty, @caller@
     })::VARCHAR AS arguments
 ), @ask@
 SELECT unnest(from_json(answer, '[{"severity": "VARCHAR", "finding": "VARCHAR", "columns": ["VARCHAR"],

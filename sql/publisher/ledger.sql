@@ -1,7 +1,7 @@
 -- FROM priv.ledger([slack := 1e-6])
 --   -> source, attribute, release, mechanism, parameters, epsilon, delta, fresh, published_at, adds,
 --      epsilon_attribute, epsilon_source, delta_source, epsilon_advanced, delta_advanced, reason, warning,
---      population, attribute_number, records, seen, changed
+--      population, attribute_number, records, seen, changed, persons, persons_seen, epsilon_person, delta_person
 --
 -- What has been released from which source, oldest first. A publication adds to what is known about the records unless
 -- they show the same values as in an earlier one: its coins were keyed and used before, under the same ids. Sources that share
@@ -10,6 +10,11 @@
 -- population; attribute_number is the same for an attribute that was renamed, or whose values were. records is how many the source had, seen about how
 -- many of them had been published before (NULL where ids do not tell), changed about how many show another value than an earlier
 -- publication with the same coins did: who has both knows that their true values changed.
+-- epsilon_person and delta_person are running totals of what is known of one person, all records together, over the
+-- population: every publication with epsilon times the most records that a person has in it. They are NULL as long as no
+-- publication named persons, and infinite where one that adds did not. persons is how many there are, persons_seen about how
+-- many of them had records published before, whatever the ids of those records (of a source without named persons: of its
+-- records, as far as their ids are those of persons elsewhere).
 -- epsilon_attribute and epsilon_source are running totals (basic composition), for the attribute and for whole
 -- records, with delta_source; they are infinite from the first publication that has no epsilon.
 -- epsilon_advanced with delta_advanced = delta_source + slack is true as well, and the smaller of the two may be taken:
@@ -24,15 +29,25 @@ CREATE OR REPLACE MACRO priv.ledger(slack := 1e-6) AS TABLE
 WITH marked AS (
     SELECT entry.*, coalesce('population ' || known.population, entry.origins[1]) AS population
     FROM priv.ledger AS entry LEFT JOIN priv.source AS known ON known.number = entry.source_number
-), priced AS (
-    SELECT *, CASE WHEN adds THEN coalesce(epsilon, 'inf'::DOUBLE) ELSE 0 END AS price,
-        CASE WHEN adds THEN delta ELSE 0 END AS risk, list_contains(@of_whole_records@, mechanism) AS of_records
+), counted AS (
+    SELECT *, coalesce(person_rows, max(person_rows) OVER (PARTITION BY source_number)) AS rows_of_person
     FROM marked
+), priced AS (
+    SELECT *, CASE WHEN NOT coalesce(person_adds, adds) THEN 0
+            ELSE coalesce(rows_of_person * epsilon, 'inf'::DOUBLE) END AS price_of_person,
+        CASE WHEN NOT coalesce(person_adds, adds) OR delta = 0 THEN 0
+            ELSE coalesce(delta * CASE WHEN epsilon > 0 THEN (exp(least(rows_of_person * epsilon, 700)) - 1) / (exp(epsilon) - 1)
+                ELSE rows_of_person END, 1) END AS risk_of_person,
+        CASE WHEN adds THEN coalesce(epsilon, 'inf'::DOUBLE) ELSE 0 END AS price,
+        CASE WHEN adds THEN delta ELSE 0 END AS risk, list_contains(@of_whole_records@, mechanism) AS of_records
+    FROM counted
 ), summed AS (
     SELECT *, sum(price) OVER (PARTITION BY population, attribute_number ORDER BY number) AS epsilon_attribute,
         sum(price) OVER so_far AS prices, sum(risk) OVER so_far AS risks, sum(price ** 2) OVER so_far AS squares,
         sum(CASE WHEN price < 700 THEN price * (exp(price) - 1) ELSE 'inf'::DOUBLE END) OVER so_far AS drift,
-        bool_or(of_records) OVER so_far AND NOT bool_and(of_records) OVER so_far AS mixed
+        bool_or(of_records) OVER so_far AND NOT bool_and(of_records) OVER so_far AS mixed,
+        count(persons) OVER so_far > 0 AS of_persons, sum(price_of_person) OVER so_far AS prices_of_persons,
+        sum(risk_of_person) OVER so_far AS risks_of_persons
     FROM priced WINDOW so_far AS (PARTITION BY population ORDER BY number)
 )
 SELECT unnest(origins) AS source, attribute, release, mechanism, parameters, epsilon, delta, fresh, published_at, adds,
@@ -48,7 +63,9 @@ SELECT unnest(origins) AS source, attribute, release, mechanism, parameters, eps
     reason,
     CASE WHEN mixed THEN 'also published without differential privacy of whole records: nothing holds for them in total'
     END AS warning,
-    population, attribute_number, records, seen, changed
+    population, attribute_number, records, seen, changed, persons, persons_seen,
+    CASE WHEN NOT of_persons THEN NULL WHEN mixed THEN 'inf'::DOUBLE ELSE prices_of_persons END AS epsilon_person,
+    CASE WHEN of_persons THEN least(risks_of_persons, 1) END AS delta_person
 FROM summed ORDER BY population, number;
 
 COMMENT ON MACRO TABLE priv.ledger IS

@@ -1,7 +1,7 @@
 -- FROM priv.publish_reconstruction_private(source, release, sensitive := …, retention := …, epsilon := …, delta := …
 --   [, bound := 'simplified' | 'chernoff' | 'exact'] [, max_frequency := 1.0] [, sampling := 'public' | 'paper']
 --   [, domain := …] [, record_id := …] [, exclude := […]] [, public := […]]
---   [, title := …] [, description := …] [, contact := …] [, replace := false])
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
 --
 -- Publishes a table by uniform perturbation, but of at most s records of any micro group (records that agree on all

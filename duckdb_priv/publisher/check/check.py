@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -28,7 +28,7 @@ from duckdb_priv.publisher.check.examination import Examination
 from duckdb_priv.publisher.check.finding import Finding, worst_first
 from duckdb_priv.publisher.check.identifiers import identifiers_among
 from duckdb_priv.publisher.check.patterns import exact_times, telling_texts
-from duckdb_priv.publisher.check.persons import several_records_per_person
+from duckdb_priv.publisher.check.persons import records_of_persons, several_records_per_person
 from duckdb_priv.publisher.check.record_ids import unusable_record_ids
 from duckdb_priv.publisher.check.representation import (
     texts_that_compare_as_equal,
@@ -58,6 +58,7 @@ CHECKS: tuple[Callable[[Examination], list[Finding]], ...] = (
 """What is looked for before every publication with public columns."""
 THOROUGH: tuple[Callable[[Examination], list[Finding]], ...] = (
     groups_of_one_value,
+    records_of_persons,
     unused_enum_values,
 )
 """What ``priv.check`` looks for beside these."""
@@ -80,6 +81,18 @@ class CheckArguments(Arguments):
     )
     exclude: tuple[str, ...] = argument(
         COLUMNS, "the columns that are not to be published", "['name']", default=()
+    )
+    person: tuple[str, ...] = argument(
+        COLUMNS,
+        "the column that tells whose record it is, or a list of them",
+        "'patient_nbr'",
+        default=(),
+    )
+    public: tuple[str, ...] | None = argument(
+        COLUMNS,
+        "the columns that are published as they are; what is not named is left out",
+        "['age', 'gender']",
+        default=None,
     )
     domain: Any = argument(VALUES, DOMAIN, "['flu', 'cold', NULL]", default=None)
     retention: float | None = argument(NUMBER, RETENTION, "0.3", default=None)
@@ -124,9 +137,15 @@ def check(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]
     """Look for everything that would be wrong with publishing a source."""
     (arguments,) = read(given, CheckArguments, of="check")
     # Ids are looked at here, and what is wrong with them is a finding like others.
-    roles = Roles(arguments.sensitive, arguments.record_id, arguments.exclude)
+    roles = Roles(
+        arguments.sensitive,
+        arguments.record_id,
+        arguments.exclude,
+        arguments.public,
+        arguments.person,
+    )
     hidden = tuple({name.lower(): name for name in (*roles.exclude, *roles.record_id)}.values())
-    source = open_source(workspace, arguments.source, Roles(roles.sensitive, exclude=hidden))
+    source = open_source(workspace, arguments.source, replace(roles, record_id=(), exclude=hidden))
     record_id = [name for name in source.types if name.lower() in _lower(roles.record_id)]
     operator = arguments.operator()
     domains = given_domains(arguments.domain, source)

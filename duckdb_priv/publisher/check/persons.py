@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from duckdb_priv.publisher.check.examination import Examination
-from duckdb_priv.publisher.check.finding import Finding
+from duckdb_priv.publisher.check.finding import Finding, listed
 from duckdb_priv.publisher.check.identifiers import named_like_an_identifier
+from duckdb_priv.sqltext.quoting import identifier, identifiers
 
 FEWEST, MOST = 1.02, 50.0
 """Records of a person, on average, between which a column is taken for one that tells persons apart."""
 
 
 def several_records_per_person(exam: Examination) -> list[Finding]:
-    """Find columns that name persons who have several records, also among those that are not published."""
+    """Find columns that name persons who have several records, also among those that are not published.
+
+    Where the publisher names the column, ``records_of_persons`` looks at it.
+    """
     source = exam.source
+    if source.person:
+        return []
     found = []
     for name in source.types:
         profile = exam.profiles[name]
@@ -34,4 +40,41 @@ def several_records_per_person(exam: Examination) -> list[Finding]:
                     exam.basis(seen.rate),
                 )
             )
+    return found
+
+
+def records_of_persons(exam: Examination) -> list[Finding]:
+    """Count the records of the persons that the publisher names, and those of nobody."""
+    person = exam.source.person
+    if not person:
+        return []
+    missing, persons, most = exam.query(
+        "persons",
+        columns=identifiers(person),
+        missing=" OR ".join(f"{identifier(name)} IS NULL" for name in person),
+    )[0]
+    found = [
+        Finding(
+            "note",
+            "records_of_persons",
+            person,
+            float(most),
+            f"{persons:,} persons have {(exam.rows - missing) / max(1, persons):.3g} records each on average and {most}"
+            " at most: what is promised of a record is promised of a person so many times over",
+            "max_rows := k publishes at most k records of each",
+            exam.basis(),
+        )
+    ]
+    if missing:
+        found.append(
+            Finding(
+                "refuse",
+                "missing_persons",
+                person,
+                float(missing),
+                f"{missing:,} of {exam.rows:,} records have no {listed(person)}",
+                "say whose records they are, or leave them out in a view",
+                exam.basis(),
+            )
+        )
     return found

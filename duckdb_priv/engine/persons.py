@@ -1,0 +1,70 @@
+"""Whose records they are: how many a person has, and which of them are published where that is limited.
+
+What is promised of a record is promised of a person as often as it has records. ``max_rows`` limits that: of every
+person the records with the smallest keyed hash of their ids are published, the same ones in every release, so that the
+others are never shown. The choice is a function of the secret and of the ids alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from duckdb_priv.engine.randomness import KeyedBits
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidSource
+from duckdb_priv.sqltext.quoting import identifier, identifiers
+from duckdb_priv.sqltext.templates import body, fill, read
+
+SURPLUS = "temp._priv_surplus"
+"""The ids of the records that are left out; a temporary table of this connection."""
+
+
+def count_persons(workspace: Workspace, source: Source, max_rows: int | None = None) -> Source:
+    """Count the persons of a source and the records of one, and leave out what a person has beyond ``max_rows``.
+
+    A source whose persons are not told is returned as it is.
+
+    Raises InvalidSource where a record has no person: how many it has could not be told.
+    """
+    if not source.person:
+        return source
+    missing = " OR ".join(f"{identifier(name)} IS NULL" for name in source.person)
+    unknown, persons, most = workspace.rows(
+        f"SELECT coalesce(sum(records) FILTER ({missing}), 0), count(*), max(records) FROM"
+        f" (SELECT {identifiers(source.person)}, count(*) AS records FROM {source.table} GROUP BY ALL)"
+    )[0]
+    if unknown:
+        raise InvalidSource(
+            f"person {' and '.join(map(repr, source.person))} is NULL in {unknown} of {source.rows} rows",
+            hint="say whose records they are, or leave them out in a view: how many a person has must be known",
+        )
+    known = replace(source, persons=persons, rows_of_person=max_rows or most)
+    return known if max_rows is None or most <= max_rows else _limited(workspace, known, max_rows)
+
+
+def _limited(workspace: Workspace, source: Source, max_rows: int) -> Source:
+    stream = workspace.open_stream(
+        KeyedBits.derive(workspace.secret(), f"records of a person, {source.id_form}")
+    )
+    number, text = source.id_arguments
+    fillings = {
+        "table": SURPLUS.split(".")[1],
+        "ids": identifiers(source.record_id),
+        "person": ", ".join(
+            f"s.{identifier(name)} AS _priv_person{n}" for n, name in enumerate(source.person)
+        ),
+        "same_person": ", ".join(f"_priv_person{n}" for n in range(len(source.person))),
+        "source": f"{source.table} AS s",
+        "stream": str(stream),
+        "id_number": number,
+        "id_text": text,
+        "max_rows": str(max_rows),
+    }
+    workspace.cursor.execute(fill(body(read("publisher/fragments", "surplus")), fillings))
+    (surplus,) = workspace.rows(f"SELECT count(*) FROM {SURPLUS}")[0]
+    return replace(
+        source,
+        table=f"(FROM {source.table} ANTI JOIN {SURPLUS} USING ({identifiers(source.record_id)}))",
+        rows=source.rows - surplus,
+    )

@@ -1,0 +1,290 @@
+"""Several records of one person: what they are promised together, which of them are published, and what adds up."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import duckdb
+import pytest
+
+STAYS = """
+    CREATE TABLE stays AS
+    SELECT i AS encounter_id, 'P' || lpad((i % 300 % 170)::VARCHAR, 5, '0') AS patient_nbr, 20 + i % 5 * 10 AS age,
+        (['flu', 'cold', 'asthma', 'none'])[1 + (hash(i) % 4)::INTEGER] AS disease
+    FROM range(1500) AS t(i);
+    CREATE TABLE exchange AS
+    FROM (VALUES ('none'), ('flu'), ('asthma'), ('cold')) a(original),
+        (VALUES ('none'), ('flu'), ('asthma'), ('cold')) b(published)
+    SELECT original, published, CASE WHEN original = published THEN 0.7 ELSE 0.1 END AS probability;
+    CREATE TABLE hierarchies AS
+    FROM priv.range_hierarchy('age', 10, 20, 40) UNION ALL
+    SELECT 'disease', disease, level, CASE level WHEN 0 THEN disease ELSE '*' END
+    FROM (SELECT DISTINCT disease FROM stays), range(2) AS l(level);
+"""
+"""1,500 encounters of 170 patients, who have 5 or 10 each."""
+MOST, PATIENTS = 10, 170
+
+METHODS = {
+    "uniform": "sensitive := 'disease', retention := 0.5",
+    "fine_grain": "sensitive := 'disease', tolerance := 3, min_retention := 0.05",
+    "matrix": "sensitive := 'disease', matrix := 'exchange'",
+    "reconstruction_private": "sensitive := 'disease', retention := 0.5, epsilon := 0.3, delta := 0.3",
+    "splu": "sensitive := 'disease', gamma := 3",
+    "anatomy": "sensitive := 'disease', l := 3",
+    "distribution": "sensitive := 'disease'",
+    "safe_k": "k := 5, beta := 0.3, epsilon := 1.0, hierarchies := 'hierarchies', levels := {'age': 2, 'disease': 0}",
+}
+
+
+@pytest.fixture
+def con(con):
+    con.execute(STAYS)
+    return con
+
+
+def publish(con, release="r", method="uniform", source="stays", **more):
+    given = {"record_id": "encounter_id", "person": "patient_nbr"} | more
+    named = "".join(f", {name} := ?" for name in given)
+    cursor = con.execute(
+        f"FROM priv.publish_{method}(?, ?, {METHODS[method]}{named})",
+        [source, release, *given.values()],
+    )
+    return dict(
+        zip((column[0] for column in cursor.description), cursor.fetchall()[0], strict=True)
+    )
+
+
+def claims(con, release="r"):
+    return {
+        name: (value, json.loads(parameters))
+        for name, value, parameters in con.execute(
+            "SELECT guarantee, value, parameters FROM priv.guarantee WHERE release = ?", [release]
+        ).fetchall()
+    }
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_promises_something_of_persons_and_publishes_none(con, method):
+    receipt = publish(con, method=method, max_rows=2)
+    columns = [row[0] for row in con.execute("DESCRIBE r").fetchall()]
+    assert "patient_nbr" not in columns
+    assert receipt["rows_source"] == 1500
+    assert claims(con)["records_of_a_person"][0] == 2
+    _, parameters = claims(con)["privacy_of_a_person"]
+    assert parameters["records"] == 2
+    (epsilon,) = con.execute("SELECT epsilon FROM priv.ledger").fetchall()[0]
+    value, _ = claims(con)["privacy_of_a_person"]
+    assert value == (None if epsilon is None else pytest.approx(2 * epsilon))
+    holds = con.execute("SELECT guarantee FROM priv.audit('r') WHERE NOT holds").fetchall()
+    assert holds == []
+
+
+def test_without_a_limit_the_most_records_are_counted(con):
+    receipt = publish(con)
+    assert claims(con)["records_of_a_person"][0] == MOST
+    assert f"epsilon = {MOST} x" in receipt["guarantee"]
+    assert any(f"{MOST} records" in warning for warning in receipt["warnings"])
+    assert receipt["rows_published"] == 1500
+    ((value, holds),) = con.execute(
+        "SELECT value, holds FROM priv.audit('r') WHERE guarantee = 'records_of_a_person'"
+    ).fetchall()
+    assert (value, holds) == (MOST, True)
+
+
+def test_the_group_delta_is_that_of_records_one_after_the_other(con):
+    publish(con, method="safe_k", max_rows=3)
+    epsilon, delta = con.execute("SELECT epsilon, delta FROM priv.ledger").fetchall()[0]
+    value, parameters = claims(con)["privacy_of_a_person"]
+    assert value == pytest.approx(3 * epsilon)
+    assert parameters["delta"] == pytest.approx(
+        delta * sum(math.exp(n * epsilon) for n in range(3))
+    )
+    assert con.execute("SELECT epsilon_person, delta_person FROM priv.ledger()").fetchall() == [
+        (pytest.approx(3 * epsilon), pytest.approx(parameters["delta"]))
+    ]
+
+
+def chosen(con, release, **more):
+    """Tell which encounters a release shows, by an attribute that is kept as it is."""
+    publish(con, release, public=["encounter_number"], source="numbered", **more)
+    return {row[0] for row in con.execute(f"SELECT encounter_number FROM {release}").fetchall()}
+
+
+def test_the_choice_is_keyed_and_nested_and_the_same_for_every_order_and_method(con):
+    con.execute("CREATE TABLE numbered AS SELECT *, encounter_id AS encounter_number FROM stays")
+    two, three = (chosen(con, f"of_{k}", max_rows=k) for k in (2, 3))
+    assert len(two) == 2 * PATIENTS
+    assert two < three
+    most = con.execute(
+        "SELECT max(n) FROM (SELECT count(*) AS n FROM stays WHERE list_contains(?, encounter_id)"
+        " GROUP BY patient_nbr)",
+        [[*two]],
+    ).fetchall()
+    assert most == [(2,)]
+    con.execute("SET threads = 1")
+    con.execute("CREATE OR REPLACE TABLE numbered AS FROM numbered ORDER BY hash(encounter_id)")
+    assert chosen(con, "again", max_rows=2) == two
+    assert chosen(con, "splu", max_rows=2, method="splu") <= two
+    # The values of a record have no say in it.
+    con.execute("UPDATE numbered SET disease = 'none' WHERE disease = 'flu'")
+    assert chosen(con, "changed", max_rows=2) == two
+
+
+def test_a_text_that_is_an_id_chooses_too(con):
+    con.execute("ALTER TABLE stays ALTER encounter_id TYPE VARCHAR")
+    assert publish(con, max_rows=1)["rows_published"] == PATIENTS
+    assert (
+        publish(con, "s", max_rows=1, record_id=["patient_nbr", "encounter_id"])["rows_published"]
+        == PATIENTS
+    )
+
+
+def test_a_limit_above_what_persons_have_changes_nothing(con):
+    publish(con, "plain")
+    assert publish(con, "limited", max_rows=50)["rows_published"] == 1500
+    assert con.execute("FROM plain EXCEPT ALL FROM limited").fetchall() == []
+    assert claims(con, "limited")["records_of_a_person"][0] == 50
+
+
+REFUSED = {
+    "published person": ({"public": ["patient_nbr"]}, "both public and person"),
+    "unknown person": ({"person": "patient"}, "'stays' has no column 'patient'"),
+    "no ids to choose by": ({"record_id": None, "max_rows": 2}, "needs person and record_id"),
+    "nobody to choose for": ({"person": None, "max_rows": 2}, "needs person and record_id"),
+    "nothing left": ({"max_rows": 0}, "max_rows must be an integer of at least 1"),
+    "whole records": ({"method": "safe_k"}, "most records of a person cannot be counted"),
+    "appended": (
+        {"method": "splu", "append": True, "max_rows": 2},
+        "cannot be kept where records are appended",
+    ),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_cannot_be_promised_is_refused(con, why):
+    more, said = REFUSED[why]
+    with pytest.raises(duckdb.Error, match=said):
+        publish(con, **more)
+    assert con.execute("SELECT count(*) FROM priv.ledger").fetchall() == [(0,)]
+
+
+def test_a_record_of_nobody_is_refused(con):
+    con.execute("UPDATE stays SET patient_nbr = NULL WHERE encounter_id < 7")
+    with pytest.raises(duckdb.Error, match="'patient_nbr' is NULL in 7 of 1500 rows"):
+        publish(con)
+
+
+def test_a_batch_adds_to_what_a_person_may_have(con):
+    publish(con, method="splu")
+    con.execute(
+        "INSERT INTO stays SELECT 5000 + i, 'P00000', 20 + i % 5 * 10, ['flu', 'cold', 'none', 'asthma'][1 + i % 4]"
+        " FROM range(20) AS t(i)"
+    )
+    publish(con, method="splu", append=True)
+    assert claims(con)["records_of_a_person"][0] == MOST + MOST + 20
+    con.execute("INSERT INTO stays SELECT 9000 + i, 'P1', 20, 'v' || i FROM range(20) AS t(i)")
+    with pytest.raises(duckdb.Error, match="published with person"):
+        publish(con, method="splu", append=True, person=None, exclude=["patient_nbr"])
+
+
+def ledger(con, columns):
+    return con.execute(f"SELECT {columns} FROM priv.ledger() ORDER BY published_at").fetchall()
+
+
+def test_the_ledger_adds_per_person(con):
+    epsilon = math.log(5)
+    publish(con, "a", max_rows=2)
+    publish(con, "again", max_rows=2)
+    publish(con, "more", max_rows=3)
+    assert ledger(con, "adds, epsilon_person") == [
+        (True, pytest.approx(2 * epsilon)),
+        (False, pytest.approx(2 * epsilon)),
+        # Other records of the same persons, whose values were not shown before.
+        (False, pytest.approx(5 * epsilon)),
+    ]
+    assert ledger(con, "persons, persons_seen") == [
+        (PATIENTS, 0),
+        (PATIENTS, PATIENTS),
+        (PATIENTS, PATIENTS),
+    ]
+    publish(con, "unnamed", person=None, record_id=None, exclude=["patient_nbr", "encounter_id"])
+    assert ledger(con, "epsilon_person")[-1] == (math.inf,)
+
+
+def test_a_part_of_what_was_shown_adds_nothing_to_a_person(con):
+    publish(con, "a")
+    con.execute("CREATE VIEW old AS FROM stays WHERE age > 30")
+    publish(con, "b", source="old")
+    assert ledger(con, "adds, epsilon_person / epsilon") == [(True, MOST), (False, MOST)]
+
+
+def test_without_persons_the_ledger_says_nothing_of_them(con):
+    publish(con, person=None, exclude=["patient_nbr"])
+    assert ledger(con, "epsilon_person, delta_person, persons") == [(None, None, None)]
+
+
+def test_naming_the_persons_later_tells_what_is_known_of_them(con):
+    publish(con, "a", person=None, exclude=["patient_nbr"])
+    publish(con, "b")
+    assert ledger(con, "epsilon_person / epsilon") == [(None,), (MOST,)]
+
+
+def test_next_year_s_records_of_the_same_persons_add_up(con):
+    publish(con, "a", max_rows=2)
+    con.execute(
+        "CREATE TABLE next_year AS SELECT 'V' || encounter_id AS visit, patient_nbr AS subject, 50 AS age, disease"
+        " FROM stays WHERE patient_nbr < 'P00100'"
+    )
+    publish(con, "b", source="next_year", record_id="visit", person="subject", max_rows=3)
+    epsilon = math.log(5)
+    assert ledger(con, "population") == [("population 1",), ("population 1",)]
+    assert ledger(con, "epsilon_person, persons_seen") == [
+        (pytest.approx(2 * epsilon), 0),
+        (pytest.approx(5 * epsilon), 100),
+    ]
+
+
+def test_persons_of_one_table_are_the_records_of_another(con):
+    publish(con, "a", max_rows=2)
+    con.execute(
+        "CREATE TABLE patients AS SELECT patient_nbr AS id, any_value(disease) AS disease FROM stays GROUP BY ALL"
+    )
+    publish(con, "b", source="patients", record_id="id", person="id")
+    assert ledger(con, "population") == [("population 1",), ("population 1",)]
+    assert ledger(con, "epsilon_person / epsilon") == [(2.0,), (3.0,)]
+
+
+def test_numbers_that_are_persons_here_and_records_there_are_shared_by_accident(con):
+    con.execute(
+        "CREATE TABLE of_numbers AS SELECT * REPLACE (patient_nbr[2:]::INTEGER AS patient_nbr) FROM stays"
+    )
+    publish(con, "a", source="of_numbers")
+    con.execute(
+        "CREATE TABLE others AS SELECT i AS id, 'd' || hash(i) % 3 AS disease FROM range(170) AS t(i)"
+    )
+    publish(con, "b", source="others", record_id="id", person=None)
+    assert ledger(con, "population") == [("population 1",), ("population 2",)]
+
+
+def test_check_takes_the_persons_and_finds_them(con):
+    query = (
+        "SELECT severity, finding, columns, figure"
+        " FROM priv.check_source('stays', sensitive := 'disease', record_id := 'encounter_id'{})"
+    )
+    named = con.execute(query.format(", person := 'patient_nbr'")).fetchall()
+    assert ("note", "records_of_persons", ["patient_nbr"], float(MOST)) in named
+    unnamed = con.execute(query.format("")).fetchall()
+    assert (
+        "warn",
+        "several_records_per_person",
+        ["patient_nbr"],
+        pytest.approx(1500 / 170),
+    ) in unnamed
+    public = con.execute(query.format(", public := ['age']")).fetchall()
+    assert {"patient_nbr"} not in [
+        {*columns} for severity, _, columns, _ in public if severity == "refuse"
+    ]
+    con.execute("UPDATE stays SET patient_nbr = NULL WHERE encounter_id < 7")
+    missing = con.execute(query.format(", person := 'patient_nbr'")).fetchall()
+    assert ("refuse", "missing_persons", ["patient_nbr"], 7.0) in missing
