@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 import duckdb_priv
+from duckdb_priv.errors import QueryRefused
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+) ?(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -24,6 +25,26 @@ def run(connection: duckdb.DuckDBPyConnection, text: str) -> None:
     for statement in connection.extract_statements(text):
         rows = connection.execute(statement).fetchall()
         assert rows or "CREATE" in statement.query or "ATTACH" in statement.query
+
+
+def run_ordinary(connection: duckdb.DuckDBPyConnection, text: str) -> None:
+    """Queries that are written as if the release were the true table: with intervals, and without."""
+    for statement in connection.extract_statements(text):
+        plain = duckdb_priv.reconstruct(connection, statement.query).fetchall()
+        assert plain
+        beside = duckdb_priv.reconstruct(connection, statement.query, intervals=True)
+        assert any(name.endswith("_low") for name, *_ in beside.description), statement.query
+        assert len(beside.fetchall()) == len(plain)
+
+
+def refuse(connection: duckdb.DuckDBPyConnection, text: str) -> None:
+    for statement in connection.extract_statements(text):
+        with pytest.raises(QueryRefused):
+            duckdb_priv.rewrite_sql(connection, statement.query)
+
+
+RUN = {"ordinary": run_ordinary, "refused": refuse}
+"""How a block of SQL is run, by the word after its language, where it is not just executed."""
 
 
 @pytest.fixture
@@ -46,14 +67,16 @@ def test_what_a_document_shows_runs(document: Path, folder: Path) -> None:
     publisher = duckdb_priv.connect()
     analyst = duckdb.connect("visits_public.duckdb", read_only=True)
     elsewhere = duckdb.connect()
-    readers = {"publisher": publisher, "analyst": analyst, "": elsewhere}
+    readers = {"publisher": publisher, "": elsewhere}
     executed = 0
     try:
         for language, reader, text in blocks(document):
             if language == "sql":
                 analyst.close() if reader == "" else None
-                run(readers[reader], text)
+                RUN.get(reader, run)(readers.get(reader, analyst), text)
                 executed += 1
+            elif (language, reader) == ("python", "analyst"):
+                exec(text, {})
     finally:
         for connection in (publisher, analyst, elsewhere):
             connection.close()
