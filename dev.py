@@ -1,4 +1,4 @@
-"""Sets everything up in .venv and runs it: ``python3 dev.py demo`` or ``python3 dev.py test``.
+"""Sets everything up in .venv and runs it: ``python3 dev.py demo``, ``docs`` or ``test``.
 
 Needs nothing but Python 3.11 or newer with pip.
 """
@@ -77,6 +77,23 @@ def demo(*options: str) -> None:
     run(environment(".venv", ".") / "duckdb-priv", "demo", *options)
 
 
+def docs() -> None:
+    """Make the pages of the site in build/site; a link to nowhere is an error."""
+    python = environment(".venv", ".[docs]") / "python"
+    run(python, "docs/site/gather.py", "build/pages")
+    run(
+        python,
+        "-m",
+        "sphinx",
+        "--fail-on-warning",
+        "--keep-going",
+        "-b",
+        "html",
+        "build/pages",
+        "build/site",
+    )
+
+
 def test(*options: str) -> None:
     """Check style, types, layers and behaviour; options go to pytest, and then only pytest runs."""
     programs = environment(".venv", ".[test]")
@@ -93,7 +110,7 @@ def test(*options: str) -> None:
 
 
 if __name__ == "__main__":
-    tasks = {"demo": demo, "test": test}
+    tasks = {"demo": demo, "docs": docs, "test": test}
     if len(sys.argv) < 2 or sys.argv[1] not in tasks:
-        sys.exit("usage: python3 dev.py demo | test [options]")
+        sys.exit("usage: python3 dev.py demo | docs | test [options]")
     tasks[sys.argv[1]](*sys.argv[2:])

@@ -27,7 +27,9 @@ FUNCTIONS = {
 
 COMMON = " record_id exclude public person max_rows title description contact replace"
 """What every publication takes."""
-CHECK = "source sensitive record_id exclude public person domain retention epsilon rho1 rho2 certainty"
+CHECK = (
+    "source sensitive record_id exclude public person domain retention epsilon rho1 rho2 certainty"
+)
 
 PUBLISHER = {
     "advise": (
