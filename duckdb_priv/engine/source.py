@@ -62,6 +62,12 @@ class Source:
         return ".".join(map(identifier, parse_name(self.name)))
 
     @property
+    def read_types(self) -> dict[str, str]:
+        """The columns that are read of a record when it is published, with their types."""
+        read = {*self.public, *self.sensitive, *self.record_id}
+        return {name: kind for name, kind in self.types.items() if name in read}
+
+    @property
     def id_form(self) -> str:
         """Say how the record id enters the coins."""
         number, _ = self.id_arguments
@@ -87,6 +93,16 @@ class Source:
         # Lengths keep ('ab', 'c') and ('a', 'bc') apart.
         parts = [f"{column}::VARCHAR" for column in columns]
         return nothing[0], " || ".join(f"length({part}) || ':' || {part}" for part in parts)
+
+
+def key_type(kind: str) -> str:
+    """Return the type that values of a column are looked up as: an ENUM as text, others as they are."""
+    return "VARCHAR" if kind.startswith("ENUM") else kind
+
+
+def key_expression(attribute: str, kind: str) -> str:
+    """Write the expression that is looked up in the domain: an ENUM as text, others as they are."""
+    return f"{identifier(attribute)}::VARCHAR" if kind.startswith("ENUM") else identifier(attribute)
 
 
 def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -185,3 +186,31 @@ KERNELS = (
     ),
 )
 """The functions that know nothing of the database they run in."""
+
+
+RECORD_KERNELS = KERNELS[:3]
+"""The functions that the SQL of record kernels calls."""
+
+
+def create_function(connection: duckdb.DuckDBPyConnection, udf: Udf) -> None:
+    """Register a function for every connection to the database."""
+    # DuckDB 1.5 and 2.0 differ in the types of these options, and both take their names.
+    options: dict[str, Any] = {
+        "type": "arrow",
+        "null_handling": "special",
+        "side_effects": True,
+    }
+    connection.create_function(udf.name, udf.function, list(udf.parameters), udf.returns, **options)
+
+
+def register(connection: duckdb.DuckDBPyConnection) -> None:
+    """Register what record kernels call, where it is not there yet."""
+    known = {
+        name
+        for (name,) in connection.execute(
+            "SELECT function_name FROM duckdb_functions() WHERE starts_with(function_name, '_priv_')"
+        ).fetchall()
+    }
+    for udf in RECORD_KERNELS:
+        if udf.name not in known:
+            create_function(connection, udf)

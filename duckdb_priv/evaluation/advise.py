@@ -11,14 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from duckdb_priv.engine.source import Source, open_source, parse_name
+from duckdb_priv.engine.source import Source, key_expression, open_source, parse_name
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.evaluation.answers import count, open_workload
 from duckdb_priv.evaluation.counted_groups import generalized_groups, micro_groups
 from duckdb_priv.evaluation.workload import Draw, DrawArguments, TableArguments, draw
 from duckdb_priv.mechanism.uniform import amplification_gamma
-from duckdb_priv.methods.common.domain import key_expression
 from duckdb_priv.methods.common.options import Demand, Option, Question
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.release.arguments import (

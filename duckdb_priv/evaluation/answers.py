@@ -11,11 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from duckdb_priv.analyst.forms import form_of
-from duckdb_priv.engine.source import Source, open_source
+from duckdb_priv.engine.source import Source, key_expression, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.evaluation.workload import TABLE
-from duckdb_priv.methods.common.domain import key_expression
 from duckdb_priv.release.catalog import Connection, sensitive_attributes
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.release.request import Roles

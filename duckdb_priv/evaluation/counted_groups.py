@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.evaluation.answers import asked_together, lay_out, same_cell, spelled
 from duckdb_priv.mechanism.arrays import Integers
-from duckdb_priv.methods.common.domain import key_expression
 from duckdb_priv.methods.common.hierarchy import Hierarchy, open_hierarchies, read_levels
 from duckdb_priv.methods.common.options import Generalized, MicroGroups
 from duckdb_priv.sqltext.quoting import identifier

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from duckdb_priv.engine.source import open_source
+from duckdb_priv.engine.source import key_expression, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, PrivError
 from duckdb_priv.mechanism.arrays import Matrix, Vector
@@ -21,7 +21,6 @@ from duckdb_priv.mechanism.operator import (
     expected_error,
     invert,
 )
-from duckdb_priv.methods.common.domain import key_expression
 from duckdb_priv.methods.common.operator_audit import stored_operator
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import NAME, Arguments, argument, read

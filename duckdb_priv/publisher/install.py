@@ -15,7 +15,6 @@ import hashlib
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -23,7 +22,7 @@ from duckdb_priv.analyst import macros
 from duckdb_priv.engine import secrets
 from duckdb_priv.engine.instance import Instance, find, is_prepared, keep
 from duckdb_priv.engine.procedures import Runner
-from duckdb_priv.engine.udfs import KERNELS, Udf
+from duckdb_priv.engine.udfs import KERNELS, create_function
 from duckdb_priv.errors import NotInstalled
 from duckdb_priv.publisher.procedures import find_procedure
 from duckdb_priv.publisher.surface import publisher_macros
@@ -149,7 +148,7 @@ def _register(connection: duckdb.DuckDBPyConnection) -> Instance | None:
     instance.functions = functions = (*Runner(instance, find_procedure).functions(), *KERNELS)
     for number, udf in enumerate(functions):
         try:
-            _create_function(connection, udf)
+            create_function(connection, udf)
         except (duckdb.CatalogException, duckdb.NotImplementedException):
             for created in functions[:number]:
                 connection.remove_function(created.name)
@@ -164,16 +163,6 @@ def _taken(name: str) -> NotInstalled:
         f"the function {name!r} exists and is not of this duckdb_priv",
         hint="names that begin with _priv_ are taken; register yours under others",
     )
-
-
-def _create_function(connection: duckdb.DuckDBPyConnection, udf: Udf) -> None:
-    # DuckDB 1.5 and 2.0 differ in the types of these options, and both take their names.
-    options: dict[str, Any] = {
-        "type": "arrow",
-        "null_handling": "special",
-        "side_effects": True,
-    }
-    connection.create_function(udf.name, udf.function, list(udf.parameters), udf.returns, **options)
 
 
 def _create_macros(connection: duckdb.DuckDBPyConnection) -> None:

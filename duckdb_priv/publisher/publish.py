@@ -65,11 +65,12 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
         strongest=" ".join([plan.strongest, *(each.statement for each in of_persons[1:])]),
     )
     target = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(request.release)}"
-    select = _published_sql(plan)
-    types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({select})")}
-    workspace.cursor.execute(
-        f"CREATE TABLE {target} AS FROM ({select}) ORDER BY {total_order(types)}"
-    )
+    kernel = plan.kernel.renamed(renamed_columns(plan.columns))
+    with kernel.opened(workspace.cursor, source.table, plan.staged) as select:
+        types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({select})")}
+        workspace.cursor.execute(
+            f"CREATE TABLE {target} AS FROM ({select}) ORDER BY {total_order(types)}"
+        )
     (published,) = workspace.rows(f"SELECT count(*) FROM {target}")[0]
     if plan.rows_expected is not None and published != plan.rows_expected:
         raise PublicationFailed(
@@ -127,15 +128,6 @@ def _told_of_columns(plan: Plan) -> list[str]:
         return []
     listed = " and ".join(columns)
     return [f"What records report stands in the column{'s' if len(columns) > 1 else ''} {listed}."]
-
-
-def _published_sql(plan: Plan) -> str:
-    """Write the query of the published rows, in which every column has the name that it is published under."""
-    renamed = ", ".join(
-        f"{identifier(name)} AS {identifier(column)}"
-        for name, column in renamed_columns(plan.columns).items()
-    )
-    return f"SELECT * RENAME ({renamed}) FROM ({plan.select})" if renamed else plan.select
 
 
 def _suppressed(plan: Plan, rows: int, entering: int, published: int) -> int | None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from duckdb_priv.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from duckdb_priv.engine.kernel import Kernel
 
 NUMBERS = (
     "own",
@@ -149,12 +152,12 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a mechanism decides before one row is written."""
+    """Everything that a mechanism decides before one row is written: data, made from counts."""
 
     mechanism: str
     parameters: Mapping[str, Any]
-    select: str
-    """The query that gives the published rows, in no order, with attributes as names of the columns."""
+    kernel: Kernel
+    """What gives the published rows of the records, in no order, with attributes as names of the columns."""
     columns: Mapping[str, str]
     """Role of every attribute that is published: public, sensitive, generalized, group or scale."""
     attributes: Sequence[SensitiveAttribute]
@@ -171,6 +174,8 @@ class Plan:
     sample: bool = False
     """Whether the rows are what is left of a random sample, so that how many are missing must not be told."""
     warnings: Sequence[str] = ()
+    staged: Sequence[str] = ()
+    """Steps of the kernel whose tables planning has left on the publisher's cursor; another process makes them."""
 
 
 def to_json(value: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from duckdb_priv.sqltext.quoting import literal
 
 PLACE = re.compile(r"@([a-z_]+(?:\.[a-z_]+)?)@")
-MARKED = re.compile("\0([a-z_]+(?:\\.[a-z_]+)?)\0")
+MARKED = re.compile("\0([a-z_]+[0-9]*(?:\\.[a-z_]+)?)\0")
 SECTION = re.compile(r"^-- name: ([a-z_.]+)\n", re.MULTILINE)
 ARGUMENT = re.compile(r"\{([a-z_]+)\}")
 MARKED_ARGUMENT = re.compile("\0{([a-z_]+)}\0")
@@ -91,6 +91,15 @@ def template(text: str) -> str:
     'SELECT \\x00sum\\x00;'
     """
     return PLACE.sub("\0\\1\0", ARGUMENT.sub("\0{\\1}\0", text))
+
+
+def place(name: str) -> str:
+    """Mark one place by its name, which may end in a number.
+
+    >>> fill(f"FROM {place('records')}", {"records": "t"})
+    'FROM t'
+    """
+    return f"\0{name}\0"
 
 
 def fill(text: str, fillings: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.uniform import Uniform
 from duckdb_priv.methods.common.domain import open_domains
 from duckdb_priv.methods.common.local_privacy import uniform_guarantees
-from duckdb_priv.methods.common.perturbation import Perturbation, open_coins, perturb_sql
+from duckdb_priv.methods.common.perturbation import Perturbation, open_coins, perturb_kernel
 from duckdb_priv.release.model import LedgerEntry, Plan, SensitiveAttribute
 from toy_method.arguments import CoinsArguments
 
@@ -22,7 +22,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: CoinsArg
     return Plan(
         mechanism="coins",
         parameters={"coins": arguments.coins},
-        select=perturb_sql(source, [Perturbation(domain, coins, *operator.thresholds())]),
+        kernel=perturb_kernel(source, [Perturbation(domain, coins, *operator.thresholds())]),
         columns=dict.fromkeys(source.public, "public") | {domain.attribute: "sensitive"},
         attributes=[
             SensitiveAttribute(

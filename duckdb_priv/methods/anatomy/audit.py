@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from duckdb_priv.engine.source import Source
-from duckdb_priv.methods.common.domain import key_expression
+from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.methods.common.findings import AuditRow, Subject, finding, source_changed
 from duckdb_priv.release.model import group_column
 from duckdb_priv.sqltext.quoting import identifier

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
@@ -76,7 +77,12 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: AnatomyA
     return Plan(
         mechanism=MECHANISM,
         parameters={"l": diversity},
-        select=_select(source, domains),
+        kernel=Kernel(
+            source.read_types,
+            _select(source, domains),
+            tables={d.table: d.laid_out() for d in domains},
+            alone=False,
+        ),
         columns=columns,
         attributes=attributes,
         provenance=dict.fromkeys(source.sensitive, "source"),

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duckdb_priv.engine import randomness, udfs
-from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.kernel import create_table
+from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_groups import (
@@ -20,7 +21,7 @@ from duckdb_priv.mechanism.decoy_groups import (
     mixed_groups,
 )
 from duckdb_priv.mechanism.eligibility import require_eligible
-from duckdb_priv.methods.common.domain import Domain, key_expression
+from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import open_coins
 from duckdb_priv.release.model import to_json
 from duckdb_priv.sqltext.quoting import identifier
@@ -62,7 +63,7 @@ def deal(
     coins = []
     for n, domain in enumerate(domains):
         context = _context(domain, grouping) | {"purpose": "order and draw"}
-        stream = open_coins(workspace, source, context).stream
+        stream = workspace.open_stream(open_coins(workspace, source, context).bits)
         marks = "NULL" if mark is None or n else str(mark)
         coins.append(
             f"_priv_coins({marks}::UBIGINT, {stream}::UBIGINT, _number, _text, _code{n}) AS _coins{n}"
@@ -85,6 +86,8 @@ def deal(
             "coins": ", ".join(coins),
         },
     )
+    for domain in domains:
+        create_table(workspace.cursor, domain.table, domain.laid_out())
     workspace.cursor.execute(f"CREATE TEMP TABLE {DEALT.split('.')[1]} AS {query}")
 
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from duckdb_priv.engine.aggregates import Aggregates
 from duckdb_priv.engine.byte_order import one_zero
-from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.kernel import Table
+from duckdb_priv.engine.source import Source, key_type
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
 from duckdb_priv.release.arguments import nested
 from duckdb_priv.sqltext.literals import enum
-from duckdb_priv.sqltext.quoting import identifier
 
 MANY_VALUES = 10_000
 """Domains above this size deserve a warning."""
@@ -35,7 +36,7 @@ class Domain:
     """Whether the domain was "given" independently of the data or taken from the "source"."""
     source_type: str
     table: str
-    """Temporary table of this connection with position, value and published."""
+    """Name of the temporary table with position, value and published."""
 
     @property
     def size(self) -> int:
@@ -60,6 +61,19 @@ class Domain:
         kind = self.published_type
         return "ENUM" if kind.startswith("ENUM") else kind
 
+    def laid_out(self, **numbers: Any) -> Table:
+        """Return that table, with columns of numbers beside each value."""
+        columns = {
+            "position": pa.array(range(self.size), pa.uint32()),
+            "text": pa.array(self.values, pa.string()),
+        }
+        more = "".join(f", {name}" for name in numbers)
+        return Table.of(
+            columns | numbers,
+            f"position, text::{key_type(self.source_type)} AS value,"
+            f" text::{self.published_type} AS published{more}",
+        )
+
     @property
     def digest(self) -> str:
         """Tell domains apart in the context of the coins."""
@@ -70,20 +84,10 @@ def _is_text(kind: str) -> bool:
     return kind == "VARCHAR" or kind.startswith("ENUM")
 
 
-def key_type(kind: str) -> str:
-    """Return the type that values of a column are looked up as: an ENUM as text, others as they are."""
-    return "VARCHAR" if kind.startswith("ENUM") else kind
-
-
-def key_expression(attribute: str, kind: str) -> str:
-    """Write the expression that is looked up in the domain: an ENUM as text, others as they are."""
-    return f"{identifier(attribute)}::VARCHAR" if kind.startswith("ENUM") else identifier(attribute)
-
-
 def open_domains(
     workspace: Workspace, source: Source, given: Mapping[str, Sequence[Any]] | None = None
 ) -> list[Domain]:
-    """Read or check the domain of every sensitive attribute, and lay it out as a temporary table.
+    """Read or check the domain of every sensitive attribute.
 
     ``given`` are domains that were given, by attribute; the others are what occurs in the source.
 
@@ -117,11 +121,7 @@ def _open(
     workspace: Workspace, source: Source, attribute: str, number: int, given: Sequence[Any] | None
 ) -> Domain:
     kind = source.types[attribute]
-    column = key_expression(attribute, kind)
-    counted = workspace.rows(
-        f"SELECT value::VARCHAR, rows FROM (SELECT {column} AS value, count(*) AS rows"
-        f" FROM {source.table} GROUP BY ALL) ORDER BY value NULLS LAST"
-    )
+    counted = Aggregates(workspace, source).histogram(attribute)
     if sum(rows for _, rows in counted) != source.rows:
         raise InvalidSource(
             "the source changed while it was being published",
@@ -155,27 +155,14 @@ def _open(
             f"the domain of {attribute!r} has {len(values)} value, and needs at least 2",
             hint="give a domain := [...] with every value the column could have had, or exclude the column",
         )
-    domain = Domain(
+    return Domain(
         attribute=attribute,
         values=tuple(values),
         counts=tuple(found.get(value, 0) for value in values),
         provenance="source" if given is None else "given",
         source_type=kind,
-        table=f"temp._priv_domain_{number}",
+        table=f"_priv_domain_{number}",
     )
-    texts = pa.table(
-        {
-            "position": pa.array(range(len(values)), pa.uint32()),
-            "text": pa.array(values, pa.string()),
-        }
-    )
-    workspace.cursor.register("_priv_texts", texts)
-    workspace.cursor.execute(
-        f"CREATE TEMP TABLE {domain.table.split('.')[1]} AS SELECT position, text::{key_type(kind)} AS value,"
-        f" text::{domain.published_type} AS published FROM _priv_texts"
-    )
-    workspace.cursor.unregister("_priv_texts")
-    return domain
 
 
 def _canonical(

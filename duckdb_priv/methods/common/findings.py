@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from duckdb_priv.engine.source import SCALAR, Source
+from duckdb_priv.engine.source import SCALAR, Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.methods.common.domain import key_expression
 from duckdb_priv.release.model import SensitiveAttribute, to_json
 from duckdb_priv.sqltext.quoting import identifier
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from duckdb_priv.engine.kernel import Table
 from duckdb_priv.engine.source import SCALAR, Source, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
@@ -46,6 +48,15 @@ class Hierarchy:
             [level],
         )
         return tuple(text for (text,) in rows)
+
+    def leaves(self, workspace: Workspace, level: int) -> Table:
+        """Lay out what each value becomes at a level."""
+        rows = workspace.rows(
+            f"SELECT value, generalized FROM {self.table} WHERE level = ?", [level]
+        )
+        columns = zip(*rows, strict=True)
+        texts = (pa.array(column, pa.string()) for column in columns)
+        return Table.of(dict(zip(("value", "generalized"), texts, strict=True)))
 
 
 def open_hierarchies(workspace: Workspace, source: Source, name: str) -> list[Hierarchy]:

@@ -6,42 +6,41 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from duckdb_priv.engine import randomness
-from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.kernel import RECORDS, Kernel, Table
+from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.alias import AliasTables
-from duckdb_priv.methods.common.domain import Domain, key_expression
+from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.release.model import to_json
 from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.templates import body, fill, read
+from duckdb_priv.sqltext.templates import body, expand, place, read
 
 
 @dataclass(frozen=True)
 class Coins:
     """The coins of one perturbed attribute."""
 
-    stream: int
-    """Number of the stream, as SQL names it."""
+    bits: randomness.KeyedBits | randomness.FreshBits
     fingerprint: str
     fresh: bool
 
 
 def open_coins(workspace: Workspace, source: Source, context: dict[str, object]) -> Coins:
-    """Open a stream: keyed by everything that defines the coins if records have ids, else fresh.
+    """Derive coins: keyed by everything that defines them if records have ids, else fresh.
 
     The form of the record id belongs to what defines the coins, since 7 and '7' are drawn differently.
-    The stream is closed when the publication ends, either way.
     """
     if source.record_id:
         secret = workspace.secret()
         text = to_json({**context, "record_id": source.id_form})
-        stream = workspace.open_stream(randomness.KeyedBits.derive(secret, text))
-        return Coins(stream, randomness.fingerprint(secret, text), fresh=False)
-    stream = workspace.open_stream(randomness.FreshBits())
-    return Coins(stream, randomness.fingerprint(randomness.new_secret()), fresh=True)
+        bits = randomness.KeyedBits.derive(secret, text)
+        return Coins(bits, randomness.fingerprint(secret, text), fresh=False)
+    return Coins(
+        randomness.FreshBits(), randomness.fingerprint(randomness.new_secret()), fresh=True
+    )
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,10 @@ class Drawn:
 
     domain: Domain
     coins: Coins
+
+    def tables(self) -> dict[str, Table]:
+        """Lay out what is looked up by record: the domain, and what else a value is drawn by."""
+        return {self.domain.table: self.domain.laid_out()}
 
     def carried(self, n: int) -> Sequence[str]:
         """List what a record takes along from the domain, to be drawn by."""
@@ -91,16 +94,9 @@ class PerturbationByValue(Drawn):
     keep: NDArray[np.uint64]
     width: NDArray[np.uint64]
 
-    def prepare(self, workspace: Workspace) -> None:
-        """Write the numbers of each value beside it in the domain."""
-        position = np.arange(self.domain.size, dtype=np.uint32)
-        numbers = pa.table({"position": position, "keep": self.keep, "width": self.width})
-        _create_temporary(
-            workspace,
-            self.domain.table,
-            f"SELECT * FROM {self.domain.table} JOIN _priv_numbers USING (position)",
-            numbers,
-        )
+    def tables(self) -> dict[str, Table]:
+        """Lay the two numbers of each value out beside it."""
+        return {self.domain.table: self.domain.laid_out(keep=self.keep, width=self.width)}
 
     def carried(self, n: int) -> Sequence[str]:
         """Take the two numbers along."""
@@ -115,38 +111,36 @@ class PerturbationByValue(Drawn):
 class Exchange(Drawn):
     """Exchanged for any value, with the probabilities of any operator, by an alias table."""
 
-    tables: AliasTables
+    alias_tables: AliasTables
 
     @property
-    def table(self) -> str:
-        """Temporary table of this connection with the alias tables of all values."""
+    def aliases(self) -> str:
+        """Name the temporary table with the alias tables of all values."""
         return f"{self.domain.table}_aliases"
 
-    def prepare(self, workspace: Workspace) -> None:
-        """Lay the alias tables out, one row for each bin of each value."""
-        cells = pa.table(
-            {
-                "cell": np.arange(self.tables.bounds.size, dtype=np.uint32),
-                "bound": self.tables.bounds.ravel(),
-                "alias": self.tables.aliases.ravel(),
-            }
-        )
-        _create_temporary(workspace, self.table, "SELECT * FROM _priv_numbers", cells)
+    def tables(self) -> dict[str, Table]:
+        """Lay the alias tables out beside the domain, one row for each bin of each value."""
+        cells = {
+            "cell": np.arange(self.alias_tables.bounds.size, dtype=np.uint32),
+            "bound": self.alias_tables.bounds.ravel(),
+            "alias": self.alias_tables.aliases.ravel(),
+        }
+        return {**super().tables(), self.aliases: Table.of(cells)}
 
     def joined(self, n: int) -> str:
         """Look up the bin that the bits fall into."""
-        return f"JOIN {self.table} AS a{n} ON a{n}.cell = {self._cell(n)}"
+        return f"JOIN {self.aliases} AS a{n} ON a{n}.cell = {self._cell(n)}"
 
     def shown(self, n: int) -> str:
         """Compare the place in the bin with its bound."""
-        place = f"_bits{n} & {2**self.tables.bits - 1}::UBIGINT"
+        place = f"_bits{n} & {2**self.alias_tables.bits - 1}::UBIGINT"
         return f"CASE WHEN ({place}) < a{n}.bound THEN {self._bin(n)} ELSE a{n}.alias END"
 
     def _bin(self, n: int) -> str:
-        return f"(_bits{n} >> {self.tables.bits}::UBIGINT)::UINTEGER"
+        return f"(_bits{n} >> {self.alias_tables.bits}::UBIGINT)::UINTEGER"
 
     def _cell(self, n: int) -> str:
-        return f"_code{n} * {self.tables.bounds.shape[1]}::UINTEGER + {self._bin(n)}"
+        return f"_code{n} * {self.alias_tables.bounds.shape[1]}::UINTEGER + {self._bin(n)}"
 
 
 @dataclass(frozen=True)
@@ -168,19 +162,26 @@ def _redrawn(n: int, keep: str, width: str) -> str:
     )
 
 
-def _create_temporary(workspace: Workspace, table: str, select: str, numbers: pa.Table) -> None:
-    workspace.cursor.register("_priv_numbers", numbers)
-    workspace.cursor.execute(f"CREATE OR REPLACE TEMP TABLE {table.split('.')[1]} AS {select}")
-    workspace.cursor.unregister("_priv_numbers")
+def perturb_kernel(source: Source, perturbations: Sequence[Drawn]) -> Kernel:
+    """Return what gives the published rows: every record stands alone, and each attribute has bits of its own."""
+    return Kernel(
+        reads=source.read_types,
+        select=perturb_sql(source, perturbations, place(RECORDS)),
+        coins={f"coins{n}": each.coins.bits for n, each in enumerate(perturbations)},
+        tables={name: table for each in perturbations for name, table in each.tables().items()},
+    )
 
 
-def perturb_sql(source: Source, perturbations: Sequence[Drawn]) -> str:
-    """Write the query that gives the published rows, in no order."""
+def perturb_sql(source: Source, perturbations: Sequence[Drawn], records: str) -> str:
+    """Write the query that gives the published rows of a table expression, in no order.
+
+    The coins of attribute ``n`` are those of the place ``coins{n}``.
+    """
     of_attribute = {each.domain.attribute: n for n, each in enumerate(perturbations)}
     number, text = source.id_arguments
     # Only our own names stand inside: a column of the source called _bits0 must not be taken for the bits.
     of_public = {name: f"_public{n}" for n, name in enumerate(source.public)}
-    return fill(
+    return expand(
         body(read("publisher/fragments", "perturb")),
         {
             "public": "".join(
@@ -193,14 +194,14 @@ def perturb_sql(source: Source, perturbations: Sequence[Drawn]) -> str:
                 for n, each in enumerate(perturbations)
                 for taken in (f"d{n}.position AS _code{n}", *each.carried(n))
             ),
-            "source": f"{source.table} AS s",
+            "source": f"{records} AS s",
             "domains": " ".join(
                 f"JOIN {each.domain.table} AS d{n} ON d{n}.value IS NOT DISTINCT FROM"
                 f" s.{key_expression(each.domain.attribute, each.domain.source_type)}"
                 for n, each in enumerate(perturbations)
             ),
             "bits": ", ".join(
-                f"_priv_bits({each.coins.stream}::UBIGINT, _number, _text, {each.keyed(n)}) AS _bits{n}"
+                f"_priv_bits({place(f'coins{n}')}::UBIGINT, _number, _text, {each.keyed(n)}) AS _bits{n}"
                 for n, each in enumerate(perturbations)
             ),
             "joined": " ".join(each.joined(n) for n, each in enumerate(perturbations)),

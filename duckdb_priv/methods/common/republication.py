@@ -54,7 +54,7 @@ def open_marks(workspace: Workspace, source: Source, rule: Rule) -> int | None:
         "origins": list(source.origins),
         "columns": [name.lower() for name in source.record_id],
     }
-    return open_coins(workspace, source, context).stream
+    return workspace.open_stream(open_coins(workspace, source, context).bits)
 
 
 def reasons(

@@ -15,7 +15,7 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.alias import alias_tables
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
-from duckdb_priv.methods.common.perturbation import Redrawn, open_coins, perturb_sql
+from duckdb_priv.methods.common.perturbation import Redrawn, open_coins, perturb_kernel
 from duckdb_priv.methods.distribution.arguments import DistributionArguments
 from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
 
@@ -36,7 +36,7 @@ def plan(
     return Plan(
         mechanism=MECHANISM,
         parameters={"rows": source.rows},
-        select=perturb_sql(source, redrawn),
+        kernel=perturb_kernel(source, redrawn),
         columns={
             name: "sensitive" if name in source.sensitive else "public"
             for name in source.types
@@ -71,9 +71,7 @@ def _redrawn(workspace: Workspace, source: Source, domain: Domain) -> Redrawn:
             "distribution": digest,
         },
     )
-    redrawn = Redrawn(domain, coins, tables)
-    redrawn.prepare(workspace)
-    return redrawn
+    return Redrawn(domain, coins, tables)
 
 
 def _shares(domain: Domain) -> np.ndarray:

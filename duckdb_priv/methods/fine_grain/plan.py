@@ -12,7 +12,7 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.operator import half_step, variance_slope
 from duckdb_priv.methods.common.domain import warn_of_domain
-from duckdb_priv.methods.common.perturbation import PerturbationByValue, open_coins, perturb_sql
+from duckdb_priv.methods.common.perturbation import PerturbationByValue, open_coins, perturb_kernel
 from duckdb_priv.methods.common.tables import shown
 from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
 from duckdb_priv.methods.fine_grain.program import Program, solve_programs
@@ -36,7 +36,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: FineGrai
             "min_retention": arguments.min_retention or 0.0,
             **({"tolerance": programs[0].tolerance} if programs[0].tolerance is not None else {}),
         },
-        select=perturb_sql(source, perturbations),
+        kernel=perturb_kernel(source, perturbations),
         columns={
             name: "sensitive" if name in source.sensitive else "public"
             for name in source.types
@@ -76,9 +76,7 @@ def _perturbation(workspace: Workspace, source: Source, program: Program) -> Per
             "keep": hashlib.sha256(keep.tobytes()).hexdigest(),
         },
     )
-    perturbation = PerturbationByValue(program.domain, coins, keep, width)
-    perturbation.prepare(workspace)
-    return perturbation
+    return PerturbationByValue(program.domain, coins, keep, width)
 
 
 def _attribute(release: str, program: Program) -> SensitiveAttribute:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.source import Source, key_type
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.fine_grain import FineGrain
 from duckdb_priv.mechanism.fine_grain_program import optimal_operator
 from duckdb_priv.mechanism.operator import MAX_CONDITION_NUMBER
 from duckdb_priv.mechanism.requirements import Direction, Requirements
-from duckdb_priv.methods.common.domain import Domain, given_domains, key_type, open_domains
+from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains
 from duckdb_priv.methods.common.tables import as_domain_value, named_tables, read_columns, shown
 from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
 

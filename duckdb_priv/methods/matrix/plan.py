@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.source import Source, key_type
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.alias import alias_tables, as_drawn
@@ -24,8 +24,8 @@ from duckdb_priv.mechanism.operator import (
     ldp_epsilon,
     variance_slope,
 )
-from duckdb_priv.methods.common.domain import Domain, key_type, open_domains, warn_of_domain
-from duckdb_priv.methods.common.perturbation import Exchange, open_coins, perturb_sql
+from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
+from duckdb_priv.methods.common.perturbation import Exchange, open_coins, perturb_kernel
 from duckdb_priv.methods.common.tables import as_domain_value, named_tables, read_columns, shown
 from duckdb_priv.methods.matrix.arguments import MatrixArguments
 from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
@@ -68,7 +68,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: MatrixAr
     return Plan(
         mechanism=MECHANISM,
         parameters={},
-        select=perturb_sql(source, perturbations),
+        kernel=perturb_kernel(source, perturbations),
         columns={
             name: "sensitive" if name in source.sensitive else "public"
             for name in source.types
@@ -158,9 +158,7 @@ def _perturbation(workspace: Workspace, source: Source, each: Exchanged) -> Exch
             "matrix": digest,
         },
     )
-    perturbation = Exchange(each.domain, coins, tables)
-    perturbation.prepare(workspace)
-    return perturbation
+    return Exchange(each.domain, coins, tables)
 
 
 def _attribute(release: str, each: Exchanged) -> SensitiveAttribute:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from duckdb_priv.engine.aggregates import GroupCounts, aliased, count_groups
+from duckdb_priv.engine.source import key_expression
 from duckdb_priv.mechanism.reconstruction_privacy import sample_size, threshold
 from duckdb_priv.mechanism.sampling_variance import weighted_variance
 from duckdb_priv.mechanism.tails import tails
 from duckdb_priv.mechanism.uniform import Uniform
-from duckdb_priv.methods.common.domain import key_expression
 from duckdb_priv.methods.common.findings import (
     FALSE_ALARM,
     AuditRow,
@@ -19,7 +20,6 @@ from duckdb_priv.methods.common.findings import (
     finding,
     source_changed,
 )
-from duckdb_priv.methods.common.group_counts import GroupCounts, aliased, count_groups
 from duckdb_priv.methods.common.local_privacy import audit_draw
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read

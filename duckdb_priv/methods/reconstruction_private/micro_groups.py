@@ -14,16 +14,18 @@ Order and start are a function of the secret and the group's own records; withou
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from duckdb_priv.engine.source import Source
+from duckdb_priv.engine import randomness
+from duckdb_priv.engine.aggregates import aliased
+from duckdb_priv.engine.kernel import RECORDS, Kernel, Step, Table
+from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
-from duckdb_priv.methods.common.domain import Domain, key_expression
-from duckdb_priv.methods.common.group_counts import aliased
-from duckdb_priv.methods.common.perturbation import open_coins
+from duckdb_priv.methods.common.domain import Domain
+from duckdb_priv.methods.common.perturbation import Drawn, open_coins, perturb_sql
 from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.templates import body, fill, read
+from duckdb_priv.sqltext.templates import body, expand, place, read
 
 SCALE = "scale"
 """The published column that says how many source records a row stands for."""
@@ -34,14 +36,26 @@ LARGEST_SAMPLE = 999_999
 
 
 @dataclass(frozen=True)
-class Sampled:
-    """What is left of a source after sampling: a table of records with a scale."""
+class Sampling:
+    """How large micro groups are represented: a table of records with a scale, made of those of a source."""
 
     source: Source
-    """To be perturbed: the sampled records, as a source."""
-    rows: int
-    large_groups: int
-    """How many groups are represented by a sample."""
+    """To be perturbed: the sampled records, as a source whose table has places of a kernel."""
+    steps: tuple[Step, ...]
+    """What is made first: the large groups, the values that each has, and how many records represent them."""
+    coins: Mapping[str, randomness.KeyedBits | randomness.FreshBits]
+    tables: Mapping[str, Table] = field(default_factory=dict)
+
+    def kernel(self, source: Source, perturbation: Drawn, sql: Callable[[str], str]) -> Kernel:
+        """Return what samples and perturbs the records of a source; ``sql`` is what is made of the perturbed rows."""
+        return Kernel(
+            reads=source.read_types,
+            select=sql(perturb_sql(self.source, [perturbation], self.source.table)),
+            coins={**self.coins, "coins0": perturbation.coins.bits},
+            tables={**self.tables, **perturbation.tables()},
+            steps=self.steps,
+            alone=False,
+        )
 
 
 def sample_groups(
@@ -50,26 +64,31 @@ def sample_groups(
     domain: Domain,
     sample_size: int,
     context: Mapping[str, object],
-) -> Sampled:
+) -> Sampling:
     """Represent every micro group of more than ``sample_size`` records by that many.
 
     ``context`` is what defines the coins. Raises InvalidSource if a published column is called scale.
     """
-    sql = group_sql(workspace, source, domain, sample_size, context)
-    for table, fragment in (
-        (LARGE, "large_groups"),
-        (VALUES, "group_values"),
-        (SAMPLE, "systematic_sample"),
-    ):
-        workspace.cursor.execute(f"CREATE TEMP TABLE {table} AS {sql(fragment)}")
-    groups, records = workspace.rows(f"SELECT count(*), coalesce(sum(_priv_size), 0) FROM {LARGE}")[
-        0
-    ]
-    return Sampled(
-        source=as_source(source, sql("scaled_records"), "DOUBLE"),
-        rows=source.rows - int(records) + groups * sample_size,
-        large_groups=groups,
+    sql = group_sql(source, domain, sample_size)
+    return Sampling(
+        as_source(source, sql("scaled_records"), "DOUBLE"),
+        (
+            Step(LARGE, sql("large_groups")),
+            Step(VALUES, sql("group_values")),
+            Step(SAMPLE, sql("systematic_sample")),
+        ),
+        coins_of_groups(workspace, source, context),
     )
+
+
+def coins_of_groups(
+    workspace: Workspace, source: Source, context: Mapping[str, object]
+) -> dict[str, randomness.KeyedBits | randomness.FreshBits]:
+    """Derive the coins that order the values of a group, and that say where its sample starts."""
+    return {
+        f"{purpose}_coins": open_coins(workspace, source, {**context, "purpose": purpose}).bits
+        for purpose in ("order", "start")
+    }
 
 
 def as_source(source: Source, records: str, scale_type: str) -> Source:
@@ -88,13 +107,7 @@ def _id_type(source: Source) -> str:
     return "VARCHAR" if number == "NULL::BIGINT" else "BIGINT"
 
 
-def group_sql(
-    workspace: Workspace,
-    source: Source,
-    domain: Domain,
-    sample_size: int,
-    context: Mapping[str, object],
-) -> Callable[[str], str]:
+def group_sql(source: Source, domain: Domain, sample_size: int) -> Callable[[str], str]:
     """Return what writes a fragment of SQL about the micro groups of a source, by its name.
 
     Raises InvalidSource if a published column is called scale.
@@ -106,13 +119,9 @@ def group_sql(
         )
     number, text = source.id_arguments
     is_text = _id_type(source) == "VARCHAR"
-    order, start = (
-        open_coins(workspace, source, {**context, "purpose": purpose})
-        for purpose in ("order", "start")
-    )
     aliases = {name: f"_priv_public{n}" for n, name in enumerate(source.public)}
     fillings = {
-        "source": f"{source.table} AS s",
+        "source": f"{place(RECORDS)} AS s",
         "domain": domain.table,
         "sensitive": f"s.{key_expression(domain.attribute, domain.source_type)}",
         "sensitive_name": identifier(domain.attribute),
@@ -123,8 +132,8 @@ def group_sql(
         "drawn_number": "NULL::BIGINT" if is_text else "_priv_id",
         "drawn_text": "_priv_id" if is_text else "NULL::VARCHAR",
         "sampled_id": f"t._priv_{'texts' if is_text else 'numbers'}[t._priv_number]",
-        "order": str(order.stream),
-        "start": str(start.stream),
+        "order": place("order_coins"),
+        "start": place("start_coins"),
         "large": LARGE,
         "values": VALUES,
         "sample": SAMPLE,
@@ -139,4 +148,4 @@ def group_sql(
             f"g.{alias} AS {identifier(name)}, " for name, alias in aliases.items()
         ),
     }
-    return lambda fragment: fill(body(read("publisher/fragments", fragment)), fillings)
+    return lambda fragment: expand(body(read("publisher/fragments", fragment)), fillings)

@@ -13,24 +13,25 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-import pyarrow as pa
-
+from duckdb_priv.engine.aggregates import Aggregates
+from duckdb_priv.engine.kernel import Step, Table
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.reconstruction_privacy import Bound, threshold
 from duckdb_priv.mechanism.uniform import Uniform
-from duckdb_priv.methods.common.domain import Domain, key_expression
-from duckdb_priv.methods.common.group_counts import count_groups
+from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.reconstruction_private.micro_groups import (
     LARGE,
     LARGEST_SAMPLE,
     SAMPLE,
     VALUES,
+    Sampling,
     as_source,
+    coins_of_groups,
     group_sql,
 )
 from duckdb_priv.sqltext.quoting import identifiers
-from duckdb_priv.sqltext.templates import body, fill, read
+from duckdb_priv.sqltext.templates import body, expand, read
 
 
 def sample_as_in_paper(
@@ -40,35 +41,33 @@ def sample_as_in_paper(
     operator: Uniform,
     requirement: tuple[float, float, Bound],
     context: Mapping[str, object],
-) -> tuple[Source, int]:
-    """Return the sampled records, with how often each is to appear as scale, and how many groups are sampled.
+) -> tuple[Sampling, int]:
+    """Return how records are sampled, with how often each is to appear as scale, and how many groups are sampled.
 
     ``requirement`` is epsilon, delta and the bound. A group whose sample happens to be empty is not published.
     """
     epsilon, delta, bound = requirement
-    sensitive = f"s.{key_expression(domain.attribute, domain.source_type)}"
-    groups = count_groups(workspace, source.table, source.public, sensitive).of_groups
+    groups = Aggregates(workspace, source).group_counts(domain.attribute).of_groups
     allowed = threshold(groups.frequency, operator, epsilon, delta, bound)
-    workspace.cursor.register(
-        "_priv_thresholds",
-        pa.table({"size": groups.size, "count": groups.count, "threshold": allowed}),
-    )
+    thresholds = {"size": groups.size, "count": groups.count, "threshold": allowed}
     most = min(math.ceil(allowed.max()) + 1, LARGEST_SAMPLE)
-    sql = group_sql(workspace, source, domain, most, context)
-    for table, fragment in (
-        (LARGE, "violating_groups"),
-        (VALUES, "group_values"),
-        (SAMPLE, "independent_sample"),
-    ):
-        workspace.cursor.execute(f"CREATE TEMP TABLE {table} AS {sql(fragment)}")
-    workspace.cursor.unregister("_priv_thresholds")
-    (sampled,) = workspace.rows(f"SELECT count(*) FROM {LARGE}")[0]
-    return as_source(source, sql("copied_records"), "BIGINT"), sampled
+    sql = group_sql(source, domain, most)
+    sampling = Sampling(
+        as_source(source, sql("copied_records"), "BIGINT"),
+        (
+            Step(LARGE, sql("violating_groups")),
+            Step(VALUES, sql("group_values")),
+            Step(SAMPLE, sql("independent_sample")),
+        ),
+        coins_of_groups(workspace, source, context),
+        {"_priv_thresholds": Table.of(thresholds)},
+    )
+    return sampling, int(groups.number[groups.size > allowed].sum())
 
 
 def duplicated_sql(perturbed: str, public: Sequence[str], sample_size: int) -> str:
     """Write the query in which every perturbed record appears as often as its scale says."""
-    return fill(
+    return expand(
         body(read("publisher/fragments", "duplicated")),
         {
             "perturbed": perturbed,

@@ -9,24 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from duckdb_priv.engine.aggregates import Aggregates
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.reconstruction_privacy import Bound, sample_size
 from duckdb_priv.mechanism.tails import tails
 from duckdb_priv.mechanism.uniform import Uniform
-from duckdb_priv.methods.common.domain import (
-    Domain,
-    given_domains,
-    key_expression,
-    open_domains,
-    warn_of_domain,
-)
-from duckdb_priv.methods.common.group_counts import count_groups
+from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
 from duckdb_priv.methods.common.local_privacy import uniform_guarantees
-from duckdb_priv.methods.common.perturbation import Coins, Perturbation, open_coins, perturb_sql
+from duckdb_priv.methods.common.perturbation import Coins, Perturbation, open_coins
 from duckdb_priv.methods.reconstruction_private.arguments import ReconstructionPrivateArguments
 from duckdb_priv.methods.reconstruction_private.micro_groups import (
+    LARGE,
     LARGEST_SAMPLE,
     SCALE,
     sample_groups,
@@ -135,18 +130,21 @@ def plan(
     perturbation = Perturbation(domain, coins, *requirement.operator.thresholds())
     if paper:
         rule = (requirement.epsilon, requirement.delta, requirement.bound)
-        records, large = sample_as_in_paper(
+        sampling, large = sample_as_in_paper(
             workspace, source, domain, requirement.operator, rule, context
         )
-        select = duplicated_sql(
-            perturb_sql(records, [perturbation]), source.public, requirement.sample_size
+        kernel = sampling.kernel(
+            source,
+            perturbation,
+            lambda sql: duplicated_sql(sql, source.public, requirement.sample_size),
         )
         expected = None
         guarantees = [_leak(domain.attribute, requirement)]
     else:
-        sampled = sample_groups(workspace, source, domain, requirement.sample_size, context)
-        records, large, expected = sampled.source, sampled.large_groups, sampled.rows
-        select = perturb_sql(records, [perturbation])
+        sampling = sample_groups(workspace, source, domain, requirement.sample_size, context)
+        kernel = sampling.kernel(source, perturbation, lambda sql: sql)
+        large, records = Aggregates(workspace, source).large_groups(sampling.steps[0])
+        expected = source.rows - records + large * requirement.sample_size
         guarantees = [
             requirement.guarantee(domain.attribute),
             *uniform_guarantees(domain.attribute, requirement.operator),
@@ -154,11 +152,12 @@ def plan(
     return Plan(
         mechanism=MECHANISM,
         parameters={**requirement.parameters, "sampling": "paper" if paper else "public"},
-        select=select,
+        kernel=kernel,
+        staged=() if paper else (LARGE,),
         columns={
             name: "sensitive" if name == domain.attribute else SCALE if name == SCALE else "public"
-            for name in records.types
-            if name == domain.attribute or name in records.public
+            for name in sampling.source.types
+            if name == domain.attribute or name in sampling.source.public
         },
         attributes=[_attribute(release, domain, requirement, paper=paper)],
         provenance={domain.attribute: domain.provenance},
@@ -241,8 +240,7 @@ def _warn_of_groups(
             " the release protects as priv.publish_uniform does, and no better"
         )
     if requirement.max_frequency < 1:
-        sensitive = f"s.{key_expression(domain.attribute, domain.source_type)}"
-        counts = count_groups(workspace, source.table, source.public, sensitive).of_groups
+        counts = Aggregates(workspace, source).group_counts(domain.attribute).of_groups
         outside = counts.where(counts.frequency > requirement.max_frequency)
         groups, records = outside.number.sum(), (outside.number * outside.size).sum()
         if groups:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from duckdb_priv.engine.kernel import RECORDS, Kernel
 from duckdb_priv.engine.randomness import FreshBits
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -29,13 +30,13 @@ from duckdb_priv.methods.common.hierarchy import (
     open_hierarchies,
     read_levels,
 )
-from duckdb_priv.methods.common.perturbation import open_coins
+from duckdb_priv.methods.common.perturbation import Coins, open_coins
 from duckdb_priv.methods.safe_k.arguments import SafeKArguments
 from duckdb_priv.methods.safe_k.terms import Terms, guarantees_of, warn_of_delta
 from duckdb_priv.release.model import LedgerEntry, Plan, SensitiveAttribute
 from duckdb_priv.sqltext.literals import enum
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, fill, read
+from duckdb_priv.sqltext.templates import body, expand, place, read
 
 MECHANISM = "safe_k"
 SCALE = "scale"
@@ -76,7 +77,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SafeKArg
     return Plan(
         mechanism=MECHANISM,
         parameters=parameters,
-        select=_select(source, hierarchies, levels, domains, coins.stream, terms),
+        kernel=_kernel(workspace, source, hierarchies, levels, domains, coins, terms),
         columns={**dict.fromkeys(source.public, "generalized"), SCALE: "scale"},
         attributes=[
             SensitiveAttribute(
@@ -145,31 +146,31 @@ def _score_levels(
     return scores, EXCESS.rate(terms.epsilon1, terms.threshold) / int(weights.max())
 
 
-def _select(
+def _kernel(
+    workspace: Workspace,
     source: Source,
     hierarchies: Sequence[Hierarchy],
     levels: Sequence[int],
     domains: Sequence[Sequence[str | None]],
-    stream: int,
+    coins: Coins,
     terms: Terms,
-) -> str:
-    """Write the query that gives the published rows, in no order."""
+) -> Kernel:
+    """Return what samples and generalizes the records, and leaves out small groups."""
     # Only our own names stand inside, whatever the columns of the source are called.
     numbered = list(enumerate(zip(hierarchies, levels, domains, strict=True)))
-    return fill(
+    select = expand(
         body(read("publisher/fragments", "safe_k")),
         {
             "values": ", ".join(
                 f"s.{identifier(each.attribute)} AS _priv_value{n}" for n, (each, _, _) in numbered
             ),
-            "source": f"{source.table} AS s",
-            "stream": str(stream),
+            "source": f"{place(RECORDS)} AS s",
+            "stream": place("coins"),
             "threshold": str(math.floor(Fraction(terms.beta) * 2**64)),
             "shown": ", ".join(f"l{n}.generalized AS _priv_shown{n}" for n, _ in numbered),
             "levels": " ".join(
-                f"JOIN {each.table} AS l{n} ON l{n}.level = {level}"
-                f" AND l{n}.value IS NOT DISTINCT FROM _priv_value{n}::VARCHAR"
-                for n, (each, level, _) in numbered
+                f"JOIN _priv_level_{n} AS l{n} ON l{n}.value IS NOT DISTINCT FROM _priv_value{n}::VARCHAR"
+                for n, _ in numbered
             ),
             "k": str(terms.k),
             "published": ", ".join(
@@ -178,4 +179,13 @@ def _select(
             ),
             "scale": f"{literal(1 / terms.beta)}::DOUBLE",
         },
+    )
+    return Kernel(
+        reads=source.read_types,
+        select=select,
+        coins={"coins": coins.bits},
+        tables={
+            f"_priv_level_{n}": each.leaves(workspace, level) for n, (each, level, _) in numbered
+        },
+        alone=False,
     )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Counts
@@ -94,7 +95,12 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     return Plan(
         mechanism=MECHANISM,
         parameters={"gamma": gamma, "grouping": grouping.name, "rows": rows},
-        select=published_sql(source, domains),
+        kernel=Kernel(
+            source.read_types,
+            published_sql(source, domains),
+            tables={d.table: d.laid_out() for d in domains},
+            alone=False,
+        ),
         columns={
             name: "sensitive" if name in source.sensitive else "public"
             for name in source.types

@@ -16,7 +16,7 @@ from duckdb_priv.mechanism.uniform import (
 )
 from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
 from duckdb_priv.methods.common.local_privacy import uniform_guarantees
-from duckdb_priv.methods.common.perturbation import Perturbation, open_coins, perturb_sql
+from duckdb_priv.methods.common.perturbation import Perturbation, open_coins, perturb_kernel
 from duckdb_priv.methods.uniform.arguments import UniformArguments
 from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
 
@@ -67,7 +67,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: UniformA
             else operators[0].retention,
             **({"rho1": limits[0], "rho2": limits[1]} if limits else {}),
         },
-        select=perturb_sql(source, perturbations),
+        kernel=perturb_kernel(source, perturbations),
         columns={
             name: "sensitive" if name in source.sensitive else "public"
             for name in source.types

@@ -1,4 +1,8 @@
-"""How large the micro groups of a source are, and how many of their records have each value."""
+"""What a plan needs to know of the source: counts, which any engine that holds the records can answer.
+
+``Aggregates`` lists the questions, and answers them in SQL. No question asks for a record, and what is
+planned from the answers is planned without looking at the source again.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from duckdb_priv.engine.kernel import Kernel, Step
+from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import body, fill, read
@@ -68,3 +74,36 @@ def count_groups(
     )
     size, count, top, number = np.array(workspace.rows(sql), dtype=np.int64).reshape(-1, 4).T
     return GroupCounts(size, count, top.astype(bool), number)
+
+
+@dataclass(frozen=True)
+class Aggregates:
+    """What is asked of a source before anything is planned."""
+
+    workspace: Workspace
+    source: Source
+
+    def histogram(self, attribute: str) -> list[tuple[str | None, int]]:
+        """Count the records of each value of an attribute: its text and the count, in the order of its type."""
+        column = key_expression(attribute, self.source.types[attribute])
+        return self.workspace.rows(
+            f"SELECT value::VARCHAR, rows FROM (SELECT {column} AS value, count(*) AS rows"
+            f" FROM {self.source.table} GROUP BY ALL) ORDER BY value NULLS LAST"
+        )
+
+    def group_counts(self, attribute: str) -> GroupCounts:
+        """Count the values of an attribute in every micro group."""
+        source = self.source
+        sensitive = f"s.{key_expression(attribute, source.types[attribute])}"
+        return count_groups(self.workspace, source.table, source.public, sensitive)
+
+    def large_groups(self, step: Step) -> tuple[int, int]:
+        """Count the micro groups that the table of a step lists, and the records in them.
+
+        The table is made for that, and stands on the publisher's cursor afterwards.
+        """
+        Kernel(reads={}, select="", steps=(step,)).stage(self.workspace.cursor, self.source.table)
+        ((groups, records),) = self.workspace.rows(
+            f"SELECT count(*), coalesce(sum(_priv_size), 0)::BIGINT FROM {step.table}"
+        )
+        return groups, records

@@ -1,0 +1,223 @@
+"""A record kernel: all that turns records into published rows, as data that any DuckDB can run.
+
+A plan is made from counts of the source; its kernel holds the SQL of what is done to each record, the small tables
+that this SQL reads, and the derived keys of its coins, never the secret itself. It can be pickled and handed to
+another process, which needs no database of the publisher's: ``run`` works in a bare connection over any stream of
+Arrow record batches, and gives the rows that publishing gives. Publishing goes the same way (``opened``), with the
+source itself as the records.
+
+Where the SQL speaks of the records, or of a source of coins, it holds a place (``place``) that is filled when the
+kernel is opened: keys never stand in SQL, which names coins by numbers that are valid only while the kernel is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from duckdb_priv.engine import randomness, udfs
+from duckdb_priv.errors import InvalidSource
+from duckdb_priv.mechanism.decoy_groups import DecoyGroups
+from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import fill
+
+RECORDS = "records"
+"""The place of the records, a table expression, in the SQL of a kernel."""
+PIECE = 1 << 17
+"""Records that ``run`` works on at a time where each record stands alone."""
+STREAM = "_priv_stream"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A small table, with the casts that make its values DuckDB's."""
+
+    data: bytes = field(repr=False)
+    """The columns as an Arrow IPC stream."""
+    columns: str = "*"
+    """What is selected of them."""
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Any], select: str = "*") -> Table:
+        """Pack columns.
+
+        >>> Table.of({"position": [0, 1]}).read().num_rows
+        2
+        """
+        table, sink = pa.table(dict(columns)), pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        return cls(sink.getvalue().to_pybytes(), select)
+
+    def read(self) -> pa.Table:
+        """Unpack the columns, before they are cast."""
+        return pa.ipc.open_stream(self.data).read_all()
+
+
+@dataclass(frozen=True)
+class Step:
+    """A temporary table that is made from the records before rows are published."""
+
+    table: str
+    select: str = field(repr=False)
+    """The query that gives its rows."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What is done to each record, as data.
+
+    >>> from duckdb_priv.engine.randomness import KeyedBits
+    >>> from duckdb_priv.sqltext.templates import place
+    >>> bits = KeyedBits.derive(bytes(32), "demonstration")
+    >>> kernel = Kernel(
+    ...     {"id": "BIGINT"},
+    ...     f"SELECT id, _priv_bits({place('coins')}::UBIGINT, id, NULL::VARCHAR, 0::UINTEGER) % 2 AS coin"
+    ...     f" FROM {place(RECORDS)}",
+    ...     coins={"coins": bits},
+    ... )
+    >>> stream = pa.table({"id": [7, 8, 9]}).to_reader()
+    >>> with duckdb.connect() as bare:
+    ...     pa.Table.from_batches(kernel.run(bare, stream))["coin"].to_pylist()
+    [0, 0, 1]
+    """
+
+    reads: Mapping[str, str]
+    """The columns that it reads of a record, and their types."""
+    select: str = field(repr=False)
+    """The query that gives the published rows, in no order."""
+    coins: Mapping[str, randomness.KeyedBits | randomness.FreshBits] = field(default_factory=dict)
+    """Sources of bits by the names of their places."""
+    groups: Mapping[str, DecoyGroups] = field(default_factory=dict)
+    """Decoy groups by the names of their places."""
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    """Temporary tables that the SQL reads, by name."""
+    steps: Sequence[Step] = ()
+    """What is made of the records first; none where each record stands alone."""
+    alone: bool = True
+    """Whether a row depends on its record and on no other, so that records may come in pieces."""
+
+    def renamed(self, columns: Mapping[str, str]) -> Kernel:
+        """Publish columns under other names."""
+        if not columns:
+            return self
+        names = ", ".join(f"{identifier(a)} AS {identifier(b)}" for a, b in columns.items())
+        return replace(self, select=f"SELECT * RENAME ({names}) FROM ({self.select})")
+
+    @contextmanager
+    def opened(
+        self, cursor: duckdb.DuckDBPyConnection, records: str, staged: Collection[str] = ()
+    ) -> Iterator[str]:
+        """Lay out tables and coins on a cursor, and give the query of the published rows over a table expression.
+
+        ``staged`` are the steps whose tables stand there already (``stage``). The coins are valid until the context
+        ends.
+        """
+        with self._filled(cursor, records) as fillings:
+            self._make(cursor, fillings, staged)
+            yield fill(self.select, fillings)
+
+    def stage(self, cursor: duckdb.DuckDBPyConnection, records: str) -> None:
+        """Make the tables of all steps in advance, so that they can be counted in, and are not made twice."""
+        with self._filled(cursor, records) as fillings:
+            self._make(cursor, fillings)
+
+    @contextmanager
+    def _filled(
+        self, cursor: duckdb.DuckDBPyConnection, records: str
+    ) -> Iterator[Mapping[str, str]]:
+        with ExitStack() as stack:
+            fillings = {RECORDS: records}
+            for name, bits in self.coins.items():
+                fillings[name] = str(number := randomness.open_stream(bits))
+                stack.callback(randomness.close_stream, number)
+            for name, groups in self.groups.items():
+                fillings[name] = str(number := udfs.open_groups(groups))
+                stack.callback(udfs.close_groups, number)
+            for name, table in self.tables.items():
+                create_table(cursor, name, table)
+            yield fillings
+
+    def _make(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        fillings: Mapping[str, str],
+        staged: Collection[str] = (),
+    ) -> None:
+        for step in self.steps:
+            if step.table not in staged:
+                select = fill(step.select, fillings)
+                cursor.execute(f"CREATE OR REPLACE TEMP TABLE {step.table} AS {select}")
+
+    def run(
+        self, connection: duckdb.DuckDBPyConnection, stream: pa.RecordBatchReader
+    ) -> Iterator[pa.RecordBatch]:
+        """Give the published rows of a stream of records, in no order, on any connection.
+
+        The stream has the columns that the kernel reads, and may have more. Where a record stands alone, pieces of the
+        stream are worked on one after the other; otherwise the stream is laid out as a temporary table first.
+        Raises InvalidSource for a column that is missing, and for a record whose value the plan does not know.
+        """
+        udfs.register(connection)
+        names = [name.lower() for name in stream.schema.names]
+        if missing := [name for name in self.reads if name.lower() not in names]:
+            raise InvalidSource(
+                f"the records have no column {missing[0]!r}",
+                hint=f"the kernel reads {', '.join(map(repr, self.reads))}",
+            )
+        casts = ", ".join(
+            f"{identifier(name)}::{kind} AS {identifier(name)}" for name, kind in self.reads.items()
+        )
+        records = f"(SELECT {casts or '*'} FROM {STREAM})"
+        with connection.cursor() as cursor:
+            if self.alone:
+                yield from self._run_in_pieces(cursor, records, stream)
+                return
+            cursor.register(STREAM, stream)
+            cursor.execute(f"CREATE OR REPLACE TEMP TABLE _priv_records AS FROM {records}")
+            with self.opened(cursor, "temp._priv_records") as select:
+                yield from cursor.sql(select).to_arrow_reader(PIECE)
+
+    def _run_in_pieces(
+        self, cursor: duckdb.DuckDBPyConnection, records: str, stream: pa.RecordBatchReader
+    ) -> Iterator[pa.RecordBatch]:
+        with self.opened(cursor, records) as select:
+            for piece in _merged(stream):
+                cursor.register(STREAM, piece)
+                missing = piece.num_rows
+                for batch in cursor.sql(select).to_arrow_reader(PIECE):
+                    missing -= batch.num_rows
+                    yield batch
+                if missing:
+                    raise InvalidSource(
+                        f"{missing} records have a value that the plan does not know",
+                        hint="plan again, from counts of these very records",
+                    )
+
+
+def _merged(stream: pa.RecordBatchReader) -> Iterator[pa.Table]:
+    """Merge batches into pieces of about PIECE records, so that many small ones cost no more than few large ones."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in stream:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= PIECE:
+            yield pa.Table.from_batches(waiting).combine_chunks()
+            waiting, rows = [], 0
+    if rows:
+        yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+def create_table(cursor: duckdb.DuckDBPyConnection, name: str, table: Table) -> None:
+    """Lay out a small table as a temporary one."""
+    cursor.register("_priv_small", table.read())
+    cursor.execute(
+        f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {table.columns} FROM _priv_small"
+    )
+    cursor.unregister("_priv_small")

@@ -1,0 +1,151 @@
+"""The kernel of a publication, pickled and run elsewhere over a stream of its records, gives the published rows."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.randomness import FreshBits
+from duckdb_priv.errors import InvalidSource
+
+Publish = Callable[[str], tuple[bytes, list[str]]]
+
+SMALL = 60_000
+"""Bytes of a pickled kernel of these sources."""
+PIECES = (1, 7, 2048, 10**6)
+"""Records in a batch of the stream."""
+
+STAYS = """
+    CREATE TABLE stays AS
+    SELECT 'H' || i % 3 AS house, TIMESTAMPTZ '2026-01-01 00:00:00+00' + INTERVAL (i) HOUR AS arrival,
+        (i % 7)::DOUBLE / 2 AS weight, {'floor': i % 2, 'room': 'r' || i % 5} AS place,
+        (['cough', 'cold', 'flu', NULL])[1 + (hash('d' || i) % 4)::INTEGER]::ENUM('cough', 'cold', 'flu') AS disease,
+        DATE '2026-01-01' + (hash('o' || i) % 6)::INTEGER AS outcome
+    FROM range(3000) AS t(i);
+    CREATE TABLE exchange AS
+    SELECT a AS original, b AS published, if(a IS NOT DISTINCT FROM b, 0.6, 0.1) AS probability
+    FROM (SELECT DISTINCT disease AS a FROM visits) CROSS JOIN (SELECT DISTINCT disease AS b FROM visits);
+    CREATE TABLE hierarchies AS
+    SELECT 'age' AS attribute, age::VARCHAR AS value, level, if(level = 0, age::VARCHAR, '*') AS generalized
+    FROM range(18, 90) AS t(age), range(2) AS l(level)
+    UNION ALL SELECT 'gender', gender, level, if(level = 0, gender, '*')
+    FROM (VALUES ('female'), ('male')) AS t(gender), range(2) AS l(level);
+"""
+
+VISITS = "'visits', 'r', record_id := 'id', sensitive := 'disease'"
+STAYED = "'stays', 'r', record_id := ['house', 'arrival'], public := ['weight', 'place']"
+
+CASES = {
+    "uniform": f"publish_uniform({VISITS}, retention := 0.4)",
+    "uniform of two columns": f"publish_uniform({STAYED}, sensitive := ['disease', 'outcome'], retention := 0.4)",
+    "fine grain": f"publish_fine_grain({VISITS}, tolerance := 2)",
+    "matrix": f"publish_matrix({VISITS}, matrix := 'exchange')",
+    "distribution": f"publish_distribution({VISITS})",
+    "reconstruction private": f"publish_reconstruction_private({VISITS}, public := ['gender'], retention := 0.4,"
+    " epsilon := 0.3, delta := 0.1)",
+    "reconstruction private by text ids": f"publish_reconstruction_private({STAYED}, sensitive := 'disease',"
+    " retention := 0.4, epsilon := 0.4, delta := 0.3)",
+    "reconstruction private as in the paper": f"publish_reconstruction_private({VISITS}, public := ['gender'],"
+    " retention := 0.4, epsilon := 0.3, delta := 0.1, sampling := 'paper')",
+    "safe k": "publish_safe_k('visits', 'r', exclude := ['id', 'disease'], hierarchies := 'hierarchies',"
+    " levels := {'age': 0, 'gender': 1}, k := 20, beta := 0.05, epsilon := 0.5)",
+}
+
+WORKER = """
+import pickle, sys
+import duckdb, numpy, pyarrow
+from duckdb_priv.engine.randomness import FreshBits
+
+FreshBits.draw = lambda self, count: numpy.zeros(count, numpy.uint64)
+answers = {}
+for name, (pickled, sent, pieces) in pickle.load(sys.stdin.buffer).items():
+    kernel, records = pickle.loads(pickled), pyarrow.ipc.open_stream(sent).read_all()
+    for piece in pieces:
+        reader = pyarrow.RecordBatchReader.from_batches(records.schema, records.to_batches(piece))
+        with duckdb.connect() as bare:
+            rows = pyarrow.Table.from_batches(kernel.run(bare, reader)).to_pylist()
+        answers[name, piece] = sorted(map(repr, rows))
+sys.stdout.buffer.write(pickle.dumps(answers))
+"""
+
+
+def shuffled(records: pa.Table) -> pa.Table:
+    order = np.random.default_rng(5).permutation(records.num_rows)
+    return records.take(pa.array(order)).combine_chunks()
+
+
+def sent(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.fixture
+def kernels(visits: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> Publish:
+    """Publish, and return the kernel as it was pickled before it was run, with the published rows."""
+    visits.execute(STAYS)
+    opened, seen = Kernel.opened, []
+
+    def opening(self: Kernel, *arguments: Any) -> Any:
+        seen.append(pickle.dumps(self))
+        return opened(self, *arguments)
+
+    monkeypatch.setattr(Kernel, "opened", opening)
+    # The one mechanism that never uses keys takes every record.
+    monkeypatch.setattr(FreshBits, "draw", lambda self, count: np.zeros(count, np.uint64))
+
+    def publish(call: str) -> tuple[bytes, list[str]]:
+        seen.clear()
+        visits.execute(f"FROM priv.{call.removesuffix(')')}, replace := true)").fetchall()
+        rows = visits.sql("FROM r").to_arrow_table().to_pylist()
+        return seen[-1], sorted(map(repr, rows))
+
+    return publish
+
+
+def test_a_kernel_gives_the_published_rows_in_another_process(
+    visits: duckdb.DuckDBPyConnection, kernels: Publish, secret: bytes
+) -> None:
+    published, jobs = {}, {}
+    for name, call in CASES.items():
+        kernel, published[name] = kernels(call)
+        assert len(kernel) < SMALL
+        assert secret not in kernel
+        source = call.split("'")[1]
+        records = shuffled(visits.sql(f"FROM {source}").to_arrow_table())
+        jobs[name] = (kernel, sent(records), PIECES)
+    done = subprocess.run(
+        [sys.executable, "-c", WORKER], input=pickle.dumps(jobs), capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()[-2000:]
+    answers = pickle.loads(done.stdout)
+    assert set(answers) == {(name, piece) for name in CASES for piece in PIECES}
+    differing = [case for case, rows in answers.items() if rows != published[case[0]]]
+    assert not differing
+
+
+def test_a_kernel_refuses_records_that_it_cannot_read_or_was_not_planned_for(
+    kernels: Publish,
+) -> None:
+    kernel = pickle.loads(kernels(CASES["uniform"])[0])
+    columns = {"id": [1, 2], "age": [30, 31], "gender": ["female"] * 2, "disease": ["flu", "gout"]}
+    with duckdb.connect() as bare:
+        with pytest.raises(InvalidSource, match="1 records have a value that the plan does not"):
+            list(kernel.run(bare, pa.table(columns).to_reader()))
+        with pytest.raises(InvalidSource, match="no column 'gender'"):
+            list(kernel.run(bare, pa.table(columns).drop(["gender"]).to_reader()))
+        # What went wrong leaves nothing behind.
+        columns["disease"] = ["flu", None]
+        rows = pa.Table.from_batches(kernel.run(bare, pa.table(columns).to_reader()))
+        assert rows.num_rows == 2
+        assert bare.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(0,)]
