@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
+import sys
 import tempfile
 import textwrap
 import time
@@ -65,7 +68,7 @@ def run(console: Console, *, rows: int, seed: int, keep: str | None = None) -> N
             with closing(duckdb.connect(str(folder / RELEASE), read_only=True)) as release:
                 _compare(console, Execution(release, console), publisher)
         console.rule("[bold]Next", align="left")
-        _advise(console, folder if keep else None)
+        _advise(console, folder if keep else None, rows, seed)
 
 
 @contextmanager
@@ -155,19 +158,37 @@ def _comparison(estimated: ResultSet, true: ResultSet) -> tuple[Table, list[bool
     return table, covered
 
 
-def _advise(console: Console, folder: Path | None) -> None:
-    if folder is None:
-        console.print("Both files are removed; duckdb-priv demo --keep DIR leaves them to you.")
-    else:
-        console.print(
-            f"To count on the release yourself:     duckdb {folder / RELEASE}\n"
-            f"To publish the same in other ways:    duckdb-priv shell {folder / SOURCE}",
-            soft_wrap=True,
+def _advise(console: Console, folder: Path | None, rows: int, seed: int) -> None:
+    """Say what to do next, in commands that run as they are printed."""
+    program = command("duckdb-priv")
+    steps = {
+        "To publish from a database of yours, as .help publish says there": (
+            f"{program} shell hospital.duckdb"
         )
-    console.print(
-        "To publish from a database of yours:  duckdb-priv shell FILE\n"
-        "What can be published, and how:       .help publish\n"
-        "Whether a release keeps its promise:  FROM priv.audit('release');"
+    }
+    if folder is None:
+        again = f"{program} demo --rows {rows} --seed {seed} --keep census_demo"
+        steps["Both files are removed. To keep them, and to go on with them"] = again
+    else:
+        release, source = (shlex.quote(str(folder / name)) for name in (RELEASE, SOURCE))
+        steps["To count on the release yourself"] = f"{command('duckdb')} {release}"
+        steps["To see whether it keeps its promise, and to publish in other ways"] = (
+            f"{program} shell {source}"
+        )
+    for title, line in steps.items():
+        console.print(f"{title}:\n\n    {line}\n", soft_wrap=True)
+
+
+def command(name: str) -> str:
+    """Write how a program is called here: by its name where that is found, else by its file beside Python."""
+    if shutil.which(name):
+        return name
+    beside = shutil.which(name, path=str(Path(sys.executable).parent))
+    if beside is None:
+        return name
+    path = Path(beside)
+    return shlex.quote(
+        str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -92,7 +94,8 @@ def test_it_counts_the_intervals_that_cover(shown: str) -> None:
 
 def test_it_is_readable_in_a_pipe(shown: str) -> None:
     assert "\x1b" not in shown
-    assert max(map(len, shown.splitlines())) <= 80
+    program = demo.command("duckdb-priv")
+    assert max(len(line.replace(program, "duckdb-priv")) for line in shown.splitlines()) <= 80
 
 
 def test_it_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,12 +104,36 @@ def test_it_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert list(tmp_path.iterdir()) == []
 
 
+def last_command(printed: str) -> str:
+    return re.findall("^    (.*)$", printed, re.MULTILINE)[-1]
+
+
+def test_it_ends_with_a_command_that_works_as_it_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And so does the one in which that ends."""
+    monkeypatch.chdir(tmp_path)
+    out = io.StringIO()
+    demo.run(Console(file=out, width=80), rows=1000, seed=2)
+    printed = out.getvalue()
+    for _ in range(2):
+        line = last_command(printed)
+        done = subprocess.run(
+            line, shell=True, cwd=tmp_path, input="FROM priv.audit('census');", capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        printed = done.stdout
+    assert line.endswith("shell census_demo/publisher.duckdb")
+    assert "local_differential_privacy" in printed
+
+
 def test_it_keeps_both_files_if_told_to(tmp_path: Path) -> None:
     folder = tmp_path / "it's here"
     arguments = ["demo", "--rows", "1000", "--keep", str(folder)]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
-    assert str(folder / "census.duckdb") in result.stdout.replace("\n", "")
+    assert shlex.quote(str(folder / "census.duckdb")) in result.stdout
     with closing(duckdb.connect(str(folder / "census.duckdb"), read_only=True)) as release:
         assert release.execute("SELECT count(*) FROM census").fetchall() == [(1000,)]
         columns = {
