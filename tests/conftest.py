@@ -22,6 +22,9 @@ settings.register_profile(
 )
 settings.load_profile("steady")
 
+SURFACE = ("sql", "contract")
+"""The folders whose tests are of the SQL surface, but for those that are marked ``once``."""
+
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 SECRET = bytes(range(32))
@@ -36,6 +39,13 @@ VISITS = """
     FROM range(4000) AS t(i)
 """
 """Four thousand records whose diseases are unevenly frequent, some of them missing."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs on the oldest DuckDB, too."""
+    for item in items:
+        if item.path.parent.name in SURFACE and item.get_closest_marker("once") is None:
+            item.add_marker("surface")
 
 
 @pytest.fixture(scope="session")

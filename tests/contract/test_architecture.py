@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.once
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 PATHS = sorted(set(re.findall(r"`([\w.]+(?:/[\w.]*)+)`", PAGE)))

@@ -14,6 +14,7 @@ import duckdb_priv
 from duckdb_priv.publisher.procedures import find_procedure
 from duckdb_priv.sqltext import templates
 
+pytestmark = pytest.mark.once
 CALLED = [
     name
     for name in templates.names("publisher")

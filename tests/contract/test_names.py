@@ -8,8 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import duckdb_priv
 
+pytestmark = pytest.mark.once
 PACKAGE = Path(duckdb_priv.__file__).parent
 MODULES = {
     path.relative_to(PACKAGE).as_posix(): path.read_text("utf-8")

@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+pytestmark = pytest.mark.once
 ROOT = Path(__file__).parents[2]
 
 

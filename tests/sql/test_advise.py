@@ -62,6 +62,7 @@ def measured_errors(
     return mean, median
 
 
+@pytest.mark.once
 def test_errors_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     """Within a tenth, of uniform perturbation."""
     (row,) = advice(con, ", retentions := [0.4]")
@@ -70,6 +71,7 @@ def test_errors_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     assert row[3] == pytest.approx(median, rel=0.1)
 
 
+@pytest.mark.once
 def test_errors_of_fine_grain_releases_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("""
         CREATE TABLE skewed AS SELECT id, id % 9 AS ward, id % 2 AS gender,
@@ -84,6 +86,7 @@ def test_errors_of_fine_grain_releases_are_as_predicted(con: duckdb.DuckDBPyConn
     assert "The posterior of a value of frequency f is at most 3 f" in row[6]
 
 
+@pytest.mark.once
 def test_errors_of_decoy_groups_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     """Of even and of uneven values, which are reconstructed in two ways."""
     con.execute("""
@@ -100,6 +103,7 @@ def test_errors_of_decoy_groups_are_as_predicted(con: duckdb.DuckDBPyConnection)
         assert f"believes the true value to be what is shown with 1/{gamma}" in row[6]
 
 
+@pytest.mark.once
 def test_errors_of_reconstruction_private_releases_are_as_predicted(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -115,6 +119,7 @@ def test_errors_of_reconstruction_private_releases_are_as_predicted(
     assert "Of every micro group" in row[6]
 
 
+@pytest.mark.once
 def test_errors_of_generalized_samples_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     """Questions about generalized values, of groups of which some are suppressed as often as not."""
     con.execute("""
@@ -190,6 +195,7 @@ def test_the_statement_about_a_generalized_sample_publishes(con: duckdb.DuckDBPy
     assert rows[0][5].startswith("Whether any one record is in the source or not")
 
 
+@pytest.mark.once
 @pytest.mark.skipif(not CENSUS.exists(), reason=f"{CENSUS.name} is not here")
 def test_errors_on_the_census_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(

@@ -18,6 +18,7 @@ from duckdb_priv.card.report import analyst_card, publisher_card, write
 from duckdb_priv.errors import InvalidParameter, UnknownRelease
 from duckdb_priv.shell.cli import main
 
+pytestmark = pytest.mark.once
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
