@@ -1,8 +1,8 @@
 """What score intervals need to know of a conditional Poisson release, in numbers per value.
 
-The variance of an estimate grows with the true count, and estimates move in steps: both follow from the
-weights and the matrix of publication (``operator.variance_slope``, ``operator.half_step``). Here they are
-computed from the classes of equally frequent values, without a values x values matrix.
+The variance of an estimate grows with the true count, its law leans, and estimates move in steps: all follow from
+the weights and the matrix of publication (``score_terms``, ``operator.half_step``). Here they are computed from the
+classes of equally frequent values, without a values x values matrix.
 Source: Wilson (1927) for the score interval; ``conditional_poisson.md`` for weights and matrix.
 """
 
@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from duckdb_priv.mechanism.arrays import Vector
+from duckdb_priv.mechanism.arrays import Floats, Vector
 from duckdb_priv.mechanism.conditional_poisson import ConditionalPoisson, InverseWeights
+from duckdb_priv.mechanism.score_terms import SILENT
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,14 @@ class IntervalTerms:
     """Half of what one more record that shows the value adds to its estimate."""
     tied_joint: Vector
     """Probability that a group holds the value and a given other value of the same frequency."""
+    scatter: Vector
+    """What one record with another value adds to the variance, on average over the release."""
+    most_scatter: Vector
+    """The most that a record can add."""
+    upward: Vector
+    """Third cumulant over variance of what a record adds, at most; 0 if it is negative."""
+    downward: Vector
+    """The same with the other sign."""
 
 
 def interval_terms(
@@ -55,11 +64,36 @@ def interval_terms(
     np.fill_diagonal(others, design.multiplicity - 1.0)
     # moved[k, l]: probability that a record of a value of class k shows a given other one of class l.
     moved = design.joint / (size * design.inclusion[:, np.newaxis])
-    into = 1 / size + (others.T * moved).sum(axis=0)
-    own_variance = own**2 / size + (others * between**2 * moved).sum(axis=1) - 1
-    all_variance = own**2 * into + (others * between**2 * into).sum(axis=1) - 1
+    np.fill_diagonal(moved, np.where(design.multiplicity > 1, np.diagonal(moved), 0.0))
+    count = design.multiplicity.astype(np.float64)
+
+    def own_moment(power: int) -> Vector:
+        return np.asarray(own**power / size + (others * between**power * moved).sum(axis=1))
+
+    def other_moments(power: int) -> Floats:
+        """Of a record of each class (columns), in the estimate of each (rows): it shows what it has, x, or another."""
+        weight = between**power
+        usual = (weight * count) @ moved.T
+        itself = weight * (1 / size - np.diagonal(moved))
+        asked = (own**power - np.diagonal(weight))[:, np.newaxis] * moved.T
+        return np.asarray(usual + itself + asked)
+
+    own_variance = own_moment(2) - 1
+    scatters = other_moments(2)
+    records = np.tile(design.multiplicity * design.inclusion, (own.size, 1))
+    np.fill_diagonal(records, (design.multiplicity - 1) * design.inclusion)
+    records /= np.maximum(records.sum(axis=1, keepdims=True), 1e-300)
+    scatter = (records * scatters).sum(axis=1)
+    leaning = [
+        np.divide(third, second, out=np.zeros_like(second), where=second > SILENT)
+        for third, second in (
+            (own_moment(3) - 3 * (own_variance + 1) + 2, own_variance),
+            ((records * other_moments(3)).sum(axis=1), scatter),
+        )
+    ]
+    most = np.maximum(np.where(records > 0, scatters, 0).max(axis=1), own_variance)
     apart = max(values - 1, 1)
-    slope = own_variance - (all_variance - own_variance) / apart
+    slope = own_variance - scatter
     half_step = (own - (others * between).sum(axis=1) / apart) / 2
     paired = np.where(design.multiplicity > 1, np.diag(design.joint), 0.0)
 
@@ -68,6 +102,13 @@ def interval_terms(
         found[shown] = classes[design.class_of]
         return found
 
+    upward, downward = np.maximum(0, np.maximum(*leaning)), np.maximum(0, -np.minimum(*leaning))
     return IntervalTerms(
-        of_values(slope, size - 1.0), of_values(half_step, size / 2), of_values(paired, 0.0)
+        slope=of_values(slope, size - 1.0),
+        half_step=of_values(half_step, size / 2),
+        tied_joint=of_values(paired, 0.0),
+        scatter=of_values(scatter, 0.0),
+        most_scatter=of_values(most, 0.0),
+        upward=of_values(upward, float(size)),
+        downward=of_values(downward, 0.0),
     )

@@ -130,26 +130,6 @@ def linear_variance(weights: Matrix, operator: Matrix, true_counts: ArrayLike) -
     return variance
 
 
-def variance_slope(weights: Matrix, operator: Matrix) -> Vector:
-    """Return how fast each value's variance grows with its true count, shape (m,).
-
-    Records of the value x come in place of others, evenly: ``B[x] = v_x - mean of v_u, u != x``
-    with ``v_u = sum_y W[x, y]^2 P[y, u] - [u = x]``, below 0 where x is published with less noise
-    than the others. With ``half_step`` it makes Wilson's score interval for operators: its lower
-    end is the k with ``(estimate - h) - k = z sd(k)``, where ``sd(k)^2 = V + B (k - estimate)``.
-
-    For uniform perturbation this is ``[a(1 - a) - q(1 - q)] / p^2``:
-
-    >>> P = np.array([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]])
-    >>> variance_slope(invert(P), P).round(9)
-    array([0.5, 0.5, 0.5])
-    """
-    per_record = weights**2 @ operator - np.eye(len(operator))
-    own = np.diagonal(per_record)
-    slope: Vector = own - (per_record.sum(axis=1) - own) / (len(operator) - 1)
-    return slope
-
-
 def half_step(weights: Matrix) -> Vector:
     """Return half of what one more record of a value adds to its estimate, shape (m,).
 

@@ -82,6 +82,7 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
             "every record was left out, so nothing was published",
             hint="take coarser levels, a smaller k or a larger beta",
         )
+    plan = _completed(workspace, plan, target)
     charged, changes = charges(workspace, method, plan, recognition)
     warnings = [
         *plan.warnings,
@@ -119,6 +120,22 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
             "warnings": warnings,
         }
     ]
+
+
+def _completed(workspace: Workspace, plan: Plan, target: str) -> Plan:
+    """Add what follows from the published rows."""
+    if plan.complete is None:
+        return plan
+    attributes = []
+    for attribute in plan.attributes:
+        shown = dict(
+            workspace.rows(
+                f"SELECT {identifier(attribute.column)}::VARCHAR, count(*) FROM {target} GROUP BY ALL"
+            )
+        )
+        histogram = [shown.get(value, 0) for value in attribute.values]
+        attributes.append(plan.complete(attribute, histogram))
+    return replace(plan, attributes=attributes)
 
 
 def _told_of_columns(plan: Plan) -> list[str]:

@@ -185,7 +185,8 @@ def sensitive_attributes(
     connection: Connection, release: str | None = None
 ) -> list[SensitiveAttribute]:
     """Read what reconstruction needs to know, of one release or of all."""
-    columns = (*NUMBERS, *LISTS)
+    there = {row[0] for row in connection.execute("DESCRIBE priv.coefficient").fetchall()}
+    columns = tuple(name for name in (*NUMBERS, *LISTS) if name in there)
     published = {(of.release, of.attribute): of.name for of in published_columns(connection)}
     rows = connection.execute(
         f"SELECT c.release, c.attribute, a.type, a.form, r.parameters, c.value, {', '.join(columns)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,10 @@ NUMBERS = (
     "tied_joint",
     "slope",
     "half_step",
+    "scatter",
+    "most_scatter",
+    "upward",
+    "downward",
 )
 """What the catalog can hold of each value: a number."""
 LISTS = ("weights", "operator")
@@ -176,6 +180,8 @@ class Plan:
     warnings: Sequence[str] = ()
     staged: Sequence[str] = ()
     """Steps of the kernel whose tables planning has left on the publisher's cursor; another process makes them."""
+    complete: Callable[[SensitiveAttribute, Sequence[int]], SensitiveAttribute] | None = None
+    """What adds to an attribute the numbers that follow from its published histogram, in order of position."""
 
 
 def to_json(value: Mapping[str, Any]) -> str:

@@ -17,6 +17,10 @@ CREATE TABLE priv.coefficient (
     tied_joint  DOUBLE CHECK (tied_joint >= 0 AND tied_joint <= 1),
     slope      DOUBLE,
     half_step  DOUBLE,
+    scatter      DOUBLE,
+    most_scatter DOUBLE,
+    upward       DOUBLE,
+    downward     DOUBLE,
     weights    DOUBLE[],
     operator   DOUBLE[],
     PRIMARY KEY (release, attribute, position)
@@ -38,5 +42,9 @@ COMMENT ON COLUMN priv.coefficient.tied_weight IS 'W[value, y] for other publish
 COMMENT ON COLUMN priv.coefficient.tied_joint IS 'Probability that a decoy group holds the value and a given other value of the same odds.';
 COMMENT ON COLUMN priv.coefficient.slope IS 'How much the variance of the estimate grows when one more record truly has the value.';
 COMMENT ON COLUMN priv.coefficient.half_step IS 'Half the distance between neighbouring estimates: the continuity correction of the interval.';
+COMMENT ON COLUMN priv.coefficient.scatter IS 'What a record that truly has another value adds to the variance of the estimate, on average over the release.';
+COMMENT ON COLUMN priv.coefficient.most_scatter IS 'The most that a record can add to the variance of the estimate.';
+COMMENT ON COLUMN priv.coefficient.upward IS 'How far the law of the noise leans towards large estimates: third cumulant over variance, at most.';
+COMMENT ON COLUMN priv.coefficient.downward IS 'The same towards small estimates.';
 COMMENT ON COLUMN priv.coefficient.weights IS 'W[value, y] for every published value y in order of position: the sum over the rows is the estimate.';
 COMMENT ON COLUMN priv.coefficient.operator IS 'Pr[published = y | true = value] for every y in order of position.';

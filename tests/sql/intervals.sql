@@ -35,8 +35,8 @@ FROM (SELECT priv.reconstructed_stderr('half', reported_s, 1) AS stderr FROM row
 SELECT unnest(priv.reconstructed_interval('half', reported_s, 1)) FROM rows(0, 1000) UNION ALL
 SELECT unnest(priv.reconstructed_interval('half', reported_s, 1)) FROM rows(1000, 1000);
 -- expect
--71.4285714 | 8.74817765 | 0 | 0
-1928.57143 | 42.3180378 | 1000 | 1000
+-71.4285714 | 8.74817765 | 0 | 1
+1928.57143 | 42.3180378 | 999 | 1000
 
 -- title: no record has no interval but zero
 SELECT unnest(priv.reconstructed_interval('half', reported_s, 1)) FROM rows(0, 0);

@@ -46,12 +46,16 @@ def intervals(
 def test_intervals_hold_the_counts_that_the_estimate_does_not_contradict(
     releases, number, total, confidence
 ):
-    """Numerically: the ends are where the estimate lies z standard errors and half a step away."""
+    """Numerically: the ends are where the estimate lies z standard errors and a step away, or next to the possible.
+
+    The step is half of that between estimates, or the term of skewness where that is more.
+    """
     retention, size = OPERATORS[number]
     q = (1 - retention) / size
     a = retention + q
     z = norm.ppf((1 + confidence) / 2)
-    half_step = 1 / (2 * retention)
+    half_step, skewed = 1 / (2 * retention), (z**2 - 1) / 6 / retention
+    below, above = max(half_step, skewed * (1 - 2 * q)), max(half_step, skewed * (2 * a - 1))
 
     def variance(count: float) -> float:
         """Of the estimate, if this were the true count: linear in it, also beyond what is possible."""
@@ -65,19 +69,22 @@ def test_intervals_hold_the_counts_that_the_estimate_does_not_contradict(
         assert 0 <= low <= high <= total
 
         def excess(count: float, estimate: float = estimate) -> float:
-            return abs(estimate - count) - half_step - z * np.sqrt(variance(count))
+            step = below if count < estimate else above
+            return abs(estimate - count) - step - z * np.sqrt(variance(count))
 
         inside = [k for k in np.linspace(0, total, 101) if excess(k) <= 0]
+        nearest = float(np.clip(estimate, 0, total))
+        least, most = max(nearest - below, 0), min(nearest + above, total)
         if not inside:
-            # Even the nearest possible count is contradicted; the interval is that count.
-            assert low == high == pytest.approx(float(np.clip(estimate, 0, total)))
+            # Even the nearest possible count is contradicted; the interval is that count, and a step.
+            assert (low, high) == pytest.approx((least, most))
             continue
         lowest, highest = inside[0], inside[-1]
         step = total / 100
         expected_low = 0 if lowest == 0 else brentq(excess, lowest - step, lowest)
         expected_high = total if highest == total else brentq(excess, highest, highest + step)
-        assert low == pytest.approx(expected_low, abs=1e-6)
-        assert high == pytest.approx(expected_high, abs=1e-6)
+        assert low == pytest.approx(min(expected_low, least), abs=1e-6)
+        assert high == pytest.approx(max(expected_high, most), abs=1e-6)
 
 
 def possible_optimum(counts: np.ndarray, retention: float) -> np.ndarray:

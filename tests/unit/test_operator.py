@@ -13,6 +13,7 @@ from duckdb_priv.mechanism.reference.operator_estimates import (
     estimated_variance,
     iterative_bayesian,
 )
+from duckdb_priv.mechanism.score_terms import score_terms
 
 SKEWED = np.array([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.3, 0.6]])
 ASYMMETRIC = np.array([[0.8, 0.3, 0.1], [0.15, 0.4, 0.2], [0.05, 0.3, 0.7]])
@@ -145,7 +146,7 @@ class TestScoreInterval:
         interval = score_interval(
             got,
             estimated_variance(weights, counts)[0],
-            op.variance_slope(weights, operator)[0],
+            score_terms(weights, operator, np.full(m, 1 / m)).slope[0],
             op.half_step(weights)[0],
         )
         assert got == pytest.approx(estimate, abs=5e-7)
@@ -159,22 +160,29 @@ class TestScoreInterval:
         operator = uniform(p, m)
         weights = op.invert(operator)
         slope = (a * (1 - a) - q * (1 - q)) / p**2
-        assert op.variance_slope(weights, operator) == pytest.approx(np.full(m, slope))
+        found = score_terms(weights, operator, np.arange(1, m + 1) / np.arange(1, m + 1).sum())
+        assert found.slope == pytest.approx(np.full(m, slope))
+        assert found.scatter == pytest.approx(np.full(m, q * (1 - q) / p**2))
+        assert found.most_scatter == pytest.approx(np.full(m, a * (1 - a) / p**2))
+        assert found.upward == pytest.approx(np.full(m, (1 - 2 * q) / p))
+        assert found.downward == pytest.approx(np.full(m, max(2 * a - 1, 0) / p))
         assert op.half_step(weights) == pytest.approx(np.full(m, 1 / (2 * p)))
 
     def test_slope_falls_for_a_value_that_is_published_as_it_is(self):
         operator = np.array([[1.0, 0.5], [0.0, 0.5]])
-        slope = op.variance_slope(op.invert(operator), operator)
+        slope = score_terms(op.invert(operator), operator, np.array([0.5, 0.5])).slope
         assert slope == pytest.approx([-1, 1])
 
-    def test_slope_is_what_replacing_one_other_record_on_average_adds(self):
+    def test_slope_is_what_replacing_one_other_record_adds_where_others_are_equally_frequent(self):
         weights = op.invert(ASYMMETRIC)
         counts = np.array([10.0, 20.0, 30.0])
         moved = counts + np.array([1, -0.5, -0.5])
         difference = op.linear_variance(weights, ASYMMETRIC, moved) - op.linear_variance(
             weights, ASYMMETRIC, counts
         )
-        assert op.variance_slope(weights, ASYMMETRIC)[0] == pytest.approx(difference[0])
+        assert score_terms(weights, ASYMMETRIC, np.full(3, 1 / 3)).slope[0] == pytest.approx(
+            difference[0]
+        )
 
 
 class TestIterativeBayesian:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -34,6 +36,17 @@ def uniform_coverage(rows: int, operator: Uniform, low: Floats, high: Floats) ->
             for k in range(rows + 1)
         ]
     )
+
+
+def plain_score(
+    estimate: Floats, variance: Floats, slope: float, rows: int
+) -> tuple[Floats, Floats]:
+    """Wilson's interval as it stands in books: the roots of (estimate - k)^2 = z^2 (variance if k were true)."""
+    z = 1.959963984540054
+    centre, bend = np.maximum(estimate, 0), z**2 * slope / 2
+    low = centre + bend - np.sqrt(z**2 * (variance + slope * (centre - estimate)) + bend**2)
+    reach = np.sqrt(np.maximum(z**2 * variance + bend**2, 0))
+    return np.clip(low, 0, rows), np.clip(estimate + bend + reach, 0, rows)
 
 
 def group_sums(size: int, sample: int, shown: NDArray[np.int64]) -> WeightedSums:
@@ -79,7 +92,7 @@ def test_smallest_coverage_over_all_true_counts(
     estimate = (np.arange(rows + 1) - rows * operator.other) / p
     slope = (1 - operator.own - operator.other) / p
     variance = reconstructed_variance(sums, operator)
-    plain = score_interval(estimate, variance, slope, 0, rows)
+    plain = plain_score(estimate, variance, slope, rows)
     assert uniform_coverage(rows, operator, *plain).min() == pytest.approx(score, abs=5e-5)
     found = uniform_coverage(rows, operator, *reconstructed_interval(sums, operator))
     assert found.min() == pytest.approx(corrected, abs=5e-5)
@@ -119,6 +132,34 @@ def test_one_sampled_group_is_covered_at_every_true_count(
         mass = (1 - up) * distributions[floor] + up * distributions[floor + 1]
         covered = mass[(low <= truth + 1e-9) & (truth <= high + 1e-9)].sum()
         assert covered >= confidence - 0.001, f"true count {truth}"
+
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "counting.md"
+DESIGNS = [
+    (rows, p, m)
+    for rows in (1, 2, 5, 10, 20, 50, 100)
+    for p in (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+    for m in (2, 14, 50)
+]
+
+
+@pytest.mark.parametrize("column", [1, 2, 3, 4])
+def test_the_coverage_that_the_documents_state(column: int) -> None:
+    """Exactly, over every outcome: the smallest over all true counts and designs."""
+    table = [line.split("|") for line in DOCUMENT.read_text("utf-8").splitlines()]
+    stated = {cells[1].strip(): cells[1:] for cells in table if len(cells) == 7}
+    confidence = float(stated["confidence"][column])
+    found = []
+    for rows, p, m in DESIGNS:
+        operator = Uniform(p, m)
+        ends = reconstructed_interval(
+            WeightedSums.of_counts(rows, np.arange(rows + 1)), operator, confidence=confidence
+        )
+        assert (ends[1] > ends[0]).all()
+        found.append(uniform_coverage(rows, operator, *ends).min())
+    assert len(found) == 126
+    assert min(found) == pytest.approx(float(stated["covered at least"][column]), abs=5e-5)
+    assert min(found) >= confidence - 1e-12
 
 
 def test_a_weight_is_a_unit_of_counting() -> None:

@@ -18,8 +18,10 @@ from duckdb_priv.analyst.ordinary.names import LINE, fresh, text
 from duckdb_priv.analyst.ordinary.noise import FROM_HISTOGRAM, TRUTH_IS_RANDOM, formula, inflation
 from duckdb_priv.analyst.ordinary.records import Records
 
-WITH_SLOPES = ("rank_one", "singular", "operator", "conditional_poisson")
-"""Forms whose slope and half step stand in the catalog, for single values."""
+TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
+"""What an interval needs to know besides the variance, as the catalog calls it."""
+WITH_TERMS = ("rank_one", "singular", "operator", "conditional_poisson")
+"""Forms whose terms stand in the catalog, for single values."""
 TABLE = "_priv_laws"
 """Where the laws stand among the tables."""
 
@@ -44,8 +46,9 @@ class Score:
             moments = self._of_reports(name)
         else:
             return None
-        zero = dict.fromkeys(("excess", "slack", "certain"), "0e0")
-        fields = ", ".join(f"{each}: {sql}" for each, sql in (zero | moments).items())
+        none = ("zero", "slack", "upward", "downward", "certain")
+        absent = dict.fromkeys(none, "0e0")
+        fields = ", ".join(f"{each}: {sql}" for each, sql in (absent | moments).items())
         return f"[{INTERVAL} FOR i IN [{{m: {{estimate: {text(name)}, {fields}}}, z: {z}}}]][1]"
 
     def _has_law(self, name: str) -> bool:
@@ -72,6 +75,8 @@ class Score:
             "variance": self._records.covariance(name, name),
             "slope": f"(1 - {own}) / {own}",
             "half_step": f"0.5 / {own}",
+            "upward": f"(1 - 2 * {own}) / {own}",
+            "downward": f"(2 * {own} - 1) / {own}",
             "certain": self._records.estimates.take(certain, "certain"),
             "total": "'inf'::DOUBLE",
         }
@@ -84,7 +89,8 @@ class Score:
             holders = f"coalesce(sum({cell}) FILTER (WHERE {self._records.weighed(name)} > 0), 0)"
             total = self._records.estimates.take(holders, "holders")
         return {
-            "variance": self._records.covariance(name, name),
+            "variance": (variance := self._records.covariance(name, name)),
+            "zero": variance,
             "slope": "0e0",
             "half_step": "0.5e0",
             "total": f"{total}::DOUBLE",
@@ -96,19 +102,29 @@ class Score:
             self.laws[name] = fresh("law", self._records.taken)
             self._records.taken.add(self.laws[name])
         law = f"{TABLE}.{text(self.laws[name])}"
+        total = f"{self._total(name)}::DOUBLE"
+        variance, slope = self._records.covariance(name, name, raw=True), f"{law}.slope"
+        floor = f"greatest({total} - 1, 0) * {law}.scatter + {law}.most_scatter"
         moments = {
-            "variance": self._records.covariance(name, name, raw=True),
-            "slope": f"{law}.slope",
+            "variance": variance,
+            "slope": slope,
             "half_step": f"{law}.half_step",
-            "total": f"{self._total(name)}::DOUBLE",
+            "zero": floor,
+            "upward": f"{law}.upward",
+            "downward": f"{law}.downward",
+            "total": total,
         }
         if self._records.form in FROM_HISTOGRAM:
             share = self._records.estimates.take(
                 f"least({self._records.rows(name)} / {self._records.constant('rows')}, 1)", "share"
             )
             kept = formula("kept", share=share, k=f"{law}.shrinkage")
-            moments["variance"] = f"{kept} * {moments['variance']}"
-            moments["slope"] = f"(1 - {share} * {law}.shrinkage ** 2) * {law}.slope"
+            variance, floor = f"{kept} * {variance}", f"{kept} * ({floor})"
+            slope = f"(1 - {share} * {law}.shrinkage ** 2) * {law}.slope"
+            moments |= {"variance": variance, "slope": slope}
+        if self._records.form in (*WITH_TERMS, *FROM_HISTOGRAM):
+            nearest = f"least(greatest({text(name)}, 0), {total})"
+            moments["zero"] = f"greatest({variance} - {slope} * {nearest}, {floor})"
         if self._records.form in ("scaled", "duplicated"):
             moments |= self._of_scales(name, law)
         return moments
@@ -134,10 +150,14 @@ class Score:
                 cells.sum((), of.before, f"CASE WHEN {scale} > 1 THEN 1 ELSE 0 END")
             )
             total = f"({self._total(name)} + {take(f'coalesce(sum({more}), 0)', 'copied')})::DOUBLE"
+        variance = records.covariance(name, name, raw=True)
+        excess = f"{law}.spread * greatest({typical} * {text(name)} - {doubled}, 0)"
         return {
             "slope": f"{law}.spread * {typical}",
             "half_step": f"{biggest} * {law}.half_step",
-            "excess": f"{law}.spread * greatest({typical} * {text(name)} - {doubled}, 0)",
+            "zero": f"{variance} + {excess} - {law}.spread * {typical} * {text(name)}",
+            "upward": f"{law}.upward * {biggest}",
+            "downward": f"{law}.downward * {biggest}",
             "slack": f"{law}.spread * ({biggest} - {typical})",
             "total": total,
         }
@@ -154,7 +174,17 @@ class Score:
         """What the laws read of the catalog besides the numbers of the weights."""
         form = self._records.form
         of_value = ["own", "other"] if form == "conditional_poisson" else []
-        return [*of_value, *(("slope", "half_step") if form in WITH_SLOPES else ())]
+        if form not in WITH_TERMS:
+            return of_value
+        frame = self._frame
+        there = frame.connection.columns(
+            exp.maybe_parse(
+                f"{frame.connection.catalog_of(frame.release)}.coefficient",
+                into=exp.Table,
+                dialect="duckdb",
+            )
+        )
+        return [*of_value, *(each for each in TERMS if each in there)]
 
     def sql(self, laws: Mapping[str, str]) -> str:
         """Write the query of the laws: one line for each set of values that is a group."""
@@ -187,9 +217,9 @@ class Score:
 
     def _of_set(self, h: str, within: str) -> str:
         """Write the law of a set from what each report counts, ``h``, and whether it is one of the set."""
-        own = dict.fromkeys(("slope", "half_step", "shrinkage"), "NULL::DOUBLE")
+        own = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE")
         of_value: dict[str, str] = {}
-        for each in ("slope", "half_step"):
+        for each in TERMS:
             if each in self.numbers:
                 of_value[each] = f"y_{each}"
         if "own" in self.numbers:

@@ -25,24 +25,28 @@ from duckdb_priv.mechanism.uniform import Uniform
 
 def score_interval(
     estimate: ArrayLike,
-    variance: ArrayLike,
+    zero: ArrayLike,
     slope: ArrayLike,
     half_step: ArrayLike,
     total: ArrayLike,
     confidence: float = 0.95,
+    *,
     slack: ArrayLike = 0.0,
+    upward: ArrayLike = 0.0,
+    downward: ArrayLike = 0.0,
 ) -> tuple[Floats, Floats]:
     """Return the ends of the interval of counts k under which the estimate is no surprise.
 
-    ``variance`` is the variance of the estimate if the count were what was estimated, and
-    ``variance + slope * (k - estimate)`` if it were k. ``half_step`` is half the distance between
-    neighbouring estimates; ``slack`` is added to the standard deviation at the upper end. Arrays
-    that broadcast, in records (``variance`` in records squared). The ends lie in [0, total].
+    ``zero`` is the variance of the estimate if the count were 0, and it grows by ``slope`` a record.
+    ``half_step`` is half the distance between neighbouring estimates; ``upward`` and ``downward`` are how far
+    the law of the noise leans to either side; ``slack`` is added to the standard deviation at the upper end.
+    Arrays that broadcast, in records (variances in records squared). The ends lie in [0, total], and hold
+    the possible count that is nearest to the estimate.
     Raises InvalidParameter for a confidence outside (0, 1).
 
     40 of 100 rows show a value, retention 1/2, 14 values:
 
-    >>> low, high = score_interval(72.857143, 76.2245, 0.857143, 1.0, 100)
+    >>> low, high = score_interval(72.857143, 13.7755, 0.857143, 1.0, 100)
     >>> round(float(low), 4), round(float(high), 4)
     (56.4087, 92.7898)
     """
@@ -52,20 +56,26 @@ def score_interval(
             hint="0.95 is usual",
         )
     z = float(ndtri((1 + confidence) / 2))
-    point, at_point, per_record = _floats(estimate), _floats(variance), _floats(slope)
+    point, per_record, bound = _floats(estimate), _floats(slope), _floats(total)
+    nearest = np.clip(point, 0, bound)
+    skewed = (z**2 - 1) / 6
+    below = np.maximum(_floats(half_step), skewed * _floats(upward))
+    above = np.maximum(_floats(half_step), skewed * _floats(downward)) + z * _floats(slack)
+
     bend = z**2 * per_record / 2
 
     def reach(centre: Floats) -> Floats:
-        at_centre = at_point + per_record * (centre - point)
-        return _floats(np.sqrt(np.maximum(z**2 * at_centre + bend**2, 0)))
+        at_centre = np.maximum(_floats(zero) + per_record * centre, 0)
+        return _floats(np.sqrt(z**2 * at_centre + bend**2))
 
-    # An end is sought beyond its centre; outside [0, total] the variance may not even be positive.
-    bound = _floats(total)
-    low_centre = np.maximum(point - _floats(half_step), 0)
-    high_centre = np.minimum(point + _floats(half_step) + z * _floats(slack), bound)
-    low = low_centre + bend - reach(low_centre)
-    high = high_centre + bend + reach(high_centre)
-    return np.clip(low, 0, bound), np.clip(high, 0, bound)
+    low = point - below + bend - reach(point - below)
+    high = point + above + bend + reach(point + above)
+    return (
+        np.where(point <= below, 0, np.clip(np.minimum(low, nearest - below), 0, bound)),
+        np.where(
+            point + above >= bound, bound, np.clip(np.maximum(high, nearest + above), 0, bound)
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -113,10 +123,8 @@ def reconstructed_interval(
 ) -> tuple[Floats, Floats]:
     """Return the interval of a reconstructed count from the sums over any subset of whole groups.
 
-    ``sample_size`` as in `reconstructed_variance`. Covers the nominal share or more at 80, 90 and
-    95%, in every design measured (``score_interval.md``); at 99% it can fall to 97.5% where a
-    sample shows fewer than one record of noise. With every w = 1 this is the score interval of
-    uniform perturbation.
+    ``sample_size`` as in `reconstructed_variance`. How often it covers is in ``score_interval.md``.
+    With every w = 1 this is the score interval of uniform perturbation.
 
     >>> one = WeightedSums.of_counts(100, 2)
     >>> low, high = reconstructed_interval(one, Uniform(retention=0.5, domain_size=14))
@@ -128,16 +136,18 @@ def reconstructed_interval(
     doubled = (_floats(sums.shown_squared) - operator.other * squared) / operator.retention
     # The weight of a record chosen at random; an empty subset stands for 0 records.
     typical = np.divide(squared, weight, out=np.ones_like(weight), where=weight > 0)
-    per_record = (1 - operator.own - operator.other) / operator.retention
+    p, per_record = operator.retention, (1 - operator.own - operator.other) / operator.retention
     excess = np.maximum(typical * estimate - doubled, 0)
     return score_interval(
         estimate,
-        variance + per_record * excess,
+        variance + per_record * (excess - typical * estimate),
         per_record * typical,
-        largest / (2 * operator.retention),
+        largest / (2 * p),
         weight,
         confidence,
         slack=per_record * (largest - typical),
+        upward=largest * (1 - 2 * operator.other) / p,
+        downward=largest * (2 * operator.own - 1) / p,
     )
 
 

@@ -10,9 +10,9 @@ import math
 
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.mechanism.operator import half_step, variance_slope
 from duckdb_priv.methods.common.domain import warn_of_domain
 from duckdb_priv.methods.common.perturbation import PerturbationByValue, open_coins, perturb_kernel
+from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.common.tables import shown
 from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
 from duckdb_priv.methods.fine_grain.program import Program, solve_programs
@@ -61,6 +61,12 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: FineGrai
             for program in programs
             for warning in (*warn_of_domain(program.domain, source), *_warnings(program))
         ],
+        complete=completed_by(
+            {
+                program.domain.attribute: (program.operator.weights(), program.operator.matrix())
+                for program in programs
+            }
+        ),
     )
 
 
@@ -81,7 +87,6 @@ def _perturbation(workspace: Workspace, source: Source, program: Program) -> Per
 
 def _attribute(release: str, program: Program) -> SensitiveAttribute:
     operator = program.operator
-    weights, matrix = operator.weights(), operator.matrix()
     return SensitiveAttribute(
         release=release,
         name=program.domain.attribute,
@@ -91,8 +96,6 @@ def _attribute(release: str, program: Program) -> SensitiveAttribute:
         numbers={
             "retention": operator.retentions.tolist(),
             "background": operator.background.tolist(),
-            "slope": variance_slope(weights, matrix).tolist(),
-            "half_step": half_step(weights).tolist(),
         },
     )
 

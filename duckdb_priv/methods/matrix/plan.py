@@ -19,13 +19,12 @@ from duckdb_priv.mechanism.alias import alias_tables, as_drawn
 from duckdb_priv.mechanism.arrays import Matrix
 from duckdb_priv.mechanism.operator import (
     check_operator,
-    half_step,
     invert,
     ldp_epsilon,
-    variance_slope,
 )
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
 from duckdb_priv.methods.common.perturbation import Exchange, open_coins, perturb_kernel
+from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.common.tables import as_domain_value, named_tables, read_columns, shown
 from duckdb_priv.methods.matrix.arguments import MatrixArguments
 from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
@@ -89,6 +88,9 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: MatrixAr
         strongest=guarantees[0].statement,
         rows_expected=source.rows,
         warnings=[warning for domain in domains for warning in warn_of_domain(domain, source)],
+        complete=completed_by(
+            {each.domain.attribute: (invert(each.operator), each.operator) for each in exchanged}
+        ),
     )
 
 
@@ -169,10 +171,7 @@ def _attribute(release: str, each: Exchanged) -> SensitiveAttribute:
         type=each.domain.catalog_type,
         values=each.domain.values,
         form="operator",
-        numbers={
-            "slope": variance_slope(weights, each.operator).tolist(),
-            "half_step": half_step(weights).tolist(),
-        },
+        numbers={},
         lists={"weights": weights.tolist(), "operator": each.operator.T.tolist()},
     )
 

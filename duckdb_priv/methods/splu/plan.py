@@ -143,6 +143,10 @@ def reconstruction(release: str, domain: Domain, counts: Counts, gamma: int) -> 
             "tied_joint": tuple(terms.tied_joint.tolist()),
             "slope": tuple(terms.slope.tolist()),
             "half_step": tuple(terms.half_step.tolist()),
+            "scatter": tuple(terms.scatter.tolist()),
+            "most_scatter": tuple(terms.most_scatter.tolist()),
+            "upward": tuple(terms.upward.tolist()),
+            "downward": tuple(terms.downward.tolist()),
         }
     return SensitiveAttribute(
         release=release,

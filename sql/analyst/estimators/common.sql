@@ -38,11 +38,20 @@ s.total::DOUBLE
 -- name: spread
 @variance@
 
--- name: excess
--- What rows of several weights add to the variance, and to the standard error upwards.
-0e0
+-- name: zero
+-- The variance if no record had the value, by the line through that of the nearest possible count.
+@spread@ - @slope@ * least(greatest(@centre@, 0), @total@)
 
 -- name: slack
+-- What rows of several weights add to the standard error upwards.
+0e0
+
+-- name: upward
+-- Third cumulant over variance of the noise, at most: how far its law leans towards large estimates, in records.
+0e0
+
+-- name: downward
+-- The same towards small estimates.
 0e0
 
 -- name: certain
@@ -51,33 +60,32 @@ s.total::DOUBLE
 
 -- name: moments
 -- What an interval is made of.
-{estimate: @centre@, variance: @spread@, slope: @slope@, half_step: @half_step@, excess: @excess@, slack: @slack@,
- certain: @certain@, total: @total@}
+{estimate: @centre@, variance: @spread@, zero: @zero@, slope: @slope@, half_step: @half_step@, slack: @slack@,
+ upward: @upward@, downward: @downward@, certain: @certain@, total: @total@}
 
 -- name: interval
--- Score interval with continuity correction (Wilson 1927, for a variance that is linear in the true count):
--- the roots of (estimate -+ half_step - k)^2 = z^2 * (variance if the true count were k). Where there is no
--- variance, the count lies within half_step of the middle for certain, and there is no estimate.
--- A variance that falls with the count (a negative slope) is not followed below 0.
--- Rows of several weights may have an excess of variance, and a slack of the standard error upwards. Records of
--- a sample are certain to be there.
+-- Score interval with continuity correction (Wilson 1927, for a variance that is linear in the true count): the roots of
+-- (estimate -+ step - k)^2 = z^2 * (zero + slope * k). The step is half of that between neighbouring estimates, or the term
+-- of Cornish and Fisher (1938) for the skewness where that is more, as it is above 95%.
+-- However unlikely an estimate is, the ends reach a step beyond the possible count that is nearest to it.
+-- Where there is no variance, the count lies within half_step of the middle for certain, and there is no estimate.
 -- Over i, a struct of the moments m and of the quantile z of the normal distribution.
-{
+[{
     estimate: CASE WHEN i.m.variance IS NOT NULL THEN i.m.estimate END,
     stderr: CASE WHEN i.m.variance IS NOT NULL THEN sqrt(greatest(i.m.variance, 0)) END,
-    low: CASE WHEN i.m.estimate <= i.m.half_step THEN 0 ELSE least(greatest(
-            i.m.estimate - i.m.half_step + i.z * i.z * i.m.slope / 2
-            - i.z * sqrt(greatest(
-                i.m.variance + i.m.excess - i.m.slope * i.m.half_step, 0)
-                + (i.z * i.m.slope) ** 2 / 4),
-            i.m.certain), i.m.total) END,
-    high: CASE WHEN i.m.estimate + i.m.half_step + i.z * i.m.slack >= i.m.total THEN i.m.total ELSE least(greatest(
-            i.m.estimate + i.m.half_step + i.z * i.m.slack + i.z * i.z * i.m.slope / 2
-            + i.z * sqrt(greatest(
-                i.m.variance + i.m.excess + i.m.slope * (i.m.half_step + i.z * i.m.slack), 0)
-                + (i.z * i.m.slope) ** 2 / 4),
-            0), i.m.total) END
-}
+    low: CASE WHEN i.m.estimate <= e.below THEN 0 ELSE least(greatest(least(
+            i.m.estimate - e.below + e.bend
+            - sqrt(i.z ** 2 * greatest(i.m.zero + i.m.slope * (i.m.estimate - e.below), 0) + e.bend ** 2),
+            e.nearest - e.below), i.m.certain, 0), i.m.total) END,
+    high: CASE WHEN i.m.estimate + e.above >= i.m.total THEN i.m.total ELSE least(greatest(
+            i.m.estimate + e.above + e.bend
+            + sqrt(i.z ** 2 * greatest(i.m.zero + i.m.slope * (i.m.estimate + e.above), 0) + e.bend ** 2),
+            e.nearest + e.above), i.m.total) END
+} FOR e IN [{
+    nearest: least(greatest(i.m.estimate, 0), i.m.total), bend: i.z ** 2 * i.m.slope / 2,
+    below: greatest(i.m.half_step, (i.z ** 2 - 1) / 6 * i.m.upward),
+    above: greatest(i.m.half_step, (i.z ** 2 - 1) / 6 * i.m.downward) + i.z * i.m.slack
+ }]][1]
 
 -- name: kept
 -- The part of the variance of s that is left because the histogram that the weights come from has its noise in part from

@@ -56,6 +56,9 @@ list_sum([(e.w * e.w - e.w) * e.n FOR e IN _priv_window])
 -- How much the variance grows when one more of the records truly has the value.
 @kept_slope@ * s.slope
 
+-- name: floor
+@kept@ * (greatest(s.total - 1, 0) * s.scatter + s.most_scatter)
+
 -- name: mle_start
 [greatest(list_dot_product(w, shown), 1e-6) FOR w IN _priv_weights]
 

@@ -16,6 +16,16 @@ s.own * (1 - s.own) * s.total * greatest(@constant.rows@ - s.total, 0) / greates
 -- Half the distance between two neighbouring true counts: they are what varies.
 0.5e0
 
+-- name: zero
+-- The variance depends on the number of rows alone.
+@variance@
+
+-- name: upward
+0e0
+
+-- name: downward
+0e0
+
 -- name: row_weight
 -- Every row counts alike, whatever it shows.
 @number.own@

@@ -54,6 +54,21 @@ s.slope
 -- Half the distance between neighbouring estimates: the continuity correction.
 s.half_step
 
+-- name: zero
+-- The variance if no record had the value: by the line through that of the nearest possible count, and no less than it is
+-- if the records are like those of the whole release, but for one of the noisiest. Rows that show none of the values
+-- that weigh most seem to have no noise.
+greatest(@variance@ - @slope@ * least(greatest(@estimate@, 0), @total@), @floor@)
+
+-- name: floor
+greatest(s.total - 1, 0) * s.scatter + s.most_scatter
+
+-- name: upward
+s.upward
+
+-- name: downward
+s.downward
+
 -- name: row_weight
 list_extract(@row@, CASE WHEN _column IS NULL THEN @size@ ELSE list_position(@texts@, CAST(_column AS VARCHAR)) END)
 

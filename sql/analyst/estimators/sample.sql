@@ -13,6 +13,15 @@ s.shown * (1 - s.own) / s.own ** 2
 -- name: half_step
 0.5e0 / s.own
 
+-- name: zero
+0e0
+
+-- name: upward
+(1 - 2 * s.own) / s.own
+
+-- name: downward
+(2 * s.own - 1) / s.own
+
 -- name: certain
 -- The records that show the value have it.
 s.shown::DOUBLE

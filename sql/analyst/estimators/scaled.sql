@@ -59,6 +59,16 @@ s.largest / (2 * (s.own - s.other))
 -- How much the standard error may be too small because the excess was underestimated.
 @spread_of_one@ * (s.largest - @typical@)
 
+-- name: zero
+-- The variance if no record had the value, and those that have it were no heavier than usual.
+@variance@ + @excess@ - @slope@ * @estimate@
+
+-- name: upward
+s.largest * (1 - 2 * s.other) / (s.own - s.other)
+
+-- name: downward
+s.largest * (2 * s.own - 1) / (s.own - s.other)
+
 -- name: total
 -- How many source records the rows stand for: a whole number but for what adding fractions loses.
 round(s.total, 6)

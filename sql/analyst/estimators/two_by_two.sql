@@ -40,6 +40,16 @@ CASE WHEN s.own - s.other > 1e-12
 -- Half the distance between two neighbouring estimates, or between the bounds.
 CASE WHEN s.own - s.other > 1e-12 THEN 0.5e0 / (s.own - s.other) ELSE (@most@ - @fewest@) / 2 END
 
+-- name: zero
+CASE WHEN s.own - s.other > 1e-12 THEN greatest(@spread@ - @slope@ * least(greatest(@linear@, 0), s.total),
+    @kept@ * s.total * s.other * (1 - s.other) / (s.own - s.other) ** 2) ELSE 0e0 END
+
+-- name: upward
+CASE WHEN s.own - s.other > 1e-12 THEN (1 - 2 * s.other) / (s.own - s.other) ELSE 0e0 END
+
+-- name: downward
+0e0
+
 -- name: row_weight
 CASE WHEN @gap@ > 1e-12 THEN ((@match@)::INTEGER - @number.other@) / @gap@ ELSE @silent@ END
 

@@ -29,6 +29,16 @@ _priv_observed
 -- Half the distance between two neighbouring estimates: the continuity correction.
 0.5e0 / (s.own - s.other)
 
+-- name: zero
+-- The variance if no record had the value, exactly.
+s.total * s.other * (1 - s.other) / (s.own - s.other) ** 2
+
+-- name: upward
+(1 - 2 * s.other) / (s.own - s.other)
+
+-- name: downward
+(2 * s.own - 1) / (s.own - s.other)
+
 -- name: row_weight
 ((@match@)::INTEGER - @number.other@) / @gap@
 

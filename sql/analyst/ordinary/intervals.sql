@@ -33,12 +33,13 @@
 -- The law of a set of values, over k: what a report of one of the set counts for it on average, k.inside, and another one,
 -- k.outside. Their difference is how far one report moves a count; from both follow the two probabilities with which a
 -- record reports one of the set. What the catalog says of a single value comes before it.
-[{slope: coalesce(m.slope, m.spread, 0), half_step: coalesce(m.half_step, m.step / 2, 0), spread: coalesce(m.spread, 0),
-  shrinkage: coalesce(m.shrinkage, 1 - 1 / m.step, 0)}
- FOR m IN [{step: l.step, spread: l.step * (1 - 2 * l.other) - 1, slope: l.slope, half_step: l.half_step,
-    shrinkage: l.shrinkage}
-  FOR l IN [{step: k.inside - k.outside, other: -k.outside / (k.inside - k.outside), slope: k.slope,
-     half_step: k.half_step, shrinkage: k.shrinkage}]]][1]
+[{slope: coalesce(l.slope, l.step * (1 - 2 * l.other) - 1, 0), half_step: coalesce(l.half_step, l.step / 2, 0),
+  spread: coalesce(l.step * (1 - 2 * l.other) - 1, 0), scatter: coalesce(l.scatter, l.step ** 2 * l.other * (1 - l.other), 0),
+  most_scatter: coalesce(l.most_scatter, l.step ** 2 * l.other * (1 - l.other), 0),
+  upward: coalesce(l.upward, l.step * (1 - 2 * l.other), 0), downward: coalesce(l.downward, 2 - l.step * (1 - 2 * l.other), 0),
+  shrinkage: coalesce(l.shrinkage, 1 - 1 / l.step, 0)}
+ FOR l IN [{step: k.inside - k.outside, other: -k.outside / (k.inside - k.outside), slope: k.slope, half_step: k.half_step,
+    scatter: k.scatter, most_scatter: k.most_scatter, upward: k.upward, downward: k.downward, shrinkage: k.shrinkage}]][1]
 
 -- name: inflation
 -- How much larger a copied record's part of a variance is than if it had been perturbed whole.
