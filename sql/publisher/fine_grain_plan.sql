@@ -1,5 +1,6 @@
 -- FROM priv.fine_grain_plan(source, sensitive := …, requirements := 'table' | tolerance := …
---   [, direction := 'both' | 'upward'] [, min_retention := …] [, domain := …])
+--   [, direction := 'both' | 'upward'] [, min_retention := …] [, domain := …]
+--   [, frequencies := 'table' | frequency_epsilon := …])
 --   -> attribute, value, records, gamma, retention, diagonal, uniform, gain, stderr, condition_number
 --
 -- What priv.publish_fine_grain would do with the same arguments, one row for each value, without publishing.
@@ -13,12 +14,13 @@
 
 CREATE OR REPLACE MACRO priv.fine_grain_plan(
     source, sensitive := NULL, requirements := NULL, tolerance := NULL, direction := 'both', min_retention := NULL,
-    domain := NULL
+    domain := NULL, frequencies := NULL, frequency_epsilon := NULL
 ) AS TABLE
 WITH call AS MATERIALIZED (
     SELECT to_json({
         source: source, sensitive: sensitive, requirements: requirements, tolerance: tolerance, direction: direction,
-        min_retention: min_retention, domain: domain, @caller@
+        min_retention: min_retention, domain: domain, frequencies: frequencies,
+        frequency_epsilon: frequency_epsilon, @caller@
     })::VARCHAR AS arguments
 ), @ask@, planned AS (
     SELECT unnest(from_json(answer, '[{"attribute": "VARCHAR", "value": "VARCHAR", "records": "BIGINT",

@@ -52,7 +52,9 @@ PUBLISHER = {
     ),
     "exact_large_sum_threshold": "gamma epsilon error_probability",
     "export_release": "release path format",
-    "fine_grain_plan": "source sensitive requirements tolerance direction min_retention domain",
+    "fine_grain_plan": (
+        "source sensitive requirements tolerance direction min_retention domain frequencies frequency_epsilon"
+    ),
     "laplace_count": "n epsilon",
     "large_sum_threshold": "gamma epsilon error_probability",
     "ldp_epsilon": "retention m",
@@ -63,7 +65,8 @@ PUBLISHER = {
     "publish_anatomy": "source release sensitive l republish" + COMMON,
     "publish_distribution": "source release sensitive" + COMMON,
     "publish_fine_grain": (
-        "source release sensitive requirements tolerance direction min_retention domain" + COMMON
+        "source release sensitive requirements tolerance direction min_retention domain frequencies"
+        " frequency_epsilon" + COMMON
     ),
     "publish_matrix": "source release sensitive matrix" + COMMON,
     "publish_reconstruction_private": (

@@ -261,3 +261,89 @@ def test_what_the_page_publishes_keeps_its_promises():
                 con.execute(statement).fetchall()
         held = con.execute("SELECT bool_and(holds) FROM priv.audit('visits_public')").fetchall()
     assert held == [(True,)]
+
+
+class TestFrequencies:
+    """What retentions are computed from, and what that costs."""
+
+    @pytest.fixture
+    def public(self, con):
+        con.execute("CREATE TABLE public AS SELECT value, 0.25 AS frequency FROM wanted")
+        return con
+
+    def claims(self, con):
+        operator, claimed, entered = con.execute(
+            "SELECT (SELECT value FROM priv.audit('out') WHERE guarantee = 'local_differential_privacy'),"
+            " (SELECT value FROM priv.guarantee WHERE guarantee = 'local_differential_privacy'),"
+            " (SELECT epsilon FROM priv.ledger)"
+        ).fetchone()
+        assert claimed == entered
+        return operator, claimed
+
+    @pytest.mark.parametrize(
+        ("rest", "cost"),
+        [
+            ("tolerance := 3", 0.1),
+            ("tolerance := 3, frequency_epsilon := 0.5", 0.5),
+            ("tolerance := 3, frequencies := 'public'", 0),
+            ("requirements := 'wanted'", 0),
+            ("requirements := 'wanted', frequencies := 'public'", 0),
+            ("requirements := 'wanted', frequency_epsilon := 0.2", 0.2),
+        ],
+    )
+    def test_the_epsilon_includes_the_operator(self, public, rest, cost):
+        receipt = publish(public, f"{rest}, record_id := 'id'")
+        operator, claimed = self.claims(public)
+        assert claimed == pytest.approx(operator + cost)
+        assert receipt[6]
+        assert public.execute("SELECT bool_and(holds) FROM priv.audit('out')").fetchall() == [
+            (True,)
+        ]
+        costs = public.execute(
+            "SELECT value FROM priv.guarantee WHERE guarantee = 'reference_frequencies'"
+        ).fetchall()
+        assert costs == ([(cost,)] if cost or "tolerance" in rest else [])
+
+    @pytest.mark.parametrize(
+        ("change", "rest", "message"),
+        [
+            ("", "frequencies := 'public', frequency_epsilon := 0.1", "not both"),
+            ("", "frequency_epsilon := 0", "epsilon must lie between"),
+            ("", "frequencies := 'nowhere'", "no table or view is called 'nowhere'"),
+            ("", "frequencies := 'wanted'", "'wanted' has no column 'frequency'"),
+            (
+                "DELETE FROM public WHERE value = 'HIV'",
+                "frequencies := 'public'",
+                "no number above 0 for 'HIV'",
+            ),
+            ("UPDATE public SET frequency = 0", "frequencies := 'public'", "no number above 0 for"),
+            ("INSERT INTO public FROM public", "frequencies := 'public'", "names a value twice"),
+        ],
+    )
+    def test_bad_frequencies_are_refused(self, public, change, rest, message):
+        public.execute(change)
+        with pytest.raises(duckdb.Error, match=re.escape(message)) as refused:
+            publish(public, f"tolerance := 3, {rest}")
+        assert "Hint:" in str(refused.value)
+        assert nothing_left(public)
+
+    def test_a_value_that_does_not_occur_has_a_tolerance_as_well(self, con):
+        publish(
+            con,
+            "tolerance := 5, domain := ['SARS', 'HIV', 'H1N1', 'cancer', 'plague'], record_id := 'id'",
+        )
+        ((retention,),) = con.execute(
+            "SELECT retention FROM priv.coefficient WHERE value = 'plague'"
+        ).fetchall()
+        assert 0 <= retention < 1
+
+    def test_the_same_table_tells_its_frequencies_once(self, con):
+        for name in ("out", "again"):
+            publish(con, "tolerance := 3, record_id := 'id'", name)
+        con.execute("INSERT INTO visits VALUES (4000, 0, 'HIV')")
+        publish(con, "tolerance := 3, record_id := 'id'", "changed")
+        assert con.execute("SELECT adds FROM priv.ledger ORDER BY number").fetchall() == [
+            (True,),
+            (False,),
+            (True,),
+        ]

@@ -39,10 +39,23 @@ class FineGrainArguments(Arguments):
         NUMBER, "the retention that every value has at least", "0.05", default=None
     )
     domain: Any = argument(VALUES, DOMAIN, "['flu', 'cold', NULL]", default=None)
+    frequencies: Any = argument(
+        TABLES,
+        "the table (value, frequency) of what is publicly known of the values",
+        "'table'",
+        default=None,
+    )
+    frequency_epsilon: float | None = argument(
+        NUMBER, "what counting the values for the retentions may cost", "0.1", default=None
+    )
 
     alternatives: ClassVar = (
         Alternatives(
             "give either requirements or a tolerance", (("requirements",), ("tolerance",))
+        ),
+        Alternatives(
+            "give either public frequencies, or a frequency_epsilon to count them with",
+            (("frequencies",), ("frequency_epsilon",), ()),
         ),
     )
 

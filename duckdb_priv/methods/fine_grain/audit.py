@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.fine_grain import FineGrain, worst_posteriors
 from duckdb_priv.mechanism.requirements import Requirements
 from duckdb_priv.methods.common.findings import (
@@ -27,7 +26,7 @@ def audit(subject: Subject) -> list[AuditRow]:
     if true is not None and true.sum() != subject.shown_counts().sum():
         true = None
     _, claim = subject.claims["fine_grain_privacy"]
-    requirements = _requirements(subject, claim, true)
+    requirements = _requirements(subject, claim)
     if requirements is not None:
         rows += _odds(subject, operator, requirements, claim["direction"])
     if true is None:
@@ -35,17 +34,14 @@ def audit(subject: Subject) -> list[AuditRow]:
     return [*rows, *audit_against_source(subject, operator.matrix(), true)]
 
 
-def _requirements(
-    subject: Subject, claim: dict[str, Any], true: Vector | None
-) -> Requirements | None:
-    """Read the requirements that the release states, or take them from the source by its tolerance."""
+def _requirements(subject: Subject, claim: dict[str, Any]) -> Requirements | None:
+    """Read the requirements that the release states, by themselves or by a tolerance and frequencies."""
     values = subject.attribute.values
     if "tolerance" in claim:
-        return (
-            None
-            if true is None
-            else Requirements.from_tolerance(true, claim["tolerance"], labels=values)
-        )
+        if "reference_frequencies" not in subject.claims:
+            return None
+        _, reference = subject.claims["reference_frequencies"]
+        return Requirements.from_tolerance(reference["frequencies"], claim["tolerance"], values)
     position = {value: place for place, value in enumerate(values)}
     stated = claim["requirements"]
     return Requirements(

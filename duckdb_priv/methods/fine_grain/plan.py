@@ -16,6 +16,7 @@ from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.common.tables import shown
 from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
 from duckdb_priv.methods.fine_grain.program import Program, solve_programs
+from duckdb_priv.methods.fine_grain.reference import Reference
 from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
 
 MECHANISM = "fine_grain"
@@ -80,6 +81,8 @@ def _perturbation(workspace: Workspace, source: Source, program: Program) -> Per
             "attribute": program.domain.attribute,
             "domain": program.domain.digest,
             "keep": hashlib.sha256(keep.tobytes()).hexdigest(),
+            # Coins that were used with other noise would not be charged again, and the noise would be free.
+            **({"frequencies": program.reference.coins} if program.reference.coins else {}),
         },
     )
     return PerturbationByValue(program.domain, coins, keep, width)
@@ -101,13 +104,14 @@ def _attribute(release: str, program: Program) -> SensitiveAttribute:
 
 
 def _epsilon(program: Program) -> float:
-    return math.log(program.operator.upward_amplification().max())
+    """Return the epsilon of everything that is published: of what a record shows, and of the operator."""
+    return program.reference.epsilon + math.log(program.operator.upward_amplification().max())
 
 
 def _guarantees(program: Program) -> list[Guarantee]:
     attribute, epsilon = program.domain.attribute, _epsilon(program)
     wanted = (
-        f"at most its frequency in the table becomes a posterior above {program.tolerance:g} times that"
+        f"at most its reference frequency becomes a posterior above {program.tolerance:g} times that"
         if program.tolerance is not None
         else "at most its rho1 becomes a posterior above its rho2"
     )
@@ -129,12 +133,15 @@ def _guarantees(program: Program) -> list[Guarantee]:
             Guarantee(
                 "local_differential_privacy",
                 f"Whatever was known before, a published value of {attribute} changes the odds between two"
-                f" true values by a factor of at most {math.exp(epsilon):.4g} (epsilon = {epsilon:.4g}).",
+                f" true values by a factor of at most {math.exp(epsilon):.4g} (epsilon = {epsilon:.4g})"
+                + (", the retentions included." if program.reference.epsilon else "."),
                 value=epsilon,
                 attribute=attribute,
                 parameters={"domain_size": program.domain.size},
             )
         )
+    if program.tolerance is not None or program.reference.epsilon:
+        found.append(_of_reference(attribute, program.reference))
     if program.alike:
         found.append(
             Guarantee(
@@ -147,6 +154,22 @@ def _guarantees(program: Program) -> list[Guarantee]:
             )
         )
     return found
+
+
+def _of_reference(attribute: str, reference: Reference) -> Guarantee:
+    told = (
+        "were counted with noise and rounded to powers of two: seeing them changes the odds between two true values of"
+        f" a record by a factor of at most {math.exp(reference.epsilon):.4g} (epsilon = {reference.epsilon:.4g})"
+        if reference.epsilon
+        else "come from elsewhere, and tell nothing of the table"
+    )
+    return Guarantee(
+        "reference_frequencies",
+        f"The retentions of {attribute} follow from these frequencies of its values, which {told}.",
+        value=reference.epsilon,
+        attribute=attribute,
+        parameters={"frequencies": reference.frequencies.tolist()},
+    )
 
 
 def _warnings(program: Program) -> list[str]:

@@ -18,6 +18,7 @@ from duckdb_priv.mechanism.requirements import Direction, Requirements
 from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains
 from duckdb_priv.methods.common.tables import as_domain_value, named_tables, read_columns, shown
 from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
+from duckdb_priv.methods.fine_grain.reference import Reference, find_reference
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,12 @@ class Program:
     direction: Direction
     tolerance: float | None
     """The tolerance that the requirements come from, if they do."""
+    reference: Reference
+    """The frequencies that the operator was computed from."""
 
     @property
     def claim(self) -> dict[str, Any]:
-        """What the requirements are, for the public: a tolerance keeps the frequencies to itself."""
+        """What the requirements are, for the public."""
         if self.tolerance is not None:
             return {"direction": self.direction, "tolerance": self.tolerance}
         wanted = self.requirements
@@ -70,18 +73,21 @@ def solve_programs(
     )
     programs = []
     for domain in domains:
+        reference = find_reference(workspace, source, domain, arguments)
         if tolerance is None:
             requirements = _requirements(workspace, domain, tables[domain.attribute])
         else:
-            requirements = Requirements.from_tolerance(domain.counts, tolerance, domain.values)
+            requirements = Requirements.from_tolerance(
+                reference.frequencies, tolerance, domain.values
+            )
         operator = optimal_operator(
-            domain.counts,
+            reference.frequencies,
             requirements,
             direction=direction,
             min_retention=arguments.min_retention or 0.0,
         )
         _check_condition(domain, operator)
-        programs.append(Program(domain, requirements, operator, direction, tolerance))
+        programs.append(Program(domain, requirements, operator, direction, tolerance, reference))
     return programs
 
 
