@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ import duckdb
 
 from duckdb_priv.engine.byte_order import read_exactly
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidSource, UnknownName, echoed
+from duckdb_priv.errors import InvalidParameter, InvalidSource, UnknownName, echoed
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import identifier
 
@@ -139,7 +139,7 @@ def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
     (rows,) = workspace.rows(f"SELECT count(*) FROM {table}")[0]
     if rows == 0:
         raise InvalidSource(f"{name!r} has no rows", hint="publish a table that has some")
-    origins = _origins(workspace, path)
+    origins = origins_of(workspace, path)
     if private := [each for each in sorted(origins) if parse_name(each)[-2] == "priv"]:
         raise InvalidSource(
             f"{name!r} reads {private[0]!r}, which is never published",
@@ -186,6 +186,15 @@ def readable_name(path: Sequence[str]) -> str:
     hospital.main."visits 2026"
     """
     return ".".join(part if PLAIN.match(part) else identifier(part) for part in path)
+
+
+def refuse_reading(source: Source, origins: Iterable[str], what: str, hint: str) -> None:
+    """Refuse a table of the publisher's that stands for public knowledge, and is a view of what is published."""
+    if common := sorted({*source.origins} & {*origins}):
+        raise InvalidParameter(
+            f"{what} reads {common[0]!r}, which is what is published: its numbers would tell of the records",
+            hint=hint,
+        )
 
 
 def find_table(workspace: Workspace, name: str) -> tuple[str, str, str]:
@@ -296,7 +305,7 @@ def _is_key(workspace: Workspace, path: tuple[str, str, str], record_id: tuple[s
     return any(set(columns) <= set(record_id) for (columns,) in keys)
 
 
-def _origins(workspace: Workspace, path: tuple[str, str, str]) -> set[str]:
+def origins_of(workspace: Workspace, path: tuple[str, str, str]) -> set[str]:
     """Name the tables and files that a table or view reads, through all views between.
 
     What reads neither, or files that have no name, is its own origin.

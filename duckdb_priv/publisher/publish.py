@@ -21,6 +21,7 @@ from duckdb_priv.publisher import comments, persons
 from duckdb_priv.publisher.charging import charges
 from duckdb_priv.publisher.check.check import findings_before_publishing
 from duckdb_priv.publisher.comments import SCHEMA
+from duckdb_priv.publisher.dictionaries import narrow
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import read
 from duckdb_priv.release.model import Plan, renamed_columns
@@ -71,6 +72,9 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
         workspace.cursor.execute(
             f"CREATE TABLE {target} AS FROM ({select}) ORDER BY {total_order(types)}"
         )
+    types = narrow(
+        workspace, target, types, (name for name, role in plan.columns.items() if role == "public")
+    )
     (published,) = workspace.rows(f"SELECT count(*) FROM {target}")[0]
     if plan.rows_expected is not None and published != plan.rows_expected:
         raise PublicationFailed(

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from duckdb_priv.methods.register import METHODS, Method
-from duckdb_priv.release.arguments import specs
+from duckdb_priv.release.arguments import LEVELS, specs
 from duckdb_priv.release.request import Request, SensitiveRequest
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -54,10 +54,13 @@ def _of_one(method: Method) -> dict[str, str]:
     known = specs(request) | specs(method.arguments)
     of_request = [name for name in specs(request) if name not in (*FIRST, *LAST)]
     names = [*of_request, *specs(method.arguments), *LAST]
+    constants = [name for name, (spec, _) in specs(method.arguments).items() if spec.kind is LEVELS]
     return {
         "macro": identifier(f"publish_{method.name}"),
         "parameters": _parameters({name: known[name][1] for name in names}),
         "arguments": _arguments(names),
+        # What a table function takes is a constant: DuckDB itself refuses a subquery, which could read the source.
+        "constants": f"FROM repeat({{{_arguments(constants)}}}, 1)" if constants else "",
         "comment": literal(method.comment),
     }
 

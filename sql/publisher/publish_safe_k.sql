@@ -6,8 +6,8 @@
 -- Publishes a generalized sample that is (epsilon, delta)-differentially private: each record is sampled with
 -- probability beta by fresh secret coins, every column is generalized, and groups under k records are left out.
 -- hierarchies names a table (attribute, value, level, generalized), as priv.load_hierarchy, priv.range_hierarchy and
--- priv.date_hierarchy give it; it must be made without looking at the data. levels gives the level of every
--- column; with epsilon1 they are chosen by the exponential mechanism on the full table, which takes epsilon1 of epsilon.
+-- priv.date_hierarchy give it; it must be made without looking at the data, and a view of the source is refused. levels gives the
+-- level of every column, in constants; with epsilon1 they are chosen by the exponential mechanism on the full table, which takes epsilon1 of epsilon.
 -- A column without a hierarchy is refused unless it is excluded. record_id is not published, and only checked.
 -- How many records were sampled or left out is not said: rows_suppressed is NULL. Each published row stands for
 -- scale = 1 / beta source records.

@@ -9,7 +9,8 @@
 -- records that fill no group are left out. Several sensitive columns are grouped independently. With record_id,
 -- publishing the same table again gives the same release; publishing a changed one is refused, since each record would
 -- get a second group of decoys: append := true publishes the new records as a further batch of the release, with
--- groups of their own, and republish := true publishes nevertheless. "grouping" := 'largest_first' is the paper's, and
+-- groups of their own, at least ten of them, since who compares the release before and after sees which records are
+-- new; republish := true publishes nevertheless. "grouping" := 'largest_first' is the paper's, and
 -- for comparison only; before DuckDB 2.0 its name needs the quotes.
 --
 --   FROM priv.publish_splu('visits', 'visits_decoys', sensitive := 'disease', gamma := 3, record_id := 'id');

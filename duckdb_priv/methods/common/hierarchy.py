@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from duckdb_priv.engine.kernel import Table
-from duckdb_priv.engine.source import SCALAR, Source, open_source
+from duckdb_priv.engine.source import SCALAR, Source, open_source, refuse_reading
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.errors import InvalidParameter, InvalidSource, echoed
 from duckdb_priv.mechanism.arrays import Integers
 from duckdb_priv.release.arguments import nested
 from duckdb_priv.release.request import Roles
@@ -66,6 +66,12 @@ def open_hierarchies(workspace: Workspace, source: Source, name: str) -> list[Hi
     value of the source is not in it.
     """
     given = open_source(workspace, name, Roles())
+    refuse_reading(
+        source,
+        given.origins,
+        f"the table of hierarchies {echoed(name)}",
+        "make it without looking at the data, as priv.range_hierarchy, priv.date_hierarchy or a file do",
+    )
     if missing := [column for column in COLUMNS if column not in map(str.lower, given.types)]:
         raise InvalidParameter(
             f"the table of hierarchies {name!r} has no column {missing[0]!r}",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from duckdb_priv.engine.byte_order import one_zero
-from duckdb_priv.engine.source import Source, find_table
+from duckdb_priv.engine.source import Source, find_table, origins_of, refuse_reading
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.release.arguments import nested
@@ -33,13 +33,14 @@ def named_tables(given: Any, source: Source, argument: str) -> dict[str, str]:
 
 
 def read_columns(
-    workspace: Workspace, argument: str, table: str, columns: Mapping[str, str]
+    workspace: Workspace, source: Source, argument: str, table: str, columns: Mapping[str, str]
 ) -> list[tuple[Any, ...]]:
     """Read columns of a table by name, in no order; ``columns`` says how each is read, as SQL.
 
-    Raises InvalidSource for an unknown table, InvalidParameter for a column that it lacks.
+    Raises UnknownName for an unknown table, InvalidParameter for a column that it lacks, and for a view of the source.
     """
-    path = ".".join(map(identifier, find_table(workspace, table)))
+    found = find_table(workspace, table)
+    path = ".".join(map(identifier, found))
     present = {row[0].lower() for row in workspace.rows(f"DESCRIBE SELECT * FROM {path}")}
     for name in columns:
         if name not in present:
@@ -47,6 +48,12 @@ def read_columns(
                 f"{argument} {table!r} has no column {name!r}",
                 hint=f"it needs the columns {', '.join(columns)}",
             )
+    refuse_reading(
+        source,
+        origins_of(workspace, found),
+        f"{argument} {echoed(table)}",
+        f"write what is known anyway into a table, and name it as {argument}",
+    )
     return workspace.rows(f"SELECT {', '.join(columns.values())} FROM {path}")
 
 

@@ -53,10 +53,6 @@ class FineGrainArguments(Arguments):
         Alternatives(
             "give either requirements or a tolerance", (("requirements",), ("tolerance",))
         ),
-        Alternatives(
-            "give either public frequencies, or a frequency_epsilon to count them with",
-            (("frequencies",), ("frequency_epsilon",), ()),
-        ),
     )
 
 

@@ -75,7 +75,7 @@ def solve_programs(
     for domain in domains:
         reference = find_reference(workspace, source, domain, arguments)
         if tolerance is None:
-            requirements = _requirements(workspace, domain, tables[domain.attribute])
+            requirements = _requirements(workspace, source, domain, tables[domain.attribute])
         else:
             requirements = Requirements.from_tolerance(
                 reference.frequencies, tolerance, domain.values
@@ -91,10 +91,11 @@ def solve_programs(
     return programs
 
 
-def _requirements(workspace: Workspace, domain: Domain, table: str) -> Requirements:
+def _requirements(workspace: Workspace, source: Source, domain: Domain, table: str) -> Requirements:
     """Read a table of requirements, which must speak of the values of the domain, each and only."""
     rows = read_columns(
         workspace,
+        source,
         "requirements",
         table,
         {

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from duckdb_priv.engine import randomness
-from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.source import Source, key_type
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.reference_frequencies import reference_frequencies
-from duckdb_priv.methods.common.domain import Domain, key_type
+from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.tables import as_domain_value, named_tables, read_columns, shown
 from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
 from duckdb_priv.release.model import to_json
@@ -37,9 +37,14 @@ def find_reference(
     workspace: Workspace, source: Source, domain: Domain, arguments: FineGrainArguments
 ) -> Reference:
     """Take the frequencies that are given, or count the table with noise; without a need for them, weigh all alike."""
+    if arguments.frequencies is not None and arguments.frequency_epsilon is not None:
+        raise InvalidParameter(
+            "give either public frequencies, or a frequency_epsilon to count them with, not both",
+            hint="public frequencies cost nothing: leave frequency_epsilon out",
+        )
     if arguments.frequencies is not None:
         tables = named_tables(arguments.frequencies, source, "frequencies")
-        return Reference(_read(workspace, domain, tables[domain.attribute]))
+        return Reference(_read(workspace, source, domain, tables[domain.attribute]))
     epsilon = arguments.frequency_epsilon
     if epsilon is None and arguments.tolerance is None:
         return Reference(np.ones(domain.size))
@@ -65,10 +70,11 @@ def find_reference(
     )
 
 
-def _read(workspace: Workspace, domain: Domain, table: str) -> Vector:
+def _read(workspace: Workspace, source: Source, domain: Domain, table: str) -> Vector:
     """Read a table of frequencies, which must have one for each value of the domain."""
     rows = read_columns(
         workspace,
+        source,
         "frequencies",
         table,
         {

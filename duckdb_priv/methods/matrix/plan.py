@@ -53,7 +53,9 @@ class Exchanged:
 def plan(workspace: Workspace, source: Source, release: str, arguments: MatrixArguments) -> Plan:
     """Decide everything about a release whose values are exchanged as a matrix says."""
     tables = named_tables(arguments.matrix, source, "matrix")
-    cells = {name: _read(workspace, table, source.types[name]) for name, table in tables.items()}
+    cells = {
+        name: _read(workspace, source, table, source.types[name]) for name, table in tables.items()
+    }
     domains = open_domains(
         workspace,
         source,
@@ -94,11 +96,12 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: MatrixAr
     )
 
 
-def _read(workspace: Workspace, table: str, kind: str) -> MatrixCells:
+def _read(workspace: Workspace, source: Source, table: str, kind: str) -> MatrixCells:
     """Read a matrix that has a probability for every pair of its values."""
     of_type = key_type(kind)
     rows = read_columns(
         workspace,
+        source,
         "matrix",
         table,
         {

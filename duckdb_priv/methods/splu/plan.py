@@ -13,6 +13,7 @@ import numpy as np
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidSource
 from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_intervals import interval_terms
 from duckdb_priv.mechanism.splu import (
@@ -27,6 +28,7 @@ from duckdb_priv.mechanism.splu_reconstruction import (
     choose,
 )
 from duckdb_priv.methods.common.decoys import (
+    DEALT,
     SHOWN,
     Grouping,
     counts_of,
@@ -59,6 +61,8 @@ DECOY_GROUPS = Rule(
 )
 EPSILON, ALPHA, ERROR_PROBABILITY = 0.3, 3, 0.05
 """What the guarantees of a release are stated for; the calculators state them for others."""
+GROUPS_OF_A_BATCH = 10
+"""How many groups a batch has at least that is appended."""
 MANY_GROUPS_SHOWN = 5
 """How many values a warning lists."""
 
@@ -85,6 +89,8 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     )
     gamma = grouping.gamma
     left_out = drop_surplus(workspace, domains, gamma, keys[0].words)
+    if append:
+        _require_batch(workspace, gamma)
     remember(workspace, source, domains)
     show(workspace, source, domains, keys, grouping)
     if append:
@@ -122,6 +128,17 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
             for warning in _warnings(domain, counts, source, grouping)
         ],
     )
+
+
+def _require_batch(workspace: Workspace, gamma: int) -> None:
+    """Refuse a batch of so few groups that whoever compares the release before and after knows who is in which."""
+    (rows,) = workspace.rows(f"SELECT count(*) FROM {DEALT}")[0]
+    if rows < GROUPS_OF_A_BATCH * gamma:
+        raise InvalidSource(
+            f"there are {rows} new records, and a batch has at least {GROUPS_OF_A_BATCH * gamma}: who compares the"
+            f" release before and after sees which records are new, and {gamma} of them would be one decoy group",
+            hint="append when there are more, or publish the table anew with republish := true and what that costs",
+        )
 
 
 def reconstruction(release: str, domain: Domain, counts: Counts, gamma: int) -> SensitiveAttribute:

@@ -2,7 +2,7 @@
 CREATE OR REPLACE MACRO priv.@macro@(source, release, @parameters@) AS TABLE
 WITH call AS MATERIALIZED (
     SELECT uuid()::VARCHAR AS id,
-        to_json({"source": source, "release": release, @arguments@, @caller@})::VARCHAR AS arguments
+        to_json({"source": source, "release": release, @arguments@, @caller@})::VARCHAR AS arguments @constants@
 ), @run@
 @receipt@;
 
