@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 
-from duckdb_priv.analyst import macros, views
+from duckdb_priv.analyst import examples, macros, views
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.publisher import comments
@@ -171,6 +171,8 @@ def _write_file(workspace: Workspace, path: Path, release: str) -> None:
         cursor.execute(statement)
     macros.create(cursor)
     views.create(cursor, release)
+    for statement in examples.statements(cursor, release):
+        cursor.execute(statement)
     workspace.on_commit.append(move)
 
 
@@ -225,5 +227,6 @@ def _script(workspace: Workspace, release: str, types: dict[str, str]) -> str:
         *comments.statements(workspace.cursor, release),
         *(statement.rstrip().rstrip(";") for statement in macros.statements(attributes)),
         *views.statements(workspace.cursor, release),
+        *examples.statements(workspace.cursor, release),
     ]
     return _title(release) + SCRIPT_USE + "\n" + ";\n\n".join(statements) + ";\n"

@@ -1,0 +1,46 @@
+"""What a file says of itself runs on that file, in any DuckDB that opens it."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+from ordinary.releases import CALLS, publish
+
+import duckdb_priv
+
+
+@pytest.mark.parametrize("form", CALLS)
+def test_every_question_of_a_file_has_an_answer(form, tmp_path):
+    with duckdb.connect(publish(tmp_path, form, rows=3000), read_only=True) as reader:
+        found = reader.execute(
+            "SELECT question, statement FROM priv.example ORDER BY number"
+        ).fetchall()
+        for question, statement in found:
+            assert question.endswith("?")
+            assert reader.execute(statement).fetchall(), statement
+    attributes = 2 if form == "two_attributes" else 1
+    assert len(found) >= 3 + attributes
+    assert len({statement for _, statement in found}) == len(found)
+
+
+def test_names_and_values_that_need_quotes_are_asked_for(tmp_path):
+    with duckdb_priv.connect(secret=bytes(range(32))) as con:
+        con.execute(
+            "CREATE TABLE t AS SELECT i AS id, i % 2 AS \"group\", ['it''s', '\"'][1 + i % 3 % 2] AS \"a b\""
+            " FROM range(300) AS t(i)"
+        )
+        con.execute(
+            "FROM priv.publish_uniform('t', 'my release', sensitive := 'a b', retention := 0.5, record_id := 'id')"
+        )
+        for form in ("duckdb", "parquet"):
+            con.execute(
+                "FROM priv.export_release('my release', ?, format := ?)",
+                [str(tmp_path / form), form],
+            )
+    with duckdb.connect(tmp_path / "duckdb", read_only=True) as reader:
+        found = reader.execute("SELECT statement FROM priv.example").fetchall()
+        assert any("GROUP BY" in statement for (statement,) in found)
+        for (statement,) in found:
+            assert reader.execute(statement).fetchall()
+    script = (tmp_path / "parquet" / "setup.sql").read_text("utf-8")
+    assert "CREATE VIEW priv.example" in script
