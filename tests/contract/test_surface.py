@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import duckdb
 import pytest
 
@@ -166,6 +168,20 @@ def test_every_macro_takes_these_arguments_and_has_a_comment(con, name):
     assert comment
     assert comment[0].isupper()
     assert comment.endswith(".")
+
+
+@pytest.mark.parametrize("name", PUBLISHER)
+def test_the_head_of_a_file_names_every_argument(con, name):
+    ((parameters,),) = con.execute(
+        "SELECT DISTINCT parameters FROM duckdb_functions() WHERE schema_name = 'priv' AND function_name = ?",
+        [name],
+    ).fetchall()
+    signature = templates.read("publisher", name).split("->")[0]
+    named = set(re.findall(r"[a-z_0-9]+", signature))
+    # Arguments that a head counts up, as in width1 … width5.
+    assert [
+        each for each in parameters if each not in named and each.rstrip("0123456789") == each
+    ] == []
 
 
 def test_every_table_and_column_of_the_catalog_has_a_comment(con):
