@@ -40,9 +40,21 @@ SELECT min(disease) FROM visits;
 SELECT max(age) FROM visits WHERE disease = 'flu';
 -- says: max is no sum over records
 
--- title: the median of a public column among those with a value
-SELECT median(age) FROM visits WHERE disease = 'flu';
--- says: median is no sum over records
+-- title: the median of texts
+SELECT median(disease) FROM visits;
+-- says: "disease" is no number
+
+-- title: several quantiles at once
+SELECT quantile_cont(age, [0.25, 0.75]) FROM visits WHERE disease = 'flu';
+-- says: one number at a time
+
+-- title: a percentile that is no share
+SELECT quantile_cont(age, 90) FROM visits WHERE disease = 'flu';
+-- says: in the range
+
+-- title: a quantile beside subtotals
+SELECT ward, median(age) FROM visits WHERE disease = 'flu' GROUP BY ROLLUP (ward);
+-- says: beside subtotals
 
 -- title: how many different values
 SELECT count(DISTINCT disease) FROM visits;

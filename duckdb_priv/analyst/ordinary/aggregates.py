@@ -23,6 +23,9 @@ NAMES = {
 }
 DECOMPOSED = ("min", "max", "any_value", "bool_or", "bool_and")
 """Aggregates of parts that are the aggregates of the whole."""
+CONTINUOUS = (exp.Median, exp.PercentileCont, exp.ApproxQuantile)
+QUANTILES = (*CONTINUOUS, exp.PercentileDisc, exp.Quantile)
+"""Functions that return a quantile; those that may return a value between two values."""
 WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 MOMENTS = {
     "var_pop": "variance", "var_samp": "variance", "variance": "variance",
@@ -69,6 +72,19 @@ class Plain:
     argument: exp.Expr
     conditions: tuple[exp.Expr, ...] = ()
     distinct: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Quantile:
+    """A value below which a share of the records lies."""
+
+    value: exp.Expr
+    share: exp.Expr
+    continuous: bool
+    """Whether it may lie between two values."""
+    descending: bool = False
+    """Whether it is counted from the largest value: of two that will do it is the upper one."""
+    conditions: tuple[exp.Expr, ...] = ()
 
 
 def name_of(function: exp.Expr) -> str:
@@ -125,7 +141,7 @@ def is_aggregate(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and functions().get(name_of(node)) == "aggregate"
 
 
-def parse(node: exp.Expr) -> Estimate | Plain:
+def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
     """Take an aggregate apart.
 
     Raises QueryRefused for what is neither a sum over records nor made of such sums.
@@ -136,6 +152,9 @@ def parse(node: exp.Expr) -> Estimate | Plain:
     """
     conditions: tuple[exp.Expr, ...] = ()
     function = node
+    quantile = _quantile(node)
+    if quantile is not None:
+        return quantile
     while isinstance(function, WRAPPERS):
         if isinstance(function, exp.Filter):
             conditions = tuple(conjuncts(function.expression.this))
@@ -171,6 +190,44 @@ def parse(node: exp.Expr) -> Estimate | Plain:
     if name in DECOMPOSED:
         return Plain(name, argument, conditions)
     raise refusal(name)
+
+
+def _quantile(node: exp.Expr) -> Quantile | None:
+    """Take a quantile apart, if it is one.
+
+    >>> import sqlglot
+    >>> found = _quantile(sqlglot.parse_one("percentile_disc(0.9) WITHIN GROUP (ORDER BY a DESC)", dialect="duckdb"))
+    >>> found.value.sql(), found.share.sql(), found.continuous
+    ('a', '(1 - (0.9))', False)
+    """
+    conditions: tuple[exp.Expr, ...] = ()
+    ordered: exp.Expr | None = None
+    for wrapper in wrappers(node):
+        if isinstance(wrapper, exp.Filter):
+            conditions = tuple(conjuncts(wrapper.expression.this))
+        elif isinstance(wrapper, exp.WithinGroup):
+            ordered = wrapper.expression.expressions[0]
+    function = unwrapped(node)
+    if not isinstance(function, QUANTILES):
+        return None
+    value, share = function.this, function.args.get("quantile") or function.args.get("expression")
+    if isinstance(function, exp.Median):
+        share = exp.Literal.number("0.5")
+    if ordered is not None:
+        value, share = ordered.this, function.this
+    if isinstance(value, exp.Distinct) or share is None:
+        raise refusal(f"{name_of(function)}(DISTINCT …)")
+    if share.find(exp.Column, exp.Array):
+        raise QueryRefused(
+            "a quantile is asked for by one number at a time, such as 0.5",
+            hint="write quantile_cont(x, 0.25), quantile_cont(x, 0.75) for quantile_cont(x, [0.25, 0.75])",
+        )
+    descending = ordered is not None and bool(ordered.args.get("desc"))
+    if isinstance(share, exp.Neg):
+        descending, share = not descending, share.this
+    if descending:
+        share = exp.paren(exp.Sub(this=exp.Literal.number(1), expression=exp.paren(share)))
+    return Quantile(value, share, isinstance(function, CONTINUOUS), descending, conditions)
 
 
 def refusal(name: str) -> QueryRefused:

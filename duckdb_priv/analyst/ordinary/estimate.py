@@ -12,18 +12,28 @@ Filters, joins, groups and sums are linear in the weighted records, so the estim
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from duckdb_priv.analyst.ordinary import aggregates
-from duckdb_priv.analyst.ordinary.aggregates import Plain, Sum
+from duckdb_priv.analyst.ordinary.aggregates import Plain, Quantile, Sum
 from duckdb_priv.analyst.ordinary.cells import Cells
-from duckdb_priv.analyst.ordinary.frame import CLASSES, Frame, Measure, PlainColumn, filtered
+from duckdb_priv.analyst.ordinary.frame import (
+    CLASSES,
+    Frame,
+    Measure,
+    PlainColumn,
+    filtered,
+)
+from duckdb_priv.analyst.ordinary.grouping import SETS, bare, group_keys, grouped_by, keys_to_where
 from duckdb_priv.analyst.ordinary.intervals import Intervals
+from duckdb_priv.analyst.ordinary.linear import refuse_what_is_not_linear
 from duckdb_priv.analyst.ordinary.names import Names, column, fresh, named, text
 from duckdb_priv.analyst.ordinary.published import ConnectedTables, Release
+from duckdb_priv.analyst.ordinary.quantiles import Counted, Quantiled
 from duckdb_priv.analyst.ordinary.scope import MARK, FromItem, Kind
+from duckdb_priv.analyst.ordinary.windows import write_out_names
 from duckdb_priv.errors import QueryRefused
 
 
@@ -47,6 +57,8 @@ class Estimation:
     """Sums over records by their columns in the estimates."""
     plain: dict[str, PlainColumn] = field(default_factory=dict)
     """Other columns of the estimates."""
+    quantiles: dict[str, Quantile] = field(default_factory=dict)
+    """Quantiles by their columns in the estimates."""
 
     def __post_init__(self) -> None:
         self._numbers = {each.number for each in self.sources}
@@ -63,39 +75,57 @@ class Estimation:
     def rewrite(self) -> None:
         """Rewrite the SELECT in place."""
         refuse_what_is_not_linear(self.select, self.source)
-        conditions = self._conditions()
-        self._group()
-        joins = self.select.args.get("joins") or []
-        joined = [join.args["on"] for join in joins if join.args.get("on")]
-        joined += [self._own(name.name) for join in joins for name in join.args.get("using") or ()]
-        self._exact = not self.release.sampled and not any(
-            Kind.SENSITIVE in self.cells.kind(each) for each in [*conditions, *joined, *self.keys]
-        )
-        items = [
-            self._item(item, name)
-            for item, name in zip(self.select.expressions, self.outputs, strict=True)
-        ]
+        if self.confidence is not None:
+            write_out_names(self.select)
+            keys_to_where(self.select)
+        self._find_keys()
+        unchanged = self.select.copy()
+        items = self._items()
         above = {
             name: self._above(self.select.args[name])
             for name in ("having", "qualify", "order", "distinct")
             if self.select.args.get(name)
         }
         windows = [self._above(each) for each in self.select.args.get("windows") or ()]
+        if self.quantiles and not self.measures:
+            self._sum(Sum())
         if not self.measures and not any(kind != "grouping" for kind, *_ in self.plain.values()):
             raise QueryRefused(
                 "which groups there are cannot be told from perturbed records, only how many records they have",
                 hint="add count(*), and HAVING count(*) > … for those that matter; FROM priv.coefficient lists values",
             )
-        frame = self._frame(conditions, joins)
+        frame = self._frame()
+        quantiled = self._quantiled(unchanged)
+        table = self.names.fresh("groups") if self.quantiles else self._table
         if self.confidence is None:
-            steps = frame.estimates(self.names, self._table, self.measures, self.plain)
+            steps = frame.estimates(self.names, table, self.measures, self.plain)
         else:
             intervals = Intervals(
-                frame, self.measures, self.plain, self.names, self._table, self.confidence
-            )
+                frame, self.measures, self.plain, self.names, table, self.confidence,
+                "having" in above, quantiled.ends,
+            )  # fmt: skip
             items = intervals.items(items)
             steps = intervals.steps()
+        if self.quantiles:
+            steps = [*steps, *quantiled.beside(table, list(self.keys.values()), self._table)]
         self._put(items, above, windows, steps)
+
+    def _find_keys(self) -> None:
+        """Find the conditions and the group keys, and whether sums of public columns are known."""
+        self._left = self._conditions()
+        # In GROUP BY, a column of another table comes before a key of that name.
+        taken = {name for each in self.sources for name in each.columns} - {*self.source.columns}
+        self.keys = group_keys(self.select, taken)
+        joins = self.select.args.get("joins") or []
+        joined = [join.args["on"] for join in joins if join.args.get("on")]
+        joined += [self._own(name.name) for join in joins for name in join.args.get("using") or ()]
+        self._exact = not self.release.sampled and not any(
+            Kind.SENSITIVE in self.cells.kind(each) for each in [*self._left, *joined, *self.keys]
+        )
+
+    def _items(self) -> list[exp.Expr]:
+        pairs = zip(self.select.expressions, self.outputs, strict=True)
+        return [self._item(item, name) for item, name in pairs]
 
     def _conditions(self) -> list[exp.Expr]:
         """Split WHERE: rows are chosen by public columns before they are counted, by anything else afterwards."""
@@ -114,28 +144,6 @@ class Estimation:
         if name.lower() in self.source.columns:
             found.meta[MARK] = self.source.number
         return found
-
-    def _group(self) -> None:
-        """Find the group keys; positions, aliases and ALL stand for expressions of the SELECT list."""
-        group = self.select.args.get("group")
-        if group is None:
-            return
-        items = self.select.expressions
-        if group.args.get("all"):
-            group.set("all", None)
-            for item in items:
-                if not any(True for _ in aggregates.aggregates_in(item.unalias())):
-                    group.append("expressions", item.unalias().copy())
-        for each in list(group.find_all(exp.Literal)):
-            if _is_position(each, group):
-                each.replace(items[int(each.name) - 1].unalias().copy())
-        # In GROUP BY, a column of another table comes before a key of that name.
-        taken = {name for each in self.sources for name in each.columns} - {*self.source.columns}
-        for element in group.expressions:
-            for key in map(bare, grouped_by(element)):
-                if key not in self.keys:
-                    stem = key.name if isinstance(key, exp.Column) else "key"
-                    self.keys[key.copy()] = fresh(stem, {*self.keys.values(), *taken})
 
     def _item(self, item: exp.Expr, name: str) -> exp.Expr:
         """Rewrite an expression of the SELECT list; it keeps its name."""
@@ -191,8 +199,23 @@ class Estimation:
         parsed = aggregates.parse(node.copy())
         if isinstance(parsed, Plain):
             return self._plain(parsed)
+        if isinstance(parsed, Quantile):
+            self._refuse_texts(parsed.value)
+            name = self._fresh("quantile")
+            self.quantiles[name] = parsed
+            return column(name)
         combined = parsed.combine(*(self._sum(each) for each in parsed.sums))
         return exp.paren(combined) if isinstance(combined, exp.Binary) else combined
+
+    def _refuse_texts(self, value: exp.Expr) -> None:
+        attribute = self.source.attribute(value) if isinstance(value, exp.Column) else None
+        if attribute is not None and not exp.DataType.build(attribute.type, "duckdb").is_type(
+            *exp.DataType.NUMERIC_TYPES
+        ):
+            raise QueryRefused(
+                f'"{attribute.name}" is no number, and has no quantiles',
+                hint="GROUP BY it, and look at the counts",
+            )
 
     def _sum(self, of: Sum) -> exp.Expr:
         """Return the column with the estimate of a sum."""
@@ -250,10 +273,54 @@ class Estimation:
         return column(name)
 
     def _fresh(self, stem: str) -> str:
-        return fresh(stem, {*self.keys.values(), *self.measures, *self.plain})
+        return fresh(stem, {*self.keys.values(), *self.measures, *self.plain, *self.quantiles})
 
-    def _frame(self, conditions: list[exp.Expr], joins: list[exp.Join]) -> Frame:
+    def _quantiled(self, select: exp.Select) -> Quantiled:
+        """Write the steps to the quantiles of a SELECT that is not rewritten yet."""
+        group = select.args.get("group")
+        sets = group is not None and any(isinstance(bare(each), SETS) for each in group.expressions)
+        if self.quantiles and sets:
+            raise QueryRefused(
+                "a quantile beside subtotals is not answered",
+                hint="GROUP BY plain keys, one query for each",
+            )
+        found = Quantiled(self.names, self.confidence)
+        alike: dict[str, dict[str, Quantile]] = {}
+        for name, each in self.quantiles.items():
+            which = " AND ".join(map(text, (each.value, *each.conditions)))
+            alike.setdefault(which, {})[name] = each
+        for quantiles in alike.values():
+            found.add(self._counted(select.copy(), next(iter(quantiles.values()))), quantiles)
+        return found
+
+    def _counted(self, select: exp.Select, quantile: Quantile) -> Counted:
+        """Count the records by a value besides the groups."""
+        value = bare(quantile.value)
+        for name in ("having", "qualify", "order", "distinct", "windows", "limit", "offset"):
+            select.set(name, None)
+        known = exp.Not(this=exp.Is(this=exp.paren(value.copy()), expression=exp.Null()))
+        select.where(known, *(each.copy() for each in quantile.conditions), copy=False)
+        if select.args.get("group") is None:
+            select.set("group", exp.Group(expressions=[]))
+        select.args["group"].append("expressions", value.copy())
+        items = [select.args["from_"].this, *(each.this for each in select.args.get("joins") or ())]
+        sources = [replace(old, node=item) for old, item in zip(self.sources, items, strict=True)]
+        source = sources[list(self.sources).index(self.source)]
+        inner = Estimation(select, source, sources, self.outer, self.connection, self.names, [])
+        inner._find_keys()
+        count = inner._sum(Sum())
+        names = list(inner.keys.values())
+        frame = inner._frame()
+        return Counted(
+            frame,
+            {count.name: inner.measures[count.name]},
+            inner.keys[value],
+            tuple(names[: len(self.keys)]),
+        )
+
+    def _frame(self) -> Frame:
         """Write all that the sums are taken over."""
+        conditions, joins = self._left, self.select.args.get("joins") or []
         kinds = {name: self.cells.kind(key) for key, name in self.keys.items()}
         pure = (Kind.CONSTANT, Kind.PUBLIC, Kind.SENSITIVE)
         separable = all(
@@ -326,95 +393,3 @@ class Estimation:
             holder.set("with_", exp.With(expressions=[]))
         for name, query in estimates:
             holder.args["with_"].append("expressions", self.names.step(name, query))
-
-
-def refuse_what_is_not_linear(select: exp.Select, source: FromItem) -> None:
-    """Refuse what rows are chosen or shown by and weights cannot follow."""
-    release = source.release
-    assert release is not None
-    if isinstance(source.node, exp.Table) and source.node.args.get("sample"):
-        raise QueryRefused(
-            "a sample of perturbed records cannot be counted by what they truly are",
-            hint="leave out the sample: counting everything takes milliseconds",
-        )
-    for join in select.args.get("joins") or ():
-        _refuse_join(join, source)
-    for each in select.find_all(exp.Column):
-        name = each.name.lower()
-        if not source.owns(each):
-            # The name of a table alone is its rows.
-            if MARK not in each.meta and not each.table and name == source.alias.lower():
-                raise by_row(source)
-            continue
-        if release.scale and name == release.scale.lower():
-            raise QueryRefused(
-                f'"{each.name}" is how many records a row stands for, which is taken account of already',
-                hint="leave it out: write count(*), sum(…) or avg(…) as if the table were the true one",
-            )
-        if name in release.reported:
-            raise QueryRefused(
-                f'"{each.name}" is what records report, and cannot be counted together with what is true',
-                hint=f"write {release.reported[name].name}; or ask for reported values in a query of their own",
-            )
-
-
-def _refuse_join(join: exp.Join, source: FromItem) -> None:
-    side, kind, method = (
-        str(join.args.get(name) or "").upper() for name in ("side", "kind", "method")
-    )
-    is_release = join.this is source.node
-    if method:
-        raise QueryRefused(
-            f"{method} JOIN cannot be counted by an attribute",
-            hint="write JOIN … ON, or LEFT JOIN with the release first",
-        )
-    if side in ("RIGHT", "FULL") or (side == "LEFT" and is_release):
-        raise QueryRefused(
-            "an outer join that does not keep the release asks which rows of the other table have no record,"
-            " which perturbed records do not tell",
-            hint="put the release first and write LEFT JOIN or JOIN; or join the other table to the grouped counts",
-        )
-    if is_release and kind in ("SEMI", "ANTI"):
-        raise QueryRefused(
-            f"a {kind} JOIN asks whether a record exists, which perturbed records do not tell",
-            hint="count them: (SELECT count(*) FROM … WHERE …), and compare the count",
-        )
-
-
-def by_row(source: FromItem) -> QueryRefused:
-    """Say that a query asks record by record."""
-    assert source.release is not None
-    names = ", ".join(each.name for each in source.release.attributes.values())
-    return QueryRefused(
-        f'what a single record of "{source.release.name}" truly is ({names}) cannot be told, only how many are',
-        hint="count: SELECT …, count(*) … GROUP BY …",
-    )
-
-
-def bare(node: exp.Expr) -> exp.Expr:
-    """Return what stands within parentheses."""
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
-
-
-def output_name(item: exp.Expr) -> str:
-    """Return the name under which an expression of a SELECT list comes out."""
-    if isinstance(item, exp.Alias | exp.Column):
-        return str(item.alias_or_name)
-    return "count_star()" if item.sql() == "COUNT(*)" else text(item).lower()
-
-
-def grouped_by(element: exp.Expr) -> list[exp.Expr]:
-    """List the keys of an element of GROUP BY, which may be a ROLLUP, a CUBE or a list of sets."""
-    if isinstance(element, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple):
-        return [key for each in element.expressions for key in grouped_by(each)]
-    return grouped_by(element.this) if isinstance(element, exp.Paren) else [element]
-
-
-def _is_position(number: exp.Literal, group: exp.Expr) -> bool:
-    """Whether a number stands in GROUP BY by itself, and not within an expression."""
-    parent = number.parent
-    while isinstance(parent, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple | exp.Paren):
-        parent = parent.parent
-    return parent is group and not number.is_string

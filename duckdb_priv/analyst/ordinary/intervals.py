@@ -7,8 +7,9 @@ of the delta method, with exact covariances (``records.py``).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 
 from sqlglot import exp
@@ -19,15 +20,13 @@ from duckdb_priv.analyst.ordinary.names import Names, column, named, text
 from duckdb_priv.analyst.ordinary.noise import formula
 from duckdb_priv.analyst.ordinary.records import Records, StepColumns
 from duckdb_priv.analyst.ordinary.score import TABLE, Score
+from duckdb_priv.analyst.ordinary.windows import TABLE as LAW
+from duckdb_priv.analyst.ordinary.windows import Windows
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.sqltext.quoting import literal
 
 ENDS = ("stderr", "low", "high")
 """What stands beside an estimate; the parts of a struct, and the endings of the columns."""
-RANKS = (
-    exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile, exp.PercentRank, exp.CumeDist,
-)  # fmt: skip
-"""Windows that say which estimate is larger, and are none themselves."""
 LEAST, MOST = "'-inf'::DOUBLE", "'inf'::DOUBLE"
 
 
@@ -41,13 +40,23 @@ class Intervals:
     names: Names
     table: str
     confidence: float
+    chosen: bool = False
+    """Whether HAVING chooses groups by their estimates."""
+    other_ends: Mapping[str, str] = field(default_factory=dict)
+    """Columns with ends of intervals that are made elsewhere, by those with the estimates."""
 
     def __post_init__(self) -> None:
         self._records = Records(self.frame, self.measures, self.plain)
         self._score = Score(self._records)
         self._ends = StepColumns(self._records.taken)
         self._uncertain = {name for name, each in self.measures.items() if not each.exact}
+        self.windows = Windows(self._records, self._uncertain, self.chosen)
         self._z = literal(NormalDist().inv_cdf((1 + self.confidence) / 2))
+
+    @property
+    def taken(self) -> set[str]:
+        """Names of columns that the steps have."""
+        return self._records.taken
 
     def items(self, items: Sequence[exp.Expr]) -> list[exp.Expr]:
         """Put the ends of an interval beside every result that has one."""
@@ -67,9 +76,12 @@ class Intervals:
         laws = {each: self.names.fresh(f"{each}_law") for each in self.frame.attribute_names}
         estimates = self.names.fresh("estimates")
         found = [
-            *self.frame.law_steps(laws, self._score.numbers if self._score.laws else ()),
+            *self.frame.law_steps(laws, self._numbers()),
             *self._records.steps(self.names, laws, estimates),
         ]
+        if self.windows.columns.found:
+            inner, estimates = estimates, self.names.fresh("windows")
+            found += self._window_steps(inner, estimates, laws)
         tables, of_sets = text(estimates), ""
         if self._score.laws:
             of_sets = text(self.names.fresh("laws"))
@@ -85,10 +97,11 @@ class Intervals:
 
     def _ends_of(self, value: exp.Expr) -> str | None:
         """Take the column with the ends of a result's interval, if it has one."""
-        if any(True for _ in value.find_all(exp.Window)):
-            self._refuse_windows(value)
-            return None
-        meaning = understand(value, self._uncertain)
+        known = self._known_ends(value)
+        if known is not None:
+            return known
+        value = self.windows.replaced(value)
+        meaning = understand(value, {*self._uncertain, *self.windows.found})
         if meaning is None:
             return None
         if isinstance(meaning, Ratio):
@@ -101,29 +114,57 @@ class Intervals:
             return self._take(formula("scaled", ends=self._ends.sql(ends), factor=factor))
         return self._wald(text(value), self._variance(meaning.terms))
 
-    def _refuse_windows(self, value: exp.Expr) -> None:
-        for window in value.find_all(exp.Window):
-            estimated = any(each.name in self._uncertain for each in window.find_all(exp.Column))
-            if estimated and not isinstance(window.this, RANKS):
-                raise QueryRefused(
-                    "the interval of a window over estimates is not known",
-                    hint="leave out intervals, or ask for the estimates without the window",
-                )
+    def _known_ends(self, value: exp.Expr) -> str | None:
+        if isinstance(value, exp.Column) and not value.table:
+            return self.other_ends.get(value.name)
+        if any(each.name in self.other_ends for each in value.find_all(exp.Column)):
+            raise QueryRefused(
+                "the interval of a quantile that is computed with is not known",
+                hint="ask for the quantile itself, or leave out intervals",
+            )
+        return None
+
+    def step(self, name: str) -> str:
+        """Take the column with how far one record may move a count or sum at most."""
+        weighed = self._records.weighed(name)
+        return self._records.estimates.take(f"coalesce(max({weighed}) - min({weighed}), 0)", "step")
+
+    def _numbers(self) -> list[str]:
+        """List the numbers of attributes that are needed besides those of the weights."""
+        found = [*self._score.numbers] if self._score.laws else []
+        return [*found, "own", "other"] if self.windows.reads_law else found
+
+    def _window_steps(self, estimates: str, table: str, laws: Mapping[str, str]) -> Steps:
+        """Write the steps from the estimates to windows over them: what is made of others stands a step further."""
+        law = text(next(iter(laws.values()), ""))
+        layers: list[dict[str, str]] = [{}]
+        for sql, name in self.windows.columns.found.items():
+            if any(re.search(rf"\b{each}\b", sql) for each in layers[-1]):
+                layers.append({})
+            layers[-1][name] = f"{sql.replace(LAW, law)} AS {text(name)}"
+        found = []
+        for number, layer in enumerate(layers):
+            last = number == len(layers) - 1
+            after = table if last else self.names.fresh("windows")
+            found.append((after, select_sql(["*", *layer.values()], text(estimates))))
+            estimates = after
+        return found
 
     def _single(self, name: str) -> str:
         """Take the column with the ends of a count or a sum."""
+        if name in self.windows.found:
+            counts = self.measures[self.windows.found[name].of].counts
+            least = "0e0" if counts else LEAST
+            return self._wald(text(name), self.windows.covariance(name, name), least=least)
         if not self.measures[name].counts:
             return self._wald(text(name), self._records.covariance(name, name))
         ends = self._score.ends(name, self._z)
         if ends is not None:
             return self._take(ends)
-        weighed = self._records.weighed(name)
-        estimates = self._records.estimates
-        step = estimates.take(f"coalesce(max({weighed}) - min({weighed}), 0)", "step")
-        most = MOST
+        step, most = self.step(name), MOST
         if not self.frame.joined:
             cell = self._records.cell(self.measures[name].cell)
-            most = estimates.take(f"coalesce(sum({cell}), 0)", "rows")
+            most = self._records.estimates.take(f"coalesce(sum({cell}), 0)", "rows")
         variance = self._records.covariance(name, name)
         return self._wald(text(name), variance, half_step=f"{step} / 2", least="0e0", most=most)
 
@@ -153,27 +194,37 @@ class Intervals:
             each not in self.measures or self.measures[each].counts
             for each in (of.numerator, of.denominator)
         )
+        together = not self.windows.found.keys().isdisjoint([*of.above, *of.below])
         return self._take(
             formula(
                 "ratio",
                 n=of.numerator,
                 d=of.denominator,
-                v=self._variance(of.above),
-                w=self._variance(of.below),
-                c=self._variance(of.above, of.below),
+                v=self._variance(of.above, together=together),
+                w=self._variance(of.below, together=together),
+                c=self._variance(of.above, of.below, together=together),
                 factor=of.factor,
                 least="0e0" if counts else LEAST,
                 z=self._z,
             )
         )
 
-    def _variance(self, terms: Summands, others: Summands | None = None) -> str:
+    def _variance(
+        self, terms: Summands, others: Summands | None = None, *, together: bool = False
+    ) -> str:
         """Write the variance of a linear combination, or the covariance of two."""
         parts = []
+        windows = self.windows.found
+        together = together or not windows.keys().isdisjoint(terms)
         for one, factor in terms.items():
             for two, other in (terms if others is None else others).items():
                 product = " * ".join(f"({each})" for each in (factor, other) if each != "1")
-                covariance = self._records.covariance(one, two)
+                if one in windows or two in windows:
+                    covariance = self.windows.covariance(one, two)
+                elif together:
+                    covariance = self.windows.of_group(one, two)
+                else:
+                    covariance = self._records.covariance(one, two)
                 parts.append(f"{product} * {covariance}" if product else covariance)
         return " + ".join(parts) or "0"
 

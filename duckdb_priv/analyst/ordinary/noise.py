@@ -47,30 +47,35 @@ class Noise:
         h, g = self.estimate(v), self.estimate(w)
         indicates = v == w and not one.factors and not self.joined
         q = h if indicates else self.column(f"sum({weight} * {v} * {w})", "square")
-        public, before = (
-            (*one.public, *two.public),
-            tuple(dict.fromkeys((*one.before, *two.before))),
-        )
-        if one is two:
-            public, before = (*one.public, *one.public), one.before
+        found = self.weighed(one, two, h, g, q)
+        if one is two and self.form in ("scaled", "duplicated"):
+            found += self.of_sampling(one, v, q)
+        return found
+
+    def weighed(self, one: Measure, two: Measure, h: str, g: str, q: str) -> str:
+        """Write the sum of h g - q over the records, with what rows stand for, for columns of the records."""
 
         def squared(count: str | None = None) -> str:
-            return self.cell(self.cells.sum(public, before, count))
+            return self._squared(one, two, count)
 
         scale = self.cells.given_scale if self.cells.release.scale else ""
         if self.cells.release.sampled:
-            found = f"sum({squared(f'{scale} ** 2')} * {h} * {g} - {squared()} * {q})"
-        elif self.form == "duplicated":
-            found = f"sum({squared(inflation(scale))} * ({h} * {g} - {q}))"
-        elif self.cells.release.weighed:
-            found = f"sum({squared(f'{scale} ** 2')} * ({h} * {g} - {q}))"
-        elif self.form in TRUTH_IS_RANDOM:
-            found = f"sum({squared()} * ({q} - {h} * {g}))"
-        else:
-            found = f"sum({squared()} * ({h} * {g} - {q}))"
-        if one is two and self.form in ("scaled", "duplicated"):
-            found += self._of_sampling(squared, scale, v, q)
-        return found
+            return f"sum({squared(f'{scale} ** 2')} * {h} * {g} - {squared()} * {q})"
+        if self.form == "duplicated":
+            return f"sum({squared(inflation(scale))} * ({h} * {g} - {q}))"
+        if self.cells.release.weighed:
+            return f"sum({squared(f'{scale} ** 2')} * ({h} * {g} - {q}))"
+        if self.form in TRUTH_IS_RANDOM:
+            return f"sum({squared()} * ({q} - {h} * {g}))"
+        return f"sum({squared()} * ({h} * {g} - {q}))"
+
+    def _squared(self, one: Measure, two: Measure, count: str | None) -> str:
+        """Take the column of the cells with the sum of the products of the public values of two sums."""
+        public = (*one.public, *two.public)
+        before = tuple(dict.fromkeys((*one.before, *two.before)))
+        if one is two:
+            public, before = (*one.public, *one.public), one.before
+        return self.cell(self.cells.sum(public, before, count))
 
     def of_histogram(
         self, one: Measure, two: Measure, v: str, w: str, mean: str, other_mean: str
@@ -108,17 +113,20 @@ class Noise:
         """Take the column with what the weights of a record make of what it adds."""
         return self.column(f"sum({text(self.cells.weight)} * {v})", "h")
 
-    def _of_sampling(self, squared: Callable[[str], str], scale: str, v: str, q: str) -> str:
+    def of_sampling(self, of: Measure, v: str, q: str) -> str:
         """Write the most that sampling within groups of equal public values can add, and copying."""
         width = self.column(f"greatest(max({v}), 0) - least(min({v}), 0)", "width")
         size = literal(float(self.cells.release.constants.get("sample_size", 1)))
+        scale = self.cells.given_scale
+
+        def squared(count: str) -> str:
+            return self._squared(of, of, f"CASE WHEN {scale} > 1 THEN {count} ELSE 0 END")
+
         if self.form == "scaled":
-            drawn = squared(f"CASE WHEN {scale} > 1 THEN {scale} ** 2 ELSE 0 END")
-            return f" + sum({drawn} * {width} ** 2) / (4 * {size})"
-        parted = squared(f"CASE WHEN {scale} > 1 THEN 1 / {scale} ELSE 0 END")
-        copied = squared(f"CASE WHEN {scale} > 1 THEN {scale} ELSE 0 END")
+            return f" + sum({squared(f'{scale} ** 2')} * {width} ** 2) / (4 * {size})"
         return (
-            f" + greatest(sum({parted} * {q}), 0) / 4 + sum({copied} * {width} ** 2) / (4 * {size})"
+            f" + greatest(sum({squared(f'1 / {scale}')} * {q}), 0) / 4"
+            f" + sum({squared(scale)} * {width} ** 2) / (4 * {size})"
         )
 
 

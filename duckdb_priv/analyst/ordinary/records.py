@@ -117,6 +117,45 @@ class Records:
             f"coalesce({found}, 0)", "variance" if one == two else "covariance"
         )
 
+    def across(self, one: str, two: str, partition: Sequence[str], order: str = "") -> str:
+        """Take the column of the estimates with the covariance of a group's sum with the sum of several groups.
+
+        Those are all groups that agree on the keys ``partition``; up to the own one, in an ``order`` of the others.
+        Weights are taken as given.
+        """
+        of, other = self.measures[one], self.measures[two]
+        v, w = self._added(one), self._added(two)
+        h, g = self._noise.estimate(v), self._noise.estimate(w)
+        parts = [*map(text, partition), text(self._cell_number)]
+        total = self._records.take(
+            f"sum({self._records.sql(g)}) OVER (PARTITION BY {', '.join(parts)}{order})", "total"
+        )
+        if self.frame.joined:
+            # A record may be in several groups.
+            inner = [
+                *(self.frame.keys[each] for each in partition),
+                self.frame.column(self._cell_number),
+            ]
+            inner += map(self.frame.column, self._positions)
+            w = self._outcomes.take(
+                f"sum({self._outcomes.sql(w)}) OVER (PARTITION BY {', '.join(inner)})", "adds"
+            )
+        weight = text(self.frame.cells.weight)
+        q = self._records.take(f"sum({weight} * {v} * {w})", "square")
+        return self.estimates.take(
+            f"coalesce({self._noise.weighed(of, other, h, total, q)}, 0)", "covariance"
+        )
+
+    def sampling(self, name: str) -> str:
+        """Take the column of the estimates with the most that sampling can add to the variance of a sum."""
+        if self.form not in ("scaled", "duplicated"):
+            return ""
+        v = self._added(name)
+        weight = text(self.frame.cells.weight)
+        q = self._records.take(f"sum({weight} * {v} * {v})", "square")
+        found = self._noise.of_sampling(self.measures[name], v, q).removeprefix(" + ")
+        return self.estimates.take(f"coalesce({found}, 0)", "sampling")
+
     def _finite(self, name: str) -> str:
         """Write what is left of the noise of rows that are some of all rows: none, if they are all."""
         rows = self.constant("rows")

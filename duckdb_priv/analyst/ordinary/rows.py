@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from duckdb_priv.analyst.ordinary.estimate import output_name
-from duckdb_priv.analyst.ordinary.names import Names, column, named
+from duckdb_priv.analyst.ordinary.names import Names, column, named, text
 from duckdb_priv.analyst.ordinary.scope import MARK, FromItem, Rows
 from duckdb_priv.errors import QueryRefused
 
@@ -89,6 +88,13 @@ def passed_on(item: exp.Expr, sources: list[FromItem]) -> dict[str, exp.Expr]:
     for each in star.args.get("replace") or ():
         found[each.alias.lower()] = each.this
     return found
+
+
+def output_name(item: exp.Expr) -> str:
+    """Return the name under which an expression of a SELECT list comes out."""
+    if isinstance(item, exp.Alias | exp.Column):
+        return str(item.alias_or_name)
+    return "count_star()" if item.sql() == "COUNT(*)" else text(item).lower()
 
 
 def _fresh_sources(

@@ -15,10 +15,11 @@ from sqlglot import exp
 from duckdb_priv.analyst.ordinary import aggregates
 from duckdb_priv.analyst.ordinary.aliases import expand_aliases, is_alias
 from duckdb_priv.analyst.ordinary.checks import check, stand_in
-from duckdb_priv.analyst.ordinary.estimate import Estimation, by_row, output_name
+from duckdb_priv.analyst.ordinary.estimate import Estimation
+from duckdb_priv.analyst.ordinary.linear import by_row
 from duckdb_priv.analyst.ordinary.names import Names
 from duckdb_priv.analyst.ordinary.published import ConnectedTables, Release
-from duckdb_priv.analyst.ordinary.rows import inline, is_star, passed_on
+from duckdb_priv.analyst.ordinary.rows import inline, is_star, output_name, passed_on
 from duckdb_priv.analyst.ordinary.scope import MARK, FromItem, Rows, Scope, own_nodes, subqueries
 from duckdb_priv.errors import QueryRefused
 

@@ -5,9 +5,9 @@
 
 -- name: wald
 -- z standard errors and half a step to both sides, within what is possible.
-{stderr: sqrt(greatest(m.variance, 0)),
+CASE WHEN m.estimate IS NOT NULL THEN {stderr: sqrt(greatest(m.variance, 0)),
  low: least(greatest(m.estimate - m.half_step - m.z * sqrt(greatest(m.variance, 0)), m.least), m.most),
- high: greatest(least(m.estimate + m.half_step + m.z * sqrt(greatest(m.variance, 0)), m.most), m.least)}
+ high: greatest(least(m.estimate + m.half_step + m.z * sqrt(greatest(m.variance, 0)), m.most), m.least)} END
 
 -- name: scaled
 -- An interval times a constant.

@@ -1,0 +1,48 @@
+-- quantiles: the value below which a share of records lies, from estimated counts of each value, with intervals.
+--
+-- The steps follow each other. @by@ is PARTITION BY the groups, or nothing. Woodruff (1952): the interval of a quantile holds
+-- the values at which it cannot be told on which side of the share the distribution function is.
+
+-- name: ranked
+-- How many records have at most each value; an estimate of it may fall where it cannot.
+SELECT *, sum(@n@) OVER (@by@ORDER BY @value@) AS @below@, sum(@n@) OVER (@by_all@) AS @total@
+FROM @estimates@
+
+-- name: monotone
+-- The middle between the largest estimate before and the smallest one after, which never falls.
+SELECT *, (max(@below@) OVER (@by@ORDER BY @value@) + min(@below@) OVER (@by@ORDER BY @value@ DESC)) / 2 AS @at_most@,
+  coalesce(lead(@value@) OVER (@by@ORDER BY @value@), @value@) AS @following@
+FROM @ranked@
+
+-- name: discrete
+-- The smallest value that reaches the share.
+min(@value@) FILTER (WHERE round(@at_most@, 6) >= round(@share@ * @total@, 6) AND round(@total@, 6) > 0)
+
+-- name: descending
+-- The same counted from the largest value.
+coalesce(min(@value@) FILTER (WHERE round(@at_most@, 6) > round(@share@ * @total@, 6) AND round(@total@, 6) > 0),
+  max(@value@) FILTER (WHERE round(@total@, 6) > 0))
+
+-- name: place
+-- Where the share lies among the records, counted from 0.
+greatest(round(@share@ * (@total@ - 1), 6), 0)
+
+-- name: at
+-- The value of the record at a place.
+min(CAST(@value@ AS DOUBLE)) FILTER (WHERE round(@at_most@, 6) > @place@ AND round(@total@, 6) > 0)
+
+-- name: continuous
+-- As far between two values as the share lies between their records.
+[r.lower + (r.upper - r.lower) * r.part
+ FOR r IN [{lower: @at_floor@, upper: @at_ceiling@, part: max(@place@ - floor(@place@))}]][1]
+
+-- name: surely
+-- How far the distribution function is above the share, at most and at least.
+@below@ - @share@ * @total@ @sign@ (@z@ * sqrt(greatest(@variance@, 0)) + @step@ / 2)
+
+-- name: ends
+-- The smallest value that may reach the share, and the one after the largest that may not; the estimate lies between them.
+[{stderr: (i.high - i.low) / (2 * @z@), low: i.low, high: i.high}
+ FOR i IN [{low: least(@quantile@, CAST(min(@value@) FILTER (WHERE @at_best@ >= -1e-6) AS DOUBLE)),
+   high: greatest(@quantile@, CAST(coalesce(max(@following@) FILTER (WHERE @at_worst@ < -1e-6), min(@value@)) AS DOUBLE))}]
+ IF @quantile@ IS NOT NULL][1]

@@ -1,0 +1,78 @@
+"""Quantiles: by definition where everything is known, and with intervals that hold the truth elsewhere."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+from ordinary.releases import EVEN, VISITS
+
+import duckdb_priv
+
+QUANTILES = (
+    "median(age) AS a, quantile_disc(age, 0.1) AS b, percentile_cont(0.77) WITHIN GROUP (ORDER BY cost) AS c,"
+    " percentile_disc(0.2) WITHIN GROUP (ORDER BY cost DESC) AS d, quantile_cont(cost, 0.999) AS e,"
+    " quantile_cont(age, 0) AS f, quantile_disc(age, 1) AS g, quantile_disc(age, -0.5) AS h"
+)
+
+
+@pytest.fixture(scope="module")
+def true():
+    with duckdb.connect() as connection:
+        connection.execute(VISITS.format(rows=3000, disease=EVEN))
+        connection.execute("CREATE TABLE visits AS SELECT * EXCLUDE (id) FROM source")
+        yield connection
+
+
+@pytest.mark.parametrize("form", ["two_weights", "conditional_poisson", "listed"])
+@pytest.mark.parametrize("intervals", [False, True])
+def test_what_is_known_is_what_duckdb_says(form: str, intervals: bool, release, true) -> None:
+    """Beside an estimate, so that it is answered here."""
+    query = f"SELECT ward, {QUANTILES}{{}} FROM visits WHERE age > 20 GROUP BY ward ORDER BY ward"
+    answer = duckdb_priv.reconstruct(
+        release(form), query.format(", count_if(disease = 'flu') AS n"), intervals
+    )
+    names = [name for name, *_ in answer.description]
+    assert ("n_low" in names) is intervals
+    assert "a_low" not in names
+    for found, right in zip(
+        answer.fetchall(), true.execute(query.format("")).fetchall(), strict=True
+    ):
+        assert found[0] == right[0]
+        assert [float(each) for each in found[1:9]] == pytest.approx(
+            [float(each) for each in right[1:]]
+        )
+
+
+@pytest.mark.parametrize("form", ["two_attributes", "two_weights"])
+def test_intervals_hold_the_true_quantile(form: str, release, true) -> None:
+    """Known secret, known queries: the same figures in every run; a twentieth of 95% intervals may miss."""
+    values = (
+        ["age", "cost", "dose"] if form == "two_attributes" else ["age", "cost", "length(disease)"]
+    )
+    covered = []
+    for value in values:
+        for share in (0.1, 0.5, 0.75):
+            for condition in ("disease <> 'none'", "disease IN ('flu', 'cancer') AND age > 30"):
+                query = (
+                    f"SELECT ward, quantile_disc({value}, {share}) AS q, quantile_cont({value}, {share}) AS c"
+                    f" FROM visits WHERE {condition} GROUP BY ward ORDER BY ward"
+                )
+                right = true.execute(query).fetchall()
+                found = duckdb_priv.reconstruct(release(form), query, intervals=True).fetchall()
+                for (_, disc, cont), (_, *row) in zip(right, found, strict=True):
+                    for at, value_of in ((0, disc), (4, cont)):
+                        estimate, error, low, high = map(float, row[at : at + 4])
+                        assert low <= estimate <= high
+                        assert error == pytest.approx((high - low) / (2 * 1.959964), abs=1e-5)
+                        covered.append(low - 1e-9 <= float(value_of) <= high + 1e-9)
+    assert len(covered) == 108
+    assert sum(covered) / len(covered) > 0.93
+
+
+def test_no_record_has_no_quantile(release) -> None:
+    row = duckdb_priv.reconstruct(
+        release("two_weights"),
+        "SELECT median(age) AS m FROM visits WHERE age > 1000 AND disease = 'flu'",
+        intervals=True,
+    ).fetchone()
+    assert row == (None, None, None, None)
