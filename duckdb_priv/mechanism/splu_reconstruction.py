@@ -3,8 +3,8 @@
 Two forms give every published value a weight in the estimate of a value's count. The 2x2 form knows
 "the value" and "another value" and is exact where all values are equally frequent. The conditional
 Poisson form knows each pair of values, is unbiased for well mixed groups however skewed the data,
-and pays with variance. ``choose`` predicts both errors and takes the 2x2 form where its bias does
-not matter. Derivations: ``splu.md``, ``conditional_poisson.md``.
+and pays with variance. ``choose`` takes the 2x2 form where its bias does not matter, whatever rows
+are counted. Derivations: ``splu.md``, ``conditional_poisson.md``.
 Source: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing",
 equations 6 to 9, with the background probability corrected.
 """
@@ -27,18 +27,14 @@ from duckdb_priv.mechanism.conditional_poisson import (
 )
 from duckdb_priv.mechanism.eligibility import require_gamma
 
-SUBSET, LIFT = 0.1, 1.0
-"""The query that errors are predicted for: a tenth of the rows, in which the frequencies of the
-values relative to the whole table scatter with standard deviation 1."""
+CELL = 1000
+"""Records of the cell that errors are predicted for."""
 
-MAX_BIAS = 0.2
-"""Largest predicted bias of the 2x2 form, in standard errors: a 95% interval covers 94.5%."""
-
-MIN_GAIN = 0.5
-"""The 2x2 form is taken in spite of its bias if its error is below this part of the other's."""
+MAX_BIAS = 0.25
+"""Largest bias of the 2x2 form, in its standard errors, in the worst cell of ``CELL`` records."""
 
 HIGH_INCLUSION = 0.9
-"""Share of the groups from which on a value's published column is worth a warning."""
+"""Share of the groups from which on a value's counts are hardly reconstructed."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ class TwoByTwo:
     """(values,) weight of every other published value in that estimate."""
     amplification: Vector
     """(values,) own - other: how far one published record moves the estimate; infinite where a
-    value is in every group. Warn where ``gamma f' / rows`` is above ``HIGH_INCLUSION``."""
+    value is in every group."""
 
     def row(self, value: int) -> Vector:
         """Return the weight of each published value in the estimate of ``value``."""
@@ -62,15 +58,12 @@ class TwoByTwo:
 
 @dataclass(frozen=True)
 class Choice:
-    """The form to reconstruct with, and the predictions that led to it."""
+    """The form to reconstruct with, and the prediction that led to it."""
 
     method: Literal["two_by_two", "conditional_poisson"]
     weights: TwoByTwo | InverseWeights
     bias: float
-    """Predicted bias of the 2x2 form, in its standard errors, at the worst value."""
-    error: float
-    """Predicted error of the 2x2 form, bias included, relative to the other's; a mean over values.
-    0 where the conditional Poisson form does not exist."""
+    """Bias of the 2x2 form in standard errors, in the worst cell; NaN where it cannot be told."""
     design: ConditionalPoisson | None = None
     """Of the values that are shown, where the conditional Poisson form is taken."""
 
@@ -116,11 +109,11 @@ def two_by_two(counts: ArrayLike, gamma: int) -> TwoByTwo:
 
 
 def choose(counts: ArrayLike, gamma: int) -> Choice:
-    """Choose the form by the errors it will make, predicted from the published histogram.
+    """Choose the form by the bias that the 2x2 form would have, from the published histogram.
 
-    The 2x2 form is simpler and less noisy; it is taken where its squared bias is at most
-    ``MAX_BIAS**2`` of its variance at every value, so that intervals stay honest, or where the
-    other form is so noisy, a value being in nearly all groups, that bias is the lesser evil.
+    The 2x2 form is simpler and less noisy. It is taken where it is off by at most ``MAX_BIAS`` standard errors
+    even in the worst cell, all of whose ``CELL`` records have the one value that misleads it most; and where the
+    other form does not exist, a value being in all groups.
 
     >>> choose([200] * 20, 5).method, choose([20_000, 9_000, 7_000, *[4_000] * 20], 5).method
     ('two_by_two', 'conditional_poisson')
@@ -130,14 +123,32 @@ def choose(counts: ArrayLike, gamma: int) -> Choice:
     shown = published > 0
     distinct = np.unique(published[shown])
     if gamma * distinct[-1] > MAX_INCLUSION * published.sum() or distinct.size > MAX_FREQUENCIES:
-        return Choice("two_by_two", simple, np.nan, 0.0)
+        return Choice("two_by_two", simple, np.nan)
     design = published_design(published, gamma)
-    paired = design.inverse()
-    bias, error = _predict(published[shown], gamma, design, paired)
-    if bias <= MAX_BIAS or error <= MIN_GAIN:
-        return Choice("two_by_two", simple, bias, error)
-    weights = for_all_values(paired, shown, gamma)
-    return Choice("conditional_poisson", weights, bias, error, design)
+    bias = _worst_bias(published[shown], gamma, design)
+    if bias <= MAX_BIAS:
+        return Choice("two_by_two", simple, bias)
+    weights = for_all_values(design.inverse(), shown, gamma)
+    return Choice("conditional_poisson", weights, bias, design)
+
+
+def cell_errors(choice: Choice, counts: ArrayLike) -> Vector:
+    """Return the standard error of each value's count among ``CELL`` records that are like the table, in records.
+
+    Infinite where the count cannot be estimated.
+
+    >>> counts = [300, 200, 200, 100, 100, 100]
+    >>> cell_errors(choose(counts, 3), counts).round()
+    array([307., 116., 116.,  51.,  51.,  51.])
+    """
+    published = np.asarray(counts, np.float64)
+    share = published / published.sum()
+    found = np.empty(share.size)
+    _, first, of = np.unique(published, return_index=True, return_inverse=True)
+    for same, value in enumerate(first):
+        noise = share @ choice.weights.row(int(value)) ** 2 - share[value]
+        found[of == same] = np.sqrt(CELL * max(noise, 0.0)) if np.isfinite(noise) else np.inf
+    return found
 
 
 def published_design(published: Vector, gamma: int) -> ConditionalPoisson:
@@ -156,27 +167,15 @@ def for_all_values(form: InverseWeights, shown: NDArray[np.bool_], gamma: int) -
     return InverseWeights(**fields)
 
 
-def _predict(
-    counts: Vector, gamma: int, design: ConditionalPoisson, paired: InverseWeights
-) -> tuple[float, float]:
-    """Return ``bias`` and ``error`` of a ``Choice`` by the conditional Poisson law.
-
-    For one value of each distinct count, in units of the number of records in the subset.
-    """
-    share = counts / counts.sum()
-    subset = SUBSET * counts.sum()
-    background, simple = background_probability(counts, gamma), two_by_two(counts, gamma)
-    inclusion = design.inclusion[design.class_of]
-    biases, errors = [], []
-    for value in np.unique(design.class_of, return_index=True)[1]:
-        joint = design.joint[design.class_of[value], design.class_of]
-        # Mean weight of a record that holds another value; 0 if the 2x2 form were the truth.
-        drift = simple.amplification[value] * (joint / (gamma * inclusion) - background[value])
-        drift[value] = 0
-        squared_bias = subset * LIFT**2 * (share**2 @ drift**2)
-        variance, variance_paired = (
-            share @ row**2 - share[value] for row in (simple.row(value), paired.row(value))
-        )
-        biases.append(np.sqrt(squared_bias / variance))
-        errors.append(np.sqrt((variance + squared_bias) / variance_paired))
-    return float(max(biases)), float(np.average(errors, weights=design.multiplicity))
+def _worst_bias(counts: Vector, gamma: int, design: ConditionalPoisson) -> float:
+    """Return ``bias`` of a ``Choice`` by the conditional Poisson law, over one value of each distinct count."""
+    one = np.unique(design.class_of, return_index=True)[1]
+    share, several = counts[one] / counts.sum(), design.multiplicity > 1
+    background, simple = background_probability(counts, gamma)[one], two_by_two(counts, gamma)
+    own, other = simple.own[one], simple.other[one]
+    # Mean weight of a record of each class in the estimate of each; 0 if the 2x2 form were the truth.
+    shown = design.joint / (gamma * design.inclusion)
+    drift = simple.amplification[one][:, np.newaxis] * (shown - background[:, np.newaxis])
+    np.fill_diagonal(drift, np.where(several, np.diagonal(drift), 0.0))
+    variance = share * own**2 + (1 - share) * other**2 - share
+    return float((np.sqrt(CELL / variance) * np.abs(drift).max(axis=1)).max())

@@ -20,6 +20,7 @@ VISITS = """
     FROM range({rows}) AS t(i)
 """
 EVEN = "['none', 'flu', 'asthma', 'cancer', NULL][1 + (hash('disease' || i) % 5)::INTEGER]"
+BALANCED = "['none', 'flu', 'asthma', 'cancer', NULL][1 + i % 5]"
 SKEWED = (
     "['none', 'none', 'none', 'none', 'none', 'flu', 'flu', 'flu', 'asthma', 'asthma', 'cancer', NULL]"
     "[1 + (hash('disease' || i) % 12)::INTEGER]"
@@ -50,7 +51,7 @@ CALLS = {
     "operator": f"publish_matrix('source', 'visits', {ONE}, matrix := 'exchange'",
     "scaled": f"publish_reconstruction_private('source', 'visits', {ONE}, retention := 0.5, epsilon := 0.3,"
     " delta := 0.3",
-    "two_by_two": f"publish_splu('source', 'visits', {ONE}, gamma := 3",
+    "two_by_two": f"publish_splu('source', 'visits', {ONE}, gamma := 2",
     "conditional_poisson": f"publish_splu('source', 'visits', {ONE}, gamma := 2",
     "listed": f"publish_anatomy('source', 'visits', {ONE}, l := 3",
     "constant": f"publish_distribution('source', 'visits', {ONE}",
@@ -59,11 +60,14 @@ CALLS = {
 }
 """By the form of the estimates: how the release is published."""
 
+DISEASES = {"two_by_two": BALANCED, "conditional_poisson": SKEWED}
+"""By form: how diseases are spread, where it matters."""
+
 
 def publish(folder: Path, form: str, *, rows: int = 3000) -> Path:
     """Publish one release, called visits, to a file of its own."""
     path = folder / f"{form}.duckdb"
-    disease = SKEWED if form == "conditional_poisson" else EVEN
+    disease = DISEASES.get(form, EVEN)
     with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
         publisher.execute(VISITS.format(rows=rows, disease=disease))
         publisher.execute(EXCHANGE)

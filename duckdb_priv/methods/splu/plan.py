@@ -22,9 +22,10 @@ from duckdb_priv.mechanism.splu import (
     small_sum_privacy,
 )
 from duckdb_priv.mechanism.splu_reconstruction import (
-    HIGH_INCLUSION,
+    CELL,
     TwoByTwo,
     background_probability,
+    cell_errors,
     choose,
 )
 from duckdb_priv.methods.common.decoys import (
@@ -63,6 +64,8 @@ EPSILON, ALPHA, ERROR_PROBABILITY = 0.3, 3, 0.05
 """What the guarantees of a release are stated for; the calculators state them for others."""
 GROUPS_OF_A_BATCH = 10
 """How many groups a batch has at least that is appended."""
+WIDE = 1.96
+"""Standard errors from the middle of an interval to its ends, in a warning."""
 MANY_GROUPS_SHOWN = 5
 """How many values a warning lists."""
 
@@ -219,14 +222,20 @@ def guarantees_of(attribute: str, gamma: int) -> list[Guarantee]:
 
 def _warnings(domain: Domain, counts: Counts, source: Source, grouping: Grouping) -> list[str]:
     found = warn_of_domain(domain, source)
-    share = grouping.gamma * counts / counts.sum()
-    if high := [domain.values[code] for code in np.flatnonzero(share > HIGH_INCLUSION)]:
-        listed = ", ".join(map(repr, high[:MANY_GROUPS_SHOWN])) + (
-            ", …" if len(high) > MANY_GROUPS_SHOWN else ""
+    choice = choose(counts, grouping.gamma)
+    errors = cell_errors(choice, counts)
+    if unknown := [domain.values[code] for code in np.flatnonzero(2 * WIDE * errors > CELL)]:
+        listed = ", ".join(map(repr, unknown[:MANY_GROUPS_SHOWN])) + (
+            ", …" if len(unknown) > MANY_GROUPS_SHOWN else ""
         )
         found.append(
-            f"{listed} of {domain.attribute!r} is in more than {HIGH_INCLUSION:.0%} of the decoy groups, so its"
-            " counts are reconstructed with large errors or not at all; choose a smaller gamma"
+            f"of {listed} of {domain.attribute!r} little can be told: the interval of a count among {CELL:,} records is"
+            " wider than these, or there is none; choose a smaller gamma"
+        )
+    if np.isnan(choice.bias):
+        found.append(
+            f"a value of {domain.attribute!r} is in all decoy groups: counts of the others are biased among records"
+            " that have it more or less often than all; choose a smaller gamma"
         )
     if grouping.name == "largest_first":
         found.append(
