@@ -239,8 +239,8 @@ def interrupted(database: Path, moment: str) -> tuple[str, list[list[str]]]:
 
 
 @pytest.fixture
-def con():
-    connection = duckdb_priv.connect()
+def con(prepared):
+    connection = prepared(secret=None)
     connection.execute("SET threads = 2")
     connection.execute(
         "CREATE TABLE stays AS SELECT i AS id, ['flu', 'cancer', 'none'][1 + i % 3] AS disease"

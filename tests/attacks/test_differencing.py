@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import duckdb_priv
 from duckdb_priv.engine import randomness
 from duckdb_priv.mechanism.uniform import Uniform
 
@@ -27,9 +26,9 @@ OTHERS = [f"other {number:02}" for number in range(30)]
 
 
 @pytest.fixture
-def con():
+def con(prepared):
     """Persons with a public seat of their own, by which whoever has two releases links them."""
-    connection = duckdb_priv.connect()
+    connection = prepared(secret=None)
     connection.execute(
         f"""
         CREATE TABLE persons AS

@@ -54,8 +54,8 @@ def quoted(name: str) -> str:
 
 
 @pytest.fixture
-def con():
-    connection = duckdb_priv.connect()
+def con(prepared):
+    connection = prepared(secret=None)
     connection.execute("SET threads = 2")
     connection.execute("CREATE TABLE canary AS SELECT 42 AS alive")
     yield connection

@@ -14,8 +14,8 @@ PUBLISHERS = 6
 
 
 @pytest.fixture
-def con():
-    connection = duckdb_priv.connect()
+def con(prepared):
+    connection = prepared(secret=None)
     connection.execute("SET threads = 2")
     connection.execute(
         "CREATE TABLE stays AS SELECT i AS id, ['flu', 'cancer', 'none'][1 + i % 3] AS disease FROM range(30_000) t(i)"

@@ -7,15 +7,13 @@ import threading
 import duckdb
 import pytest
 
-import duckdb_priv
-
 TOLD = "SECRET-VALUE"
 """A source value that errors of DuckDB would quote."""
 
 
 @pytest.fixture
-def con():
-    connection = duckdb_priv.connect()
+def con(prepared):
+    connection = prepared(secret=None)
     connection.execute("SET threads = 2")
     connection.execute(
         f"""

@@ -8,15 +8,13 @@ import sys
 import duckdb
 import pytest
 
-import duckdb_priv
-
 CALL = "priv.publish_uniform('stays', '{}', sensitive := 'disease', retention := 0.5, record_id := 'id')"
 ONE, TWO, THREE = (CALL.format(name) for name in ("one", "two", "three"))
 
 
 @pytest.fixture
-def con():
-    connection = duckdb_priv.connect()
+def con(prepared):
+    connection = prepared(secret=None)
     connection.execute("SET threads = 4")
     connection.execute(
         "CREATE TABLE stays AS SELECT i AS id, ['flu', 'cancer', 'none'][1 + i % 3] AS disease, i % 2 AS ward"

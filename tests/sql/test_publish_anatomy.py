@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
-
-import duckdb_priv
 
 VISITS = """
     CREATE TABLE visits AS
@@ -20,8 +18,8 @@ VISITS = """
 
 
 @pytest.fixture
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = duckdb_priv.connect(secret=bytes(range(32)))
+def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = prepared()
     connection.execute(VISITS)
     yield connection
     connection.close()

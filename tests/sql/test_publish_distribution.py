@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
-import duckdb_priv
-
 
 @pytest.fixture
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = duckdb_priv.connect(secret=bytes(range(32)))
+def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = prepared()
     connection.execute(
         "CREATE TABLE visits AS SELECT id, if(id % 2 = 0, 'f', 'm') AS gender, id % 5 AS drug,"
         " CASE WHEN id % 3 = 0 THEN ['flu', NULL][1 + id % 2] ELSE ['flu', 'cold', 'cough', NULL][1 + id // 7 % 4] END"

@@ -52,8 +52,8 @@ def make(con):
 
 
 @pytest.fixture
-def con():
-    with duckdb_priv.connect() as connection:
+def con(prepared):
+    with prepared(secret=None) as connection:
         make(connection)
         yield connection
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import duckdb
 import numpy as np
 import pytest
 
-import duckdb_priv
 from duckdb_priv.mechanism.splu_reconstruction import background_probability, choose
 
 SKEWED = [900, 600, 420, 300, 240, 180, 150, 120, 90, 60]
@@ -28,8 +27,8 @@ def table(con: duckdb.DuckDBPyConnection, name: str, counts: list[int]) -> None:
 
 
 @pytest.fixture
-def con(secret: bytes) -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = duckdb_priv.connect(secret=secret)
+def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = prepared()
     table(connection, "visits", SKEWED)
     yield connection
     connection.close()

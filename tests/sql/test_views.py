@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pytest
 
-import duckdb_priv
 from duckdb_priv.analyst import views
 
 
 @pytest.fixture
-def release(tmp_path: Path) -> Path:
+def release(prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path) -> Path:
     path = tmp_path / "survey.duckdb"
-    with duckdb_priv.connect() as publisher:
+    with prepared(secret=None) as publisher:
         publisher.execute(
             "CREATE TABLE source AS SELECT id, hash(id) % 3 AS weight, if(id % 2 = 0, 'f', 'm') AS \"a b\","
             " ['x', 'y', NULL][(1 + hash(id, 1) % 3)::INTEGER] AS s, (hash(id, 2) % 4)::INTEGER AS \"t\"\"\""

@@ -7,7 +7,7 @@ they seem.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -15,16 +15,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import duckdb_priv
-
 FALSE_ALARM = 1e-9
 DATA = Path(__file__).parents[3] / "shared" / "data"
 COVERAGE = 0.94, 0.99
 
 
 @pytest.fixture
-def con(secret: bytes) -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = duckdb_priv.connect(secret=secret)
+def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = prepared()
     yield connection
     connection.close()
 
