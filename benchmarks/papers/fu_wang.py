@@ -42,7 +42,7 @@ Errors = Mapping[int, Mapping[str, Mapping[str, float]]]
 def paper(data: Path | None, *, quick: bool) -> Paper:
     """Recompute the bounds; with data, publish them and draw the figures."""
     if quick:
-        splu.GAMMAS, splu.PAIRS = (2, 5), 2
+        splu.GAMMAS, splu.PAIRS = (2, 5), 1
     exhibits = [_examples(), _thresholds()]
     if data is not None:
         exhibits += _figures(data, repeat=1 if quick else 2)

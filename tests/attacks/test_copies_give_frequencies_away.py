@@ -52,9 +52,10 @@ def sampled_records(histogram):
     for number in range(40, 300):
         few, part = divmod(total / number, 1)
         ways = np.ones(1)
-        for shown in histogram[histogram > 0]:
-            records = np.arange(number + 1)
-            ways = np.convolve(ways, binom.pmf(shown - records * few, records, part))[: number + 1]
+        records = np.arange(number + 1)
+        counts = histogram[histogram > 0][:, np.newaxis]
+        for law in binom.pmf(counts - records * few, records, part):
+            ways = np.convolve(ways, law)[: number + 1]
         # Every way to share the records out among fourteen values is as likely as any other beforehand.
         scores[number] = ways[number] / comb(number + 13, 13) if len(ways) > number else 0.0
     return max(scores, key=lambda number: scores[number])
