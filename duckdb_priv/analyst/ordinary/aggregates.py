@@ -285,7 +285,7 @@ def _summed(of: Sum, value: exp.Expr) -> Sum:
         return _summed(_summed(of, value.this), value.expression)
     if isinstance(value, exp.Neg):
         return _summed(of, value.this).times(exp.Literal.number(-1))
-    when = _only_branch(value)
+    when = only_branch(value)
     if when is not None:
         return _summed(of.where(*conjuncts(when[0])), when[1])
     if isinstance(value, exp.Literal) and value.name == ONE:
@@ -293,7 +293,7 @@ def _summed(of: Sum, value: exp.Expr) -> Sum:
     return of.times(value)
 
 
-def _only_branch(value: exp.Expr, *, zero: bool = True) -> tuple[exp.Expr, exp.Expr] | None:
+def only_branch(value: exp.Expr, *, zero: bool = True) -> tuple[exp.Expr, exp.Expr] | None:
     """Return condition and value of a CASE or IF with one branch, and else NULL or, if that will do, 0."""
     if isinstance(value, exp.If):
         branches, default = [value], value.args.get("false")
@@ -319,7 +319,7 @@ def _not_null(value: exp.Expr) -> list[exp.Expr]:
         return [*_not_null(value.this), *_not_null(value.expression)]
     if isinstance(value, exp.Neg):
         return _not_null(value.this)
-    when = _only_branch(value, zero=False)
+    when = only_branch(value, zero=False)
     if when is not None:
         return [*conjuncts(when[0]), *_not_null(when[1])]
     return [exp.Not(this=exp.Is(this=exp.paren(value.copy()), expression=exp.Null()))]

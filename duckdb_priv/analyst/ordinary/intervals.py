@@ -19,6 +19,7 @@ from duckdb_priv.analyst.ordinary.frame import Frame, Measure, PlainColumn, Step
 from duckdb_priv.analyst.ordinary.names import Names, column, named, text
 from duckdb_priv.analyst.ordinary.noise import formula
 from duckdb_priv.analyst.ordinary.records import Records, StepColumns
+from duckdb_priv.analyst.ordinary.scope import ESTIMATED
 from duckdb_priv.analyst.ordinary.score import TABLE, Score
 from duckdb_priv.analyst.ordinary.windows import TABLE as LAW
 from duckdb_priv.analyst.ordinary.windows import Windows
@@ -97,6 +98,9 @@ class Intervals:
 
     def _ends_of(self, value: exp.Expr) -> str | None:
         """Take the column with the ends of a result's interval, if it has one."""
+        if any(each.meta.get(ESTIMATED) for each in value.find_all(exp.Select)):
+            # How other counts vary together with these is not known.
+            return None
         known = self._known_ends(value)
         if known is not None:
             return known

@@ -20,6 +20,8 @@ from duckdb_priv.analyst.ordinary.published import Attribute, Release
 
 MARK = "priv_source"
 """Where a column carries the number of its table, and a SELECT the numbers of its tables."""
+ESTIMATED = "priv_estimated"
+"""Where a SELECT says that it is rewritten."""
 Node = TypeVar("Node", bound=exp.Expr)
 _numbers = count()
 
@@ -35,6 +37,8 @@ class FromItem:
     release: Release | None = None
     rows: Rows | None = None
     """What a subquery passes on of the rows of a release, if it sums nothing up."""
+    estimated: bool = False
+    """Whether there are estimates in it."""
     number: int = field(default_factory=lambda: next(_numbers))
 
     def owns(self, column: exp.Column) -> bool:

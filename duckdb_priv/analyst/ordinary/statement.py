@@ -18,21 +18,32 @@ from duckdb_priv.analyst.ordinary.checks import check, stand_in
 from duckdb_priv.analyst.ordinary.estimate import Estimation
 from duckdb_priv.analyst.ordinary.linear import by_row
 from duckdb_priv.analyst.ordinary.names import Names
+from duckdb_priv.analyst.ordinary.nested import flatten
 from duckdb_priv.analyst.ordinary.published import ConnectedTables, Release
+from duckdb_priv.analyst.ordinary.results import (
+    BLOCKING,
+    Result,
+    aliased,
+    block,
+    blocked_error,
+    columns_of,
+    released,
+    renamed,
+)
 from duckdb_priv.analyst.ordinary.rows import inline, is_star, output_name, passed_on
-from duckdb_priv.analyst.ordinary.scope import MARK, FromItem, Rows, Scope, own_nodes, subqueries
+from duckdb_priv.analyst.ordinary.scope import (
+    ESTIMATED,
+    MARK,
+    FromItem,
+    Rows,
+    Scope,
+    own_nodes,
+    subqueries,
+)
+from duckdb_priv.analyst.ordinary.shares import beside_counts
 from duckdb_priv.errors import QueryRefused
 
 CLAUSES = ("expressions", "where", "group", "having", "qualify", "order", "windows", "distinct")
-
-
-@dataclass
-class Result:
-    """What a query gives to the query around it."""
-
-    columns: list[str]
-    """Their names in lower case; empty where they are not known."""
-    rows: Rows | None = None
 
 
 @dataclass
@@ -52,10 +63,27 @@ class Statement:
 
     def rewrite(self, query: exp.Query) -> None:
         """Rewrite a whole query. Raises QueryRefused for what cannot be estimated."""
-        self._original, self._first = query.copy(), _leftmost(query)
+        self._original = query.copy()
+        if self.confidence is not None:
+            for select in list(query.find_all(exp.Select)):
+                beside_counts(select, self._columns_of, self._attributes_of)
+            flatten(query, self._columns_of)
+        self._first = _leftmost(query)
         result = self.query(query, {}, None)
         if result.rows is not None and result.rows.asks:
-            raise by_row(_released(result.rows))
+            raise by_row(released(result.rows))
+
+    def _columns_of(self, item: exp.Expr) -> list[str]:
+        """List the columns of a table, in lower case; none where they are not known before the rest is."""
+        if not isinstance(item, exp.Table):
+            return []
+        release = self.connection.release(item)
+        return release.columns if release is not None else self.connection.columns(_bare(item))
+
+    def _attributes_of(self, item: exp.Expr) -> list[str]:
+        """List the attributes of a table, in lower case."""
+        release = self.connection.release(item) if isinstance(item, exp.Table) else None
+        return list(release.attributes) if release is not None else []
 
     def query(self, query: exp.Expr, ctes: Mapping[str, Result], outer: Scope | None) -> Result:
         """Rewrite a query and all within it."""
@@ -83,7 +111,7 @@ class Statement:
             if clause.args.get("recursive"):
                 known[name] = Result([])
             result = self.query(cte.this, known, outer)
-            known[name] = _renamed(result, cte.args["alias"])
+            known[name] = renamed(result, cte.args["alias"])
             if result.rows is not None and result.rows.asks:
                 # Whoever counts its rows makes them rows of its own.
                 cte.pop()
@@ -101,10 +129,11 @@ class Statement:
                     f"{query.key.upper()} of rows that are chosen by what they truly are cannot be counted",
                     hint="count in each part, and combine the counts",
                 )
-        return Result(results[0].columns, _block(results, query.key.upper()))
+        estimated = any(result.estimated for result in results)
+        return Result(results[0].columns, block(results, query.key.upper()), estimated)
 
     def _blocked(self, result: Result, why: str) -> Result:
-        return Result(result.columns, _block([result], why))
+        return Result(result.columns, block([result], why), result.estimated)
 
     def _select(
         self, select: exp.Select, ctes: Mapping[str, Result], outer: Scope | None
@@ -120,7 +149,8 @@ class Statement:
         names = [name for item in select.expressions for name in self._outputs(item, sources)]
         if not asked:
             rows = None if summed else self._rows(select, sources, asks=False)
-            return Result([name.lower() for name in names], rows)
+            estimated = any(each.estimated for each in sources)
+            return Result([name.lower() for name in names], rows, estimated)
         if len(asked) > 1:
             raise QueryRefused(
                 "two perturbed tables in one SELECT cannot be counted together:"
@@ -131,7 +161,7 @@ class Statement:
             rows = self._rows(select, sources, asks=True)
             assert rows is not None
             if rows.blocked:
-                raise _blocked_error(rows.blocked, asked[0])
+                raise blocked_error(rows.blocked, asked[0])
             return Result([name.lower() for name in names], rows)
         self.changed = True
         check(select, asked[0], self.connection)
@@ -141,7 +171,8 @@ class Statement:
         Estimation(
             select, asked[0], sources, around, self.connection, self.names, outputs, confidence
         ).rewrite()
-        return Result([name.lower() for name in names])
+        select.meta[ESTIMATED] = True
+        return Result([name.lower() for name in names], estimated=True)
 
     def _outputs_of_all(self, names: list[str]) -> list[str]:
         """Let DuckDB name the columns of the whole query, as it would over the true table."""
@@ -158,12 +189,14 @@ class Statement:
             before.resolve([item])
             named = ctes.get(item.name.lower()) if not item.db else None
             if named is not None:
-                return FromItem(alias, item, _columns(named, item), rows=named.rows)
+                return FromItem(
+                    alias, item, columns_of(named, item), rows=named.rows, estimated=named.estimated
+                )
             release = self.connection.release(item)
             if release is not None:
                 self._refuse_table(item)
                 return FromItem(alias, item, release.columns, release=release)
-            return FromItem(alias, item, _aliased(item) or self.connection.columns(_bare(item)))
+            return FromItem(alias, item, aliased(item) or self.connection.columns(_bare(item)))
         if isinstance(item, exp.Subquery | exp.Lateral) and isinstance(item.this, exp.Query):
             inner = item.this
             result = self.query(inner, ctes, before)
@@ -172,7 +205,9 @@ class Statement:
                     result = self._blocked(result, "LIMIT")
                 if item.args.get("pivots"):
                     result = self._blocked(result, "PIVOT")
-            return FromItem(alias, item, _columns(result, item), rows=result.rows)
+            return FromItem(
+                alias, item, columns_of(result, item), rows=result.rows, estimated=result.estimated
+            )
         for table in item.find_all(exp.Table):
             if self.connection.release(table) is not None:
                 if item.find(exp.Pivot):
@@ -182,7 +217,7 @@ class Statement:
                     hint="write the joins without the parentheses",
                 )
         before.resolve([item])
-        return FromItem(alias, item, _aliased(item))
+        return FromItem(alias, item, aliased(item))
 
     def _refuse_table(self, table: exp.Table) -> None:
         if table.args.get("pivots"):
@@ -224,7 +259,7 @@ class Statement:
                         "whether such a record exists cannot be told, only how many there are",
                         hint="count them: (SELECT count(*) FROM … WHERE …), and compare the count",
                     )
-                raise by_row(_released(result.rows))
+                raise by_row(released(result.rows))
 
     def _is_summed(self, select: exp.Select) -> bool:
         """Whether a SELECT groups, or aggregates without groups."""
@@ -243,7 +278,7 @@ class Statement:
             if rows is None or not self._needs_rows(select, source, summed):
                 continue
             if rows.blocked:
-                raise _blocked_error(rows.blocked, _released(rows))
+                raise blocked_error(rows.blocked, released(rows))
             inline(select, source, sources, rows, self.names)
             select.meta[MARK] = tuple(each.number for each in sources)
             self._merge(select, sources, summed)
@@ -302,39 +337,12 @@ class Statement:
         return [output_name(item)]
 
 
-BLOCKING = {
-    "distinct": "DISTINCT",
-    "limit": "LIMIT",
-    "offset": "OFFSET",
-    "qualify": "QUALIFY",
-    "sample": "a sample",
-    "pivots": "PIVOT",
-}
-"""What a SELECT does to rows so that they cannot be counted by an attribute any more."""
-
-
-def _blocked_error(why: str, source: FromItem) -> QueryRefused:
-    return QueryRefused(
-        f'{why} before the aggregate chooses rows of "{source.alias}" in a way that weights cannot follow',
-        hint=f"leave out {why} there: filter, group and count first, and apply it to the counts",
-    )
-
-
 def pivoted() -> QueryRefused:
     """Say that rows of a release are pivoted before they are counted."""
     return QueryRefused(
         "PIVOT of perturbed rows cannot be estimated",
         hint="PIVOT (SELECT …, count(*) AS n FROM … GROUP BY ALL) ON … USING sum(n)",
     )
-
-
-def _block(results: list[Result], why: str) -> Rows | None:
-    """Remember that rows of a release are in a result, though they cannot be counted by an attribute."""
-    for result in results:
-        if result.rows is not None:
-            rows = result.rows
-            return Rows(rows.select, rows.sources, rows.columns, rows.asks, rows.blocked or why)
-    return None
 
 
 def _leftmost(query: exp.Expr) -> exp.Select | None:
@@ -361,15 +369,6 @@ def _is_weighed(release: Release | None) -> bool:
     return release is not None and (release.weighed or release.sampled)
 
 
-def _released(rows: Rows) -> FromItem:
-    for each in rows.sources:
-        if each.release is not None:
-            return each
-        if each.rows is not None:
-            return _released(each.rows)
-    raise AssertionError("rows of a release come from a release")
-
-
 def _has_attribute(expression: exp.Expr, sources: list[FromItem]) -> bool:
     for column in expression.find_all(exp.Column):
         for source in sources:
@@ -388,27 +387,3 @@ def _bare(table: exp.Table) -> exp.Table:
     copy.set("alias", None)
     copy.set("joins", None)
     return copy
-
-
-def _aliased(item: exp.Expr) -> list[str]:
-    alias = item.args.get("alias")
-    return (
-        [each.name.lower() for each in alias.columns] if isinstance(alias, exp.TableAlias) else []
-    )
-
-
-def _columns(result: Result, item: exp.Expr) -> list[str]:
-    given = _aliased(item)
-    return [*given, *result.columns[len(given) :]]
-
-
-def _renamed(result: Result, alias: exp.TableAlias) -> Result:
-    names = [each.name.lower() for each in alias.columns]
-    if not names:
-        return result
-    columns = [*names, *result.columns[len(names) :]]
-    rows = result.rows
-    if rows is not None:
-        renamed = dict(zip(columns, rows.columns.values(), strict=False))
-        rows = Rows(rows.select, rows.sources, renamed, rows.asks, rows.blocked)
-    return Result(columns, rows)

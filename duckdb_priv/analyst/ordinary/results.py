@@ -1,0 +1,86 @@
+"""What a query gives to the query around it: columns, and rows of a release that may still be counted there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckdb_priv.analyst.ordinary.scope import FromItem, Rows
+from duckdb_priv.errors import QueryRefused
+
+
+@dataclass
+class Result:
+    """What a query gives to the query around it."""
+
+    columns: list[str]
+    """Their names in lower case; empty where they are not known."""
+    rows: Rows | None = None
+    estimated: bool = False
+    """Whether there are estimates in it."""
+
+
+BLOCKING = {
+    "distinct": "DISTINCT",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+    "qualify": "QUALIFY",
+    "sample": "a sample",
+    "pivots": "PIVOT",
+}
+"""What a SELECT does to rows so that they cannot be counted by an attribute any more."""
+
+
+def blocked_error(why: str, source: FromItem) -> QueryRefused:
+    """Say why rows cannot be counted by an attribute."""
+    return QueryRefused(
+        f'{why} before the aggregate chooses rows of "{source.alias}" in a way that weights cannot follow',
+        hint=f"leave out {why} there: filter, group and count first, and apply it to the counts",
+    )
+
+
+def block(results: list[Result], why: str) -> Rows | None:
+    """Remember that rows of a release are in a result, though they cannot be counted by an attribute."""
+    for result in results:
+        if result.rows is not None:
+            rows = result.rows
+            return Rows(rows.select, rows.sources, rows.columns, rows.asks, rows.blocked or why)
+    return None
+
+
+def released(rows: Rows) -> FromItem:
+    """Return the release that rows come from."""
+    for each in rows.sources:
+        if each.release is not None:
+            return each
+        if each.rows is not None:
+            return released(each.rows)
+    raise AssertionError("rows of a release come from a release")
+
+
+def aliased(item: exp.Expr) -> list[str]:
+    """List the names that something in FROM gives to its columns."""
+    alias = item.args.get("alias")
+    return (
+        [each.name.lower() for each in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    )
+
+
+def columns_of(result: Result, item: exp.Expr) -> list[str]:
+    """List the columns of a result under the names that they have in FROM."""
+    given = aliased(item)
+    return [*given, *result.columns[len(given) :]]
+
+
+def renamed(result: Result, alias: exp.TableAlias) -> Result:
+    """Return a result with the names that WITH gives to its columns."""
+    names = [each.name.lower() for each in alias.columns]
+    if not names:
+        return result
+    columns = [*names, *result.columns[len(names) :]]
+    rows = result.rows
+    if rows is not None:
+        renamed = dict(zip(columns, rows.columns.values(), strict=False))
+        rows = Rows(rows.select, rows.sources, renamed, rows.asks, rows.blocked)
+    return Result(columns, rows, result.estimated)

@@ -1,0 +1,112 @@
+"""Queries around queries that count: what they make of the counts has the interval that it has in one query."""
+
+from __future__ import annotations
+
+import pytest
+
+import duckdb_priv
+from duckdb_priv.errors import QueryRefused
+
+PAIRS = {
+    "shares above counts": (
+        "SELECT disease, n, 100.0 * n / sum(n) OVER () AS p FROM (SELECT disease, count(*) AS n FROM visits"
+        " GROUP BY disease) AS t WHERE disease <> 'none' ORDER BY disease",
+        "SELECT disease, count(*) AS n, 100.0 * count(*) / sum(count(*)) OVER () AS p FROM visits"
+        " WHERE disease <> 'none' GROUP BY disease ORDER BY disease",
+    ),
+    "a chain of WITH": (
+        "WITH old AS (SELECT * FROM visits WHERE age > 30), counted AS (SELECT disease AS d, count(*) AS n FROM old"
+        " GROUP BY 1), shares AS (SELECT d, n / sum(n) OVER () AS share FROM counted)"
+        " SELECT * FROM shares ORDER BY d",
+        "SELECT disease AS d, count(*) / sum(count(*)) OVER () AS share FROM visits WHERE age > 30 GROUP BY ALL"
+        " ORDER BY d",
+    ),
+    "counts of smaller groups": (
+        "SELECT w, sum(n) AS n, sum(CASE WHEN disease = 'flu' THEN n ELSE 0 END) / sum(n) AS p FROM"
+        " (SELECT ward AS w, disease, count(*) AS n FROM visits WHERE age > 20 GROUP BY w, disease) AS source"
+        " WHERE disease <> 'none' GROUP BY w ORDER BY 1",
+        "SELECT ward AS w, count(*) AS n, count_if(disease = 'flu') / count(*) AS p FROM visits"
+        " WHERE age > 20 AND disease <> 'none' GROUP BY ward ORDER BY ward",
+    ),
+    "the first ones": (
+        "SELECT ward AS where, a - b AS more FROM (SELECT ward, count_if(disease = 'flu') AS a,"
+        " count_if(disease = 'none') AS b FROM visits GROUP BY 1 ORDER BY ward DESC LIMIT 2) AS t",
+        "SELECT ward AS where, count_if(disease = 'flu') - count_if(disease = 'none') AS more FROM visits"
+        " GROUP BY ward ORDER BY ward DESC LIMIT 2",
+    ),
+    "all records in a subquery": (
+        "SELECT ward, count(*) / (SELECT count(*) FROM visits AS v WHERE v.disease <> 'none') AS s FROM visits"
+        " WHERE disease = 'flu' GROUP BY ward ORDER BY ward",
+        "SELECT ward, count_if(disease = 'flu') / sum(count_if(disease <> 'none')) OVER () AS s FROM visits"
+        " GROUP BY ward ORDER BY ward",
+    ),
+    "records of the same condition in a subquery": (
+        "SELECT disease, sum(cost) / (SELECT sum(cost) FROM visits WHERE age > 30) AS s FROM visits"
+        " WHERE age > 30 AND disease <> 'none' GROUP BY disease ORDER BY disease",
+        "SELECT disease, sum(cost) / sum(sum(cost)) OVER () AS s FROM visits WHERE age > 30 GROUP BY disease"
+        " QUALIFY disease <> 'none' ORDER BY disease",
+    ),
+    "two counts in one row": (
+        "SELECT 100.0 * count(*) / (SELECT count(*) FROM visits WHERE disease <> 'none') AS p FROM visits"
+        " WHERE disease = 'flu' AND age > 30",
+        "SELECT 100.0 * count(*) FILTER (WHERE disease = 'flu' AND age > 30) / count_if(disease <> 'none')"
+        " AS p FROM visits",
+    ),
+}  # fmt: skip
+
+
+def same(found: object, expected: object) -> bool:
+    number = isinstance(expected, float)
+    return found == (pytest.approx(expected, rel=1e-9, abs=1e-12) if number else expected)
+
+
+@pytest.mark.parametrize("form", ["two_weights", "rank_one"])
+@pytest.mark.parametrize("which", PAIRS)
+def test_a_nested_query_has_the_interval_of_a_plain_one(which: str, form: str, release) -> None:
+    nested, plain = PAIRS[which]
+    names, answers = [], []
+    for query in (nested, plain):
+        answer = duckdb_priv.reconstruct(release(form), query, intervals=True)
+        names.append([name for name, *_ in answer.description])
+        answers.append(answer.fetchall())
+    assert any(name.endswith("_low") for name in names[0])
+    assert names[0] == names[1]
+    found, right = answers
+    assert len(found) == len(right) > 0
+    for row, expected in zip(found, right, strict=True):
+        assert all(map(same, row, expected))
+    # Without intervals it is the same answer.
+    kept = [
+        number
+        for number, name in enumerate(names[0])
+        if not name.endswith(("_stderr", "_low", "_high"))
+    ]
+    without = duckdb_priv.reconstruct(release(form), nested).fetchall()
+    for row, alone in zip(found, without, strict=True):
+        assert all(map(same, [row[each] for each in kept], alone))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT max(n) AS m FROM (SELECT disease, count(*) AS n FROM visits GROUP BY 1) AS t",
+        "SELECT count(*) AS m FROM (SELECT disease, count(*) AS n FROM visits GROUP BY 1) AS t WHERE n > 10",
+        "SELECT DISTINCT n > 10 AS m FROM (SELECT disease, count(*) AS n FROM visits GROUP BY 1) AS t",
+        "SELECT count(*) / (SELECT sum(cost) FROM visits WHERE disease = 'flu' AND age > 30 HAVING sum(cost) > 0) AS m"
+        " FROM visits WHERE disease = 'none'",
+    ],
+)  # fmt: skip
+def test_what_is_no_sum_of_counts_has_no_interval(query: str, release) -> None:
+    answer = duckdb_priv.reconstruct(release("two_weights"), query, intervals=True)
+    assert [name for name, *_ in answer.description] == ["m"]
+    assert answer.fetchall()
+
+
+def test_a_join_with_other_estimates_is_refused(release) -> None:
+    query = (
+        "SELECT sum(1 / t.n) AS s FROM visits, (SELECT count(*) AS n FROM visits WHERE disease = 'flu') AS t"
+        " WHERE disease = 'none'"
+    )
+    assert duckdb_priv.reconstruct(release("two_weights"), query).fetchall()
+    with pytest.raises(QueryRefused, match="join with other estimates"):
+        duckdb_priv.rewrite_sql(release("two_weights"), query, intervals=True)
