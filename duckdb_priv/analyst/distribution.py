@@ -6,7 +6,7 @@ from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.literals import doubles, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, computed, fill, read, template
+from duckdb_priv.sqltext.templates import body, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
 ARGUMENTS = {
@@ -19,8 +19,8 @@ ARGUMENTS = {
 """How the arguments of the macro stand in its query."""
 
 
-def query(attribute: SensitiveAttribute) -> str:
-    """Write the text of the query as an SQL expression, which chooses by the argument ``method``."""
+def queries(attribute: SensitiveAttribute) -> dict[str, str]:
+    """Return the text of the query by each method, with marked places for the arguments of the macro."""
     form = form_of(attribute)
     extra = form.sections["query.numbers"]
     numbers = {"position": f"unnest(range(1, {attribute.size} + 1))"} | {
@@ -51,8 +51,7 @@ def query(attribute: SensitiveAttribute) -> str:
         },
     }
     places["moments"] = form.estimator("moments", places, "cell")
-    inverse, bayesian = (
-        computed(fill(body(read(FRAGMENTS, name)), places), ARGUMENTS)
-        for name in ("distribution", "bayesian")
-    )
-    return f"CASE method WHEN 'inverse' THEN {inverse} ELSE {bayesian} END"
+    return {
+        method: fill(body(read(FRAGMENTS, name)), places)
+        for method, name in (("inverse", "distribution"), ("bayesian", "bayesian"))
+    }

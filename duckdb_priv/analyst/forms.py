@@ -30,6 +30,7 @@ DuckDB takes ``s.shown`` for a column of a table s, or a field of a column s, if
 HAVING; ``(s).shown`` it takes for what it is.
 """
 SUM = re.compile(r"\(s\)\.([a-z_]+)")
+CONSTANT = re.compile("\0constant\\.([a-z_]+)\0")
 LIST = re.compile(r"\b_priv_(own|other|retention|background|weights|operators|likelihoods)\b")
 """What the steps of the iterative Bayesian method read of the whole domain: a list of numbers, or of lists."""
 
@@ -153,6 +154,19 @@ FORMS: Mapping[str, Form] = {
     )
 }
 """Every form by its name, which is that of its file."""
+
+
+CONSTANTS = tuple(
+    sorted(
+        {
+            name
+            for form in FORMS.values()
+            for text in form.sections.values()
+            for name in CONSTANT.findall(text)
+        }
+    )
+)
+"""What estimators read of the parameters of a release."""
 
 
 def form_of(attribute: SensitiveAttribute) -> Form:

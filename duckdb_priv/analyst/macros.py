@@ -1,8 +1,9 @@
 """Writes the analyst's macros: pure SQL in which the numbers of the releases stand as literals.
 
-A macro is bound when it is called, on the caller's search path. So the macros read no table and call no other
-macro: they stay right where a release file is attached and not in use, and where several are. What they
-look up is folded when the query is planned: a domain of 1,400 values costs 2 ms.
+A macro is bound when it is called, on the caller's search path. So in a release file the macros read no table and call
+no other macro: they stay right where the file is attached and not in use, and where several are. In a publisher's
+database, which is in use where it is worked in, they call the macros of ``chosen``. What they look up is folded when
+the query is planned: a domain of 1,400 values costs 2 ms.
 
 An aggregate raises its errors inside a list: DuckDB takes error() for a side effect, and refuses to have the
 alias of such an expression in HAVING or elsewhere in the SELECT. DuckDB 2 sees through the list.
@@ -13,256 +14,241 @@ says that its database has, or chooses by release.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import duckdb
 
-from duckdb_priv.analyst import distribution, joint
-from duckdb_priv.analyst.forms import FORMS, INTERVAL, form_of
+from duckdb_priv.analyst import chosen, distribution, joint
+from duckdb_priv.analyst.chosen import Chosen, NamedAttribute
+from duckdb_priv.analyst.forms import CONSTANTS, FORMS, INTERVAL
+from duckdb_priv.analyst.written import Lookup, Shape, Written
 from duckdb_priv.release import catalog
-from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.release.model import LISTS, NUMBERS
 from duckdb_priv.sqltext import templates
-from duckdb_priv.sqltext.literals import doubles, enum, is_among, texts
-from duckdb_priv.sqltext.quoting import literal
+from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
-LISTED = 20
-"""How many names an error message lists."""
-Attributes = Mapping[str, SensitiveAttribute]
-"""Sensitive attributes by the names that analysts may use for them."""
+LAYOUT = (chosen.FIELDS, chosen.QUERIES)
+"""How what is known of an attribute is laid out in the macros that are its own."""
 
 
-def create(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create the macros for all releases of the connection's current database."""
-    for statement in statements(catalog.sensitive_attributes(connection)):
-        connection.execute(statement)
+def create(connection: duckdb.DuckDBPyConnection, release: str | None = None) -> None:
+    """Create the macros of a release file; or those of a release that has come into the publisher's database.
+
+    There the functions themselves are written anew only where it has a shape that was not there.
+    """
+    attributes = catalog.sensitive_attributes(connection, release)
+    if release is None:
+        _run(connection, statements(Written(attributes)))
+        return
+    for attribute in attributes:
+        _run(connection, chosen.own_statements(attribute))
+    if _shapes(connection) == _shapes(connection, without=release):
+        _run(connection, chosen.choice_statements(_known(connection)))
+    else:
+        choose(connection)
 
 
-def statements(attributes: Sequence[SensitiveAttribute]) -> list[str]:
-    """Return the SQL of every macro, for these attributes."""
-    named = keys(attributes)
-    fillings = _messages(attributes, named) | _estimates(named) | _guards(named)
-    fillings |= joint.fillings(attributes)
+def create_all(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the macros of a publisher's database, for all of its releases."""
+    for attribute in catalog.sensitive_attributes(connection):
+        _run(connection, chosen.own_statements(attribute))
+    choose(connection)
+
+
+def drop_own(connection: duckdb.DuckDBPyConnection, release: str) -> None:
+    """Drop the macros of a release whose rows in the catalog are about to go."""
+    for each in _known(connection):
+        if each.release == release:
+            _drop(connection, chosen.own_names(each))
+
+
+def choose(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the choice among the releases of a publisher's database, and the functions above it."""
+    known = _known(connection)
+    if known:
+        _run(connection, chosen.choice_statements(known))
+        _run(connection, statements(Chosen(_shapes(connection))))
+    else:
+        _run(connection, statements(Written([])))
+        _drop(connection, chosen.choice_names())
+
+
+def needed(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """Name the macros that a publisher's database must have for its releases, beside the functions."""
+    known = _known(connection)
+    own = {name for each in known for name in chosen.own_names(each)}
+    return own | (chosen.choice_names() if known else set())
+
+
+def statements(lookup: Lookup) -> list[str]:
+    """Return the SQL of every function, for the attributes of a lookup."""
+    fillings = _messages(lookup) | _estimates(lookup) | _guards(lookup) | joint.fillings(lookup)
     return [fill(body(read("analyst", name)), fillings) for name in templates.names("analyst")]
 
 
-def keys(attributes: Sequence[SensitiveAttribute]) -> dict[str, SensitiveAttribute]:
-    """Name every attribute as analysts may: 'release.attribute', and 'release' where it is the only one."""
-    found: dict[str, SensitiveAttribute] = {}
-    for attribute in attributes:
-        found[f"{attribute.release}.{attribute.name}"] = attribute
-        if sum(other.release == attribute.release for other in attributes) == 1:
-            found[attribute.release] = attribute
-    return found
+def _run(connection: duckdb.DuckDBPyConnection, texts: Iterable[str]) -> None:
+    for text in texts:
+        connection.execute(text)
 
 
-def by_release(named: Attributes, write: Callable[[SensitiveAttribute], str]) -> str:
-    """Choose by the first argument of a macro; NULL for a release that is not there."""
-    of_attribute: dict[tuple[str, str], dict[str, SensitiveAttribute]] = {}
-    for key, attribute in named.items():
-        of_attribute.setdefault((attribute.release, attribute.name), {})[key] = attribute
-    if not named:
-        return "NULL"
-    cases = " ".join(
-        f"WHEN {_is_among(of)} THEN {write(next(iter(of.values())))}"
-        for of in of_attribute.values()
-    )
-    return f"(CASE {cases} END)"
+def _drop(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+    for name in sorted(names):
+        connection.execute(f"DROP MACRO IF EXISTS priv.{identifier(name)}")
 
 
-def by_form(named: Attributes, write: Callable[[str, Attributes], str]) -> str:
+def _known(connection: duckdb.DuckDBPyConnection) -> list[NamedAttribute]:
+    rows = connection.execute(
+        "SELECT release, attribute, form, type, lower(release), lower(attribute) FROM priv.attribute"
+        " WHERE form IS NOT NULL ORDER BY release, attribute"
+    ).fetchall()
+    return [NamedAttribute(*row) for row in rows]
+
+
+def _shapes(connection: duckdb.DuckDBPyConnection, without: str | None = None) -> dict[str, Shape]:
+    """Return the forms of all releases, or of all but one."""
+    equal = ", ".join(f"coalesce(min({name}) = max({name}), true) AS {name}" for name in NUMBERS)
+    of_forms = ", ".join(f"bool_and({name})" for name in NUMBERS)
+    rows = connection.execute(
+        "SELECT form, bool_and(type IN ('ENUM', 'ENUM[]')), bool_or(has_missing), bool_and(plain),"
+        f" {of_forms} FROM priv.attribute JOIN"
+        " (SELECT release, attribute, bool_or(value IS NULL) AS has_missing,"
+        f" NOT coalesce(bool_or(contains(value, ?)), false) AS plain, {equal}"
+        " FROM priv.coefficient GROUP BY ALL) USING (release, attribute)"
+        " WHERE form IS NOT NULL AND release IS DISTINCT FROM ? GROUP BY form ORDER BY form",
+        [chosen.BETWEEN, without],
+    ).fetchall()
+    return {
+        form: Shape(
+            form,
+            only_texts,
+            has_missing,
+            plain,
+            frozenset(name for name, same in zip(NUMBERS, same, strict=True) if same),
+        )
+        for form, only_texts, has_missing, plain, *same in rows
+    }
+
+
+def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:
     """Take what the one form says, or choose among several by the first argument of a macro."""
-    forms = _of_forms(named)
-    if not forms:
+    of_forms = {form: lookup.among(form) for form in lookup.shapes}
+    if not of_forms:
         return "NULL::DOUBLE"
-    if len(forms) == 1:
-        return write(*forms.popitem())
-    cases = " ".join(f"WHEN {_is_among(of)} THEN {write(form, of)}" for form, of in forms.items())
+    if len(of_forms) == 1:
+        return write(*of_forms.popitem())
+    cases = " ".join(f"WHEN {of.is_here()} THEN {write(form, of)}" for form, of in of_forms.items())
     return f"(CASE {cases} END)"
 
 
-def _of_forms(named: Attributes) -> dict[str, dict[str, SensitiveAttribute]]:
-    forms: dict[str, dict[str, SensitiveAttribute]] = {}
-    for key, attribute in named.items():
-        forms.setdefault(attribute.form, {})[key] = attribute
-    return forms
-
-
-def _is_among(named: Attributes) -> str:
-    among = ", ".join(f"lower({literal(key)})" for key in named)
-    return f"lower(_release) IN ({among})"
-
-
-def _guards(named: Attributes) -> dict[str, str]:
+def _guards(lookup: Lookup) -> dict[str, str]:
     """Say what a call must satisfy."""
+    has_scaled = any(FORMS[form].scaled for form in lookup.shapes)
     return {
         "known": template("(coalesce(@known_value@, false) AND @weight_fits@)"),
         "known_row": template("coalesce(@known_value@, false)"),
-        "known_release": by_release(named, lambda _: "true"),
-        "known_value": "CASE WHEN _value IS NULL THEN "
-        + by_release(named, lambda attribute: literal(attribute.has_missing))
-        + " ELSE "
-        + by_release(named, lambda of: is_among("CAST(_value AS VARCHAR)", of.values))
-        + " END",
+        "known_release": f"(CASE WHEN {lookup.is_here()} THEN true END)",
+        "known_value": f"CASE WHEN _value IS NULL THEN {lookup.has_missing()}"
+        f" ELSE {lookup.is_value('CAST(_value AS VARCHAR)')} END",
         # An aggregate over the weights where there may be some: a column cannot stand outside of one.
         "weight_fits": by_form(
-            named,
+            lookup,
             lambda form, _: (
                 "(count(weight) = count(*))"
                 if FORMS[form].scaled
-                else ("(count(weight) = 0)" if _has_scaled(named) else "(weight IS NULL)")
+                else ("(count(weight) = 0)" if has_scaled else "(weight IS NULL)")
             ),
         ),
         "weight_right": by_form(
-            named,
+            lookup,
             lambda form, _: "(weight IS NOT NULL)" if FORMS[form].scaled else "(weight IS NULL)",
         ),
     }
 
 
-def _has_scaled(named: Attributes) -> bool:
-    return any(form_of(attribute).scaled for attribute in named.values())
-
-
-def _estimates(named: Attributes) -> dict[str, str]:
+def _estimates(lookup: Lookup) -> dict[str, str]:
     """Write everything that differs between forms, and the query of the distribution."""
-    forms = _of_forms(named)
+    several = len(lookup.shapes) > 1
 
-    def write(name: str, form: str, of: Attributes) -> str:
-        texts_only = all(attribute.type == "ENUM" for attribute in of.values())
-        places = _places(form, of, forms.keys())
-        kind = "records" if len(forms) > 1 and texts_only else "rows"
-        return FORMS[form].estimator(name, places, kind)
+    def write(name: str, form: str, of: Lookup) -> str:
+        kind = "records" if several and of.shapes[form].only_texts else "rows"
+        return FORMS[form].estimator(name, _places(form, of, lookup), kind)
 
+    inverse, bayesian = (
+        lookup.query(method, distribution.ARGUMENTS) for method in ("inverse", "bayesian")
+    )
     return {
-        name: by_form(named, partial(write, name))
+        name: by_form(lookup, partial(write, name))
         for name in ("estimate", "variance", "moments", "row_weight", "mle")
     } | {
         "confidence": "confidence",
         "normal_quantile": body(read(FRAGMENTS, "normal_quantile")),
         "interval": INTERVAL,
-        "distribution_query": by_release(named, distribution.query),
+        "distribution_query": f"CASE method WHEN 'inverse' THEN {inverse} ELSE {bayesian} END",
     }
 
 
-def _places(form: str, named: Attributes, forms: AbstractSet[str]) -> dict[str, str]:
-    """Write what the sections of one form look up, in macros for several ``forms``."""
-
-    def chosen(write: Callable[[SensitiveAttribute], str]) -> str:
-        return by_release(named, write)
-
-    def number(column: str) -> str:
-        return chosen(
-            lambda attribute: (
-                literal(float(attribute.numbers[column][0]))
-                if len(set(attribute.numbers[column])) == 1
-                else template(f"list_extract({doubles(attribute.numbers[column])}, ")
-                + fill(FORMS[form].text("position"), places)
-                + ")"
-            )
-        )
-
-    some = next(iter(named.values()))
-    several = len(forms) > 1
+def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
+    """Write what the sections of one form look up, in macros for several forms."""
+    several = len(lookup.shapes) > 1
     # A macro is bound for the forms of all releases, whichever is asked: a list and a value that it is compared
     # with, or a value that is taken for a list, have nothing in common but their texts.
-    as_text = several and any(FORMS[name].listed for name in forms)
+    as_text = several and any(FORMS[name].listed for name in lookup.shapes)
     compared, value = (
         f"CAST({name} AS VARCHAR)" if as_text else name for name in ("_column", "_value")
     )
-    has_missing = any(attribute.has_missing for attribute in named.values())
     places = {
-        "has_missing": chosen(lambda attribute: literal(attribute.has_missing)),
+        "has_missing": of.has_missing(),
         "compared": compared,
         "value": value,
-        "column": f"(CASE WHEN {_is_among(named)} THEN _column END)" if several else "_column",
-        "list": f"CAST((CASE WHEN {_is_among(named)} THEN {compared} END) AS VARCHAR[])"
+        "column": f"(CASE WHEN {of.is_here()} THEN _column END)" if several else "_column",
+        "list": f"CAST((CASE WHEN {of.is_here()} THEN {compared} END) AS VARCHAR[])"
         if several
         else "CAST(_column AS VARCHAR[])",
         "scale": "weight",
-        "missing": "coalesce(count_if(_column IS NULL), 0)" if has_missing else "0",
-        "missing_share": "CASE WHEN "
-        + chosen(lambda attribute: literal(attribute.has_missing))
-        + " THEN [(t).missing / greatest((t).total, 1)] ELSE []::DOUBLE[] END",
-        "size": chosen(lambda attribute: literal(attribute.size)),
-        "texts": chosen(lambda attribute: texts(attribute.values)),
-        "shown_position": "coalesce({} + 1, {})".format(
-            chosen(lambda of: f"enum_code(CAST(_column AS {enum(of.values)}))::INTEGER"),
-            chosen(lambda attribute: literal(attribute.size)),
-        ),
+        "missing": "coalesce(count_if(_column IS NULL), 0)" if of.shapes[form].has_missing else "0",
+        "missing_share": f"CASE WHEN {of.has_missing()}"
+        " THEN [(t).missing / greatest((t).total, 1)] ELSE []::DOUBLE[] END",
+        "size": of.size(),
+        "texts": of.texts(),
+        "shown_position": f"coalesce({of.place()} + 1, {of.size()})",
     }
-    for name in some.numbers:
-        places[f"number.{name}"] = number(name)
-    for name in (*some.numbers, *some.lists):
-        places[f"numbers.{name}"] = chosen(lambda of, name=name: doubles(of.flat(name)))  # type: ignore[misc]
-    for name in some.constants:
-        places[f"constant.{name}"] = chosen(
-            lambda of, name=name: literal(of.constants.get(name))  # type: ignore[misc]
-        )
-    return places
+    position = (
+        fill(FORMS[form].text("position"), places) if "position" in FORMS[form].sections else "NULL"
+    )
+    return (
+        places
+        | {f"number.{name}": of.number(name, position) for name in NUMBERS}
+        | {f"numbers.{name}": of.numbers(name) for name in (*NUMBERS, *LISTS)}
+        | {f"constant.{name}": of.constant(name) for name in CONSTANTS}
+    )
 
 
-def _messages(attributes: Sequence[SensitiveAttribute], named: Attributes) -> dict[str, str]:
+def _messages(lookup: Lookup) -> dict[str, str]:
     """Say what is wrong with a call, and what exists."""
+    unknown = (
+        "'no release is called \"' || coalesce(_release, 'NULL') || " + lookup.unknown_release()
+    )
     return {
-        "unknown_release": _unknown_release(attributes),
+        "unknown_release": unknown,
         "mistake": template(
             "CASE WHEN @known_release@ IS NULL THEN @mistaken_release@"
             " WHEN coalesce(@known_value@, false) THEN @mistaken_weight@ ELSE '\"' || _release"
             " || '\" has no value ' || coalesce('''' || CAST(_value AS VARCHAR) || '''', 'NULL')"
             " || '; it has ' || "
         )
-        + by_release(named, lambda attribute: literal(_listing(attribute.values)))
+        + lookup.listing()
         + " END",
         "mistaken_weight": "'records of release \"' || _release || '\" stand for ' || "
         + by_form(
-            named,
+            lookup,
             lambda form, _: literal(
                 "several source records each: write weight := scale"
                 if FORMS[form].scaled
                 else "one source record each: leave out weight"
             ),
         ),
-        "mistaken_release": _mistaken_release(attributes, named),
+        "mistaken_release": f"coalesce({lookup.named('several')}, {unknown})",
     }
-
-
-def _listing(values: Sequence[str | None]) -> str:
-    shown = ", ".join("NULL" if value is None else f"'{value}'" for value in values[:LISTED])
-    if len(values) <= LISTED:
-        return shown
-    return f"{shown}, ... ({len(values)} values; see FROM priv.coefficient)"
-
-
-def _mistaken_release(attributes: Sequence[SensitiveAttribute], named: Attributes) -> str:
-    several: dict[str, list[str]] = {}
-    for attribute in attributes:
-        if attribute.release not in named:
-            several.setdefault(attribute.release, []).append(
-                f"{attribute.release}.{attribute.name}"
-            )
-    unknown = _unknown_release(attributes)
-    if not several:
-        return unknown
-    cases = " ".join(
-        f"WHEN lower({literal(name)}) THEN "
-        + literal(
-            f'release "{name}" has several sensitive attributes: write '
-            + " or ".join(map(repr, parts))
-        )
-        for name, parts in several.items()
-    )
-    return f"CASE lower(_release) {cases} ELSE {unknown} END"
-
-
-def _unknown_release(attributes: Sequence[SensitiveAttribute]) -> str:
-    shown = sorted({attribute.release for attribute in attributes})
-    listed = ", ".join(f'"{name}"' for name in shown[:LISTED]) + (
-        ", ..." if len(shown) > LISTED else ""
-    )
-    return "'no release is called \"' || coalesce(_release, 'NULL') || " + literal(
-        f'"; there is {listed}' if shown else '"; nothing is published here yet'
-    )

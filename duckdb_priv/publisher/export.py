@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 
 from duckdb_priv.analyst import examples, macros, views
+from duckdb_priv.analyst.written import Written
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.publisher import comments
@@ -225,7 +226,7 @@ def _script(workspace: Workspace, release: str, types: dict[str, str]) -> str:
         ),
         f"CREATE TABLE {identifier(release)} AS SELECT\n    {columns}\nFROM read_parquet('{DATA}')",
         *comments.statements(workspace.cursor, release),
-        *(statement.rstrip().rstrip(";") for statement in macros.statements(attributes)),
+        *(statement.rstrip().rstrip(";") for statement in macros.statements(Written(attributes))),
         *views.statements(workspace.cursor, release),
         *examples.statements(workspace.cursor, release),
     ]

@@ -70,7 +70,7 @@ def install(connection: duckdb.DuckDBPyConnection, *, secret: bytes | None = Non
         if instance is None:
             functions, described = _listed(connection, database)
             instance = _registered(connection, functions)
-            complete = complete and macro_names() <= described
+            complete = complete and macro_names() | macros.needed(connection) <= described
             if not complete:
                 catalog.migrate(connection, database)
             instance = instance or _register(connection)
@@ -170,7 +170,7 @@ def _create_macros(connection: duckdb.DuckDBPyConnection) -> None:
     try:
         for statement in publisher_macros().values():
             connection.execute(statement)
-        macros.create(connection)
+        macros.create_all(connection)
         catalog.record_macros(connection, mark())
     except BaseException:
         connection.execute("ROLLBACK")
@@ -181,7 +181,11 @@ def _create_macros(connection: duckdb.DuckDBPyConnection) -> None:
 def mark() -> str:
     """Return what tells the macros of this library from those of another: its version and a digest of their text."""
     digest = hashlib.sha256()
-    for text in (*publisher_macros().values(), *templates.everything("analyst")):
+    for text in (
+        *publisher_macros().values(),
+        *templates.everything("analyst"),
+        str(macros.LAYOUT),
+    ):
         digest.update(text.encode())
     return f"{catalog.MACROS}{__version__} {digest.hexdigest()[:16]}"
 

@@ -111,7 +111,7 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
     recognition.persist()
     for statement in comments.statements(workspace.cursor, request.release):
         workspace.cursor.execute(statement)
-    macros.create(workspace.cursor)
+    macros.create(workspace.cursor, request.release)
     views.create_sensitive_tables(workspace.cursor, request.release)
     return [
         {
@@ -208,6 +208,7 @@ def _make_room(workspace: Workspace, request: Request) -> None:
 def drop(cursor: duckdb.DuckDBPyConnection, database: str, release: str) -> None:
     """Drop the tables of a release and its public rows; the ledger keeps what was published."""
     views.drop_sensitive_tables(cursor, release)
+    macros.drop_own(cursor, release)
     cursor.execute(f"DROP TABLE IF EXISTS {identifier(database)}.{SCHEMA}.{identifier(release)}")
     catalog.forget(cursor, release)
 
@@ -217,5 +218,5 @@ def drop_release(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[st
     (arguments,) = read(given, ReleaseName, of="drop_release")
     release = catalog.find_release(workspace.cursor, arguments.release)
     drop(workspace.cursor, workspace.database, release)
-    macros.create(workspace.cursor)
+    macros.choose(workspace.cursor)
     return [{"release": release}]

@@ -139,7 +139,8 @@ def help_(shell: Controls, pattern: str = "") -> None:
     ]
     functions = shell.connection.execute(
         "SELECT DISTINCT function_name, coalesce(comment, '') FROM duckdb_functions()"
-        " WHERE schema_name = 'priv' AND contains(function_name, ?) ORDER BY ALL",
+        " WHERE schema_name = 'priv' AND NOT starts_with(function_name, '_')"
+        " AND contains(function_name, ?) ORDER BY ALL",
         [pattern],
     ).fetchall()
     if not commands and not functions:

@@ -20,6 +20,18 @@ def texts(values: Iterable[str | None]) -> str:
     return f"string_split({literal(separator.join(present))}, {literal(separator)})"
 
 
+def packed(texts: Iterable[str]) -> str:
+    """Put texts into one, from which ``list_slice(string_split(p, left(p, 1)), 2, -2)`` takes them again.
+
+    The first character is what ends each text. Texts that are packed themselves may be among them.
+
+    >>> packed(["a", "", "b"]).replace("\x1f", "|")
+    '|a||b|'
+    """
+    present, separator = _separated(texts)
+    return separator + "".join(text + separator for text in present)
+
+
 def enum(values: Iterable[str | None]) -> str:
     """Write the ENUM type of texts, the missing one left out.
 

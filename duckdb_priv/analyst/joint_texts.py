@@ -1,0 +1,77 @@
+"""The parts of the query of priv.reconstructed_joint that are those of one attribute, as text.
+
+For each attribute two probabilities say how a record shows the value that is asked for: if it has the
+value, and if it has another. Where the second depends on which other, it is taken on average over the table.
+Source: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing", equation 13, with
+its background probability and its stopping rule corrected (``mechanism/splu.md``).
+"""
+
+from __future__ import annotations
+
+from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.sqltext.literals import doubles, texts
+from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import fill, template
+
+
+def texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
+    """Return the parts, with marked places for the value that is asked for, its bit and the database.
+
+    ``pattern`` is the bit of the attribute in the number of a state, ``law`` its two probabilities, and ``paper``
+    the same as the paper has them.
+    """
+    if not form_of(attribute).joined:
+        return {}
+    return {
+        "pattern": f"{_is_value(attribute)}::INTEGER * " + template("{bit}"),
+        "law": _law(attribute),
+        "paper": _law_of_paper(attribute),
+    }
+
+
+def _is_value(of: SensitiveAttribute) -> str:
+    """Write whether a record shows the value. Every text of a type is read back as its value."""
+    places = {
+        "has_missing": "true",
+        "compared": identifier(of.column),
+        "value": template("{value}"),
+    }
+    return fill(form_of(of).text("match"), places)
+
+
+def _place(of: SensitiveAttribute) -> str:
+    return f"coalesce(list_position({texts(of.values)}, " + template("{value}") + f"), {of.size})"
+
+
+def _law(of: SensitiveAttribute) -> str:
+    """Write the two probabilities."""
+    places = {
+        "place": _place(of),
+        "texts": texts(of.values),
+        "size": str(of.size),
+        "attribute": identifier(of.column),
+        "table": template("{database}") + identifier(of.release),
+        **{f"numbers.{name}": doubles(of.flat(name)) for name in (*of.numbers, *of.lists)},
+        "numbers.own": doubles(_owns(of)),
+    }
+    return fill(form_of(of).text("law"), places)
+
+
+def _law_of_paper(of: SensitiveAttribute) -> str:
+    """Write the two probabilities as the paper has them: a decoy as often as the value is shown at all."""
+    return (
+        f"(SELECT {{own: list_extract({doubles(_owns(of))}, {_place(of)}),"
+        f" other: count_if({_is_value(of)}) / count(*)}} FROM "
+        + template("{database}")
+        + f"{identifier(of.release)})"
+    )
+
+
+def _owns(of: SensitiveAttribute) -> list[float]:
+    """Return Pr[a record shows a value | it has it], for every value."""
+    if "own" in of.numbers:
+        return list(of.numbers["own"])
+    if "retention" in of.numbers:
+        return [kept + (1 - kept) / of.size for kept in of.numbers["retention"]]
+    return [row[place] for place, row in enumerate(of.lists["operator"])]

@@ -1,0 +1,306 @@
+"""What the analyst's macros must know of the attributes, written into them: those of a release file are so.
+
+Macros ask a ``Lookup`` and get SQL: that of the attribute which is called by their first argument. In a release file
+all of it is literals, chosen by name where the release has several attributes. ``chosen`` has the other way.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from duckdb_priv.analyst import distribution, joint_texts
+from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.sqltext.literals import doubles, enum, is_among, texts
+from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.templates import computed
+
+LISTED = 20
+"""How many names an error message lists."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the text of the macros depends on, of all attributes whose estimates take one form."""
+
+    form: str
+    only_texts: bool
+    """Whether the values of all of them are an ENUM."""
+    has_missing: bool
+    """Whether the missing value belongs to the domain of any."""
+    plain: bool = False
+    """Whether none of their values holds the character that separates texts first of all."""
+    equal: frozenset[str] = frozenset()
+    """Numbers that, in each of them, are the same for all values."""
+
+
+class Lookup(ABC):
+    """Where macros find what they must know of the attribute that is asked for.
+
+    Every method returns SQL that is folded when a query is planned, and is NULL for an attribute that is not there.
+    """
+
+    shapes: Mapping[str, Shape]
+    """Every form that an attribute takes, by its name."""
+
+    @abstractmethod
+    def among(self, form: str) -> Self:
+        """Return the lookup for macros that ask for attributes of one form only."""
+
+    @abstractmethod
+    def by_key(self, key: str) -> Self:
+        """Return the lookup of the attribute that an SQL expression calls 'release.attribute'."""
+
+    @abstractmethod
+    def is_here(self) -> str:
+        """Write whether the attribute that is asked for is one of these."""
+
+    @abstractmethod
+    def has_missing(self) -> str:
+        """Write whether the missing value belongs to its domain."""
+
+    @abstractmethod
+    def size(self) -> str:
+        """Write how many values its domain has."""
+
+    @abstractmethod
+    def texts(self) -> str:
+        """Write the texts of its values, the missing one left out."""
+
+    @abstractmethod
+    def is_value(self, text: str) -> str:
+        """Write whether a text is a value of its domain."""
+
+    @abstractmethod
+    def listing(self) -> str:
+        """Write the first values of its domain, for people."""
+
+    @abstractmethod
+    def joined(self) -> str:
+        """Write whether it can be asked for together with others."""
+
+    @abstractmethod
+    def number(self, name: str, position: str) -> str:
+        """Write a number of the value at a position of the domain."""
+
+    @abstractmethod
+    def numbers(self, name: str) -> str:
+        """Write the numbers of all values."""
+
+    @abstractmethod
+    def constant(self, name: str) -> str:
+        """Write a number of the release."""
+
+    @abstractmethod
+    def place(self) -> str:
+        """Write the place in the domain of what a row of an ENUM reports, from 0."""
+
+    @abstractmethod
+    def query(self, name: str, arguments: Mapping[str, str]) -> str:
+        """Write the text of a query, or of a part of one, with the arguments of the call in it."""
+
+    @abstractmethod
+    def named(self, field: str) -> str:
+        """Write what is known of the release that is called by the macro's first argument."""
+
+    @abstractmethod
+    def unknown_release(self) -> str:
+        """Write the end of the message that there is no such release."""
+
+
+RELEASE_FIELDS = ("table", "attributes", "several")
+"""What is known of a release by its name: its table; its attributes; what to write where there are several."""
+
+
+def release_fields(release: str, attributes: Sequence[str]) -> dict[str, str | None]:
+    """Return what is known of a release by its name."""
+    several = " or ".join(repr(f"{release}.{name}") for name in attributes)
+    return {
+        "table": identifier(release),
+        "attributes": ", ".join(attributes),
+        "several": f'release "{release}" has several sensitive attributes: write {several}'
+        if len(attributes) > 1
+        else None,
+    }
+
+
+def keys(attributes: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """Number attributes by release and name, as analysts may call them.
+
+    >>> keys([("patients", "disease"), ("survey", "income"), ("survey", "age")])
+    {'patients.disease': 0, 'patients': 0, 'survey.income': 1, 'survey.age': 2}
+    """
+    listed = list(attributes)
+    releases = [release for release, _ in listed]
+    found: dict[str, int] = {}
+    for number, (release, name) in enumerate(listed):
+        found[f"{release}.{name}"] = number
+        if releases.count(release) == 1:
+            found[release] = number
+    return found
+
+
+def listing(values: Sequence[str | None]) -> str:
+    """List the first values of a domain, for people."""
+    shown = ", ".join("NULL" if value is None else f"'{value}'" for value in values[:LISTED])
+    if len(values) <= LISTED:
+        return shown
+    return f"{shown}, ... ({len(values)} values; see FROM priv.coefficient)"
+
+
+def there_is(releases: Iterable[str]) -> str:
+    """Say which releases there are, as the end of the message that another is not."""
+    names = sorted(releases)
+    listed = ", ".join(f'"{name}"' for name in names[:LISTED]) + (
+        ", ..." if len(names) > LISTED else ""
+    )
+    return f'"; there is {listed}' if names else '"; nothing is published here yet'
+
+
+def shapes(attributes: Iterable[SensitiveAttribute]) -> dict[str, Shape]:
+    """Return the forms that attributes take."""
+    found: dict[str, list[SensitiveAttribute]] = {}
+    for attribute in attributes:
+        found.setdefault(form_of(attribute).name, []).append(attribute)
+    return {
+        form: Shape(form, all(of.type == "ENUM" for of in each), any(of.has_missing for of in each))
+        for form, each in found.items()
+    }
+
+
+def query_texts(attribute: SensitiveAttribute) -> dict[str, str]:
+    """Return the texts of the queries about an attribute, with marked places for the arguments of a call."""
+    return distribution.queries(attribute) | joint_texts.texts_of(attribute)
+
+
+class Written(Lookup):
+    """Everything as literals."""
+
+    def __init__(
+        self,
+        attributes: Sequence[SensitiveAttribute],
+        among: Mapping[str, SensitiveAttribute] | None = None,
+        key: str = "_release",
+    ) -> None:
+        self._all, self._key = attributes, key
+        self._named = (
+            {
+                name: attributes[number]
+                for name, number in keys((of.release, of.name) for of in attributes).items()
+            }
+            if among is None
+            else among
+        )
+        self.shapes = shapes(self._named.values())
+
+    def among(self, form: str) -> Written:
+        """Return the lookup for macros that ask for attributes of one form only."""
+        named = {name: of for name, of in self._named.items() if of.form == form}
+        return Written(self._all, named, self._key)
+
+    def by_key(self, key: str) -> Written:
+        """Return the lookup of the attribute that an SQL expression calls 'release.attribute'."""
+        return Written(self._all, {f"{of.release}.{of.name}": of for of in self._all}, key)
+
+    def is_here(self) -> str:
+        """Write whether the attribute that is asked for is one of these."""
+        return self._is_among(self._named) if self._named else "NULL::BOOLEAN"
+
+    def has_missing(self) -> str:
+        """Write whether the missing value belongs to its domain."""
+        return self._chosen(lambda of: literal(of.has_missing))
+
+    def size(self) -> str:
+        """Write how many values its domain has."""
+        return self._chosen(lambda of: literal(of.size))
+
+    def texts(self) -> str:
+        """Write the texts of its values, the missing one left out."""
+        return self._chosen(lambda of: texts(of.values))
+
+    def is_value(self, text: str) -> str:
+        """Write whether a text is a value of its domain."""
+        return self._chosen(lambda of: is_among(text, of.values))
+
+    def listing(self) -> str:
+        """Write the first values of its domain, for people."""
+        return self._chosen(lambda of: literal(listing(of.values)))
+
+    def joined(self) -> str:
+        """Write whether it can be asked for together with others."""
+        return self._chosen(lambda of: literal(form_of(of).joined))
+
+    def number(self, name: str, position: str) -> str:
+        """Write a number of the value at a position of the domain."""
+
+        def write(of: SensitiveAttribute) -> str:
+            numbers = of.numbers[name]
+            if len(set(numbers)) == 1:
+                return literal(float(numbers[0]))
+            return f"list_extract({doubles(numbers)}, {position})"
+
+        return self._chosen(write, lambda of: name in of.numbers)
+
+    def numbers(self, name: str) -> str:
+        """Write the numbers of all values."""
+        return self._chosen(
+            lambda of: doubles(of.flat(name)), lambda of: name in of.numbers or name in of.lists
+        )
+
+    def constant(self, name: str) -> str:
+        """Write a number of the release."""
+        return self._chosen(lambda of: literal(of.constants[name]), lambda of: name in of.constants)
+
+    def place(self) -> str:
+        """Write the place in the domain of what a row of an ENUM reports, from 0."""
+        return self._chosen(
+            lambda of: f"enum_code(CAST(_column AS {enum(of.values)}))::INTEGER",
+            lambda of: of.type == "ENUM",
+        )
+
+    def query(self, name: str, arguments: Mapping[str, str]) -> str:
+        """Write the text of a query, or of a part of one, with the arguments of the call in it."""
+        return self._chosen(
+            lambda of: computed(query_texts(of)[name], arguments),
+            lambda of: name in query_texts(of),
+        )
+
+    def named(self, field: str) -> str:
+        """Write what is known of the release that is called by the macro's first argument."""
+        attributes: dict[str, list[str]] = {}
+        for of in self._all:
+            attributes.setdefault(of.release, []).append(of.name)
+        cases = " ".join(
+            f"WHEN lower({literal(release)}) THEN {literal(release_fields(release, names)[field])}"
+            for release, names in attributes.items()
+        )
+        return f"(CASE lower(_release) {cases} END)" if cases else "NULL"
+
+    def unknown_release(self) -> str:
+        """Write the end of the message that there is no such release."""
+        return literal(there_is({of.release for of in self._all}))
+
+    def _chosen(
+        self,
+        write: Callable[[SensitiveAttribute], str],
+        has: Callable[[SensitiveAttribute], bool] = lambda _: True,
+    ) -> str:
+        """Choose by the key; NULL for what is not there."""
+        of_attribute: dict[tuple[str, str], dict[str, SensitiveAttribute]] = {}
+        for key, attribute in self._named.items():
+            if has(attribute):
+                of_attribute.setdefault((attribute.release, attribute.name), {})[key] = attribute
+        if not of_attribute:
+            return "NULL"
+        cases = " ".join(
+            f"WHEN {self._is_among(of)} THEN {write(next(iter(of.values())))}"
+            for of in of_attribute.values()
+        )
+        return f"(CASE {cases} END)"
+
+    def _is_among(self, named: Iterable[str]) -> str:
+        among = ", ".join(f"lower({literal(key)})" for key in named)
+        return f"lower({self._key}) IN ({among})"

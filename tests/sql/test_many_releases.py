@@ -1,0 +1,189 @@
+"""A publisher's database with many releases: each has macros of its own, and the choice among them is thin."""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+import pytest
+
+import duckdb_priv
+from duckdb_priv.analyst import macros
+
+PUBLISH = (
+    "FROM priv.publish_uniform('visits', '{}', sensitive := 'disease', retention := 0.5, record_id := 'id',"
+    " public := ['gender'], replace := true)"
+)
+STAYS = """
+    CREATE TABLE visits AS
+    SELECT i AS id, 18 + i % 7 AS age, (['female', 'male'])[1 + i % 2] AS gender,
+        (['asthma', 'cold', 'cough', 'flu', NULL])[1 + (hash(i) % 5)::INTEGER] AS disease
+    FROM range(2000) AS t(i)
+"""
+OTHERS = {
+    "splu": "FROM priv.publish_splu('visits', 'splu', sensitive := 'disease', gamma := 3, record_id := 'id',"
+    " public := ['gender'])",
+    "fine": "FROM priv.publish_fine_grain('visits', 'fine', sensitive := 'disease', tolerance := 2,"
+    " record_id := 'id', public := ['gender'])",
+    "two": "FROM priv.publish_uniform('visits', 'two', sensitive := ['disease', 'gender'], retention := 0.5,"
+    " record_id := 'id', public := ['age'])",
+}
+
+
+@pytest.fixture
+def visits(con):
+    con.execute(STAYS)
+    return con
+
+
+def one(con, query):
+    return con.execute(query).fetchall()
+
+
+def asked(con, release, column="reported_disease"):
+    """Ask everything about one attribute, of its value 'flu' and of a value that it has not."""
+    arguments = f"'{release}', {column}, 'flu'"
+    table = release.split(".")[0]
+    calls = (
+        f"SELECT priv.reconstructed_count({arguments}), priv.reconstructed_stderr({arguments}),"
+        f" priv.reconstructed_mle({arguments}), priv.reconstructed_interval({arguments}),"
+        f" sum(priv.weight({arguments})) FROM {table}",
+        f"FROM priv.reconstructed_distribution('{release}')",
+        f"FROM priv.reconstructed_distribution('{release}', method := 'bayesian')",
+        f"FROM priv.reconstructed_joint('{table}', ['disease'], ['flu'])",
+        f"SELECT priv.reconstructed_count('{release}', {column}, 'plague') FROM {table}",
+        f"SELECT priv.reconstructed_count('{release}', {column}, 'flu', weight := 2) FROM {table}",
+    )
+    answers = []
+    for call in calls:
+        try:
+            answers.append(repr(one(con, call)))
+        except duckdb.Error as error:
+            answers.append(str(error))
+    return answers
+
+
+def rounded(answers):
+    """Round what is summed in another order where releases of several forms are chosen among."""
+    return [
+        re.sub(r"\d+\.\d+(e-?\d+)?", lambda number: f"{float(number[0]):.6f}", answer)
+        for answer in answers
+    ]
+
+
+def joined_by(con, release):
+    """Put the rows of a further release into the catalog, which are those of the first under another name."""
+    for table in ("release", "attribute", "coefficient"):
+        con.execute(
+            f"INSERT INTO priv.{table} SELECT * REPLACE (? AS release) FROM priv.{table} WHERE release = 'first'",
+            [release],
+        )
+
+
+def test_a_publication_writes_as_much_beside_fifty_releases_as_beside_one(visits, monkeypatch):
+    visits.execute(PUBLISH.format("first"))
+    texts, run = {}, macros._run
+
+    def listen(connection, statements):
+        texts.setdefault(number, []).extend(statements := list(statements))
+        run(connection, statements)
+
+    for number in range(2, 51):
+        joined_by(visits, f"other_{number:02}")
+        if number in (2, 50):
+            with monkeypatch.context() as patch:
+                patch.setattr(macros, "_run", listen)
+                macros.create(visits, f"other_{number:02}")
+        elif number == 49:
+            macros.create_all(visits)
+    assert len(texts[2]) == len(texts[50])
+    choices = [
+        (len(before), len(after))
+        for before, after in zip(texts[2], texts[50], strict=True)
+        if len(before) != len(after)
+    ]
+    # What grows is the choice: two names and a call for each release, in a handful of macros.
+    assert len(choices) <= 7
+    assert all(after - before < 48 * 90 for before, after in choices)
+
+
+def test_releases_of_many_forms_answer_as_each_does_in_its_file(visits, tmp_path):
+    visits.execute(PUBLISH.format("plain"))
+    for statement in OTHERS.values():
+        visits.execute(statement)
+    for release in ("plain", "plain.disease", "PLAIN.Disease", "splu", "fine", "two.disease"):
+        table = release.split(".")[0].lower()
+        path = tmp_path / f"{table}.duckdb"
+        if not path.exists():
+            one(visits, f"FROM priv.export_release('{table}', '{path}')")
+        with duckdb.connect(str(path), read_only=True) as reader:
+            here, there = asked(visits, release), asked(reader, release)
+        assert rounded(here) == rounded(there)
+
+
+def test_what_is_not_there_is_told_with_what_is(visits):
+    with pytest.raises(
+        duckdb.Error, match='no release is called "plain"; nothing is published here yet'
+    ):
+        one(visits, "SELECT priv.reconstructed_count('plain', disease, 'flu') FROM visits")
+    visits.execute(PUBLISH.format("plain"))
+    visits.execute(OTHERS["two"])
+    with pytest.raises(duckdb.Error, match='no release is called "none"; there is "plain", "two"'):
+        one(visits, "SELECT priv.reconstructed_count('none', reported_disease, 'flu') FROM plain")
+    with pytest.raises(duckdb.Error, match=r"write 'two\.disease' or 'two\.gender'"):
+        one(visits, "SELECT priv.reconstructed_count('two', reported_disease, 'flu') FROM two")
+    one(visits, "FROM priv.drop_release('two')")
+    with pytest.raises(duckdb.Error, match='no release is called "two"; there is "plain"'):
+        one(visits, "SELECT priv.reconstructed_count('two', reported_disease, 'flu') FROM plain")
+
+
+def test_dropping_and_replacing_leaves_the_others_as_they_are(visits, inventory):
+    visits.execute(PUBLISH.format("first"))
+    one(visits, "FROM priv.drop_release('first')")
+    empty = inventory(visits)["macros"]
+    assert not [each for each in empty if "'priv', '_" in each]
+    visits.execute(PUBLISH.format("first"))
+    alone, answers = inventory(visits)["macros"], asked(visits, "first")
+    visits.execute(OTHERS["splu"])
+    assert asked(visits, "first") == [
+        answer.replace('there is "first"', 'there is "first", "splu"') for answer in answers
+    ]
+    visits.execute(PUBLISH.format("splu"))
+    assert asked(visits, "splu")[0] == answers[0]
+    one(visits, "FROM priv.drop_release('splu')")
+    assert inventory(visits)["macros"] == alone
+    one(visits, "FROM priv.drop_release('first')")
+    assert inventory(visits)["macros"] == empty
+
+
+def test_values_and_names_may_hold_any_character(con):
+    con.execute(
+        "CREATE TABLE odd AS SELECT i AS id, (['a' || chr(31) || 'b', 'it''s', '', '{condition}', 'a'])[1 + i % 5] AS v"
+        " FROM range(500) AS t(i)"
+    )
+    one(
+        con,
+        "FROM priv.publish_uniform('odd', 'the \"odd\" one', sensitive := 'v', retention := 0.9, record_id := 'id')",
+    )
+    estimates = one(
+        con,
+        "SELECT sum(estimate), count(*) FROM priv.reconstructed_distribution('the \"odd\" one', condition := 'true')",
+    )
+    assert estimates == [(pytest.approx(500), 5)]
+    asked = "priv.reconstructed_count('The \"ODD\" one.v', reported_v, {})"
+    values = ("'a' || chr(31) || 'b'", "'it''s'", "''", "'{condition}'", "'a'")
+    counts = ", ".join(asked.format(value) for value in values)
+    assert sum(one(con, f'SELECT {counts} FROM "the ""odd"" one"')[0]) == pytest.approx(500)
+    with pytest.raises(duckdb.Error, match="has no value 'b'"):
+        one(con, f'SELECT {asked.format("chr(98)")} FROM "the ""odd"" one"')
+
+
+def test_installing_mends_the_macros_of_a_release(inventory):
+    with duckdb_priv.connect() as con:
+        con.execute(STAYS)
+        con.execute(PUBLISH.format("plain"))
+        before = inventory(con)
+        con.execute('DROP MACRO priv."_facts plain.disease"')
+        con.execute("DROP MACRO priv._texts")
+        duckdb_priv.install(con.cursor())
+        assert inventory(con) == before
