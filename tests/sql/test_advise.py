@@ -94,7 +94,7 @@ def test_errors_of_fine_grain_releases_are_as_predicted(con: duckdb.DuckDBPyConn
     mean, median = measured_errors(con, row[5], "skewed")
     assert row[2] == pytest.approx(mean, rel=0.1)
     assert row[3] == pytest.approx(median, rel=0.1)
-    assert "The posterior of a value of frequency f is at most 3 f" in row[6]
+    assert "The posterior of a value of reference frequency f is at most 3 f" in row[6]
 
 
 @pytest.mark.once
