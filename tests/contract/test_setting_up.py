@@ -66,3 +66,21 @@ def test_an_environment_is_made_once_and_again_when_the_project_changes(dev, tmp
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'other'\n")
     dev.environment(".venv", ".")
     assert (len(made), len(installed)) == (2, 3)
+
+
+def test_the_oldest_duckdb_is_installed_once_and_never_half(dev, tmp_path, monkeypatch):
+    programs, installed = tmp_path / ".venv" / "bin", []
+
+    def install(folder: Path, python: Path, *packages: str) -> None:
+        installed.append(packages[-1])
+        Path(packages[-2]).mkdir(parents=True)
+        if len(installed) == 1:
+            raise SystemExit
+
+    monkeypatch.setattr(dev, "install", install)
+    with pytest.raises(SystemExit):
+        dev.oldest_duckdb(programs)
+    folder = dev.oldest_duckdb(programs)
+    assert folder.is_dir()
+    assert dev.oldest_duckdb(programs) == folder
+    assert installed == [f"duckdb=={dev.OLDEST_DUCKDB}"] * 2
