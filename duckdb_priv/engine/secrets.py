@@ -1,25 +1,45 @@
-"""The secret of a publisher's database: made once, kept by the database or by its owner."""
+"""The secret of a publisher's database: made once, kept by the database or by its owner.
+
+A database that keeps its secret is as good as the source to whoever reads it. So it is readable by its owner alone
+from the moment in which the secret is written.
+"""
 
 from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import duckdb
 
 from duckdb_priv.engine import randomness
 from duckdb_priv.errors import InvalidParameter, NotInstalled
 from duckdb_priv.release.catalog import Connection, now
 
+FEWEST_BYTES = 16
+"""How many different bytes a secret has at least, of 32; 30 are usual."""
+
 
 def keep_secret(connection: Connection, given: bytes | None) -> None:
-    """Make the secret at the first installation, or check the one that the caller keeps."""
+    """Make the secret at the first installation, or check the one that the caller keeps.
+
+    It is written where files are ``made_for_owner``.
+    """
     rows = connection.execute("SELECT key IS NULL, fingerprint FROM priv.secret").fetchall()
     if given is None:
         if not rows:
+            take_from_others(connection)
             connection.execute("BEGIN TRANSACTION")
-            connection.execute("INSERT INTO priv.secret SELECT _priv_new_secret(1), '', ?", [now()])
-            mark = randomness.fingerprint(current_secret(connection, None))
-            connection.execute("UPDATE priv.secret SET fingerprint = ?", [mark])
+            write_new(connection)
             connection.execute("COMMIT")
+            empty_write_ahead(connection)
         return
     mark = randomness.fingerprint(randomness.check_secret(given))
     if not rows:
+        refuse_weak(given)
         connection.execute("INSERT INTO priv.secret VALUES (NULL, ?, ?)", [mark, now()])
     elif rows[0][1] != mark:
         raise InvalidParameter(
@@ -27,6 +47,102 @@ def keep_secret(connection: Connection, given: bytes | None) -> None:
             hint="two secrets give the same record two different values, which can be averaged;"
             " give the first one",
         )
+
+
+def write_new(connection: Connection) -> str:
+    """Put a new secret in the place of the one that there is, if any, and return its fingerprint."""
+    connection.execute("DELETE FROM priv.secret")
+    connection.execute("INSERT INTO priv.secret SELECT _priv_new_secret(1), '', ?", [now()])
+    mark = randomness.fingerprint(current_secret(connection, None))
+    connection.execute("UPDATE priv.secret SET fingerprint = ?", [mark])
+    return mark
+
+
+def refuse_weak(secret: bytes) -> None:
+    """Refuse a secret that can be guessed: text, or few different bytes over and over.
+
+    Random bytes are refused with a probability below 1e-13.
+
+    >>> refuse_weak(b"correct horse battery staple ...")
+    Traceback (most recent call last):
+    ...
+    duckdb_priv.errors.InvalidParameter: the secret is text, or repeats itself, and can be guessed
+    Hint: make one with secrets.token_bytes(32) and keep it where your other keys are kept
+    """
+    if len(set(secret)) < FEWEST_BYTES or all(0x20 <= byte < 0x7F for byte in secret):
+        raise InvalidParameter(
+            "the secret is text, or repeats itself, and can be guessed",
+            hint="make one with secrets.token_bytes(32) and keep it where your other keys are kept",
+        )
+
+
+class _Umask:
+    """What the files of this program are made with while at least one part of it writes a secret."""
+
+    def __init__(self) -> None:
+        self.guard = threading.Lock()
+        self.users = 0
+        self.before = 0
+
+    def take(self) -> None:
+        with self.guard:
+            if not self.users:
+                self.before = os.umask(0o077)
+            self.users += 1
+
+    def give_back(self) -> None:
+        with self.guard:
+            self.users -= 1
+            if not self.users:
+                os.umask(self.before)
+
+
+_umask = _Umask()
+
+
+@contextmanager
+def made_for_owner() -> Iterator[None]:
+    """Let files that are made meanwhile be readable by their owner only.
+
+    That holds for the whole program, for a moment: DuckDB does not let a caller say how it makes files.
+    """
+    _umask.take()
+    try:
+        yield
+    finally:
+        _umask.give_back()
+
+
+def take_from_others(connection: Connection) -> None:
+    """Let nobody but its owner read the file of the current database, and its write-ahead file.
+
+    Raises NotInstalled where the file system does not let it be so.
+    """
+    ((path,),) = connection.execute(
+        "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+    ).fetchall()
+    if path is not None and os.name == "posix":
+        for file in filter(Path.exists, (Path(path), Path(f"{path}.wal"))):
+            _take_from_others(file)
+
+
+def empty_write_ahead(connection: Connection) -> None:
+    """Move what was written into the database file; where others are at work, that happens when they are done."""
+    with suppress(duckdb.TransactionException):
+        connection.execute("CHECKPOINT")
+
+
+def _take_from_others(file: Path) -> None:
+    try:
+        mode = stat.S_IMODE(file.stat().st_mode)
+        if mode & 0o077:
+            file.chmod(mode & 0o700)
+    except OSError as error:
+        raise NotInstalled(
+            f"{str(file)!r} would hold a secret, and cannot be made readable by its owner only:"
+            f" {error.strerror}",
+            hint="keep the secret elsewhere: duckdb_priv.install(con, secret=…)",
+        ) from error
 
 
 def stored_secret(connection: Connection) -> bytes | None:

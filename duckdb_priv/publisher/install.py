@@ -19,7 +19,7 @@ from pathlib import Path
 import duckdb
 
 from duckdb_priv.analyst import macros
-from duckdb_priv.engine import secrets
+from duckdb_priv.engine import encryption, secrets
 from duckdb_priv.engine.instance import Instance, find, is_prepared, keep
 from duckdb_priv.engine.procedures import Runner
 from duckdb_priv.engine.udfs import KERNELS, create_function
@@ -77,7 +77,7 @@ def install(connection: duckdb.DuckDBPyConnection, *, secret: bytes | None = Non
         if instance is None:
             raise _taken("_priv_instance")
         # Publications write the macros, too.
-        with instance.turn:
+        with instance.turn, secrets.made_for_owner():
             secrets.keep_secret(connection, secret)
             if secret is not None:
                 instance.secrets[database] = secret
@@ -86,17 +86,29 @@ def install(connection: duckdb.DuckDBPyConnection, *, secret: bytes | None = Non
 
 
 def connect(
-    path: str | Path = ":memory:", *, secret: bytes | None = None
+    path: str | Path = ":memory:",
+    *,
+    secret: bytes | None = None,
+    encryption_key: str | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """Open a database and prepare it for publishing.
+
+    A file that is made is readable by its owner only, since it keeps a secret. With an ``encryption_key`` it is, or
+    must be, encrypted: it is attached under the name of the file, and ``cursor()`` of the connection stands beside it
+    (``USE`` that name there).
+
+    Raises NotInstalled as ``install`` does, and where this DuckDB cannot encrypt.
 
     >>> con = connect()
     >>> con.execute("SELECT count(*) FROM priv.release").fetchall()
     [(0,)]
     >>> con.close()
     """
-    connection = duckdb.connect(str(path))
+    with secrets.made_for_owner():
+        connection = duckdb.connect(str(path) if encryption_key is None else ":memory:")
     try:
+        if encryption_key is not None:
+            encryption.attach(connection, path, encryption_key)
         install(connection, secret=secret)
     except BaseException:
         connection.close()

@@ -22,6 +22,7 @@ PROCEDURES = {
     "evaluation_summary": "duckdb_priv.evaluation.evaluate",
     "export_release": "duckdb_priv.publisher.export",
     "record_utility": "duckdb_priv.evaluation.utility",
+    "rotate_secret": "duckdb_priv.publisher.rotation",
     "workload": "duckdb_priv.evaluation.workload",
 }
 """The module that has a function of this name."""

@@ -85,6 +85,7 @@ PUBLISHER = {
     ),
     "reconstruction_threshold": "max_frequency m retention epsilon delta bound",
     "record_utility": "release",
+    "rotate_secret": "",
     "sampling_delta": "k beta epsilon",
     "sampling_epsilon": "k beta delta",
     "sampling_k": "beta epsilon delta",

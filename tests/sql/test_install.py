@@ -119,9 +119,9 @@ def test_macros_of_another_version_are_created_anew(tmp_path, inventory, monkeyp
 
 def test_a_prepared_database_in_a_new_instance_is_only_read(tmp_path):
     path = new_file(tmp_path / "hospital.duckdb", "v1.5.0")
-    duckdb_priv.connect(path, secret=bytes(32)).close()
+    duckdb_priv.connect(path, secret=bytes(range(100, 132))).close()
     before = path.read_bytes()
-    with duckdb_priv.connect(path, secret=bytes(32)) as connection:
+    with duckdb_priv.connect(path, secret=bytes(range(100, 132))) as connection:
         assert rows(connection, "SELECT count(*) FROM priv.ledger()") == [(0,)]
         assert not path.with_name("hospital.duckdb.wal").exists()
     assert path.read_bytes() == before
@@ -406,7 +406,7 @@ def test_a_secret_of_the_callers_is_never_stored(tmp_path):
 
 def test_without_the_callers_secret_nothing_is_keyed(tmp_path):
     path = tmp_path / "hospital.duckdb"
-    with duckdb_priv.connect(path, secret=bytes(32)) as first:
+    with duckdb_priv.connect(path, secret=bytes(range(100, 132))) as first:
         first.execute(PEOPLE)
     with duckdb_priv.connect(path) as second:
         with pytest.raises(duckdb.InvalidInputException, match="kept by its owner\nHint: call"):
@@ -421,7 +421,7 @@ def test_another_secret_than_the_first_is_refused(con, tmp_path, secret):
     with pytest.raises(
         InvalidParameter, match="is not the one that this database has published with"
     ):
-        duckdb_priv.install(con, secret=bytes(32))
+        duckdb_priv.install(con, secret=bytes(range(100, 132)))
     duckdb_priv.install(con, secret=secret)
     with duckdb_priv.connect(tmp_path / "stored.duckdb") as stored:
         with pytest.raises(InvalidParameter, match="is not the one") as caught:

@@ -159,7 +159,7 @@ def test_two_publications_without_ids_differ_and_one_read_twice_does_not(visits,
 def test_a_second_database_draws_other_fresh_bits(published):
     rows = set()
     for _ in range(2):
-        with duckdb_priv.connect(secret=bytes(32)) as connection:
+        with duckdb_priv.connect(secret=bytes(range(100, 132))) as connection:
             connection.execute(
                 "CREATE TABLE t AS SELECT i AS id, i % 5 AS s FROM range(200) AS t(i)"
             )

@@ -155,7 +155,7 @@ def agreement(connection, one_release, other):
 
 def test_two_secrets_draw_independent_coins(releases):
     retention, size = SETTINGS[0]
-    with duckdb_priv.connect(secret=bytes(32)) as other:
+    with duckdb_priv.connect(secret=bytes(range(100, 132))) as other:
         other.execute(
             f"CREATE TABLE source AS SELECT i AS id, i AS number, i % {size} AS s FROM range({ROWS}) AS t(i)"
         )

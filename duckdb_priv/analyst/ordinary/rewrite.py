@@ -39,7 +39,7 @@ def rewrite_sql(
     not understand over the true table either.
 
     >>> import duckdb_priv
-    >>> con = duckdb_priv.connect(secret=bytes(32))
+    >>> con = duckdb_priv.connect(secret=bytes(range(100, 132)))
     >>> source = "SELECT i AS id, i % 3 AS ward, ['flu', 'none'][1 + i % 2] AS disease FROM range(900) t(i)"
     >>> con.execute(f"CREATE TABLE source AS {source}") and None
     >>> con.execute(
@@ -93,7 +93,7 @@ def reconstruct(
     connection that is returned.
 
     >>> import duckdb_priv
-    >>> con = duckdb_priv.connect(secret=bytes(32))
+    >>> con = duckdb_priv.connect(secret=bytes(range(100, 132)))
     >>> con.execute("CREATE TABLE source AS SELECT i AS id, i % 5 = 0 AS ill FROM range(10000) t(i)") and None
     >>> publish = "priv.publish_uniform('source', 'visits', sensitive := 'ill', retention := 0.5, record_id := 'id')"
     >>> con.execute(f"FROM {publish}").fetchall() and None

@@ -94,6 +94,8 @@ def _earlier(
         (release, coins, bool(comparable and not fresh and source.record_id))
         for release, coins, fresh, comparable in workspace.rows(
             "SELECT release, coins, fresh, origins = ? AND list_transform(record_id, lambda x: lower(x)) = ?"
+            # Marks that were made with another secret say nothing.
+            " AND published_at >= (SELECT created_at FROM priv.secret)"
             " FROM priv.ledger WHERE mechanism = ? AND lower(attribute) = lower(?) AND list_has_any(origins, ?)",
             [
                 list(source.origins),

@@ -1,0 +1,52 @@
+"""A new secret in the place of the one that a database keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from duckdb_priv.engine import secrets
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.release.arguments import Arguments, read
+
+
+@dataclass(frozen=True, kw_only=True)
+class RotationArguments(Arguments):
+    """Nothing is asked."""
+
+
+def rotate_secret(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Replace the secret of the database, and say what that costs."""
+    read(given, RotationArguments, of="rotate_secret")
+    cursor = workspace.cursor
+    if secrets.stored_secret(cursor) is None:
+        raise InvalidParameter(
+            "the secret of this database is kept by its owner, and not here",
+            hint="DELETE FROM priv.secret, then call duckdb_priv.install(con, secret=…) with the new one",
+        )
+    ((releases,),) = workspace.rows(
+        "SELECT count(DISTINCT release) FROM priv.ledger WHERE NOT fresh"
+    )
+    files = ExitStack()
+    for whenever in (workspace.on_commit, workspace.on_rollback):
+        whenever.append(files.close)
+    files.enter_context(secrets.made_for_owner())
+    secrets.take_from_others(cursor)
+    mark = secrets.write_new(cursor)
+    workspace.on_commit.insert(0, lambda: secrets.empty_write_ahead(cursor))
+    return [{"fingerprint": mark, "releases": releases, "statement": _cost(releases)}]
+
+
+def _cost(releases: int) -> str:
+    if not releases:
+        return "Nothing was published with the former secret, so this costs nothing."
+    several = f"{releases} releases were" if releases > 1 else "One release was"
+    return (
+        f"{several} published with the former secret, and stay as they are: who has it can undo their noise, now as"
+        " before. The same records show other values from now on, so that publishing them again adds the whole epsilon"
+        " to what was published, as FROM priv.ledger() says; in new decoy groups they are refused, unless"
+        " republish := true."
+    )
