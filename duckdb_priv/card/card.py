@@ -387,7 +387,7 @@ def _without_traces(connection: Connection) -> Iterator[None]:
         for table in ("drawn", "queries", "asked", "answers"):
             # In a transaction that has failed nothing can be dropped, and nothing stays.
             with suppress(duckdb.Error):
-                connection.execute(f"DROP TABLE IF EXISTS temp._priv_{table}")
+                connection.execute(f"DROP TABLE IF EXISTS temp.main._priv_{table}")
 
 
 def _statements(

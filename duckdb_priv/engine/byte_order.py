@@ -103,5 +103,5 @@ def _collated(workspace: Workspace, table: str, names: Sequence[str]) -> list[st
     ((written,),) = workspace.rows(
         "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = '_priv_texts_of_source'"
     )
-    workspace.cursor.execute("DROP TABLE temp._priv_texts_of_source")
+    workspace.cursor.execute("DROP TABLE temp.main._priv_texts_of_source")
     return [names[int(number)] for number in COLLATED.findall(written)]

@@ -180,7 +180,7 @@ class Kernel:
                 return
             cursor.register(STREAM, stream)
             cursor.execute(f"CREATE OR REPLACE TEMP TABLE _priv_records AS FROM {records}")
-            with self.opened(cursor, "temp._priv_records") as select:
+            with self.opened(cursor, "temp.main._priv_records") as select:
                 yield from cursor.sql(select).to_arrow_reader(PIECE)
 
     def _run_in_pieces(

@@ -16,7 +16,7 @@ from duckdb_priv.errors import InvalidSource
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 from duckdb_priv.sqltext.templates import body, fill, read
 
-SURPLUS = "temp._priv_surplus"
+SURPLUS = "temp.main._priv_surplus"
 """The ids of the records that are left out; a temporary table of this connection."""
 
 
@@ -49,7 +49,7 @@ def _limited(workspace: Workspace, source: Source, max_rows: int) -> Source:
     )
     number, text = source.id_arguments
     fillings = {
-        "table": SURPLUS.split(".")[1],
+        "table": SURPLUS.split(".")[-1],
         "ids": identifiers(source.record_id),
         "person": ", ".join(
             f"s.{identifier(name)} AS _priv_person{n}" for n, name in enumerate(source.person)

@@ -136,11 +136,11 @@ class Recognition:
             )
             for kind, table in (("id", "_priv_record"), ("content", "_priv_content")):
                 run(
-                    f"INSERT INTO priv.fingerprint SELECT {self.number}, '{kind}', level, mark FROM temp.{table}"
+                    f"INSERT INTO priv.fingerprint SELECT {self.number}, '{kind}', level, mark FROM temp.main.{table}"
                 )
         if self.source.person:
             run(
-                f"INSERT INTO priv.fingerprint SELECT {self.number}, 'person', level, mark FROM temp._priv_person"
+                f"INSERT INTO priv.fingerprint SELECT {self.number}, 'person', level, mark FROM temp.main._priv_person"
                 f" WHERE NOT EXISTS (FROM priv.fingerprint WHERE source = {self.number} AND kind = 'person')"
             )
         known = {
@@ -155,7 +155,7 @@ class Recognition:
                 level = 0 if name in self.source.sensitive else _compared(self.source)
                 run(
                     f"INSERT INTO priv.value_fingerprint SELECT {self.number}, {literal(name.lower())}, mark,"
-                    f" shown[{place}] FROM temp._priv_record WHERE level >= {level}"
+                    f" shown[{place}] FROM temp.main._priv_record WHERE level >= {level}"
                 )
 
 
@@ -283,7 +283,7 @@ def _confirmed(
         (number, kind): count
         for number, kind, count in _query(workspace, "kept", level=str(level), sources=numbers)
     }
-    (mine,) = workspace.rows("SELECT count(*) FROM temp._priv_content")[0]
+    (mine,) = workspace.rows("SELECT count(*) FROM temp.main._priv_content")[0]
     contents = {
         number
         for number, _, _, kind, _, hits in rows
@@ -317,7 +317,7 @@ def _persons(workspace: Workspace, rows: Sequence[tuple[Any, ...]]) -> set[int]:
 def _telling(workspace: Workspace, table: str) -> bool:
     """Say whether ids are such that two tables do not share them by accident: texts, or numbers far apart."""
     (numeric, low, high, records) = workspace.rows(
-        f"SELECT bool_and(number IS NOT NULL), min(number), max(number), count(*) FROM temp.{table}"
+        f"SELECT bool_and(number IS NOT NULL), min(number), max(number), count(*) FROM temp.main.{table}"
     )[0]
     return not numeric or high - low >= SPARSE * max(1, records)
 
@@ -335,7 +335,7 @@ def _same(workspace: Workspace, source: Source, level: int, shared: dict[int, Ov
     """Return the known sources that have exactly these records."""
     if not shared:
         return set()
-    (mine,) = workspace.rows("SELECT count(*) FROM temp._priv_record")[0]
+    (mine,) = workspace.rows("SELECT count(*) FROM temp.main._priv_record")[0]
     counted = workspace.rows(
         "SELECT number, count(*) FROM priv.source JOIN priv.fingerprint ON source = number AND kind = 'id'"
         f" WHERE number IN ({', '.join(map(str, shared))}) AND records = ? AND priv.source.level = ?"

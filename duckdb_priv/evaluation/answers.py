@@ -62,7 +62,7 @@ def open_workload(workspace: Workspace, name: str) -> None:
     roles = Roles(sensitive=("attribute", "value"), exclude=("query", "conditions"))
     table = open_source(workspace, name, roles)
     workspace.cursor.execute(
-        f"CREATE OR REPLACE TEMP TABLE {TABLE.split('.')[1]} AS SELECT query::BIGINT AS query,"
+        f"CREATE OR REPLACE TEMP TABLE {TABLE.split('.')[-1]} AS SELECT query::BIGINT AS query,"
         " conditions::MAP(VARCHAR, VARCHAR) AS conditions, attribute::VARCHAR AS attribute,"
         f" value::VARCHAR AS value FROM {table.table}"
     )
@@ -285,7 +285,7 @@ def _in_cells(columns: Sequence[str], table: str) -> str:
         for n, column in enumerate(columns)
     )
     return (
-        f"EXISTS (FROM temp._priv_asked AS _priv_cell WHERE {' AND '.join(same)})"
+        f"EXISTS (FROM temp.main._priv_asked AS _priv_cell WHERE {' AND '.join(same)})"
         if columns
         else "true"
     )

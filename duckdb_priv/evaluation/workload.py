@@ -41,7 +41,7 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 
 SETS_PER_SIZE = 20
 """How many sets of so many public attributes one workload asks about, at most, over all sensitive attributes."""
-TABLE = "temp._priv_queries"
+TABLE = "temp.main._priv_queries"
 """Where a workload stands while it is made or answered."""
 OF_A_QUERY = ("query", "conditions", "attribute", "value")
 
@@ -174,7 +174,7 @@ def draw(connection: Connection, source: Source, wish: Draw) -> None:
                 weight /= variety[name]
             connection.execute(_draw_sql(source.table, names, attribute, weight, wish))
     connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE {TABLE.split('.')[1]} AS"
+        f"CREATE OR REPLACE TEMP TABLE {TABLE.split('.')[-1]} AS"
         " SELECT row_number() OVER (ORDER BY place) AS query, conditions, attribute, value, true_count"
         f" FROM _priv_drawn ORDER BY place LIMIT {wish.queries}"
     )

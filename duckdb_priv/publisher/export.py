@@ -31,7 +31,7 @@ from duckdb_priv.publisher.placing import (
 )
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import FILE, NAME, Arguments, argument, choice, read
-from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.quoting import identifier, literal, without_carriage_returns
 
 STORAGE_VERSION = "v1.0.0"
 """The newest format that every DuckDB from 1.2 on opens, in every client."""
@@ -201,12 +201,7 @@ def _write_folder(workspace: Workspace, path: Path, release: str) -> None:
             f"COPY (FROM {home}.priv.{table} WHERE release = {literal(release)})"
             f" TO {literal(str(part / CATALOG / f'{table}.parquet'))} (FORMAT parquet)"
         )
-    script = _script(workspace, release, types)
-    if "\r" in script:
-        raise InvalidParameter(
-            f"a name, a description or a sensitive value of {release!r} holds a carriage return, which a script loses",
-            hint="format := 'duckdb', or replace it in a view and publish the view",
-        )
+    script = without_carriage_returns(_script(workspace, release, types))
     (part / SCRIPT).write_text(script, encoding="utf-8", newline="\n")
     workspace.on_commit.append(lambda: move_folder(part, path))
 

@@ -30,6 +30,7 @@ from duckdb_priv.release import catalog
 from duckdb_priv.sqltext import templates
 from duckdb_priv.version import __version__
 
+SCHEMA = "priv"
 FORGETFUL = frozenset({"v1.0.0+", "v1.2.0+", "v1.3.0+", "v1.4.0+"})
 """Storage formats, as DuckDB names them, in which a macro loses the word MATERIALIZED."""
 
@@ -59,6 +60,11 @@ def install(connection: duckdb.DuckDBPyConnection, *, secret: bytes | None = Non
         "SELECT database_name, readonly, tags['storage_version'] FROM duckdb_databases()"
         " WHERE database_name = current_database()"
     ).fetchall()
+    if database.lower() == SCHEMA:
+        raise NotInstalled(
+            f"a database called {database!r} hides the schema of that name, in which everything stands",
+            hint="give the file another name, or ATTACH it AS another one and USE that",
+        )
     if read_only:
         raise NotInstalled(
             f"database {database!r} is read-only, and publishing writes to it",

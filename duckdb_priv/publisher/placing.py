@@ -24,6 +24,8 @@ ENDINGS = {"duckdb": frozenset({"duckdb", "ddb", "db"}), "parquet": frozenset({"
 """Endings of one format that no export of the other one has."""
 WRITE_AHEAD = (".wal", ".wal.checkpoint", ".wal.recovery")
 """How the files are called that DuckDB keeps beside a database of this name, and replays when it is opened."""
+HIDING = frozenset({"priv", "estimated"})
+"""Schemas of a release, which a database of that name would hide from whoever opens it."""
 LEFT = re.compile(r"\.(\d+)-[0-9a-f]{32}\.(partial|earlier)")
 
 _at_work: set[str] = set()
@@ -55,6 +57,11 @@ def place_for(path: str, form: str) -> Path:
         raise InvalidParameter(
             f"a name that ends in .{ending} is none of what format := {form!r} writes",
             hint=" or ".join(["choose a name that ends in .duckdb", *of_another]),
+        )
+    if form == "duckdb" and place.stem.lower() in HIDING:
+        raise InvalidParameter(
+            f"a file called {place.stem!r} would hide the schema of that name from whoever opens it",
+            hint="choose another name",
         )
     if place.exists() and not (place.is_file() or place.is_dir()):
         raise InvalidParameter(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from duckdb_priv.errors import InvalidParameter
+
+TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*""")
+"""What holds text as it is: literals, quoted names, comments."""
 
 
 def identifier(name: str) -> str:
@@ -48,3 +52,19 @@ def literal(value: str | float | bool | None) -> str:
             hint="replace() it in a view, and publish the view",
         )
     return "'" + value.replace("'", "''") + "'"
+
+
+def without_carriage_returns(script: str) -> str:
+    """Write the literals of a script so that it can be read as lines of text, which may change how they end.
+
+    >>> print(without_carriage_returns("SELECT 'it''s \\\\ one\\r', 2"))
+    SELECT E'it''s \\\\ one\\r', 2
+    """
+
+    def escaped(token: re.Match[str]) -> str:
+        text = token[0]
+        if "\r" not in text or not text.startswith("'"):
+            return text
+        return "E" + text.replace("\\", "\\\\").replace("\r", "\\r")
+
+    return TOKEN.sub(escaped, script)

@@ -4,4 +4,4 @@ DROP TABLE priv.attribute;
 @attribute@
 INSERT INTO priv.attribute (release, attribute, role, type, domain_size, form, column_name)
 SELECT release, attribute, role, type, domain_size, form, attribute FROM _priv_attribute;
-DROP TABLE temp._priv_attribute;
+DROP TABLE temp.main._priv_attribute;

@@ -3,5 +3,5 @@ CREATE TEMP TABLE _priv_release AS FROM priv.release;
 DROP TABLE priv.release;
 @release@
 INSERT INTO priv.release BY NAME FROM _priv_release;
-DROP TABLE temp._priv_release;
+DROP TABLE temp.main._priv_release;
 @warning@

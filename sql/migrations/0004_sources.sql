@@ -12,4 +12,4 @@ SELECT number, release, source, origins, record_id, attribute, mechanism, parame
     published_at, row_number() OVER (PARTITION BY origins, attribute, coins, record_id ORDER BY number) = 1 AS adds,
     min(number) OVER (PARTITION BY origins, lower(attribute)) AS attribute_number
 FROM _priv_ledger;
-DROP TABLE temp._priv_ledger;
+DROP TABLE temp.main._priv_ledger;

@@ -3,4 +3,4 @@ CREATE TEMP TABLE _priv_ledger AS FROM priv.ledger;
 DROP TABLE priv.ledger;
 @ledger@
 INSERT INTO priv.ledger BY NAME FROM _priv_ledger;
-DROP TABLE temp._priv_ledger;
+DROP TABLE temp.main._priv_ledger;

@@ -4,4 +4,4 @@ DROP TABLE priv.coefficient;
 @coefficient@
 INSERT INTO priv.coefficient BY NAME FROM _priv_coefficient;
 UPDATE priv.coefficient SET scatter = 0, most_scatter = 0, upward = 0, downward = 0 WHERE slope IS NOT NULL;
-DROP TABLE temp._priv_coefficient;
+DROP TABLE temp.main._priv_coefficient;

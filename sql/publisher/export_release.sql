@@ -6,7 +6,7 @@
 -- written beside its place and moved there when it is complete; what a killed program left there is removed.
 --
 -- Refused: a name that promises another format (x.csv), what is neither a file nor a folder, and in Parquet what would
--- not read back the same (HUGEINT, INTERVAL, TIME WITH TIME ZONE; a carriage return in a sensitive value).
+-- not read back the same (HUGEINT, INTERVAL, TIME WITH TIME ZONE).
 --
 --   FROM priv.export_release('visits_public', 'visits_public.duckdb');
 

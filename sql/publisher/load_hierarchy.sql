@@ -13,7 +13,11 @@ FROM (
     SELECT line, unnest(range(1, len(line) + 1)) AS place
     FROM (
         SELECT list_value(*COLUMNS(*)) AS line
-        FROM read_csv(path, delim = delimiter, header = false, all_varchar = true, null_padding = true, skip = 0,
+        FROM read_csv(
+            -- A folder without a name is read by DuckDB 2 without end.
+            CASE WHEN rtrim(path::VARCHAR, '/\') IN ('', '~', 'file:') THEN error('no file is called ' || left(path::VARCHAR, 100)
+                || chr(10) || 'Hint: name the file of the hierarchy, such as ''sex.csv''') ELSE path END,
+            delim = delimiter, header = false, all_varchar = true, null_padding = true, skip = 0,
             quote = '"', escape = '"', comment = '')
     )
 );

@@ -158,11 +158,11 @@ def _select(source: Source, domains: Sequence[Domain]) -> str:
             "dealt": DEALT,
             "ranks": ", ".join(f"{rank_sql(n)} AS _rank{n}" for n, _ in numbered),
             "groups": " ".join(
-                f"JOIN temp._priv_groups{n} AS g{n} ON g{n}.code = _code{n} AND g{n}.rank = _rank{n}"
+                f"JOIN temp.main._priv_groups{n} AS g{n} ON g{n}.code = _code{n} AND g{n}.rank = _rank{n}"
                 for n, _ in numbered
             ),
             "values": " ".join(
-                f"JOIN (SELECT number, list(published ORDER BY position) AS listed FROM temp._priv_groups{n}"
+                f"JOIN (SELECT number, list(published ORDER BY position) AS listed FROM temp.main._priv_groups{n}"
                 f" JOIN {domain.table} ON position = code GROUP BY number) AS v{n} ON v{n}.number = g{n}.number"
                 for n, domain in numbered
             ),

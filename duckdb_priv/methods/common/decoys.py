@@ -33,8 +33,8 @@ GROUPINGS: dict[str, Callable[[NDArray[np.int64], int, WordStreams], DecoyGroups
 }
 """By name: how a histogram is cut into groups."""
 
-DEALT = "temp._priv_dealt"
-SHOWN = "temp._priv_shown"
+DEALT = "temp.main._priv_dealt"
+SHOWN = "temp.main._priv_shown"
 MARK = "_coins0.mark"
 """What a record of DEALT is known by later."""
 
@@ -88,7 +88,7 @@ def deal(
     )
     for domain in domains:
         create_table(workspace.cursor, domain.table, domain.laid_out())
-    workspace.cursor.execute(f"CREATE TEMP TABLE {DEALT.split('.')[1]} AS {query}")
+    workspace.cursor.execute(f"CREATE TEMP TABLE {DEALT.split('.')[-1]} AS {query}")
 
 
 def _context(domain: Domain, grouping: Grouping) -> dict[str, object]:
@@ -208,7 +208,7 @@ def show(
                 "dealt": DEALT,
             },
         )
-        workspace.cursor.execute(f"CREATE TEMP TABLE {SHOWN.split('.')[1]} AS {query}")
+        workspace.cursor.execute(f"CREATE TEMP TABLE {SHOWN.split('.')[-1]} AS {query}")
     finally:
         for number in numbers:
             udfs.close_groups(number)

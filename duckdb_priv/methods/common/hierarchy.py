@@ -262,7 +262,7 @@ def generalize(
     )
     return replace(
         source,
-        table="temp._priv_generalized_source",
+        table="temp.main._priv_generalized_source",
         types=dict.fromkeys(columns, "VARCHAR"),
         public=columns,
         sensitive=(),

@@ -1,0 +1,78 @@
+"""Names that mean something to DuckDB, or to us, where a user may give them: each works, or is refused in words."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import duckdb_priv
+from duckdb_priv.errors import NotInstalled
+
+VISITS = "(SELECT i AS id, i % 5 AS ward, 'd' || i % 7 AS disease FROM range(210) AS t(i))"
+
+
+@pytest.mark.parametrize("name", ["priv", "PRIV"])
+def test_a_database_that_hides_the_schema_is_refused(tmp_path, name):
+    path = tmp_path / f"{name}.duckdb"
+    with pytest.raises(
+        NotInstalled,
+        match="hides the schema of that name, in which everything stands\nHint: give the file",
+    ):
+        duckdb_priv.connect(path)
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH '{path}' AS hospital; USE hospital")
+        duckdb_priv.install(con)
+        assert con.execute("SELECT count(*) FROM priv.release").fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize("schema", ["temp", "system", "main", "estimated", "pg_catalog2", "select"])
+def test_a_schema_may_have_any_name_but_ours(con, schema):
+    con.execute(f'CREATE SCHEMA IF NOT EXISTS memory."{schema}"')
+    con.execute(f'CREATE TABLE memory."{schema}".visits AS FROM {VISITS}')
+    source = f'"{schema}".visits'
+    for call in (
+        "publish_uniform({}, 'uniform', retention := 0.5, sensitive := 'disease', record_id := 'id')",
+        "publish_splu({}, 'splu', gamma := 3, sensitive := 'disease', record_id := 'id')",
+        "publish_fine_grain({}, 'fine_grain', tolerance := 8, sensitive := 'disease', record_id := 'id')",
+        "evaluate({}, 'uniform', queries := 3)",
+    ):
+        assert con.execute(f"FROM priv.{call.format(repr(source))}").fetchall()
+    assert con.execute("FROM priv.audit('uniform')").fetchall()
+
+
+@pytest.mark.parametrize("name", ["priv.duckdb", "Estimated.db"])
+def test_a_release_that_would_hide_its_own_schema_is_refused(con, tmp_path, name):
+    con.execute(f"CREATE TABLE visits AS FROM {VISITS}")
+    con.execute(
+        "FROM priv.publish_uniform('visits', 'out', retention := 0.5, sensitive := 'disease', record_id := 'id')"
+    )
+    with pytest.raises(
+        duckdb.Error, match="would hide the schema of that name from whoever opens it\nHint: choose"
+    ):
+        con.execute("FROM priv.export_release('out', ?)", [str(tmp_path / name)])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("path", ["\\", "/", "\\\\", "~", "~/", "file:", "file:///", ""])
+def test_a_folder_without_a_name_is_no_hierarchy(con, path):
+    """DuckDB 2 would read it without end."""
+    watch = threading.Timer(20, con.interrupt)
+    watch.start()
+    started = time.monotonic()
+    with pytest.raises(
+        duckdb.Error, match=r"no file is called .*\nHint: name the file of the hierarchy"
+    ):
+        con.execute("FROM priv.load_hierarchy('sex', ?)", [path]).fetchall()
+    watch.cancel()
+    assert time.monotonic() - started < 20
+
+
+def test_a_hierarchy_of_several_files(con, tmp_path: Path):
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text(f"{name};*\n")
+    files = [str(tmp_path / f"{name}.csv") for name in "ab"]
+    assert len(con.execute("FROM priv.load_hierarchy('sex', ?)", [files]).fetchall()) == 4
