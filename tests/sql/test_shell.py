@@ -290,12 +290,13 @@ def test_progress_is_shown_on_a_terminal_only(
     on_terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(execution, "PATIENCE", 0.0)
+    monkeypatch.setattr(execution, "TICK", 0.001)
     shown = io.StringIO()
     console = Console(
         file=shown, force_terminal=on_terminal, force_interactive=on_terminal, width=80
     )
     with closing(Shell(out=io.StringIO(), console=console)) as shell:
-        shell.execute("SELECT sum(i % 7) FROM range(300_000_000) t(i)")
+        shell.execute("SELECT sum(i % 7) FROM range(30_000_000) t(i)")
     assert ("0:00:00" in shown.getvalue()) is on_terminal
 
 
