@@ -45,7 +45,7 @@ class Form:
     scaled: bool = False
     """Its records stand for several each, so functions need their weight."""
     copied: bool = False
-    """That weight bounds how often a record appears; it does not say for how many it stands."""
+    """That weight says how often a record appears; it does not stand for several in one row."""
     listed: bool = False
     """Its records show a list of values."""
     drawn: bool = False

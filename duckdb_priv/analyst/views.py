@@ -105,7 +105,7 @@ def _views(
 def _has_weights(attribute: SensitiveAttribute) -> bool:
     """Whether every value has weights, and counting the rows that show it is not all that they say."""
     form = form_of(attribute)
-    return form.invertible and form.perturbed
+    return form.invertible and form.perturbed and not form.copied
 
 
 def _sensitive_table(attribute: SensitiveAttribute) -> tuple[str, str, str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from typing import Any
 
@@ -220,7 +221,15 @@ def sensitive_attributes(
                 },
             )
         )
-    return attributes
+    return [_with_classes(each, attributes) for each in attributes]
+
+
+def _with_classes(
+    attribute: SensitiveAttribute, attributes: Iterable[SensitiveAttribute]
+) -> SensitiveAttribute:
+    """Add to the constants how many classes of equal values the domains of a release allow."""
+    sizes = [each.size for each in attributes if each.release == attribute.release]
+    return replace(attribute, constants={**attribute.constants, "classes": math.prod(sizes)})
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,8 @@ def test_estimates_are_counts_over_beta_with_their_interval(con):
     ).fetchall()
     assert len(rows) == 3
     for _, kept, estimate, stderr, interval, mle, summed in rows:
-        expected = scaled_count(kept, 0.5)
+        # Six ages, three genders and four towns, of which one class is seen.
+        expected = scaled_count(kept, 0.5, hidden=3 * 4 - (kept > 0), k=5)
         assert (
             estimate
             == interval["estimate"]
@@ -176,6 +177,22 @@ def test_estimates_are_counts_over_beta_with_their_interval(con):
         assert stderr == interval["stderr"] == pytest.approx(float(expected.stderr))
         assert interval["low"] == pytest.approx(float(expected.low))
         assert interval["high"] == pytest.approx(float(expected.high))
+
+
+def test_the_interval_reaches_as_far_as_what_may_be_hidden(con):
+    """Classes of 55 records, 20 of which must be sampled at a rate of .3: most are missing, but for 1e-9."""
+    publish(con, k="20", beta="0.3", epsilon="2")
+    found = con.execute(
+        "SELECT value, estimate, low, high FROM priv.reconstructed_distribution('public.town', weight := 'scale')"
+    ).fetchall()
+    assert sum(estimate for _, estimate, *_ in found) < 3000
+    for _, estimate, low, high in found:
+        assert 0 <= low <= estimate <= 1000 <= high
+    statement, value = con.execute(
+        "SELECT statement, value FROM priv.guarantee WHERE guarantee = 'suppression'"
+    ).fetchall()[0]
+    assert "fewer than 67 source records (k / beta) is mostly missing" in statement
+    assert value == pytest.approx(20 / 0.3)
 
 
 @pytest.mark.parametrize("kept", [1, 5, 10, 300])
@@ -227,7 +244,9 @@ def test_the_distribution_is_scaled_too(con, method):
         assert observed == counts.get((gender, value), 0)
         assert estimate == pytest.approx(2 * observed)
         if method == "inverse":
-            assert high == pytest.approx(float(scaled_count(observed, 0.5).high))
+            assert high == pytest.approx(
+                float(scaled_count(observed, 0.5, hidden=6 * 3 - (observed > 0), k=5).high)
+            )
 
 
 def test_asking_wrongly_is_an_error_that_says_what_is_right(con):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -262,6 +263,7 @@ def _release(
                 row["form"],
                 row["domain_size"],
             )
+    sizes = [row["domain_size"] for row in rows if row["domain_size"]]
     copied = any(each.form == NOT_BY_SCALE for each in attributes.values())
     return Release(
         database,
@@ -271,7 +273,7 @@ def _release(
         scale,
         weighed=scale is not None and not copied,
         sampled=any(row["form"] == SAMPLED for row in rows),
-        constants=constants,
+        constants={**constants, "classes": float(math.prod(sizes))},
     )
 
 

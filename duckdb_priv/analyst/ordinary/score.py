@@ -46,7 +46,7 @@ class Score:
             moments = self._of_reports(name)
         else:
             return None
-        none = ("zero", "slack", "upward", "downward", "certain")
+        none = ("zero", "slack", "upward", "downward", "certain", "hidden", "hidden_spread")
         absent = dict.fromkeys(none, "0e0")
         fields = ", ".join(f"{each}: {sql}" for each, sql in (absent | moments).items())
         return f"[{INTERVAL} FOR i IN [{{m: {{estimate: {text(name)}, {fields}}}, z: {z}}}]][1]"
@@ -66,7 +66,9 @@ class Score:
 
     def _of_sample(self, name: str) -> dict[str, str]:
         """Of records that show the truth, and are there with a known probability."""
-        own = self._records.constant("beta")
+        own, k = self._records.constant("beta"), self._records.constant("k")
+        # Which classes a condition leaves is not worked out: all that the levels allow may hide some.
+        classes = self._records.constant("classes")
         rows = self._records.cell(
             self._frame.cells.sum((), self._records.measures[name].before, "1")
         )
@@ -78,6 +80,8 @@ class Score:
             "upward": f"(1 - 2 * {own}) / {own}",
             "downward": f"(2 * {own} - 1) / {own}",
             "certain": self._records.estimates.take(certain, "certain"),
+            "hidden": f"{classes} * {k} / {own}",
+            "hidden_spread": f"sqrt({classes}) * (sqrt({k}) + 2) / {own}",
             "total": "'inf'::DOUBLE",
         }
 

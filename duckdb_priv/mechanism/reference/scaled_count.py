@@ -30,12 +30,15 @@ class ScaledCount(NamedTuple):
     """Upper end of the interval."""
 
 
-def scaled_count(kept: ArrayLike, beta: float, confidence: float = 0.95) -> ScaledCount:
+def scaled_count(
+    kept: ArrayLike, beta: float, confidence: float = 0.95, *, hidden: float = 0, k: int = 1
+) -> ScaledCount:
     """Estimate how many records a table holds from how many of them a beta-sample kept.
 
     The interval solves ``|kept - beta n| - 1/2 = z sqrt(n beta (1 - beta))`` for n: a score
     interval with continuity correction, which covers at least 95% of the time at every rate, for
-    true counts from 10 up. It knows nothing of suppressed groups. kept: any shape, counts.
+    true counts from 10 up. ``hidden`` classes may be missing, each with fewer than
+    ``k`` sampled records: the upper end counts them. kept: any shape, counts.
 
     >>> [round(float(x), 1) for x in scaled_count(40, beta=0.1)]
     [400.0, 60.0, 294.2, 541.9]
@@ -52,12 +55,15 @@ def scaled_count(kept: ArrayLike, beta: float, confidence: float = 0.95) -> Scal
             f"a count cannot be negative or missing, got {float(seen.min())!r}",
             hint="count the records of the release that satisfy the predicate",
         )
-    half = ndtri((1 + confidence) / 2) * math.sqrt(1 - beta) / 2
-    below = np.sqrt(half**2 + np.maximum(seen - 0.5, 0)) - half
-    above = np.sqrt(half**2 + seen + 0.5) + half
+    z = float(ndtri((1 + confidence) / 2))
+    half = z * math.sqrt(1 - beta) / 2
+    lean = (z**2 - 1) / 6 * (1 - 2 * beta)
+    below = np.sqrt(half**2 + np.maximum(seen - max(0.5, lean), 0)) - half
+    above = np.sqrt(half**2 + seen + max(0.5, -lean)) + half
+    missing = hidden * k + z * math.sqrt(hidden) * (math.sqrt(k) + 2)
     return ScaledCount(
         estimate=seen / beta,
         stderr=np.sqrt(seen * (1 - beta)) / beta,
         low=np.maximum(below**2 / beta, seen),
-        high=above**2 / beta,
+        high=(above**2 + missing) / beta,
     )

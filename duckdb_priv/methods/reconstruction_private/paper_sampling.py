@@ -65,13 +65,12 @@ def sample_as_in_paper(
     return sampling, int(groups.number[groups.size > allowed].sum())
 
 
-def duplicated_sql(perturbed: str, public: Sequence[str], sample_size: int) -> str:
+def duplicated_sql(perturbed: str, public: Sequence[str]) -> str:
     """Write the query in which every perturbed record appears as often as its scale says."""
     return expand(
         body(read("publisher/fragments", "duplicated")),
         {
             "perturbed": perturbed,
             "partition": f"PARTITION BY {identifiers(public)}" if public else "",
-            "sample_size": str(sample_size),
         },
     )

@@ -136,7 +136,7 @@ def plan(
         kernel = sampling.kernel(
             source,
             perturbation,
-            lambda sql: duplicated_sql(sql, source.public, requirement.sample_size),
+            lambda sql: duplicated_sql(sql, source.public),
         )
         expected = None
         guarantees = [_leak(domain.attribute, requirement)]

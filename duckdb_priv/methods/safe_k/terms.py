@@ -126,6 +126,15 @@ def guarantees_of(terms: Terms, nodes: int) -> list[Guarantee]:
             parameters={"epsilon": exchange.epsilon, "delta": exchange.delta},
         ),
         Guarantee(
+            "suppression",
+            "A class (records that are equal in all published columns) of fewer than"
+            f" {terms.k / terms.beta:,.0f} source records (k / beta) is mostly missing, and counts over such classes"
+            " are too low. How many records are missing is not told. Intervals reach upwards as far as the classes"
+            " that the levels allow could hide.",
+            value=terms.k / terms.beta,
+            parameters={"k": terms.k, "beta": terms.beta},
+        ),
+        Guarantee(
             "k_anonymity",
             f"Every published row has at least {terms.k - 1} others that are equal to it.",
             value=float(terms.k),

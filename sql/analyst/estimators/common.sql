@@ -54,6 +54,13 @@ s.total::DOUBLE
 -- The same towards small estimates.
 0e0
 
+-- name: hidden
+-- How many records that have the value may be missing among the rows at hand, and their standard deviation.
+0e0
+
+-- name: hidden_spread
+0e0
+
 -- name: certain
 -- How many records have the value for certain.
 0e0
@@ -61,13 +68,15 @@ s.total::DOUBLE
 -- name: moments
 -- What an interval is made of.
 {estimate: @centre@, variance: @spread@, zero: @zero@, slope: @slope@, half_step: @half_step@, slack: @slack@,
- upward: @upward@, downward: @downward@, certain: @certain@, total: @total@}
+ upward: @upward@, downward: @downward@, certain: @certain@, hidden: @hidden@, hidden_spread: @hidden_spread@,
+ total: @total@}
 
 -- name: interval
 -- Score interval with continuity correction (Wilson 1927, for a variance that is linear in the true count): the roots of
 -- (estimate -+ step - k)^2 = z^2 * (zero + slope * k). The step is half of that between neighbouring estimates, or the term
 -- of Cornish and Fisher (1938) for the skewness where that is more, as it is above 95%.
 -- However unlikely an estimate is, the ends reach a step beyond the possible count that is nearest to it.
+-- What may be hidden counts upwards alone.
 -- Where there is no variance, the count lies within half_step of the middle for certain, and there is no estimate.
 -- Over i, a struct of the moments m and of the quantile z of the normal distribution.
 [{
@@ -80,7 +89,7 @@ s.total::DOUBLE
     high: CASE WHEN i.m.estimate + e.above >= i.m.total THEN i.m.total ELSE least(greatest(
             i.m.estimate + e.above + e.bend
             + sqrt(i.z ** 2 * greatest(i.m.zero + i.m.slope * (i.m.estimate + e.above), 0) + e.bend ** 2),
-            e.nearest + e.above), i.m.total) END
+            e.nearest + e.above) + i.m.hidden + i.z * i.m.hidden_spread, i.m.total) END
 } FOR e IN [{
     nearest: least(greatest(i.m.estimate, 0), i.m.total), bend: i.z ** 2 * i.m.slope / 2,
     below: greatest(i.m.half_step, (i.z ** 2 - 1) / 6 * i.m.upward),

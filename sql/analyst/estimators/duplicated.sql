@@ -1,8 +1,9 @@
--- duplicated: W[x, y] is that of two_weights, of records that appear as often as their scale says at most: of a large group of
--- equal public attributes a sample is perturbed, and its records are published in copies. Each published copy counts once.
+-- duplicated: W[x, y] is that of two_weights, of records that appear as often as their scale says on average: of a large group
+-- of equal public attributes a sample is perturbed, and its records are published in copies. Each published copy counts once;
+-- the noise is that of the records, not of the copies.
 
 -- name: inflation
--- How much larger a record's part of the variance is than if it had been perturbed whole, by the bound on its copies.
+-- How much larger a copy's part of the variance is than if it had been perturbed by itself.
 CASE WHEN @scale@ > 1 THEN @scale@::DOUBLE + 0.25e0 / @scale@::DOUBLE ELSE 1e0 END
 
 -- name: rows.shown_inflated
@@ -84,6 +85,10 @@ s.largest * (1 - 2 * s.other) / (s.own - s.other)
 
 -- name: downward
 s.largest * (2 * s.own - 1) / (s.own - s.other)
+
+-- name: row_weight
+-- A weight for each row would be summed over copies, or times the scale: the one is noisier than it seems, the other wrong.
+[error(_priv_text) FOR _priv_text IN ['records of this release appear in copies: write priv.reconstructed_count with weight := scale in place of a sum of weights']][1]::DOUBLE
 
 -- name: total
 -- How many source records the rows stand for at most: a record that should appear 1.99 times may appear once.

@@ -26,6 +26,17 @@ s.shown * (1 - s.own) / s.own ** 2
 -- The records that show the value have it.
 s.shown::DOUBLE
 
+-- name: hidden
+-- Classes with fewer than k sampled records are suppressed: such of k / own records, for each that may have the value. Which there
+-- are among the rows at hand cannot be told, so all that the levels allow are counted, but for one that is seen (scaled_count.md).
+@classes@ * @constant.k@ / s.own
+
+-- name: classes
+greatest(@constant.classes@ / @size@ - CASE WHEN s.shown > 0 THEN 1 ELSE 0 END, 0)
+
+-- name: hidden_spread
+sqrt(@classes@) * (sqrt(@constant.k@) + 2) / s.own
+
 -- name: total
 'inf'::DOUBLE
 

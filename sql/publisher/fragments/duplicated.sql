@@ -1,4 +1,3 @@
--- Every perturbed record as often as it is to appear, and how often that is at most: the published size of its group
--- over the public sample size.
-SELECT * EXCLUDE (scale, _priv_copy), greatest(count(*) OVER (@partition@) / @sample_size@::DOUBLE, 1) AS scale
+-- Every perturbed record as often as it is to appear, and how often the records of its group do on average.
+SELECT * EXCLUDE (scale, _priv_copy), count(*) OVER (@partition@) / (count_if(_priv_copy = 0) OVER (@partition@))::DOUBLE AS scale
 FROM (SELECT *, unnest(range(scale)) AS _priv_copy FROM (@perturbed@))
