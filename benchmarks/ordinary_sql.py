@@ -37,10 +37,10 @@ PUBLISH = {
     "fine grain": f"publish_fine_grain('source', 'persons', {ONE}, tolerance := 6, min_retention := 0.05",
     "matrix": f"publish_matrix('source', 'persons', {ONE}, matrix := 'exchange'",
     "reconstruction private": f"publish_reconstruction_private('source', 'persons', {ONE}, retention := 0.4,"
-    " epsilon := 0.5, delta := 0.3, exclude := ['age']",
-    "splu": f"publish_splu('source', 'persons', {ONE}, gamma := 4",
-    "splu, 2": f"publish_splu('source', 'persons', {ONE}, gamma := 2",
-    "anatomy": f"publish_anatomy('source', 'persons', {ONE}, l := 4",
+    " epsilon := 0.5, delta := 0.3, exclude := ['age'], republish := true",
+    "splu": f"publish_splu('source', 'persons', {ONE}, gamma := 4, republish := true",
+    "splu, 2": f"publish_splu('source', 'persons', {ONE}, gamma := 2, republish := true",
+    "anatomy": f"publish_anatomy('source', 'persons', {ONE}, l := 4, republish := true",
     "distribution": f"publish_distribution('source', 'persons', {ONE}",
 }
 EXCHANGE = """

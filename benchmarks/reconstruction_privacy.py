@@ -155,12 +155,12 @@ def load(con: duckdb.DuckDBPyConnection, data: str, setting: Setting) -> int:
 
 def publish(con: duckdb.DuckDBPyConnection, setting: Setting) -> None:
     con.execute(
-        f"FROM priv.publish_uniform('census', 'uniform', {setting.arguments}, replace := true)"
+        f"FROM priv.publish_uniform('census', 'uniform', {setting.arguments}, replace := true, republish := true)"
     ).fetchall()
     for sampling in ("public", "paper"):
         con.execute(
             f"FROM priv.publish_reconstruction_private('census', '{sampling}', {setting.requirement},"
-            f" sampling := '{sampling}', replace := true)"
+            f" sampling := '{sampling}', replace := true, republish := true)"
         ).fetchall()
 
 

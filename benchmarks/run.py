@@ -61,7 +61,7 @@ PUBLISH = (
 )
 PRIVATE = (
     "FROM priv.publish_reconstruction_private('people', 'release', sensitive := 'occupation', retention := 0.5,"
-    " epsilon := 0.3, delta := 0.3, record_id := 'id', replace := true)"
+    " epsilon := 0.3, delta := 0.3, record_id := 'id', replace := true, republish := true)"
 )
 DECOYS = (
     "FROM priv.publish_splu('people', 'release', sensitive := 'occupation', gamma := 5, record_id := 'id',"

@@ -32,7 +32,7 @@ AGREEING = 0.5
 SPARSE = 1_000
 """Numbers that are spread so many times wider than there are records are not shared by accident."""
 CONTENT, ENOUGH = 0.5, 10
-"""Share of the records that nobody else is like, and number of them, that must be the same."""
+"""Share of what records hold, and number of such contents, that as many records must hold."""
 SAME = 0.95
 """Share of the records of which two attributes must tell each other, to be one under two names."""
 LIMIT = 2**64 - 1
@@ -56,6 +56,8 @@ class Known:
     """Whether it has exactly the same records."""
     persons: bool
     """Whether it shares persons with this one, under the same ids."""
+    alike: bool
+    """Whether as many records hold the same, for most of what records of it hold."""
 
 
 @dataclass(frozen=True)
@@ -257,7 +259,8 @@ def _take_fingerprints(workspace: Workspace, source: Source, level: int) -> None
 def _known(workspace: Workspace, source: Source, level: int) -> list[Known]:
     """Find the sources that share records or tables with this one."""
     rows = _query(workspace, "shared", level=str(level))
-    linked = _confirmed(workspace, source, rows, level)
+    alike = _alike(workspace, rows, level)
+    linked = alike | _confirmed(workspace, source, rows)
     by_origin = workspace.rows(
         "SELECT number, population FROM priv.source WHERE list_has_any(origins, ?)",
         [_origins(workspace, source)],
@@ -267,33 +270,42 @@ def _known(workspace: Workspace, source: Source, level: int) -> list[Known]:
     same = _same(workspace, source, level, shared)
     persons = _persons(workspace, rows)
     return [
-        Known(number, populations[number], shared.get(number), number in same, number in persons)
+        Known(
+            number,
+            populations[number],
+            shared.get(number),
+            number in same,
+            number in persons,
+            number in alike,
+        )
         for number in sorted({number for number, _ in by_origin} | linked)
     ]
 
 
-def _confirmed(
-    workspace: Workspace, source: Source, rows: Sequence[tuple[Any, ...]], level: int
-) -> set[int]:
-    """Return the sources whose records are not shared by accident."""
-    if not rows:
+def _alike(workspace: Workspace, rows: Sequence[tuple[Any, ...]], level: int) -> set[int]:
+    """Return the sources that hold what this one holds, as often."""
+    numbers = ", ".join(str(row[0]) for row in rows if row[3] == "content")
+    if not numbers:
         return set()
-    numbers = ", ".join(str(number) for number in {row[0] for row in rows})
     kept = {
-        (number, kind): count
+        number: count
         for number, kind, count in _query(workspace, "kept", level=str(level), sources=numbers)
+        if kind == "content"
     }
     (mine,) = workspace.rows("SELECT count(*) FROM temp.main._priv_content")[0]
-    contents = {
+    return {
         number
         for number, _, _, kind, _, hits in rows
-        if kind == "content"
-        and hits >= max(ENOUGH, CONTENT * min(mine, kept.get((number, kind), 0)))
+        if kind == "content" and hits >= max(ENOUGH, CONTENT * min(mine, kept.get(number, 0)))
     }
+
+
+def _confirmed(workspace: Workspace, source: Source, rows: Sequence[tuple[Any, ...]]) -> set[int]:
+    """Return the sources whose records, or persons, are not shared by accident."""
+    persons = _persons(workspace, rows)
     ids = {row[0] for row in rows if row[3] == "id"}
-    contents |= _persons(workspace, rows)
     if not ids or _telling(workspace, "_priv_record"):
-        return ids | contents
+        return ids | persons
     agreeing = {
         number
         for number, records, agreeing, expected in _query(
@@ -301,7 +313,7 @@ def _confirmed(
         )
         if _beyond_chance(records, agreeing, expected)
     }
-    return agreeing | contents
+    return agreeing | persons
 
 
 def _persons(workspace: Workspace, rows: Sequence[tuple[Any, ...]]) -> set[int]:

@@ -167,12 +167,6 @@ KERNELS = (
         "STRUCT(value DOUBLE, mistake VARCHAR)",
     ),
     Udf(
-        "_priv_laplace_count",
-        group_kernels.noisy_counts,
-        ("BIGINT", "DOUBLE"),
-        "STRUCT(value BIGINT, mistake VARCHAR)",
-    ),
-    Udf(
         "_priv_perturbed_groups",
         group_kernels.perturbed_groups,
         (group_kernels.GROUPS, "BIGINT", "DOUBLE", "DOUBLE", "DOUBLE", "VARCHAR"),

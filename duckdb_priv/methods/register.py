@@ -49,6 +49,8 @@ class Method:
     """Whether it hides that a record is there at all: its epsilon is that of a whole record, not of a value."""
     groups: bool = False
     """Whether what a record shows hangs on the records that it is grouped with, and not on itself alone."""
+    once: str = ""
+    """Where it groups: what a second grouping of the same records does."""
     baseline: bool = False
     """Whether it is for comparison only, and protects less than it seems to."""
     procedures: Mapping[str, str] = field(default_factory=dict, hash=False)

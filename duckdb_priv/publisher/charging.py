@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -58,7 +59,47 @@ def charges(
                 f"{_about(changed, recognition)} records have another {entry.attribute!r} than when release {release!r}"
                 " was published with the same coins: who has both releases knows with certainty that they changed"
             )
+        elif other := _redrawn(workspace, plan, recognition, entry):
+            spent = _spent(workspace, recognition, entry)
+            warnings.append(
+                f"the domain of {entry.attribute!r} is another than that of release {other!r}, so every record is drawn"
+                f" anew: epsilon was {spent:.3g}, and is {spent + (entry.epsilon or math.inf):.3g} for who has both;"
+                " domain := […] with every value that could occur, also later, draws nothing anew"
+            )
     return found, warnings
+
+
+def _redrawn(
+    workspace: Workspace, plan: Plan, recognition: Recognition, entry: LedgerEntry
+) -> str | None:
+    """Name the last keyed release of the same attribute by the same mechanism, if only its domain is another."""
+    values = {each.name: list(each.values) for each in plan.attributes}
+    if entry.fresh or entry.attribute not in values:
+        return None
+    rows = workspace.rows(
+        "SELECT entry.release, (SELECT list(value ORDER BY position) FROM priv.coefficient AS of"
+        " WHERE of.release = entry.release AND of.attribute = entry.attribute) AS domain"
+        " FROM priv.ledger AS entry JOIN priv.source AS known ON known.number = entry.source_number"
+        " WHERE known.population = ? AND entry.attribute_number = ? AND entry.mechanism = ? AND NOT entry.fresh"
+        " AND lower(entry.attribute) = lower(?) AND domain IS NOT NULL ORDER BY entry.number DESC LIMIT 1",
+        [
+            recognition.population,
+            recognition.attributes[entry.attribute],
+            plan.mechanism,
+            entry.attribute,
+        ],
+    )
+    return rows[0][0] if rows and rows[0][1] != values[entry.attribute] else None
+
+
+def _spent(workspace: Workspace, recognition: Recognition, entry: LedgerEntry) -> float:
+    """Add up what was published of an attribute before."""
+    ((spent,),) = workspace.rows(
+        "SELECT coalesce(sum(coalesce(epsilon, 'inf'::DOUBLE)) FILTER (adds), 0) FROM priv.ledger"
+        " JOIN priv.source ON priv.source.number = source_number WHERE population = ? AND attribute_number = ?",
+        [recognition.population, recognition.attributes[entry.attribute]],
+    )
+    return float(spent)
 
 
 def _about(records: int, recognition: Recognition) -> str:

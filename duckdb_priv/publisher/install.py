@@ -21,6 +21,7 @@ import duckdb
 from duckdb_priv.analyst import macros
 from duckdb_priv.engine import encryption, secrets
 from duckdb_priv.engine.instance import Instance, find, is_prepared, keep
+from duckdb_priv.engine.noisy_counts import NoisyCounts
 from duckdb_priv.engine.procedures import Runner
 from duckdb_priv.engine.udfs import KERNELS, create_function
 from duckdb_priv.errors import NotInstalled
@@ -163,7 +164,11 @@ def _registered(connection: duckdb.DuckDBPyConnection, functions: set[str]) -> I
 def _register(connection: duckdb.DuckDBPyConnection) -> Instance | None:
     """Register the functions, which serve every connection to this instance; None where one is there already."""
     instance = Instance()
-    instance.functions = functions = (*Runner(instance, find_procedure).functions(), *KERNELS)
+    instance.functions = functions = (
+        *Runner(instance, find_procedure).functions(),
+        *NoisyCounts(instance).functions(),
+        *KERNELS,
+    )
     for number, udf in enumerate(functions):
         try:
             create_function(connection, udf)

@@ -21,7 +21,9 @@ from duckdb_priv.publisher import comments, persons
 from duckdb_priv.publisher.charging import charges
 from duckdb_priv.publisher.check.check import findings_before_publishing
 from duckdb_priv.publisher.comments import SCHEMA
+from duckdb_priv.publisher.comparing import told_of_comparing
 from duckdb_priv.publisher.dictionaries import narrow
+from duckdb_priv.publisher.grouping import group_once
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import read
 from duckdb_priv.release.model import Plan, renamed_columns
@@ -49,6 +51,9 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
     )
     recognition = recognize(workspace, source)
     plan = method.plan(workspace, source, request.release, arguments)
+    costs: list[str] = []
+    if method.groups and not arguments.extends:
+        plan, costs = group_once(workspace, plan, recognition, republish=arguments.republish)
     findings = (
         findings_before_publishing(workspace, source, request.public or ())
         if "public" in plan.columns.values()
@@ -59,6 +64,7 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
         extended = catalog.find_release(workspace.cursor, request.release)
         earlier = persons.earlier_records(workspace, extended, request)
         drop(workspace.cursor, workspace.database, extended)
+    plan = told_of_comparing(method, plan)
     of_persons = persons.guarantees_of_persons(plan, source, earlier)
     plan = replace(
         plan,
@@ -91,6 +97,7 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
     warnings = [
         *plan.warnings,
         *changes,
+        *costs,
         *persons.warnings_of_persons(source, request),
         *(each.statement for each in findings if each.severity != "note"),
         *_warn_of_mixture(workspace, source, plan, recognition),

@@ -139,6 +139,10 @@ class Guarantee:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
+GROUPED_BY = "grouped_by"
+"""The note of an entry that says which columns make its groups, where public columns do."""
+
+
 @dataclass(frozen=True)
 class LedgerEntry:
     """What the ledger keeps of one perturbed attribute."""

@@ -1,5 +1,5 @@
--- Sources are recognized by what they hold. What was published before adds up by the names of its tables, as it did; marks of
--- records in groups are made anew, so that of records that were grouped before it cannot be told which they are.
+-- Sources are recognized by what they hold. What was published before adds up by the names of its tables; marks of records in
+-- groups stay, so that these are refused another group of the same method from the same tables.
 @identity@
 @source@
 @fingerprint@

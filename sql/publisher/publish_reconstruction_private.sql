@@ -1,6 +1,7 @@
--- FROM priv.publish_reconstruction_private(source, release, sensitive := …, retention := …, epsilon := …, delta := …
+-- FROM priv.publish_reconstruction_private(source, release, sensitive := …, retention := … | ldp_epsilon := …,
+--   epsilon := …, delta := …
 --   [, bound := 'simplified' | 'chernoff' | 'exact'] [, max_frequency := 1.0] [, sampling := 'public' | 'paper']
---   [, domain := …] [, record_id := …] [, exclude := […]] [, public := […]]
+--   [, domain := …] [, republish := false] [, record_id := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
 --
@@ -12,7 +13,7 @@
 -- epsilon, upwards and downwards, with probability delta at least; the others are the bounds of the paper.
 -- sampling := 'paper' is the paper's algorithm, for comparison: its duplicates give each group's largest frequency away.
 --
---   FROM priv.publish_reconstruction_private('visits', 'visits_public', sensitive := 'disease', retention := 0.3,
+--   FROM priv.publish_reconstruction_private('persons', 'persons_public', sensitive := 'income', retention := 0.3,
 --                                            epsilon := 0.3, delta := 0.05, bound := 'exact', record_id := 'id');
 
 @publish@;

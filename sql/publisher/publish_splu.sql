@@ -13,6 +13,6 @@
 -- new; republish := true publishes nevertheless. "grouping" := 'largest_first' is the paper's, and
 -- for comparison only; before DuckDB 2.0 its name needs the quotes.
 --
---   FROM priv.publish_splu('visits', 'visits_decoys', sensitive := 'disease', gamma := 3, record_id := 'id');
+--   FROM priv.publish_splu('persons', 'persons_decoys', sensitive := 'occupation', gamma := 3, record_id := 'id');
 
 @publish@;

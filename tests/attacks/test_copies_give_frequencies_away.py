@@ -36,7 +36,8 @@ def published(con, frequency, sampling):
     )
     con.execute(
         "FROM priv.publish_reconstruction_private('visits', 'r', sensitive := 'disease', retention := 0.5,"
-        f" epsilon := 0.3, delta := 0.3, record_id := 'id', sampling := '{sampling}', replace := true)"
+        f" epsilon := 0.3, delta := 0.3, record_id := 'id', sampling := '{sampling}',"
+        " replace := true, republish := true)"
     ).fetchall()
     rows = con.execute("SELECT ward, reported_disease, count(*) FROM r GROUP BY ALL").fetchall()
     histograms = np.zeros((GROUPS, 14), dtype=int)

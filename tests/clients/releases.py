@@ -41,9 +41,9 @@ CALLS = {
     " min_retention := 0.05",
     "matrix": "publish_matrix('stays', 'matrix', sensitive := 'disease', matrix := 'exchange'",
     "reconstruction_private": "publish_reconstruction_private('stays', 'reconstruction_private',"
-    " sensitive := 'disease', retention := 0.5, epsilon := 0.3, delta := 0.3",
-    "splu": "publish_splu('stays', 'splu', sensitive := 'disease', gamma := 3",
-    "anatomy": "publish_anatomy('stays', 'anatomy', sensitive := 'disease', l := 3",
+    " sensitive := 'disease', retention := 0.5, epsilon := 0.3, delta := 0.3, republish := true",
+    "splu": "publish_splu('stays', 'splu', sensitive := 'disease', gamma := 3, republish := true",
+    "anatomy": "publish_anatomy('stays', 'anatomy', sensitive := 'disease', l := 3, republish := true",
     "distribution": "publish_distribution('stays', 'distribution', sensitive := 'disease'",
     "safe_k": "publish_safe_k('stays', 'safe_k', k := 10, beta := 0.3, epsilon := 1.0,"
     " hierarchies := 'hierarchies', levels := {'age': 0, 'ward': 0}, exclude := ['disease', 'drug']",

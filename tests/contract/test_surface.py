@@ -72,7 +72,7 @@ PUBLISHER = {
     ),
     "publish_matrix": "source release sensitive matrix" + COMMON,
     "publish_reconstruction_private": (
-        "source release sensitive retention epsilon delta bound max_frequency sampling domain"
+        "source release sensitive retention ldp_epsilon epsilon delta bound max_frequency sampling domain republish"
         + COMMON
     ),
     "publish_safe_k": ("source release k beta epsilon hierarchies levels epsilon1" + COMMON),
@@ -118,6 +118,7 @@ PRIVATE_TABLES = {
     "identity",
     "ledger",
     "migration",
+    "noisy_count",
     "secret",
     "source",
     "value_fingerprint",

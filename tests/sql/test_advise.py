@@ -231,7 +231,7 @@ def test_errors_on_the_census_are_as_predicted(con: duckdb.DuckDBPyConnection) -
     ).fetchall()
     con.execute(
         "FROM priv.publish_reconstruction_private('census', 'sampled', sensitive := 'disease', record_id := 'id',"
-        " retention := 0.5, epsilon := 0.5, delta := 0.5)"
+        " retention := 0.5, epsilon := 0.5, delta := 0.5, republish := true)"
     ).fetchall()
     measured = dict(
         con.execute(

@@ -9,7 +9,12 @@ METHODS = {
     "uniform": ["retention := 0.4"],
     "fine_grain": ["requirements := 'wanted'"],
     "splu": ["gamma := 3", "republish := true"],
-    "reconstruction_private": ["retention := 0.4", "epsilon := 0.3", "delta := 0.3"],
+    "reconstruction_private": [
+        "retention := 0.4",
+        "epsilon := 0.3",
+        "delta := 0.3",
+        "republish := true",
+    ],
     "anatomy": ["l := 3", "republish := true"],
     "distribution": [],
 }

@@ -269,7 +269,7 @@ def test_every_mechanism_is_evaluated(con: duckdb.DuckDBPyConnection) -> None:
         "uniform": "retention := 0.4",
         "fine_grain": "tolerance := 5, min_retention := 0.1",
         "splu": "gamma := 4",
-        "reconstruction_private": "retention := 0.5, epsilon := 0.3, delta := 0.3",
+        "reconstruction_private": "retention := 0.5, epsilon := 0.3, delta := 0.3, republish := true",
     }.items():
         con.execute(
             f"FROM priv.publish_{mechanism}('survey', '{mechanism}', sensitive := 'answer', record_id := 'id',"

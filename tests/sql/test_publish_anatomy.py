@@ -107,7 +107,7 @@ def test_the_second_table_is_a_view_that_comes_and_goes_with_the_release(
     assert rows(con, "SELECT view_name FROM duckdb_views() WHERE NOT internal") == []
     con.execute("CREATE TABLE s_disease AS SELECT 1 AS mine")
     with pytest.raises(duckdb.Error, match="s_disease"):
-        publish(con, "s")
+        publish(con, "s", republish=True)
     assert rows(con, "FROM s_disease") == [(1,)]
     assert rows(con, "FROM priv.release") == []
 
@@ -136,7 +136,7 @@ def test_counts_are_the_sums_over_the_groups(con: duckdb.DuckDBPyConnection, bes
         rows(
             con,
             "FROM priv.publish_splu('visits', 's', sensitive := ['disease', 'drug'], gamma := 3, record_id := 'id',"
-            " exclude := 'bed')",
+            " exclude := 'bed', republish := true)",
         )
         for release, column, value in (
             ("u", "disease", "NULL"),
@@ -271,12 +271,14 @@ def test_the_same_table_gives_the_same_release_and_a_changed_one_is_refused(
     ):
         publish(con, "three")
     publish(con, "three", republish=True)
-    # The marks of one way of grouping say nothing about another.
-    rows(
-        con,
+    # A group of another kind is a second group as well.
+    decoys = (
         "FROM priv.publish_splu('visits', 'decoys', sensitive := 'disease', gamma := 3, record_id := 'id',"
-        " exclude := 'bed')",
+        " exclude := 'bed', republish := {})"
     )
+    with pytest.raises(duckdb.Error, match="already published by publish_anatomy"):
+        rows(con, decoys.format(False))
+    rows(con, decoys.format(True))
 
 
 def test_the_audit_says_what_leaks(con: duckdb.DuckDBPyConnection) -> None:

@@ -35,6 +35,7 @@ def publish(con, release="r", **given):
         "delta": 0.3,
         "record_id": "'id'",
         "replace": "true",
+        "republish": "true",
     } | given
     source = arguments.pop("source")
     written = ", ".join(f"{name} := {value}" for name, value in arguments.items() if value != "")
@@ -317,7 +318,7 @@ def test_a_column_with_one_value_and_a_column_called_scale_are_refused(con):
 
 
 def test_warnings_say_where_groups_are_not_what_they_should_be(con):
-    (warning,) = publish(con, "warned", source="'lone'")["warnings"]
+    warning = publish(con, "warned", source="'lone'")["warnings"][0]
     assert (
         "no public attributes, so all 8005 records are one micro group, of which at most 62"
         in warning
@@ -440,3 +441,17 @@ def test_a_release_as_in_the_paper_duplicates_and_says_what_it_gives_away(con):
     assert (
         found["largest_frequencies_given_away"] == 0
     )  # the groups are too small to be copied thrice
+
+
+def test_a_retention_follows_from_the_epsilon_of_local_differential_privacy(con):
+    publish(con, "by_epsilon", retention="", ldp_epsilon=1.0)
+    found = dict(
+        con.execute(
+            "SELECT guarantee, value FROM priv.guarantee WHERE release = 'by_epsilon'"
+        ).fetchall()
+    )
+    assert found["local_differential_privacy"] == pytest.approx(1.0)
+    with pytest.raises(duckdb.Error, match="retention is missing"):
+        publish(con, retention="")
+    with pytest.raises(duckdb.Error, match="not both"):
+        publish(con, ldp_epsilon=1.0)

@@ -46,9 +46,9 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
 MECHANISMS = {
     "uniform": "rho1 := 0.1, rho2 := 0.4",
     "fine_grain": "tolerance := 4, min_retention := 0.1",
-    "splu": "gamma := 3",
-    "reconstruction_private": "retention := 0.5, epsilon := 0.3, delta := 0.3",
-    "anatomy": "l := 3",
+    "splu": "gamma := 3, republish := true",
+    "reconstruction_private": "retention := 0.5, epsilon := 0.3, delta := 0.3, republish := true",
+    "anatomy": "l := 3, republish := true",
 }
 
 

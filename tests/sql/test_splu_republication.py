@@ -92,9 +92,10 @@ def test_it_is_published_nevertheless_if_told_so(con: duckdb.DuckDBPyConnection)
     assert publish(con, "other", republish=True) == (1900, 1900, 0)
 
 
-def test_other_attributes_tables_and_mechanisms_are_free(con: duckdb.DuckDBPyConnection) -> None:
+def test_other_attributes_records_and_mechanisms_are_free(con: duckdb.DuckDBPyConnection) -> None:
     publish(con)
-    con.execute("CREATE TABLE elsewhere AS FROM visits WHERE id < 1000")
+    con.execute("CREATE TABLE elsewhere AS SELECT * REPLACE (id + 1e9::BIGINT AS id) FROM visits")
+    con.execute("UPDATE elsewhere SET disease = 'v' || (id * 7919 % 31) % 5")
     publish(con, "second", source="elsewhere")
     publish(con, "third", sensitive="drug", exclude=["disease"])
     con.execute("DELETE FROM visits WHERE id = 7")

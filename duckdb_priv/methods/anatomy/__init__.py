@@ -13,5 +13,6 @@ METHOD = Method(
     ),
     arguments=AnatomyArguments,
     groups=True,
+    once="a second group narrows the true value of a record down to what both have in common, often one value",
     baseline=True,
 )

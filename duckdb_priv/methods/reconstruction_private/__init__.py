@@ -17,6 +17,8 @@ METHOD = Method(
     ),
     arguments=ReconstructionPrivateArguments,
     groups=True,
+    once="a second sample of a micro group adds draws to those that are promised to be all: filters that each publish a"
+    " part of one table gave 2,400 draws where 40 are promised",
     grid=ReconstructionPrivateGrid,
     symbols={
         "epsilon": ("ε", "relative error that shall not be rare"),

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from duckdb_priv.methods.common.parameters import DOMAIN, RETENTION, retentions
-from duckdb_priv.release.arguments import NUMBER, NUMBERS, VALUES, Arguments, argument, choice
+from duckdb_priv.methods.common.parameters import DOMAIN, REPUBLISH, RETENTION, retentions
+from duckdb_priv.release.arguments import (
+    FLAG,
+    NUMBER,
+    NUMBERS,
+    VALUES,
+    Alternatives,
+    Arguments,
+    argument,
+    choice,
+)
 
 if TYPE_CHECKING:
     from duckdb_priv.mechanism.reconstruction_privacy import Bound
@@ -17,7 +26,13 @@ if TYPE_CHECKING:
 class ReconstructionPrivateArguments(Arguments):
     """The retention, and how badly single groups are to be reconstructed."""
 
-    retention: float = argument(NUMBER, RETENTION, "0.3")
+    retention: float | None = argument(NUMBER, RETENTION, "0.3", default=None)
+    ldp_epsilon: float | None = argument(
+        NUMBER,
+        "the local differential privacy of one value, epsilon being a relative error here",
+        "1.0",
+        default=None,
+    )
     epsilon: float = argument(NUMBER, "the relative error that shall not be rare", "0.3")
     delta: float = argument(NUMBER, "how likely that error is to be, either way", "0.05")
     bound: Bound = argument(
@@ -36,6 +51,14 @@ class ReconstructionPrivateArguments(Arguments):
         default="public",
     )
     domain: Any = argument(VALUES, DOMAIN, "['flu', 'cold', NULL]", default=None)
+    republish: bool = argument(FLAG, REPUBLISH, "true", default=False)
+
+    alternatives: ClassVar = (
+        Alternatives(
+            "retention is missing, or the ldp_epsilon that it follows from",
+            (("retention",), ("ldp_epsilon",)),
+        ),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

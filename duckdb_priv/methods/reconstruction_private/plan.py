@@ -15,7 +15,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.reconstruction_privacy import Bound, sample_size
 from duckdb_priv.mechanism.tails import tails
-from duckdb_priv.mechanism.uniform import Uniform
+from duckdb_priv.mechanism.uniform import Uniform, epsilon_retention
 from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
 from duckdb_priv.methods.common.local_privacy import uniform_guarantees
 from duckdb_priv.methods.common.perturbation import Coins, Perturbation, open_coins
@@ -30,7 +30,7 @@ from duckdb_priv.methods.reconstruction_private.paper_sampling import (
     duplicated_sql,
     sample_as_in_paper,
 )
-from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
+from duckdb_priv.release.model import GROUPED_BY, Guarantee, LedgerEntry, Plan, SensitiveAttribute
 
 MECHANISM = "reconstruction_private"
 FINE = 10**6
@@ -51,7 +51,12 @@ class Requirement:
     @classmethod
     def of(cls, arguments: ReconstructionPrivateArguments, domain_size: int) -> Requirement:
         """Compute the sample size; raises InvalidParameter where no group may publish a record."""
-        operator = Uniform(arguments.retention, domain_size)
+        retention = (
+            epsilon_retention(arguments.ldp_epsilon or 0.0, domain_size)
+            if arguments.retention is None
+            else arguments.retention
+        )
+        operator = Uniform(retention, domain_size)
         epsilon, delta, bound = arguments.epsilon, arguments.delta, arguments.bound
         frequency = arguments.max_frequency
         size = sample_size(operator, epsilon, delta, bound, frequency)
@@ -162,7 +167,7 @@ def plan(
         attributes=[_attribute(release, domain, requirement, paper=paper)],
         provenance={domain.attribute: domain.provenance},
         guarantees=guarantees,
-        ledger=[_ledger_entry(domain, requirement, coins, paper=paper)],
+        ledger=[_ledger_entry(source, domain, requirement, coins, paper=paper)],
         strongest=guarantees[0].statement,
         rows_expected=expected,
         sample=paper,
@@ -214,13 +219,14 @@ def _attribute(
 
 
 def _ledger_entry(
-    domain: Domain, requirement: Requirement, coins: Coins, *, paper: bool
+    source: Source, domain: Domain, requirement: Requirement, coins: Coins, *, paper: bool
 ) -> LedgerEntry:
     return LedgerEntry(
         attribute=domain.attribute,
         epsilon=None if paper else requirement.operator.ldp_epsilon,
         coins=coins.fingerprint,
         fresh=coins.fresh,
+        notes={GROUPED_BY: sorted(name.lower() for name in source.public)},
     )
 
 

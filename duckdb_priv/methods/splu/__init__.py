@@ -14,6 +14,8 @@ METHOD = Method(
     ),
     arguments=SpluArguments,
     groups=True,
+    once="a second group of decoys narrows the true value of a record down: 40 of them identify 63 to 96% of"
+    " the values",
     grid=SpluGrid,
     symbols={"rows": ("N", "records in decoy groups")},
 )

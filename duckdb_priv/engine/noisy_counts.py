@@ -1,0 +1,67 @@
+"""``priv.laplace_count``: an answer with noise, and its price in the ledger before it is given."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import duckdb
+import pyarrow as pa
+
+from duckdb_priv.engine.group_kernels import noisy_counts
+from duckdb_priv.engine.instance import Instance
+from duckdb_priv.engine.udfs import Udf
+from duckdb_priv.release.catalog import now
+from duckdb_priv.sqltext.quoting import identifier
+
+
+class NoisyCounts:
+    """Answers counts with noise, and keeps what they cost in the database that they are asked in.
+
+    The price is kept on a cursor of its own, so that it stays where the caller's transaction is rolled back: the
+    answer was seen.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+
+    def functions(self) -> tuple[Udf, ...]:
+        """List the functions that SQL calls."""
+        return (
+            Udf(
+                "_priv_laplace_count",
+                self._answer,
+                ("BIGINT", "DOUBLE", "VARCHAR"),
+                "STRUCT(value BIGINT, mistake VARCHAR)",
+            ),
+        )
+
+    def _answer(
+        self, numbers: pa.ChunkedArray, epsilons: pa.ChunkedArray, databases: pa.ChunkedArray
+    ) -> pa.Array:
+        answers = noisy_counts(numbers, epsilons)
+        given = [
+            epsilon
+            for epsilon, answer in zip(epsilons.to_pylist(), answers.to_pylist(), strict=True)
+            if answer["mistake"] is None
+        ]
+        try:
+            self._charge(databases[0].as_py(), Counter(given))
+        except duckdb.Error:
+            mistake = {
+                "mistake": "what the count costs cannot be written into the ledger of this database\n"
+                "Hint: USE the database that was prepared for publishing, opened for writing"
+            }
+            return pa.array([mistake] * len(answers), answers.type)
+        return answers
+
+    def _charge(self, database: str, calls: Counter[float]) -> None:
+        if not calls:
+            return
+        cursor = self.instance.cursor()
+        try:
+            cursor.executemany(
+                f"INSERT INTO {identifier(database)}.priv.noisy_count VALUES (?, ?, ?)",
+                [[epsilon, number, now()] for epsilon, number in calls.items()],
+            )
+        finally:
+            cursor.close()

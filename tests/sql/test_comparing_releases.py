@@ -1,0 +1,89 @@
+"""What comparing two releases of the same records tells is said where releases promise something."""
+
+from __future__ import annotations
+
+import pytest
+
+DECLARED = ["asthma", "cold", "cough", "flu", "measles", None]
+"""What occurs among the visits, and one that does not yet."""
+CERTAIN = "knows with certainty"
+
+
+def statements(con, release):
+    return dict(
+        con.execute(
+            "SELECT guarantee, statement FROM priv.guarantee WHERE release = ?", [release]
+        ).fetchall()
+    )
+
+
+def shown(con, release):
+    return con.execute(f"SELECT age, gender, reported_disease::VARCHAR FROM {release}").fetchall()
+
+
+def ledger(con, columns):
+    return con.execute(f"SELECT {columns} FROM priv.ledger() ORDER BY published_at").fetchall()
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_the_guarantee_says_it(visits, published, declared):
+    domain = {"domain": DECLARED} if declared else {}
+    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id", **domain)
+    (statement,) = statements(visits, "r").values()
+    said = "no other record is drawn anew" if declared else "draws all records anew"
+    assert statement.count(CERTAIN) == 1
+    assert said in statement
+
+
+@pytest.mark.parametrize("method", ["splu", "uniform"])
+def test_it_is_not_said_of_fresh_coins_and_of_groups(visits, method):
+    """Fresh coins are another look each, and a changed table is not grouped again."""
+    given = {
+        "splu": "gamma := 2, record_id := 'id'",
+        "uniform": "retention := 0.3, exclude := 'id'",
+    }
+    visits.execute("UPDATE visits SET disease = 'd' || id % 5")
+    visits.execute(
+        f"FROM priv.publish_{method}('visits', 'r', sensitive := 'disease', {given[method]})"
+    )
+    assert not any(CERTAIN in each for each in statements(visits, "r").values())
+
+
+def test_a_record_that_changed_is_warned_of(visits, published):
+    given = {"sensitive": "disease", "retention": 0.3, "record_id": "id", "domain": DECLARED}
+    published(visits, "visits", "one", **given)
+    visits.execute("UPDATE visits SET disease = if(disease = 'flu', 'cold', 'flu') WHERE id < 12")
+    receipt = published(visits, "visits", "two", **given)
+    assert any(
+        "12 records have another 'disease'" in each and CERTAIN in each
+        for each in receipt["warnings"]
+    )
+    (first, second) = ledger(visits, "changed, warning")
+    assert first == (0, None)
+    assert second[0] == 12
+    assert second[1].startswith("12 records show another value")
+
+
+def test_nothing_is_drawn_anew_for_a_declared_domain(visits, published):
+    given = {"sensitive": "disease", "retention": 0.3, "record_id": "id", "domain": DECLARED}
+    published(visits, "visits", "one", **given)
+    before = shown(visits, "one")
+    visits.execute("INSERT INTO visits VALUES (9999, 200, 'female', 'measles')")
+    receipt = published(visits, "visits", "two", **given)
+    assert not any("drawn anew" in each for each in receipt["warnings"])
+    assert before == [row for row in shown(visits, "two") if row[0] < 200]
+    assert ledger(visits, "adds, warning") == [(True, None), (False, None)]
+
+
+def test_a_value_that_comes_new_draws_every_record_anew(visits, published):
+    given = {"sensitive": "disease", "retention": 0.3, "record_id": "id"}
+    published(visits, "visits", "one", **given)
+    before = shown(visits, "one")
+    visits.execute("INSERT INTO visits VALUES (9999, 200, 'female', 'measles')")
+    receipt = published(visits, "visits", "two", **given)
+    assert before != [row for row in shown(visits, "two") if row[0] < 200]
+    (warning,) = (each for each in receipt["warnings"] if "drawn anew" in each)
+    (first, second) = ledger(visits, "epsilon_attribute")
+    assert f"epsilon was {first[0]:.3g}, and is {second[0]:.3g}" in warning
+    assert "domain := […]" in warning
+    assert ledger(visits, "warning LIKE '%every record was drawn anew'") == [(None,), (True,)]
