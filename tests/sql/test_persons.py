@@ -179,11 +179,11 @@ def test_a_batch_adds_to_what_a_person_may_have(con):
     publish(con, method="splu")
     con.execute(
         "INSERT INTO stays SELECT 5000 + i, 'P00000', 20 + i % 5 * 10, ['flu', 'cold', 'none', 'asthma'][1 + i % 4]"
-        " FROM range(20) AS t(i)"
+        " FROM range(60) AS t(i)"
     )
     publish(con, method="splu", append=True)
-    assert claims(con)["records_of_a_person"][0] == MOST + MOST + 20
-    con.execute("INSERT INTO stays SELECT 9000 + i, 'P1', 20, 'v' || i FROM range(20) AS t(i)")
+    assert claims(con)["records_of_a_person"][0] == MOST + MOST + 60
+    con.execute("INSERT INTO stays SELECT 9000 + i, 'P1', 20, 'v' || i FROM range(60) AS t(i)")
     with pytest.raises(duckdb.Error, match="published with person"):
         publish(con, method="splu", append=True, person=None, exclude=["patient_nbr"])
 
