@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from duckdb_priv.engine import randomness, udfs
 from duckdb_priv.errors import InvalidSource
-from duckdb_priv.mechanism.decoy_groups import DecoyGroups
+from duckdb_priv.mechanism.decoy_groups import RangedGroups
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import fill
 
@@ -93,7 +93,7 @@ class Kernel:
     """The query that gives the published rows, in no order."""
     coins: Mapping[str, randomness.KeyedBits | randomness.FreshBits] = field(default_factory=dict)
     """Sources of bits by the names of their places."""
-    groups: Mapping[str, DecoyGroups] = field(default_factory=dict)
+    groups: Mapping[str, RangedGroups] = field(default_factory=dict)
     """Decoy groups by the names of their places."""
     tables: Mapping[str, Table] = field(default_factory=dict)
     """Temporary tables that the SQL reads, by name."""

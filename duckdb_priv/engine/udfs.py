@@ -8,6 +8,8 @@ effects: otherwise DuckDB would compute a call on constants once and share it am
 from __future__ import annotations
 
 import itertools
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 
 from duckdb_priv.engine import group_kernels, randomness
 from duckdb_priv.errors import InvalidSource
-from duckdb_priv.mechanism.decoy_groups import DecoyGroups
+from duckdb_priv.mechanism.decoy_groups import DecoyGroups, RangedGroups
 
 
 @dataclass(frozen=True)
@@ -107,14 +109,37 @@ def _column(words: NDArray[np.uint64], number: int) -> NDArray[np.uint64]:
     return np.ascontiguousarray(words[:, number])
 
 
-_groups: dict[int, DecoyGroups] = {}
+class OpenGroups:
+    """Decoy groups whose blocks are made when they are first asked for, and of which the latest are kept."""
+
+    def __init__(self, groups: RangedGroups) -> None:
+        self.groups = groups
+        self._blocks: OrderedDict[int, tuple[NDArray[np.int64], DecoyGroups]] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def block(self, number: int) -> tuple[NDArray[np.int64], DecoyGroups]:
+        """Return where the ranks of a block begin, and its groups."""
+        with self._guard:
+            if number not in self._blocks:
+                if len(self._blocks) == KEPT_BLOCKS:
+                    self._blocks.popitem(last=False)
+                plan = self.groups.plan
+                self._blocks[number] = plan.before(number), plan.block(number)
+            self._blocks.move_to_end(number)
+            return self._blocks[number]
+
+
+KEPT_BLOCKS = 2
+"""Two, since threads may work on the end of one block and on the beginning of the next."""
+
+_groups: dict[int, OpenGroups] = {}
 _group_numbers = itertools.count(1)
 
 
-def open_groups(groups: DecoyGroups) -> int:
+def open_groups(groups: RangedGroups) -> int:
     """Give decoy groups a number, so that SQL can name them and nothing of them stands in SQL."""
     number = next(_group_numbers)
-    _groups[number] = groups
+    _groups[number] = OpenGroups(groups)
     return number
 
 
@@ -123,15 +148,28 @@ def close_groups(number: int) -> None:
     _groups.pop(number, None)
 
 
+def block(groups: pa.ChunkedArray, cells: pa.ChunkedArray, ranks: pa.ChunkedArray) -> pa.Array:
+    """The block of decoy groups that a record is in, by its cell (value and range) and its rank within it."""
+    ranged = _groups[groups[0].as_py()].groups
+    return pa.array(ranged.block_of(cells.to_numpy(), ranks.to_numpy()))
+
+
 def decoy(
-    groups: pa.ChunkedArray, codes: pa.ChunkedArray, ranks: pa.ChunkedArray, words: pa.ChunkedArray
+    groups: pa.ChunkedArray,
+    blocks: pa.ChunkedArray,
+    cells: pa.ChunkedArray,
+    ranks: pa.ChunkedArray,
+    words: pa.ChunkedArray,
 ) -> pa.Array:
     """The place of the value to publish per row: a uniform one of its decoy group's, by 64 bits.
 
-    All rows of a call name the same groups.
+    All rows of a call name the same groups and the same block. A rank counts within the cell.
     """
-    plan = _groups[groups[0].as_py()]
-    shown = plan.publish(codes.to_numpy(), ranks.to_numpy(), words.to_numpy())
+    opened = _groups[groups[0].as_py()]
+    before, made = opened.block(blocks[0].as_py())
+    cell = cells.to_numpy()
+    value, rank = opened.groups.value(cell), opened.groups.rank(cell, ranks.to_numpy())
+    shown = made.publish(value, rank - before[value], words.to_numpy())
     return pa.array(shown.astype(np.uint32))
 
 
@@ -158,7 +196,13 @@ KERNELS = (
         ("UBIGINT", "UBIGINT", "BIGINT", "VARCHAR", "UINTEGER"),
         "STRUCT({})".format(", ".join(f"{name} UBIGINT" for name in COINS)),
     ),
-    Udf("_priv_decoy", decoy, ("UBIGINT", "UINTEGER", "BIGINT", "UBIGINT"), "UINTEGER"),
+    Udf("_priv_block", block, ("UBIGINT", "UINTEGER", "BIGINT"), "UINTEGER"),
+    Udf(
+        "_priv_decoy",
+        decoy,
+        ("UBIGINT", "UINTEGER", "UINTEGER", "BIGINT", "UBIGINT"),
+        "UINTEGER",
+    ),
     Udf("_priv_new_secret", new_secret, ("BIGINT",), "BLOB"),
     Udf(
         "_priv_calculate",
@@ -182,7 +226,7 @@ KERNELS = (
 """The functions that know nothing of the database they run in."""
 
 
-RECORD_KERNELS = KERNELS[:3]
+RECORD_KERNELS = KERNELS[:4]
 """The functions that the SQL of record kernels calls."""
 
 

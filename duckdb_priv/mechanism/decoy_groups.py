@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +32,9 @@ ROUNDS = 32
 
 TILE = 1 << 16
 """Most groups that are mixed with each other: large enough to mix, small enough for the cache."""
+
+BLOCK = 16
+"""Tiles that are made at a time: five million records where gamma is 5, in 26 MB."""
 
 _LEFT_OUT, _START, _TILES = 0, 1, 2
 
@@ -115,31 +119,177 @@ def leave_out(counts: ArrayLike, gamma: int, words: WordStreams) -> NDArray[np.i
     return kept
 
 
-def mixed_groups(counts: ArrayLike, gamma: int, words: WordStreams) -> DecoyGroups:
-    """Cut an eligible histogram into well mixed groups, in time linear in the rows.
+@dataclass(frozen=True, eq=False)
+class GroupPlan:
+    """How a histogram is cut into decoy groups, as data: blocks of groups are made where they are needed. Secret."""
+
+    histogram: NDArray[np.int64]
+    """Records of each value; their sum is a multiple of gamma (``leave_out``)."""
+    gamma: int
+    words: WordStreams = field(repr=False)
+    whole: bool = False
+    """Whether all groups are one block."""
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return int(self.histogram.sum()) // self.gamma
+
+    @property
+    def blocks(self) -> int:
+        """In how many blocks they are made."""
+        return 1
+
+    def before(self, block: int) -> NDArray[np.int64]:
+        """Count the records of each value that are in blocks before this one: its ranks begin there."""
+        return self.histogram * block
+
+    def block(self, number: int) -> DecoyGroups:
+        """Make the groups of a block; a rank counts from the first that the block has of a value."""
+        raise NotImplementedError
+
+
+class MixedGroups(GroupPlan):
+    """Well mixed groups, made in time linear in the rows, in memory that a block needs.
 
     A systematic start (the records lined up by value, record i in group i mod groups) is mixed by
     ``ROUNDS`` rounds of keyed random swaps whose limit law is uniform over all ways to fill the
-    groups. ``counts`` must sum to a multiple of gamma (``leave_out``).
-
-    Memory: two value codes and one 32-bit group per row.
+    groups. Every T-th group belongs to one tile; tiles are mixed apart, and how many records of a
+    value a tile has is known beforehand, so that each can be made without the others.
     """
-    histogram = _whole_groups(counts, gamma)
-    groups, values = int(histogram.sum()) // gamma, histogram.size
-    order = np.argsort(words(_START, values))
-    lined_up = np.repeat(order.astype(_code_type(values)), histogram[order])
-    # Row j holds positions j * groups … : a column has positions a multiple of groups apart, and
-    # a value, whose positions are consecutive and at most groups many, meets it at most once.
-    start = lined_up.reshape(gamma, groups)
-    members = np.empty((groups, gamma), start.dtype)
-    tiles = -(-groups // TILE)
-    low = 0
-    for tile in range(tiles):
-        part = np.ascontiguousarray(start[:, tile::tiles])
-        _mix(part, words, _TILES + tile)
-        members[low : low + part.shape[1]] = part.T
-        low += part.shape[1]
-    return _with_ranks(members, histogram)
+
+    @property
+    def tiles(self) -> int:
+        """How many tiles the groups form."""
+        return -(-self.groups // TILE)
+
+    @property
+    def blocks(self) -> int:
+        """In how many blocks of tiles they are made."""
+        return -(-self.tiles // self._tiles_of_block)
+
+    def before(self, block: int) -> NDArray[np.int64]:
+        """Count the records of each value in the tiles of earlier blocks."""
+        return self.before_tile(min(block * self._tiles_of_block, self.tiles))
+
+    @property
+    def _tiles_of_block(self) -> int:
+        return self.tiles if self.whole else BLOCK
+
+    def before_tile(self, tile: int) -> NDArray[np.int64]:
+        """Count the records of each value in the tiles before one.
+
+        Position p of the line is in group p mod groups, which is in tile (p mod groups) mod tiles.
+        """
+        bounds, groups, tiles = self._bounds, self.groups, self.tiles
+
+        def upto(position: NDArray[np.int64] | int) -> NDArray[np.int64]:
+            return position // tiles * tile + np.minimum(position % tiles, tile)
+
+        counted = bounds // groups * upto(groups) + upto(bounds % groups)
+        before = np.empty_like(self.histogram)
+        before[self._order] = np.diff(counted)
+        return before
+
+    def block(self, number: int) -> DecoyGroups:
+        """Mix the tiles of a block."""
+        low = number * self._tiles_of_block
+        return self.between(low, min(low + self._tiles_of_block, self.tiles))
+
+    def between(self, low: int, high: int) -> DecoyGroups:
+        """Mix the tiles from ``low`` to before ``high``."""
+        members = np.concatenate([self._tile(tile) for tile in range(low, high)])
+        return _with_ranks(members, self.before_tile(high) - self.before_tile(low))
+
+    def _tile(self, tile: int) -> NDArray[np.unsignedinteger]:
+        """Return the values of the groups of a tile, (groups, gamma)."""
+        # Row r holds positions r * groups … : a column has positions a multiple of groups apart, and
+        # a value, whose positions are consecutive and at most groups many, meets it at most once.
+        rows = np.arange(self.gamma)[:, np.newaxis] * self.groups
+        positions = rows + np.arange(tile, self.groups, self.tiles)
+        places = np.searchsorted(self._bounds, positions, side="right") - 1
+        part = self._order[places].astype(_code_type(self.histogram.size))
+        _mix(part, self.words, _TILES + tile)
+        return part.T
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        """The order in which the values line up."""
+        return np.argsort(self.words(_START, self.histogram.size))
+
+    @cached_property
+    def _bounds(self) -> NDArray[np.int64]:
+        """Where each value in that order begins, and where the last one ends."""
+        return np.concatenate([[0], np.cumsum(self.histogram[self._order])])
+
+
+class LargestFirstGroups(GroupPlan):
+    """The groups of the paper, for comparison only (``largest_first_groups``): one block."""
+
+    def block(self, number: int) -> DecoyGroups:
+        """Make all groups."""
+        return largest_first_groups(self.histogram, self.gamma, self.words)
+
+
+@dataclass(frozen=True, eq=False)
+class RangedGroups:
+    """Groups, and what a rank is made of: the records of a value in lower ranges of the order bits.
+
+    A cell is a value and a range: the number of the value, followed by ``bits`` bits that number the range.
+    """
+
+    plan: GroupPlan
+    bits: int
+    lower: NDArray[np.int64]
+    """By cell: how many records of its value stand in lower ranges."""
+
+    @classmethod
+    def of(cls, plan: GroupPlan, counts: NDArray[np.int64]) -> RangedGroups:
+        """Add up the records of each value by range, (values, ranges).
+
+        >>> RangedGroups.of(GroupPlan(np.array([3]), 1, None), np.array([[2, 1]])).lower
+        array([0, 2])
+        """
+        lower = np.cumsum(counts, axis=1) - counts
+        return cls(plan, counts.shape[1].bit_length() - 1, lower.ravel())
+
+    def value(self, cell: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """Return the values of cells."""
+        return cell >> np.uint32(self.bits)
+
+    def rank(self, cell: NDArray[np.uint32], local: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rank within the value of records that are ranked within their cells."""
+        found: NDArray[np.int64] = self.lower[cell] + local
+        return found
+
+    @cached_property
+    def _first(self) -> NDArray[np.int64]:
+        """Where each value begins among the records in order of value and rank."""
+        return np.cumsum(self.plan.histogram) - self.plan.histogram
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        """Where each block begins among them, value by value."""
+        before = [self.plan.before(block) for block in range(self.plan.blocks)]
+        return (self._first[:, np.newaxis] + np.array(before).T).ravel()
+
+    def block_of(self, cell: NDArray[np.uint32], local: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Return the blocks that records are in, which are ranked within their cells."""
+        value = self.value(cell)
+        place = self._first[value] + self.rank(cell, local)
+        found = np.searchsorted(self._starts, place, side="right") - 1
+        block: NDArray[np.uint32] = (found - value.astype(np.int64) * self.plan.blocks).astype("u4")
+        return block
+
+
+def mixed_groups(counts: ArrayLike, gamma: int, words: WordStreams) -> DecoyGroups:
+    """Cut an eligible histogram into well mixed groups (``MixedGroups``), all at once.
+
+    ``counts`` must sum to a multiple of gamma (``leave_out``). Memory: two value codes and one 32-bit
+    group per row.
+    """
+    plan = MixedGroups(_whole_groups(counts, gamma), gamma, words)
+    return plan.between(0, plan.tiles)
 
 
 def largest_first_groups(counts: ArrayLike, gamma: int, words: WordStreams) -> DecoyGroups:

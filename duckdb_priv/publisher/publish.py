@@ -73,7 +73,8 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
     )
     target = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(request.release)}"
     kernel = plan.kernel.renamed(renamed_columns(plan.columns))
-    with kernel.opened(workspace.cursor, source.table, plan.staged) as select:
+    with kernel.opened(workspace.cursor, source.table, plan.staged) as rows:
+        select = f"FROM ({rows}) UNION ALL BY NAME {plan.earlier}" if plan.earlier else rows
         types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({select})")}
         workspace.cursor.execute(
             f"CREATE TABLE {target} AS FROM ({select}) ORDER BY {total_order(types)}"
@@ -92,7 +93,8 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
             "every record was left out, so nothing was published",
             hint="take coarser levels, a smaller k or a larger beta",
         )
-    plan = _completed(workspace, plan, target)
+    if plan.complete is not None:
+        plan = plan.complete(plan, _histograms(workspace, target, plan))
     charged, changes = charges(workspace, method, plan, recognition)
     warnings = [
         *plan.warnings,
@@ -133,20 +135,17 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
     ]
 
 
-def _completed(workspace: Workspace, plan: Plan, target: str) -> Plan:
-    """Add what follows from the published rows."""
-    if plan.complete is None:
-        return plan
-    attributes = []
-    for attribute in plan.attributes:
-        shown = dict(
+def _histograms(workspace: Workspace, target: str, plan: Plan) -> dict[str, dict[str | None, int]]:
+    """Count, by sensitive attribute, the published rows that show each value."""
+    return {
+        attribute: dict(
             workspace.rows(
-                f"SELECT {identifier(attribute.column)}::VARCHAR, count(*) FROM {target} GROUP BY ALL"
+                f"SELECT value::VARCHAR, rows FROM (SELECT {identifier(column)} AS value, count(*) AS rows"
+                f" FROM {target} GROUP BY ALL)"
             )
         )
-        histogram = [shown.get(value, 0) for value in attribute.values]
-        attributes.append(plan.complete(attribute, histogram))
-    return replace(plan, attributes=attributes)
+        for attribute, column in renamed_columns(plan.columns).items()
+    }
 
 
 def _told_of_columns(plan: Plan) -> list[str]:

@@ -182,10 +182,16 @@ class Plan:
     sample: bool = False
     """Whether the rows are what is left of a random sample, so that how many are missing must not be told."""
     warnings: Sequence[str] = ()
+    earlier: str | None = None
+    """The query of rows that were published before and stay, where the release is extended by those of the kernel."""
     staged: Sequence[str] = ()
     """Steps of the kernel whose tables planning has left on the publisher's cursor; another process makes them."""
-    complete: Callable[[SensitiveAttribute, Sequence[int]], SensitiveAttribute] | None = None
-    """What adds to an attribute the numbers that follow from its published histogram, in order of position."""
+    complete: Complete | None = None
+    """What adds to the plan all that follows from how often each value is published."""
+
+
+Complete = Callable[[Plan, Mapping[str, Mapping[str | None, int]]], Plan]
+"""From a plan, and by attribute how many published rows show each value, to the whole plan."""
 
 
 def to_json(value: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ FUNCTIONS = {
     "_priv_ask",
     "_priv_begin",
     "_priv_bits",
+    "_priv_block",
     "_priv_calculate",
     "_priv_coins",
     "_priv_counted_groups",

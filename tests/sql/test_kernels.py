@@ -16,6 +16,10 @@ import pytest
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.randomness import FreshBits
 from duckdb_priv.errors import InvalidSource
+from duckdb_priv.mechanism import decoy_groups
+from duckdb_priv.methods.common import decoys
+from duckdb_priv.publisher import persons
+from duckdb_priv.release.model import Plan
 
 Publish = Callable[[str], tuple[bytes, list[str]]]
 
@@ -56,6 +60,12 @@ CASES = {
     " retention := 0.4, epsilon := 0.4, delta := 0.3)",
     "reconstruction private as in the paper": f"publish_reconstruction_private({VISITS}, public := ['gender'],"
     " retention := 0.4, epsilon := 0.3, delta := 0.1, sampling := 'paper')",
+    "decoy groups": "publish_splu('visits', 'r', record_id := 'id', sensitive := 'age', public := ['gender'],"
+    " gamma := 7)",
+    "decoy groups of two columns": f"publish_splu({STAYED}, sensitive := ['disease', 'outcome'], gamma := 3)",
+    "decoy groups, largest first": f"publish_splu({STAYED}, sensitive := 'disease', gamma := 3,"
+    " grouping := 'largest_first', republish := true)",
+    "anatomy": f"publish_anatomy({STAYED}, sensitive := 'outcome', l := 3)",
     "safe k": "publish_safe_k('visits', 'r', exclude := ['id', 'disease'], hierarchies := 'hierarchies',"
     " levels := {'age': 0, 'gender': 1}, k := 20, beta := 0.05, epsilon := 0.5)",
 }
@@ -64,7 +74,9 @@ WORKER = """
 import pickle, sys
 import duckdb, numpy, pyarrow
 from duckdb_priv.engine.randomness import FreshBits
+from duckdb_priv.mechanism import decoy_groups
 
+decoy_groups.TILE, decoy_groups.BLOCK = 64, 2
 FreshBits.draw = lambda self, count: numpy.zeros(count, numpy.uint64)
 answers = {}
 for name, (pickled, sent, pieces) in pickle.load(sys.stdin.buffer).items():
@@ -101,6 +113,17 @@ def kernels(visits: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) 
         return opened(self, *arguments)
 
     monkeypatch.setattr(Kernel, "opened", opening)
+    told = persons.guarantees_of_persons
+
+    def telling(plan: Plan, *arguments: Any) -> Any:
+        assert pickle.loads(pickle.dumps(plan)).mechanism == plan.mechanism
+        return told(plan, *arguments)
+
+    monkeypatch.setattr(persons, "guarantees_of_persons", telling)
+    # So many decoy groups that they are made in several blocks, and records that many ranges hold them.
+    monkeypatch.setattr(decoy_groups, "TILE", 64)
+    monkeypatch.setattr(decoy_groups, "BLOCK", 2)
+    monkeypatch.setattr(decoys, "RANGE", 100)
     # The one mechanism that never uses keys takes every record.
     monkeypatch.setattr(FreshBits, "draw", lambda self, count: np.zeros(count, np.uint64))
 
@@ -132,6 +155,20 @@ def test_a_kernel_gives_the_published_rows_in_another_process(
     assert set(answers) == {(name, piece) for name in CASES for piece in PIECES}
     differing = [case for case, rows in answers.items() if rows != published[case[0]]]
     assert not differing
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("decoy groups")])
+def test_ranges_and_blocks_do_not_decide_what_is_published(
+    name: str, kernels: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, rows = kernels(CASES[name])
+    for ranged, block in ((10**6, 2), (10**6, 100), (7, 100), (7, 1)):
+        monkeypatch.setattr(decoys, "RANGE", ranged)
+        monkeypatch.setattr(decoy_groups, "BLOCK", block)
+        assert kernels(CASES[name])[1] == rows
+    # Records that are dealt anew whenever they are read, as where a table of them would fill the memory.
+    monkeypatch.setattr(decoys, "STAGED", 0)
+    assert kernels(CASES[name])[1] == rows
 
 
 def test_a_kernel_refuses_records_that_it_cannot_read_or_was_not_planned_for(

@@ -7,10 +7,10 @@ Source: Xiao, Tao, "Anatomy: simple and effective privacy preservation" (VLDB 20
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-import pyarrow as pa
-
-from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.aggregates import DealtAggregates
+from duckdb_priv.engine.kernel import Table
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
@@ -19,7 +19,6 @@ from duckdb_priv.methods.anatomy.arguments import AnatomyArguments
 from duckdb_priv.methods.common.decoys import (
     DEALT,
     Grouping,
-    counts_of,
     deal,
     key_of_groups,
     labels_of,
@@ -61,28 +60,32 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: AnatomyA
     columns = _columns(source)
     domains = open_domains(workspace, source)
     grouping = Grouping(MECHANISM, diversity, "largest_first")
-    deal(workspace, source, domains, grouping, open_marks(workspace, source, VALUE_GROUPS))
+    marks = open_marks(workspace, source, VALUE_GROUPS)
+    dealt = deal(workspace, source, domains, grouping, marks, stored=True)
     keys = [
-        key_of_groups(workspace, source, domain, n, grouping) for n, domain in enumerate(domains)
+        key_of_groups(workspace, source, domain, n, grouping, dealt)
+        for n, domain in enumerate(domains)
     ]
-    why = reasons(workspace, source, domains, keys, VALUE_GROUPS, republish=arguments.republish)
-    remember(workspace, source, domains)
-    attributes = []
+    why = reasons(
+        workspace, source, domains, keys, dealt, VALUE_GROUPS, republish=arguments.republish
+    )
+    remember(workspace, source, domains, dealt)
+    attributes, tables = [], dict(dealt.kernel.tables)
+    aggregates = DealtAggregates(workspace, dealt.table)
     for n, (domain, key) in enumerate(zip(domains, keys, strict=True)):
-        counts = counts_of(workspace, DEALT, f"_code{n}", domain.size)
+        counts = aggregates.counts(n, domain.size, 0).sum(axis=1)
         groups = anatomy_groups(counts, diversity, key.words, labels_of(domain))
-        _lay_out(workspace, n, groups)
+        # A row for each record, by its code and rank.
+        tables[f"_priv_groups{n}"] = Table.of(
+            {"code": groups.value, "rank": groups.rank, "number": groups.group}
+        )
         attributes.append(_attribute(release, domain, groups))
     guarantees = [guarantee_of(domain.attribute, diversity) for domain in domains]
     return Plan(
         mechanism=MECHANISM,
         parameters={"l": diversity},
-        kernel=Kernel(
-            source.read_types,
-            _select(source, domains),
-            tables={d.table: d.laid_out() for d in domains},
-            alone=False,
-        ),
+        kernel=replace(dealt.kernel, select=_select(source, domains), tables=tables),
+        staged=dealt.staged,
         columns=columns,
         attributes=attributes,
         provenance=dict.fromkeys(source.sensitive, "source"),
@@ -113,14 +116,6 @@ def _columns(source: Source) -> dict[str, str]:
         elif name in source.public:
             columns[name] = "public"
     return columns
-
-
-def _lay_out(workspace: Workspace, n: int, groups: AnatomyGroups) -> None:
-    """Write the groups as a temporary table: a row for each record, by its code and rank."""
-    numbers = pa.table({"code": groups.value, "rank": groups.rank, "number": groups.group})
-    workspace.cursor.register("_priv_numbers", numbers)
-    workspace.cursor.execute(f"CREATE TEMP TABLE _priv_groups{n} AS FROM _priv_numbers")
-    workspace.cursor.unregister("_priv_numbers")
 
 
 def _attribute(release: str, domain: Domain, groups: AnatomyGroups) -> SensitiveAttribute:

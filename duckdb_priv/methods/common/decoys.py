@@ -1,42 +1,55 @@
-"""Dealing records into decoy groups, set-wise: rank them within their values, group, draw what is shown."""
+"""Dealing records into decoy groups, set-wise: rank them within their values, group, draw what is shown.
+
+A record's rank within its value is the number of records of that value in lower ranges of the order bits, which the
+plan knows from counts, and its rank within the range: no sort is larger than a range.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from duckdb_priv.engine import randomness, udfs
-from duckdb_priv.engine.kernel import create_table
+from duckdb_priv.engine import randomness
+from duckdb_priv.engine.aggregates import DealtAggregates, cell_sql, order_sql, word_sql
+from duckdb_priv.engine.kernel import RECORDS, Kernel, Step, create_table
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_groups import (
-    DecoyGroups,
+    GroupPlan,
+    LargestFirstGroups,
+    MixedGroups,
+    RangedGroups,
     WordStreams,
-    largest_first_groups,
     leave_out,
-    mixed_groups,
 )
 from duckdb_priv.mechanism.eligibility import require_eligible
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import open_coins
 from duckdb_priv.release.model import to_json
 from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.templates import body, fill, read
+from duckdb_priv.sqltext.templates import body, expand, fill, place, read
 
-GROUPINGS: dict[str, Callable[[NDArray[np.int64], int, WordStreams], DecoyGroups]] = {
-    "mixed": mixed_groups,
-    "largest_first": largest_first_groups,
+GROUPINGS: dict[str, type[GroupPlan]] = {
+    "mixed": MixedGroups,
+    "largest_first": LargestFirstGroups,
 }
 """By name: how a histogram is cut into groups."""
 
 DEALT = "temp.main._priv_dealt"
-SHOWN = "temp.main._priv_shown"
+STAGED = 1 / 8
+"""Part of the memory that DEALT may take."""
+BYTES_OF_COINS, BYTES_OF_COLUMN = 32, 16
+"""What a record of DEALT takes for an attribute, and for a public column, about."""
+UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 MARK = "_coins0.mark"
 """What a record of DEALT is known by later."""
+RANGE = 1 << 17
+"""Records in a range of the order bits, about."""
+CELLS = 1 << 16
+"""Most counts by value and range that a plan holds: beyond, the records of a value are few anyway."""
 
 
 @dataclass(frozen=True)
@@ -49,46 +62,99 @@ class Grouping:
     """One of GROUPINGS."""
 
 
+@dataclass(frozen=True)
+class Dealt:
+    """Records with their codes and coins."""
+
+    kernel: Kernel
+    """What deals them."""
+    table: str
+    """What planning reads them from: DEALT, or where that would not fit into memory, the query of its rows."""
+    query: str | None
+    """That query with the places of the kernel, where DEALT was not made."""
+
+    @property
+    def staged(self) -> tuple[str, ...]:
+        """The steps of the kernel that stand on the publisher's cursor."""
+        return () if self.query else (DEALT,)
+
+
 def deal(
     workspace: Workspace,
     source: Source,
     domains: Sequence[Domain],
     grouping: Grouping,
-    mark: int | None,
-) -> None:
-    """Write the temporary table DEALT: the code and the coins of every record, by attribute.
+    marks: randomness.KeyedBits | None,
+    *,
+    stored: bool = False,
+) -> Dealt:
+    """Deal the records of a source their codes and coins, attribute by attribute.
 
-    ``mark`` is the stream of the marks, which come with the coins of the first attribute (MARK).
+    They stand in the temporary table DEALT where it takes a small part of the memory, where coins are fresh, which
+    cannot be drawn twice, and where it must be ``stored``. Otherwise they are dealt anew whenever they are read: a
+    table that is not committed yet cannot be moved out of the memory.
+
+    ``marks`` are the coins of the marks, which come with those of the first attribute (MARK); no other process needs
+    them, so the kernel does without.
     """
-    coins = []
-    for n, domain in enumerate(domains):
-        context = _context(domain, grouping) | {"purpose": "order and draw"}
-        stream = workspace.open_stream(open_coins(workspace, source, context).bits)
-        marks = "NULL" if mark is None or n else str(mark)
-        coins.append(
-            f"_priv_coins({marks}::UBIGINT, {stream}::UBIGINT, _number, _text, _code{n}) AS _coins{n}"
+    coins = {
+        f"coins{n}": open_coins(
+            workspace, source, _context(domain, grouping) | {"purpose": "order and draw"}
+        ).bits
+        for n, domain in enumerate(domains)
+    }
+    query = _deal_sql(source, domains, "NULL")
+    kernel = Kernel(
+        reads=source.read_types,
+        select="",
+        coins=coins,
+        tables={domain.table: domain.laid_out() for domain in domains},
+        alone=False,
+    )
+    marked = coins if marks is None else {**coins, "marks": marks}
+    marked_query = query if marks is None else _deal_sql(source, domains, place("marks"))
+    row = BYTES_OF_COINS * len(domains) + BYTES_OF_COLUMN * len(source.public)
+    if stored or not source.record_id or source.rows * row < STAGED * memory_limit(workspace):
+        replace(kernel, coins=marked, steps=(Step(DEALT, marked_query),)).stage(
+            workspace.cursor, source.table
         )
+        return Dealt(replace(kernel, steps=(Step(DEALT, query),)), DEALT, None)
+    for name, table in kernel.tables.items():
+        create_table(workspace.cursor, name, table)
+    numbers = {name: str(workspace.open_stream(bits)) for name, bits in marked.items()}
+    return Dealt(kernel, f"({fill(marked_query, {RECORDS: source.table, **numbers})})", query)
+
+
+def memory_limit(workspace: Workspace) -> float:
+    """Return the bytes that DuckDB may use."""
+    ((text,),) = workspace.rows("SELECT current_setting('memory_limit')")
+    number, unit = text.split()
+    return float(number) * float(1024 ** UNITS.index(unit))
+
+
+def _deal_sql(source: Source, domains: Sequence[Domain], marks: str) -> str:
     number, text = source.id_arguments
     public = (f"s.{identifier(name)} AS _public{n}, " for n, name in enumerate(source.public))
-    query = fill(
+    return expand(
         body(read("publisher/fragments", "deal")),
         {
             "public": "".join(public),
             "id_number": number,
             "id_text": text,
             "codes": ", ".join(f"d{n}.position AS _code{n}" for n in range(len(domains))),
-            "source": f"{source.table} AS s",
+            "source": f"{place(RECORDS)} AS s",
             "domains": " ".join(
                 f"JOIN {domain.table} AS d{n} ON d{n}.value IS NOT DISTINCT FROM"
                 f" s.{key_expression(domain.attribute, domain.source_type)}"
                 for n, domain in enumerate(domains)
             ),
-            "coins": ", ".join(coins),
+            "coins": ", ".join(
+                f"_priv_coins({'NULL' if n else marks}::UBIGINT, {place(f'coins{n}')}::UBIGINT,"
+                f" _number, _text, _code{n}) AS _coins{n}"
+                for n in range(len(domains))
+            ),
         },
     )
-    for domain in domains:
-        create_table(workspace.cursor, domain.table, domain.laid_out())
-    workspace.cursor.execute(f"CREATE TEMP TABLE {DEALT.split('.')[-1]} AS {query}")
 
 
 def _context(domain: Domain, grouping: Grouping) -> dict[str, object]:
@@ -111,7 +177,7 @@ class Key:
 
 
 def key_of_groups(
-    workspace: Workspace, source: Source, domain: Domain, n: int, grouping: Grouping
+    workspace: Workspace, source: Source, domain: Domain, n: int, grouping: Grouping, dealt: Dealt
 ) -> Key:
     """Derive a key from everything that defines the groups, the records included; or take a fresh one.
 
@@ -121,20 +187,10 @@ def key_of_groups(
     if not source.record_id:
         secret = randomness.new_secret()
         return Key(randomness.KeyedWords.derive(secret, ""), randomness.fingerprint(secret))
-    (records,) = workspace.rows(
-        f"SELECT count(*) || '/' || bit_xor({order_sql(n)}) || '/' || sum({order_sql(n)}::HUGEINT) FROM {DEALT}"
-    )[0]
+    records = DealtAggregates(workspace, dealt.table).digest(n)
     secret = workspace.secret()
     text = to_json(_context(domain, grouping) | {"purpose": "groups", "records": records})
     return Key(randomness.KeyedWords.derive(secret, text), randomness.fingerprint(secret, text))
-
-
-def counts_of(workspace: Workspace, table: str, column: str, size: int) -> Counts:
-    """Count the codes of a column."""
-    counts = np.zeros(size, np.int64)
-    for code, rows in workspace.rows(f"SELECT {column}, count(*) FROM {table} GROUP BY ALL"):
-        counts[code] = rows
-    return counts
 
 
 def labels_of(domain: Domain) -> list[str]:
@@ -142,80 +198,141 @@ def labels_of(domain: Domain) -> list[str]:
     return ["NULL" if value is None else value for value in domain.values]
 
 
-def drop_surplus(
-    workspace: Workspace, domains: Sequence[Domain], gamma: int, words: WordStreams
-) -> int:
-    """Leave records out of DEALT until groups can be filled, and return how many.
+@dataclass(frozen=True)
+class Ranges:
+    """The records that are grouped, counted by value and by range of the order bits."""
+
+    counts: tuple[Counts, ...]
+    """By attribute, (values, ranges)."""
+    bits: tuple[int, ...]
+    """By attribute: how many bits say in which range a record is."""
+    kept: str = "true"
+    """The records that are not left out, as a condition on rows of DEALT."""
+    left_out: int = 0
+
+    @property
+    def rows(self) -> int:
+        """How many records are grouped."""
+        return int(self.counts[0].sum())
+
+
+def count_ranges(
+    workspace: Workspace, dealt: Dealt, domains: Sequence[Domain], gamma: int
+) -> Ranges:
+    """Count the records that were dealt; raises InvalidParameter where they cannot be grouped."""
+    aggregates = DealtAggregates(workspace, dealt.table)
+    bits = tuple(range_bits(sum(domain.counts), domain.size) for domain in domains)
+    counts = []
+    for n, domain in enumerate(domains):
+        counts.append(aggregates.counts(n, domain.size, bits[n]))
+        require_eligible(counts[n].sum(axis=1), gamma, labels_of(domain))
+    return Ranges(tuple(counts), bits)
+
+
+def range_bits(rows: int, values: int) -> int:
+    """Return how many bits of their order cut the records of a table into ranges.
+
+    >>> range_bits(10_000_000, 50), range_bits(10_000_000, 30_000), range_bits(1000, 50)
+    (7, 1, 0)
+    """
+    wanted = (-(-rows // RANGE) - 1).bit_length()
+    return min(wanted, max(0, (CELLS // values).bit_length() - 1))
+
+
+def without_surplus(
+    workspace: Workspace, dealt: Dealt, ranges: Ranges, gamma: int, words: WordStreams
+) -> Ranges:
+    """Leave records out until groups can be filled.
 
     They are chosen by the first attribute, each record with the same chance, and fewer than gamma. All
     attributes stay eligible: a count of at most rows / gamma is at most the number of whole groups.
     """
-    for n, domain in enumerate(domains):
-        require_eligible(
-            counts_of(workspace, DEALT, f"_code{n}", domain.size), gamma, labels_of(domain)
+    histogram = ranges.counts[0].sum(axis=1)
+    surplus = histogram - leave_out(histogram, gamma, words)
+    last = {}
+    for code in np.flatnonzero(surplus).tolist():
+        from_here = np.cumsum(ranges.counts[0][code, ::-1])[::-1]
+        last[code] = (
+            int(surplus[code]),
+            int(np.flatnonzero(from_here >= surplus[code])[-1]),
         )
-    counts = counts_of(workspace, DEALT, "_code0", domains[0].size)
-    kept = leave_out(counts, gamma, words)
-    surplus = [
-        f"(_code0 = {code} AND _rank >= {kept[code]})" for code in np.flatnonzero(kept < counts)
-    ]
-    if surplus:
-        workspace.cursor.execute(
-            f"DELETE FROM {DEALT} WHERE rowid IN (SELECT _row FROM"
-            f" (SELECT rowid AS _row, _code0, {rank_sql(0)} AS _rank FROM {DEALT}) WHERE {' OR '.join(surplus)})"
-        )
-    return int(counts.sum() - kept.sum())
+    counts = tuple(each.copy() for each in ranges.counts)
+    first: dict[int, tuple[int, int]] = {}
+    left_out = DealtAggregates(workspace, dealt.table).last(last, len(counts), ranges.bits[0])
+    for record in left_out:
+        for n, (code, order, _) in enumerate(record):
+            counts[n][code, order >> (64 - ranges.bits[n])] -= 1
+        code, *coins = record[0]
+        first[code] = min(first.get(code, (1 << 64, 0)), (coins[0], coins[1]))
+    kept = " AND ".join(
+        f"NOT (_code0 = {code} AND ({order_sql(0)} > {order}::UBIGINT OR"
+        f" ({order_sql(0)} = {order}::UBIGINT AND {word_sql(0)} >= {word}::UBIGINT)))"
+        for code, (order, word) in sorted(first.items())
+    )
+    return Ranges(counts, ranges.bits, kept or "true", len(left_out))
 
 
-def order_sql(n: int) -> str:
-    """Write the bits that order the records of a value."""
-    return f"_coins{n}.first_half"
-
-
-def word_sql(n: int) -> str:
-    """Write the bits that draw what a record shows."""
-    return f"_coins{n}.second_half"
-
-
-def rank_sql(n: int) -> str:
-    """Write the rank of a record within its value, in keyed hash order."""
-    return f"row_number() OVER (PARTITION BY _code{n} ORDER BY {order_sql(n)}, {word_sql(n)}) - 1"
+def rank_sql(n: int, bits: int = 0) -> str:
+    """Write the rank of a record within its value and range, in keyed hash order."""
+    order = f"{order_sql(n)}, {word_sql(n)}"
+    return f"row_number() OVER (PARTITION BY {cell_sql(n, bits)} ORDER BY {order}) - 1"
 
 
 def show(
-    workspace: Workspace,
+    dealt: Dealt,
     source: Source,
     domains: Sequence[Domain],
     keys: Sequence[Key],
     grouping: Grouping,
-) -> None:
-    """Group DEALT by every attribute, and write the temporary table SHOWN."""
-    numbers = []
-    for n, (domain, key) in enumerate(zip(domains, keys, strict=True)):
-        counts = counts_of(workspace, DEALT, f"_code{n}", domain.size)
-        groups = GROUPINGS[grouping.name](counts, grouping.gamma, key.words)
-        numbers.append(udfs.open_groups(groups))
-    try:
-        query = fill(
-            body(read("publisher/fragments", "show")),
-            {
-                "public": "".join(f"_public{n}, " for n in range(len(source.public))),
-                "shown": ", ".join(
-                    f"_priv_decoy({number}::UBIGINT, _code{n}, _rank{n}, {word_sql(n)}) AS _shown{n}"
-                    for n, number in enumerate(numbers)
-                ),
-                "ranks": ", ".join(f"{rank_sql(n)} AS _rank{n}" for n in range(len(domains))),
-                "dealt": DEALT,
-            },
+    ranges: Ranges,
+) -> Kernel:
+    """Return what groups the records by every attribute, and gives the published rows."""
+    groups, steps = {}, list(dealt.kernel.steps)
+    records = f"({dealt.query})" if dealt.query else DEALT
+    rows = f"(FROM {records} WHERE {ranges.kept})"
+    for n, key in enumerate(keys):
+        counts = ranges.counts[n]
+        # A block at a time can only be read from a table.
+        plan = GROUPINGS[grouping.name](
+            counts.sum(axis=1), grouping.gamma, key.words, whole=dealt.query is not None
         )
-        workspace.cursor.execute(f"CREATE TEMP TABLE {SHOWN.split('.')[-1]} AS {query}")
-    finally:
-        for number in numbers:
-            udfs.close_groups(number)
+        groups[f"groups{n}"] = RangedGroups.of(plan, counts)
+        bits, number = ranges.bits[n], f"{place(f'groups{n}')}::UBIGINT"
+        done = [f"_public{each}" for each in range(len(source.public))]
+        done += [f"_shown{each}" for each in range(n)]
+        todo = [
+            column
+            for each in range(n + 1, len(domains))
+            for column in (f"_code{each}", f"_coins{each}")
+        ]
+        kept = "".join(f"{column}, " for column in [*done, *todo])
+        ranked = (
+            f"SELECT {kept}{cell_sql(n, bits)} AS _cell{n},"
+            f" {rank_sql(n, bits)} AS _rank{n}, {word_sql(n)} AS _word{n} FROM {rows}"
+        )
+        shown = (
+            f"SELECT {kept}_priv_decoy({number}, {{}}::UINTEGER,"
+            f" _cell{n}, _rank{n}, _word{n}) AS _shown{n} FROM"
+        )
+        if plan.blocks == 1:
+            rows = f"({shown.format(0)} ({ranked}))"
+            continue
+        # Block by block, so that the groups of one or two are in memory at a time.
+        table = f"temp.main._priv_ranked{n}"
+        where = f"_priv_block({number}, _cell{n}, _rank{n}) AS _block{n}"
+        steps.append(Step(table, f"SELECT *, {where} FROM ({ranked})"))
+        rows = " UNION ALL ".join(
+            f"{shown.format(block)} {table} WHERE _block{n} = {block}"
+            for block in range(plan.blocks)
+        )
+        rows = f"({rows})"
+    return replace(
+        dealt.kernel, select=published_sql(source, domains, rows), groups=groups, steps=tuple(steps)
+    )
 
 
-def published_sql(source: Source, domains: Sequence[Domain]) -> str:
-    """Write the query that gives the published rows, in no order."""
+def published_sql(source: Source, domains: Sequence[Domain], shown: str) -> str:
+    """Write the query of the published rows, in no order, from codes of what is shown."""
     of_attribute = {domain.attribute: n for n, domain in enumerate(domains)}
     of_public = {name: n for n, name in enumerate(source.public)}
     columns = ", ".join(
@@ -229,4 +346,4 @@ def published_sql(source: Source, domains: Sequence[Domain]) -> str:
         f"JOIN {domain.table} AS p{n} ON p{n}.position = shown._shown{n}"
         for n, domain in enumerate(domains)
     )
-    return f"SELECT {columns} FROM {SHOWN} AS shown {joins}"
+    return f"SELECT {columns} FROM {shown} AS shown {joins}"

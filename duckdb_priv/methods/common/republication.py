@@ -11,10 +11,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from duckdb_priv.engine import randomness
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated, InvalidParameter, InvalidSource
-from duckdb_priv.methods.common.decoys import DEALT, MARK, SHOWN, Grouping, Key
+from duckdb_priv.methods.common.decoys import DEALT, MARK, Dealt, Grouping, Key
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import open_coins
 from duckdb_priv.release import catalog
@@ -45,8 +46,8 @@ def ledger_entries(
     ]
 
 
-def open_marks(workspace: Workspace, source: Source, rule: Rule) -> int | None:
-    """Open the stream of what records are known by later: keyed hashes of their tables and ids; None without ids."""
+def open_marks(workspace: Workspace, source: Source, rule: Rule) -> randomness.KeyedBits | None:
+    """Derive what records are known by later: keyed hashes of their tables and ids; None without ids."""
     if not source.record_id:
         return None
     context: dict[str, object] = {
@@ -54,7 +55,8 @@ def open_marks(workspace: Workspace, source: Source, rule: Rule) -> int | None:
         "origins": list(source.origins),
         "columns": [name.lower() for name in source.record_id],
     }
-    return workspace.open_stream(open_coins(workspace, source, context).bits)
+    bits = open_coins(workspace, source, context).bits
+    return bits if isinstance(bits, randomness.KeyedBits) else None
 
 
 def reasons(
@@ -62,11 +64,12 @@ def reasons(
     source: Source,
     domains: Sequence[Domain],
     keys: Sequence[Key],
+    dealt: Dealt,
     rule: Rule,
     *,
     republish: bool,
 ) -> list[str]:
-    """Say, for the ledger, why the records of DEALT may be published in these groups, attribute by attribute.
+    """Say, for the ledger, why the records may be published in these groups, attribute by attribute.
 
     Raises GuaranteeViolated where they have other groups already, or may have, unless told to ``republish``.
     """
@@ -76,7 +79,7 @@ def reasons(
         if any(coins == key.fingerprint for _, coins, _ in earlier):
             found.append(f"the same {rule.groups} as before, which tell nothing new")
             continue
-        grouped = _grouped(workspace, source, domain, earlier, rule)
+        grouped = _grouped(workspace, source, domain, earlier, dealt, rule)
         if grouped is None:
             found.append(f"its records in other {rule.groups} are refused from now on: {rule.why}")
         elif republish:
@@ -113,9 +116,10 @@ def _grouped(
     source: Source,
     domain: Domain,
     earlier: Sequence[tuple[str, str, bool]],
+    dealt: Dealt,
     rule: Rule,
 ) -> str | None:
-    """Say which records of DEALT have groups already, or that it cannot be told; None where none has."""
+    """Say which records have groups already, or that it cannot be told; None where none has."""
     for release, _, comparable in earlier:
         if not comparable:
             return (
@@ -124,7 +128,7 @@ def _grouped(
             )
     if not earlier:
         return None
-    (known,) = workspace.rows(f"SELECT count(*) FROM {DEALT} WHERE {_is_known([domain])}")[0]
+    (known,) = workspace.rows(f"SELECT count(*) FROM {dealt.table} WHERE {_is_known([domain])}")[0]
     if not known:
         return None
     return (
@@ -133,13 +137,19 @@ def _grouped(
     )
 
 
-def remember(workspace: Workspace, source: Source, domains: Sequence[Domain]) -> None:
-    """Keep the marks of the records of DEALT."""
+def remember(
+    workspace: Workspace,
+    source: Source,
+    domains: Sequence[Domain],
+    dealt: Dealt,
+    kept: str = "true",
+) -> None:
+    """Keep the marks of the records that were dealt; ``kept`` are those that are published, as a condition."""
     if source.record_id:
         for domain in domains:
             workspace.cursor.execute(
-                f"INSERT INTO priv.grouped_record SELECT {literal(domain.attribute.lower())}, {MARK} FROM {DEALT}"
-                f" WHERE NOT {_is_known([domain])}"
+                f"INSERT INTO priv.grouped_record SELECT {literal(domain.attribute.lower())}, {MARK} FROM {dealt.table}"
+                f" WHERE {kept} AND NOT {_is_known([domain])}"
             )
 
 
@@ -209,22 +219,26 @@ def _origins(workspace: Workspace, release: str) -> tuple[str, ...]:
     return tuple(rows[0][0])
 
 
-def add_earlier(
+def earlier_rows(
     workspace: Workspace, source: Source, domains: Sequence[Domain], release: str
-) -> None:
-    """Put the rows of a release before what SHOWN has of the new batch."""
+) -> tuple[str, int]:
+    """Keep the rows of a release that is extended, in the types that it will have: a query of them, and how many."""
     release = catalog.find_release(workspace.cursor, release)
     table = f"{identifier(workspace.database)}.main.{identifier(release)}"
     published = {
-        of.attribute: of.name for of in catalog.published_columns(workspace.cursor, release)
+        of.attribute: identifier(of.name)
+        for of in catalog.published_columns(workspace.cursor, release)
     }
-    codes = "".join(f", d{n}.position" for n in range(len(domains)))
-    joins = " ".join(
-        f"JOIN {domain.table} AS d{n} ON d{n}.published::VARCHAR IS NOT DISTINCT FROM"
-        f" r.{identifier(published[domain.attribute])}::VARCHAR"
-        for n, domain in enumerate(domains)
-    )
-    public = ", ".join(f"r.{identifier(name)}" for name in source.public)
+    columns = [
+        f"{column}::VARCHAR::{domain.published_type} AS {column}"
+        for domain in domains
+        for column in [published[domain.attribute]]
+    ]
+    columns += [
+        f"{identifier(name)}::{source.types[name]} AS {identifier(name)}" for name in source.public
+    ]
     workspace.cursor.execute(
-        f"INSERT INTO {SHOWN} SELECT {public or ''}{codes if public else codes[2:]} FROM {table} AS r {joins}"
+        f"CREATE TEMP TABLE _priv_earlier AS SELECT {', '.join(columns)} FROM {table}"
     )
+    (rows,) = workspace.rows("SELECT count(*) FROM temp.main._priv_earlier")[0]
+    return "FROM temp.main._priv_earlier", rows

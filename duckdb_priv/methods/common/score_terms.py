@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from duckdb_priv.mechanism.arrays import Matrix
 from duckdb_priv.mechanism.operator import half_step
 from duckdb_priv.mechanism.score_terms import likely_shares, score_terms
-from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.release.model import Complete, Plan
 
 
-def completed_by(
+def completed_by(operators: Mapping[str, tuple[Matrix, Matrix]]) -> Complete:
+    """Return what completes the attributes of a plan, from the weights and the operator of each."""
+    return partial(_complete, operators=operators)
+
+
+def _complete(
+    plan: Plan,
+    published: Mapping[str, Mapping[str | None, int]],
+    *,
     operators: Mapping[str, tuple[Matrix, Matrix]],
-) -> Callable[[SensitiveAttribute, Sequence[int]], SensitiveAttribute]:
-    """Return what completes attributes, from the weights and the operator of each."""
-
-    def complete(attribute: SensitiveAttribute, histogram: Sequence[int]) -> SensitiveAttribute:
+) -> Plan:
+    attributes = []
+    for attribute in plan.attributes:
         weights, operator = operators[attribute.name]
+        histogram = [published[attribute.name].get(value, 0) for value in attribute.values]
         terms = score_terms(weights, operator, likely_shares(weights, operator, histogram))
         numbers = {name: of.tolist() for name, of in terms._asdict().items()}
         numbers["half_step"] = half_step(weights).tolist()
-        return replace(attribute, numbers={**attribute.numbers, **numbers})
-
-    return complete
+        attributes.append(replace(attribute, numbers={**attribute.numbers, **numbers}))
+    return replace(plan, attributes=attributes)

@@ -6,11 +6,12 @@ and the reconstruction corrected (``mechanism/decoy_groups.md``, ``mechanism/spl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
@@ -29,22 +30,19 @@ from duckdb_priv.mechanism.splu_reconstruction import (
     choose,
 )
 from duckdb_priv.methods.common.decoys import (
-    DEALT,
-    SHOWN,
     Grouping,
-    counts_of,
+    count_ranges,
     deal,
-    drop_surplus,
     key_of_groups,
-    published_sql,
     show,
+    without_surplus,
 )
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
 from duckdb_priv.methods.common.republication import (
     Rule,
-    add_earlier,
     domains_of_both,
     drop_known,
+    earlier_rows,
     ledger_entries,
     open_marks,
     reasons,
@@ -79,52 +77,75 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         source,
         domains_of_both(workspace, source, release, grouping) if append else None,
     )
-    deal(workspace, source, domains, grouping, open_marks(workspace, source, DECOY_GROUPS))
+    marks = open_marks(workspace, source, DECOY_GROUPS)
+    dealt = deal(workspace, source, domains, grouping, marks, stored=append)
     if append:
         drop_known(workspace, source, domains)
     keys = [
-        key_of_groups(workspace, source, domain, n, grouping) for n, domain in enumerate(domains)
+        key_of_groups(workspace, source, domain, n, grouping, dealt)
+        for n, domain in enumerate(domains)
     ]
     why = (
         ["append := true: a further batch, of new records alone"] * len(domains)
         if append
-        else reasons(workspace, source, domains, keys, DECOY_GROUPS, republish=arguments.republish)
+        else reasons(
+            workspace, source, domains, keys, dealt, DECOY_GROUPS, republish=arguments.republish
+        )
     )
     gamma = grouping.gamma
-    left_out = drop_surplus(workspace, domains, gamma, keys[0].words)
+    ranges = without_surplus(
+        workspace, dealt, count_ranges(workspace, dealt, domains, gamma), gamma, keys[0].words
+    )
     if append:
-        _require_batch(workspace, gamma)
-    remember(workspace, source, domains)
-    show(workspace, source, domains, keys, grouping)
-    if append:
-        add_earlier(workspace, source, domains, release)
-    shown = [counts_of(workspace, SHOWN, f"_shown{n}", each.size) for n, each in enumerate(domains)]
-    rows = int(shown[0].sum())
+        _require_batch(ranges.rows, gamma)
+    remember(workspace, source, domains, dealt, ranges.kept)
+    earlier, before = earlier_rows(workspace, source, domains, release) if append else (None, 0)
     guarantees = [each for domain in domains for each in guarantees_of(domain.attribute, gamma)]
+    rows = ranges.rows + before
     return Plan(
         mechanism=MECHANISM,
         parameters={"gamma": gamma, "grouping": grouping.name, "rows": rows},
-        kernel=Kernel(
-            source.read_types,
-            published_sql(source, domains),
-            tables={d.table: d.laid_out() for d in domains},
-            alone=False,
-        ),
+        kernel=show(dealt, source, domains, keys, grouping, ranges),
+        staged=dealt.staged,
+        earlier=earlier,
         columns={
             name: "sensitive" if name in source.sensitive else "public"
             for name in source.types
             if name in source.sensitive or name in source.public
         },
-        attributes=[
-            reconstruction(release, domain, counts, gamma)
-            for domain, counts in zip(domains, shown, strict=True)
-        ],
+        attributes=[],
+        complete=partial(
+            _complete, release=release, source=source, domains=domains, grouping=grouping
+        ),
         provenance=dict.fromkeys(source.sensitive, "source"),
         guarantees=guarantees,
         ledger=ledger_entries(source, domains, keys, why),
         strongest=guarantees[0].statement,
         rows_expected=rows,
-        left_out=left_out,
+        left_out=ranges.left_out,
+    )
+
+
+def _complete(
+    plan: Plan,
+    published: Mapping[str, Mapping[str | None, int]],
+    *,
+    release: str,
+    source: Source,
+    domains: Sequence[Domain],
+    grouping: Grouping,
+) -> Plan:
+    """Choose how counts are reconstructed, which depends on what is published and on nothing else."""
+    shown = [
+        np.array([published[domain.attribute].get(value, 0) for value in domain.values], np.int64)
+        for domain in domains
+    ]
+    return replace(
+        plan,
+        attributes=[
+            reconstruction(release, domain, counts, grouping.gamma)
+            for domain, counts in zip(domains, shown, strict=True)
+        ],
         warnings=[
             warning
             for domain, counts in zip(domains, shown, strict=True)
@@ -133,9 +154,8 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     )
 
 
-def _require_batch(workspace: Workspace, gamma: int) -> None:
+def _require_batch(rows: int, gamma: int) -> None:
     """Refuse a batch of so few groups that whoever compares the release before and after knows who is in which."""
-    (rows,) = workspace.rows(f"SELECT count(*) FROM {DEALT}")[0]
     if rows < GROUPS_OF_A_BATCH * gamma:
         raise InvalidSource(
             f"there are {rows} new records, and a batch has at least {GROUPS_OF_A_BATCH * gamma}: who compares the"
