@@ -23,6 +23,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
             'ward ' || id % 7 AS ward, ['asthma', 'cold', 'flu', NULL][1 + id % 13 % 4] AS disease
         FROM range(20000) AS t(id)
     """)
+    connection.execute("CREATE TABLE no_rules AS SELECT 'age' AS name")
     yield connection
     connection.close()
 
@@ -321,7 +322,7 @@ def test_advice_can_be_about_a_workload_of_ones_own(con: duckdb.DuckDBPyConnecti
         (", gammas := [2.5]", "gammas must be a list of whole numbers, got"),
         (", delta := 0.1", "delta is given without epsilon"),
         (", reconstruction_deltas := [2]", "delta must lie strictly between 0 and 1"),
-        (", hierarchies := 'visits'", "has no column 'attribute'"),
+        (", hierarchies := 'no_rules'", "has no column 'attribute'"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(

@@ -49,6 +49,7 @@ def make(con):
         " FROM (VALUES ('Ulm', 'south'), ('Bochum', 'west'), ('Rostock', 'north'), ('Jena', 'east'), ('Hof', 'south'))"
         " AS v(town, area), range(3) AS l(level)"
     )
+    con.execute("CREATE TABLE no_rules AS SELECT 'age' AS name")
 
 
 @pytest.fixture
@@ -552,8 +553,8 @@ def test_a_view_and_a_source_elsewhere(con):
             "no table or view is called 'hierarchy'\nHint: did you mean 'hierarchies'?",
         ),
         (
-            {"hierarchies": "'visits'"},
-            "the table of hierarchies 'visits' has no column 'attribute'",
+            {"hierarchies": "'no_rules'"},
+            "the table of hierarchies 'no_rules' has no column 'attribute'",
         ),
         (
             {"k": "3000"},
