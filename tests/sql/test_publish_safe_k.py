@@ -573,6 +573,7 @@ def test_bad_arguments_are_refused_and_leave_nothing(lasting, changes, message):
         "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'"
     ).fetchall() == [
         ("hierarchies",),
+        ("no_rules",),
         ("visits",),
     ]
 
