@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from duckdb_priv.analyst.forms import INTERVAL
 from duckdb_priv.analyst.written import Lookup
-from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import body, computed, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
@@ -18,61 +18,53 @@ OF_EACH = {
 ARGUMENTS = {
     "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
     "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
-    "database": OF_EACH["database"],
+    "confidence": "CAST(confidence AS VARCHAR)",
     "attributes": "CAST(len(_attributes) AS VARCHAR)",
     "states": "CAST(1 << len(_attributes) AS VARCHAR)",
     **{
         name: template(f"@joint_{name}@")
-        for name in ("table", "laws", "patterns", "start", "settled", "further", "or_not")
+        for name in ("table", "name", "laws", "owns", "patterns", "weights", "sums", "product")
     },
 }
-"""How the arguments of priv.reconstructed_joint stand in its query."""
-STARTS = {
-    "bayesian": "[greatest(list_dot_product(list_extract(inverse, s), _priv_shown), 1e-6 * _priv_total)"
-    " FOR s IN range(1, len(_priv_shown) + 1)]",
-    "paper": "_priv_shown",
-}
-"""By method: what the steps begin with. Unbiased counts that are not negative are where they come to rest."""
-SETTLED = {
-    "bayesian": "list_max([CASE WHEN e[1] > 0 THEN e[2] / e[1] ELSE 0 END FOR e IN list_zip(f, next)]) <= 1 + 1e-8",
-    "paper": "list_max([abs(e[2] - e[1]) - 0.01 * e[1] FOR e IN list_zip(f, next)]) <= 0",
-}
-"""By method: when the steps have come to rest."""
+"""How the arguments of priv.reconstructed_joint stand in its queries."""
+NUMBER = "CAST(i AS VARCHAR)"
 
 
 def fillings(lookup: Lookup) -> dict[str, str]:
     """Write what the macro is filled with."""
     each = lookup.by_key(f"_release || '.' || {EACH}")
-    step = fill(body(read(FRAGMENTS, "joint_step")), {})
-    query = fill(body(read(FRAGMENTS, "joint")), {"joint_step": step})
-    extrapolated = fill(body(read(FRAGMENTS, "squarem")), {})
-    second = f"[{step} FOR f IN [next]][1]"
-    # From where the steps rest there is nothing to extrapolate: the ratio of two roundings would lead anywhere.
-    further = f"CASE WHEN settled THEN next ELSE [{extrapolated} FOR second IN [{second}]][1] END"
+    of_query = {
+        name: body(read(FRAGMENTS, name)) for name in ("joint_step", "squarem", "normal_quantile")
+    } | {"interval": INTERVAL, "confidence": template("{confidence}")}
+    # A record has the value as much as its weight says, and another as much as is left of 1.
+    in_state = "CASE WHEN (s >> (i - 1)) & 1 = 1 THEN '_priv_weight' || {0} ELSE '(1 - _priv_weight' || {0} || ')' END"
     pattern = _joined(each.query("pattern", OF_EACH), " + ")
     return {
         "joint_release": lookup.named("attributes"),
         "joint_known": each.joined(),
         "joint_value": f"CASE WHEN {VALUE} IS NULL THEN {each.has_missing()} ELSE {each.is_value(VALUE)} END",
-        "joint_query": computed(query, ARGUMENTS),
-        "joint_table": f"{ARGUMENTS['database']} || {lookup.named('table')}",
-        "joint_patterns": "array_to_string(['coalesce(count_if(' || "
-        f"{pattern} || ' = ' || CAST(o AS VARCHAR) || '), 0)'"
-        " FOR o IN range(1 << len(_attributes))], ', ')",
-        "joint_laws": _by_method(
-            _joined(each.query("law", OF_EACH), ", "),
-            _joined(each.query("paper", OF_EACH), ", "),
+        "joint_query": computed(fill(body(read(FRAGMENTS, "joint")), of_query), ARGUMENTS),
+        "joint_paper": computed(fill(body(read(FRAGMENTS, "joint_paper")), {}), ARGUMENTS),
+        "joint_table": f"{OF_EACH['database']} || {lookup.named('table')}",
+        "joint_name": lookup.named("table"),
+        "joint_patterns": _of_states(
+            "o", f"'coalesce(count_if(' || {pattern} || ' = ' || CAST(o AS VARCHAR) || '), 0)'"
         ),
-        "joint_start": _by_method(literal(STARTS["bayesian"]), literal(STARTS["paper"])),
-        "joint_settled": _by_method(literal(SETTLED["bayesian"]), literal(SETTLED["paper"])),
-        # By the paper's rule a count that tends to 0 never comes to rest.
-        "joint_or_not": _by_method("''", "' OR true'"),
-        "joint_further": _by_method(literal(further), literal("next")),
+        "joint_laws": _joined(each.query("law", OF_EACH), ", "),
+        "joint_owns": _joined(each.query("own", OF_EACH), ", "),
+        "joint_weights": _joined(
+            f"{each.query('weight', OF_EACH)} || ' AS _priv_weight' || {NUMBER}", ", "
+        ),
+        "joint_sums": _of_states(
+            "s", f"'coalesce(sum(' || {_joined(in_state.format(NUMBER), ' * ')} || '), 0)'"
+        ),
+        "joint_product": _joined(f"'_priv_weight' || {NUMBER}", " * "),
     }
 
 
-def _by_method(bayesian: str, paper: str) -> str:
-    return f"(CASE method WHEN 'paper' THEN {paper} ELSE {bayesian} END)"
+def _of_states(letter: str, piece: str) -> str:
+    """Write the texts of all states, numbered by a letter, one after the other."""
+    return f"array_to_string([{piece} FOR {letter} IN range(1 << len(_attributes))], ', ')"
 
 
 def _joined(piece: str, separator: str) -> str:

@@ -12,21 +12,22 @@ from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.literals import doubles, texts
 from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.templates import fill, template
+from duckdb_priv.sqltext.templates import expand, fill, template
 
 
 def texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
     """Return the parts, with marked places for the value that is asked for, its bit and the database.
 
-    ``pattern`` is the bit of the attribute in the number of a state, ``law`` its two probabilities, and ``paper``
-    the same as the paper has them.
+    ``pattern`` is the bit of the attribute in the number of a state, ``law`` its two probabilities, ``own`` the first
+    of them, and ``weight`` what a record counts for the value.
     """
     if not form_of(attribute).joined:
         return {}
     return {
         "pattern": f"{_is_value(attribute)}::INTEGER * " + template("{bit}"),
         "law": _law(attribute),
-        "paper": _law_of_paper(attribute),
+        "own": _own(attribute),
+        "weight": _weight(attribute),
     }
 
 
@@ -58,14 +59,34 @@ def _law(of: SensitiveAttribute) -> str:
     return fill(form_of(of).text("law"), places)
 
 
-def _law_of_paper(of: SensitiveAttribute) -> str:
-    """Write the two probabilities as the paper has them: a decoy as often as the value is shown at all."""
-    return (
-        f"(SELECT {{own: list_extract({doubles(_owns(of))}, {_place(of)}),"
-        f" other: count_if({_is_value(of)}) / count(*)}} FROM "
-        + template("{database}")
-        + f"{identifier(of.release)})"
+def _own(of: SensitiveAttribute) -> str:
+    """Write the first of them alone."""
+    return f"list_extract({doubles(_owns(of))}, {_place(of)})"
+
+
+def _weight(of: SensitiveAttribute) -> str:
+    """Write what a record counts for the value."""
+    form = form_of(of)
+    if "row" not in form.sections:
+        own, other = (
+            f"list_extract({doubles(of.numbers[each])}, {_place(of)})" for each in ("own", "other")
+        )
+        return f"(({_is_value(of)})::INTEGER - {other}) / ({own} - {other})"
+    sections = {**form.sections, "position": _place(of)}
+    places = {
+        "texts": texts(of.values),
+        "size": str(of.size),
+        **{
+            f"number.{name}": f"list_extract({doubles(each)}, {_place(of)})"
+            for name, each in of.numbers.items()
+        },
+        **{f"numbers.{name}": doubles(of.flat(name)) for name in (*of.numbers, *of.lists)},
+        **{f"constant.{name}": repr(each) for name, each in of.constants.items()},
+    }
+    shown = (
+        f"coalesce(list_position({texts(of.values)}, {identifier(of.column)}::VARCHAR), {of.size})"
     )
+    return f"list_extract({fill(expand(sections['row'], sections), places)}, {shown})"
 
 
 def _owns(of: SensitiveAttribute) -> list[float]:

@@ -1,18 +1,19 @@
 -- FROM priv.reconstructed_joint(release, [attributes], [values] [, group_columns := 'gender, age']
---   [, condition := 'age > 30'] [, method := 'bayesian'] [, database := 'alias'])
---   -> the group columns, estimate, observed, records
+--   [, condition := 'age > 30'] [, method := 'bayesian'] [, confidence := 0.95] [, database := 'alias'])
+--   -> the group columns, estimate, stderr, low, high, observed, records
 --
--- Estimates how many records truly have all of these values, one of each sensitive attribute: the frequencies of
--- largest likelihood among those that are not negative (the iterative Bayesian method over the 2^w states that w attributes
--- can be in, to convergence). It is biased where few records have the values; the sum of the products of priv.weight is
--- not. A value is given as text, NULL asks for the missing value. method := 'paper' is the paper's, for comparison only:
--- it stops where no state moves by more than 1%, and takes for the share of decoys what is too large. Where the release
--- file is attached and not in use, say under which name: database := 'alias'.
+-- Estimates how many records truly have all of these values, one of each sensitive attribute: the sum of the products of
+-- priv.weight, which is unbiased. Where that or the estimate of another of the 2^w states that w attributes can be in is
+-- negative, the frequencies of largest likelihood stand for it (the iterative Bayesian method, to convergence). The interval
+-- is that of priv.reconstructed_interval. A value is given as text, NULL asks for the missing value. method := 'paper' is the
+-- paper's (equations 13 and 14), for comparison only: it stops where no state moves by more than 1%, takes for the share
+-- of decoys what is too large, and has no interval. Where the release file is attached and not in use, say under which
+-- name: database := 'alias'.
 --
 --   FROM priv.reconstructed_joint('survey', ['occupation', 'income'], ['7', 'high'], group_columns := 'gender');
 
 CREATE OR REPLACE MACRO priv.reconstructed_joint(
-    _release, _attributes, _values, group_columns := NULL, condition := NULL, method := 'bayesian', database := NULL
+    _release, _attributes, _values, group_columns := NULL, condition := NULL, method := 'bayesian', confidence := 0.95, database := NULL
 ) AS TABLE
     FROM query(CASE
         WHEN NOT coalesce(method IN ('bayesian', 'paper'), false) THEN error('method must be "bayesian" or "paper"')
@@ -30,6 +31,9 @@ CREATE OR REPLACE MACRO priv.reconstructed_joint(
             THEN error([coalesce('"' || list_extract(_attributes, i) || '" has no value '''
                     || CAST(list_extract(_values, i) AS VARCHAR) || '''', '"' || list_extract(_attributes, i) || '" is never missing')
                 FOR i IN range(1, len(_attributes) + 1) IF NOT coalesce(@joint_value@, false)][1])
+        WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
+            THEN error('confidence must lie strictly between 0 and 1; 0.95 is usual')
+        WHEN method = 'paper' THEN @joint_paper@
         ELSE @joint_query@ END);
 
 COMMENT ON MACRO TABLE priv.reconstructed_joint IS

@@ -106,7 +106,7 @@ ANALYST = {
         "_release group_columns condition weight method confidence database"
     ),
     "reconstructed_interval": "_release _column _value weight confidence",
-    "reconstructed_joint": "_release _attributes _values group_columns condition method database",
+    "reconstructed_joint": "_release _attributes _values group_columns condition method confidence database",
     "reconstructed_mle": "_release _column _value weight",
     "reconstructed_stderr": "_release _column _value weight",
     "weight": "_release _column _value",
