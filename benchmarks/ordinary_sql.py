@@ -4,7 +4,7 @@ Every mechanism publishes the same records; the same random queries are asked of
 table, and of the true table. Coverage counts the cells of all answers whose 95% interval holds the true value; z is how
 many standard errors an estimate is off.
 
-    PYTHONPATH=.:tests python benchmarks/ordinary_sql.py [--queries 1000] [--rows 100000] [--write]
+    PYTHONPATH=.:tests python benchmarks/ordinary_sql.py --folder FOLDER [--queries 1000] [--rows 100000] [HOW ...]
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from ordinary.queries import Queries, Table
 
 import duckdb_priv
+import duckdb_priv.errors
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SECRET = bytes(range(32))
@@ -91,7 +92,11 @@ def ask(
         query = drawn.draw()
         right = {row[:-1]: row[-1] for row in true.execute(query.sql).fetchall()}
         asked += 1
-        answers = duckdb_priv.reconstruct(release, query.sql, intervals=True)
+        try:
+            answers = duckdb_priv.reconstruct(release, query.sql, intervals=True)
+        except (duckdb.Error, duckdb_priv.errors.QueryRefused) as error:
+            print(f"not answered: {query.sql}\n    {error}", flush=True)
+            continue
         names = [name for name, *_ in answers.description]
         for *keys, estimate, stderr, low, high in answers.fetchall() if "e_low" in names else ():
             value = right.get(

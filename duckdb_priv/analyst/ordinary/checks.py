@@ -113,7 +113,14 @@ def _compared_with(column: exp.Column) -> list[exp.Expr]:
         found = list(parent.expressions)
     elif isinstance(parent, exp.Case) and parent.this is node:
         found = [branch.this for branch in parent.args["ifs"]]
-    return [each for each in found if each is not None and _is_literal(each)]
+    # "Is empty" is asked of every column, and no misspelt value.
+    return [
+        each for each in found if each is not None and _is_literal(each) and not _is_empty(each)
+    ]
+
+
+def _is_empty(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and node.is_string and not node.name
 
 
 def _is_literal(node: exp.Expr) -> bool:

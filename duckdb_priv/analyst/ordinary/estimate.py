@@ -32,7 +32,7 @@ from duckdb_priv.analyst.ordinary.linear import refuse_what_is_not_linear
 from duckdb_priv.analyst.ordinary.names import Names, column, fresh, named, text
 from duckdb_priv.analyst.ordinary.published import ConnectedTables, Release
 from duckdb_priv.analyst.ordinary.quantiles import Counted, Quantiled
-from duckdb_priv.analyst.ordinary.scope import MARK, FromItem, Kind
+from duckdb_priv.analyst.ordinary.scope import ENDS, MARK, FromItem, Kind
 from duckdb_priv.analyst.ordinary.windows import write_out_names
 from duckdb_priv.errors import QueryRefused
 
@@ -110,6 +110,7 @@ class Estimation:
                 "having" in above, quantiled.ends,
             )  # fmt: skip
             items = intervals.items(items)
+            self.select.meta[ENDS] = intervals.with_ends
             steps = intervals.steps()
         if self.quantiles:
             steps = [*steps, *quantiled.beside(table, list(self.keys.values()), self._table)]
@@ -119,7 +120,7 @@ class Estimation:
         """Find the conditions and the group keys, and whether sums of public columns are known."""
         self._left = self._conditions()
         # In GROUP BY, a column of another table comes before a key of that name.
-        taken = {name for each in self.sources for name in each.columns} - {*self.source.columns}
+        taken = {name for each in self.sources if each is not self.source for name in each.columns}
         self.keys = group_keys(self.select, taken)
         joins = self.select.args.get("joins") or []
         joined = [join.args["on"] for join in joins if join.args.get("on")]

@@ -47,6 +47,8 @@ class Intervals:
     """Columns with ends of intervals that are made elsewhere, by those with the estimates."""
 
     def __post_init__(self) -> None:
+        self.with_ends: list[int] = []
+        """Which results have intervals, by their places."""
         self._records = Records(self.frame, self.measures, self.plain)
         self._score = Score(self._records)
         self._ends = StepColumns(self._records.taken)
@@ -62,9 +64,11 @@ class Intervals:
     def items(self, items: Sequence[exp.Expr]) -> list[exp.Expr]:
         """Put the ends of an interval beside every result that has one."""
         found = []
-        for item in items:
+        for number, item in enumerate(items):
             found.append(item)
             ends = self._ends_of(item.unalias())
+            if ends is not None:
+                self.with_ends.append(number)
             if ends is not None:
                 for end in ENDS:
                     value = exp.Dot(this=column(ends), expression=exp.to_identifier(end))

@@ -80,6 +80,8 @@ class Release:
     """Whether what is published is a random sample, so that even public columns are estimated from."""
     constants: Mapping[str, float] = field(default_factory=dict)
     """Numbers among the parameters of the release."""
+    rows: int = 0
+    """How many rows are published."""
 
     @cached_property
     def reported(self) -> Mapping[str, Attribute]:
@@ -228,25 +230,37 @@ class ConnectedTables:
     def _of(self, database: str) -> list[Release]:
         """Read the releases of one database."""
         priv = f"{identifier(database)}.priv"
+        releases = self._rows(f"SELECT release, parameters, rows_published FROM {priv}.release")
         constants = {
             name: {
                 key: float(value)
                 for key, value in json.loads(parameters).items()
                 if isinstance(value, int | float) and not isinstance(value, bool)
             }
-            for name, parameters in self._rows(f"SELECT release, parameters FROM {priv}.release")
+            for name, parameters, _ in releases
         }
+        published = {name: rows for name, _, rows in releases}
         found = self._connection.execute(f"FROM {priv}.attribute ORDER BY release")
         names = [name for name, *_ in found.description]
         rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
         return [
-            _release(database, name, [row for row in rows if row["release"] == name], numbers)
+            _release(
+                database,
+                name,
+                [row for row in rows if row["release"] == name],
+                numbers,
+                published[name] or 0,
+            )
             for name, numbers in constants.items()
         ]
 
 
 def _release(
-    database: str, name: str, rows: list[dict[str, Any]], constants: Mapping[str, float]
+    database: str,
+    name: str,
+    rows: list[dict[str, Any]],
+    constants: Mapping[str, float],
+    published: int,
 ) -> Release:
     attributes, public, scale = {}, {}, None
     for row in rows:
@@ -274,6 +288,7 @@ def _release(
         weighed=scale is not None and not copied,
         sampled=any(row["form"] == SAMPLED for row in rows),
         constants={**constants, "classes": float(math.prod(sizes))},
+        rows=published,
     )
 
 

@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from duckdb_priv.analyst.ordinary.names import Names
 from duckdb_priv.analyst.ordinary.published import ConnectedTables
 from duckdb_priv.analyst.ordinary.scope import subqueries
-from duckdb_priv.analyst.ordinary.statement import Statement, pivoted
+from duckdb_priv.analyst.ordinary.statement import Statement, UnevenParts, pivoted
 from duckdb_priv.errors import InvalidParameter, QueryRefused
 from duckdb_priv.release.opening import open_release
 
@@ -75,8 +75,11 @@ def rewrite_sql(
     for pivot in parsed.find_all(exp.Pivot):
         if isinstance(pivot.this, exp.Table) and connection.release(pivot.this) is not None:
             raise pivoted()
-    for query in list(subqueries(parsed)):
-        statement.rewrite(query)
+    try:
+        for query in list(subqueries(parsed)):
+            statement.rewrite(query)
+    except UnevenParts:
+        return rewrite_sql(release, sql)
     return _written(parsed, names) if statement.changed else sql
 
 

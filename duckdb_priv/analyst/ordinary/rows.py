@@ -37,11 +37,27 @@ def inline(
             _renumbered(join.args["on"], numbers)
     conditions = [_renumbered(each, numbers) for each in conditions]
     _place(select, source, first, inner_joins)
+    _carry_with(select, inner)
     where = select.args.get("where")
     if conditions:
         select.set("where", exp.Where(this=exp.and_(*([where.this] if where else []), *conditions)))
     place = sources.index(source)
     sources[place : place + 1] = fresh
+
+
+def _carry_with(select: exp.Select, inner: exp.Select) -> None:
+    """Let the SELECT define what the subquery had defined for its tables."""
+    clause = inner.args.get("with_")
+    if clause is None or not clause.expressions:
+        return
+    own = select.args.get("with_") or exp.With(expressions=[])
+    names = {each.alias.lower() for each in own.expressions}
+    if any(each.alias.lower() in names for each in clause.expressions):
+        raise QueryRefused(
+            "two WITH clauses that define the same name, one within the other, cannot be estimated from",
+            hint="give them different names",
+        )
+    select.set("with_", exp.With(expressions=[*clause.expressions, *own.expressions]))
 
 
 def _name_stars(select: exp.Select, sources: list[FromItem]) -> None:

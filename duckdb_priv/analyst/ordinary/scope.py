@@ -22,6 +22,8 @@ MARK = "priv_source"
 """Where a column carries the number of its table, and a SELECT the numbers of its tables."""
 ESTIMATED = "priv_estimated"
 """Where a SELECT says that it is rewritten."""
+ENDS = "priv_ends"
+"""Where a SELECT says which of its results have intervals."""
 Node = TypeVar("Node", bound=exp.Expr)
 _numbers = count()
 

@@ -8,7 +8,7 @@ where it sums rows up by an attribute.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -32,6 +32,7 @@ from duckdb_priv.analyst.ordinary.results import (
 )
 from duckdb_priv.analyst.ordinary.rows import inline, is_star, output_name, passed_on
 from duckdb_priv.analyst.ordinary.scope import (
+    ENDS,
     ESTIMATED,
     MARK,
     FromItem,
@@ -44,6 +45,10 @@ from duckdb_priv.analyst.ordinary.shares import beside_counts
 from duckdb_priv.errors import QueryRefused
 
 CLAUSES = ("expressions", "where", "group", "having", "qualify", "order", "windows", "distinct")
+
+
+class UnevenParts(Exception):
+    """Only some parts of a set operation have intervals, so the columns of its parts would not be the same."""
 
 
 @dataclass
@@ -60,6 +65,8 @@ class Statement:
     """The whole query as it was written."""
     _first: exp.Select | None = None
     """The SELECT of it that names its columns."""
+    _parts: list[exp.Select] = field(default_factory=list)
+    """The SELECTs whose rows it returns: several in a set operation."""
 
     def rewrite(self, query: exp.Query) -> None:
         """Rewrite a whole query. Raises QueryRefused for what cannot be estimated."""
@@ -69,9 +76,15 @@ class Statement:
                 beside_counts(select, self._columns_of, self._attributes_of)
             flatten(query, self._columns_of)
         self._first = _leftmost(query)
+        self._parts = _parts(query)
         result = self.query(query, {}, None)
         if result.rows is not None and result.rows.asks:
             raise by_row(released(result.rows))
+        if (
+            len(self._parts) > 1
+            and len({tuple(each.meta.get(ENDS, ())) for each in self._parts}) > 1
+        ):
+            raise UnevenParts
 
     def _columns_of(self, item: exp.Expr) -> list[str]:
         """List the columns of a table, in lower case; none where they are not known before the rest is."""
@@ -167,7 +180,8 @@ class Statement:
         check(select, asked[0], self.connection)
         outputs = names if select is not self._first else self._outputs_of_all(names)
         around = frozenset(each.number for level in _levels(outer) for each in level.sources)
-        confidence = self.confidence if select is self._first else None
+        returned = any(select is each for each in self._parts)
+        confidence = self.confidence if returned else None
         Estimation(
             select, asked[0], sources, around, self.connection, self.names, outputs, confidence
         ).rewrite()
@@ -279,6 +293,7 @@ class Statement:
                 continue
             if rows.blocked:
                 raise blocked_error(rows.blocked, released(rows))
+            self.changed = True
             inline(select, source, sources, rows, self.names)
             select.meta[MARK] = tuple(each.number for each in sources)
             self._merge(select, sources, summed)
@@ -288,6 +303,12 @@ class Statement:
         rows = source.rows
         assert rows is not None
         if rows.asks or (summed and any(_is_weighed(each.release) for each in rows.sources)):
+            return True
+        if summed and any(
+            _has_attribute(item, rows.sources)
+            for item in rows.select.expressions
+            if not is_star(item)
+        ):
             return True
         return any(
             _has_attribute(rows.columns[column.name.lower()], rows.sources)
@@ -321,6 +342,8 @@ class Statement:
         """Describe a SELECT that sums nothing up, if it is over a release."""
         if not any(each.release or each.rows for each in sources):
             return None
+        if _is_no_limit(select, sources):
+            select.set("limit", None)
         columns: dict[str, exp.Expr] = {}
         for item in select.expressions:
             columns |= passed_on(item, sources)
@@ -343,6 +366,28 @@ def pivoted() -> QueryRefused:
         "PIVOT of perturbed rows cannot be estimated",
         hint="PIVOT (SELECT …, count(*) AS n FROM … GROUP BY ALL) ON … USING sum(n)",
     )
+
+
+def _is_no_limit(select: exp.Select, sources: list[FromItem]) -> bool:
+    """Whether LIMIT takes all rows that there are; tools write it so that nobody fetches a table by mistake."""
+    limit, release = select.args.get("limit"), sources[0].release
+    if limit is None or len(sources) > 1 or release is None or release.scale or release.sampled:
+        return False
+    number = limit.expression
+    return (
+        isinstance(number, exp.Literal)
+        and not number.is_string
+        and int(number.name) >= release.rows > 0
+    )
+
+
+def _parts(query: exp.Expr) -> list[exp.Select]:
+    """List the SELECTs whose rows a query returns."""
+    if isinstance(query, exp.SetOperation):
+        return [*_parts(query.this), *_parts(query.expression)]
+    if isinstance(query, exp.Subquery):
+        return _parts(query.this)
+    return [query] if isinstance(query, exp.Select) else []
 
 
 def _leftmost(query: exp.Expr) -> exp.Select | None:

@@ -1,0 +1,106 @@
+"""What dashboards, models and data frames ask is answered as over the true table, or refused in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from ordinary.conftest import LOOK_UP, WARDS
+from ordinary.releases import EVEN, VISITS
+
+import duckdb_priv
+from duckdb_priv.errors import QueryRefused
+
+TEXT = (Path(__file__).parent / "dashboards.sql").read_text("utf-8")
+TOOLS = {part.partition("\n")[0]: part.partition("\n")[2] for part in TEXT.split("-- tool: ")[1:]}
+QUERY = re.compile(r"(?:-- says: (.*)\n)?^(?!--)(.+);$", re.MULTILINE)
+ROWS = 600
+ALMOST_NO_NOISE = 1 - 1e-12
+"""A retention with which one of a trillion values is redrawn: estimates are the truth, but for rounding."""
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[duckdb.DuckDBPyConnection]]:
+    """A release that tells the truth, though nobody who asks it knows, and the true table."""
+    path = tmp_path_factory.mktemp("dashboards") / "visits.duckdb"
+    source = VISITS.format(rows=ROWS, disease=EVEN)
+    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+        publisher.execute(source)
+        publisher.execute(
+            "FROM priv.publish_uniform('source', 'visits', sensitive := ['disease', 'dose'], record_id := 'id',"
+            f" public := ['age', 'ward', 'cost', 'day'], retention := {ALMOST_NO_NOISE!r})"
+        ).fetchall()
+        publisher.execute("FROM priv.export_release('visits', ?)", [str(path)]).fetchall()
+    release, true = duckdb.connect(), duckdb.connect()
+    release.execute(f"ATTACH '{path}' AS r (READ_ONLY)")
+    for connection in (release, true):
+        connection.execute(LOOK_UP)
+        connection.execute(WARDS)
+    release.execute("USE r")
+    true.execute(source)
+    true.execute("CREATE TABLE visits AS SELECT * EXCLUDE (id) FROM source")
+    yield [release, true]
+    for connection in (release, true):
+        connection.close()
+
+
+def test_the_corpus_is_as_large_as_it_says() -> None:
+    queries = QUERY.findall(TEXT)
+    refused = [says for says, _ in queries if says]
+    assert len(queries) >= 200
+    assert len(refused) <= 0.05 * len(queries)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_queries_of_a_tool_are_answered_as_over_the_true_table(tool: str, tables) -> None:
+    release, true = tables
+    for says, query in QUERY.findall(TOOLS[tool]):
+        if says:
+            with pytest.raises(QueryRefused, match=re.escape(says)):
+                duckdb_priv.rewrite_sql(release, query)
+            continue
+        expected = true.execute(query)
+        names = [name for name, *_ in expected.description]
+        if "*" in query and "LIMIT 101" in query:
+            continue
+        right = expected.fetchall()
+        answer = duckdb_priv.reconstruct(release, query)
+        assert [name for name, *_ in answer.description] == names, query
+        same(answer.fetchall(), right, query)
+        try:
+            beside = duckdb_priv.reconstruct(release, query, intervals=True)
+        except QueryRefused:
+            continue
+        kept = [
+            number
+            for number, (name, *_) in enumerate(beside.description)
+            if name in names or not name.endswith(("_stderr", "_low", "_high"))
+        ]
+        same([tuple(row[each] for each in kept) for row in beside.fetchall()], right, query)
+
+
+def same(found: list[tuple], right: list[tuple], query: str) -> None:
+    """Compare answers, whatever their order is among equals; groups without records may be there with none."""
+    if len(found) > len(right):
+        found = [
+            row
+            for row in found
+            if any(isinstance(each, float) and abs(each) > 1e-6 for each in row)
+        ]
+    assert len(found) == len(right), (query, found[:5], right[:5])
+    for row, expected in zip(sorted(found, key=order), sorted(right, key=order), strict=True):
+        for one, other in zip(row, expected, strict=True):
+            if isinstance(other, int | float) and not isinstance(other, bool) and one is not None:
+                assert float(one) == pytest.approx(float(other), rel=1e-6, abs=1e-6), query
+            else:
+                assert one == other, query
+
+
+def order(row: tuple) -> list[str]:
+    return [
+        f"{float(each):.4f}" if isinstance(each, int | float) and not isinstance(each, bool) else str(each)
+        for each in row
+    ]  # fmt: skip
