@@ -185,6 +185,13 @@ class ConnectedTables:
             # Without the line that it points to, which is not the user's.
             raise type(error)(str(error).partition("\n\nLINE ")[0]) from None
 
+    def count(self, query: str, otherwise: int) -> int:
+        """Count the rows of a query; ``otherwise`` where it cannot be run on its own."""
+        try:
+            return int(self._rows(f"SELECT count(*) FROM ({query})")[0][0])
+        except (duckdb.BinderException, duckdb.InvalidInputException, duckdb.CatalogException):
+            return otherwise
+
     def outside(self, release: Release, attribute: Attribute, values: list[exp.Expr]) -> list[str]:
         """Return those of some literal values that the domain of an attribute does not have."""
         domain = (

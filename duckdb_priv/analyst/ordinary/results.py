@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckdb_priv.analyst.ordinary.scope import FromItem, Rows
+from duckdb_priv.analyst.ordinary.rows import passed_on
+from duckdb_priv.analyst.ordinary.scope import FromItem, Rows, own_nodes
 from duckdb_priv.errors import QueryRefused
 
 
@@ -84,3 +85,46 @@ def renamed(result: Result, alias: exp.TableAlias) -> Result:
         renamed = dict(zip(columns, rows.columns.values(), strict=False))
         rows = Rows(rows.select, rows.sources, renamed, rows.asks, rows.blocked)
     return Result(columns, rows, result.estimated)
+
+
+def rows_of(select: exp.Select, sources: list[FromItem], *, asks: bool) -> Rows | None:
+    """Describe a SELECT that sums nothing up, if it is over a release."""
+    if not any(each.release or each.rows for each in sources):
+        return None
+    if _is_no_limit(select, sources):
+        select.set("limit", None)
+    columns: dict[str, exp.Expr] = {}
+    for item in select.expressions:
+        columns |= passed_on(item, sources)
+    blocked = next((word for name, word in BLOCKING.items() if select.args.get(name)), None)
+    if any(True for item in select.expressions for _ in own_nodes(item, exp.Window)):
+        blocked = "a window"
+    if any(each.rows is not None and each.rows.blocked for each in sources):
+        blocked = next(each.rows.blocked for each in sources if each.rows and each.rows.blocked)
+    return Rows(select, sources, columns, asks, blocked)
+
+
+def _is_no_limit(select: exp.Select, sources: list[FromItem]) -> bool:
+    """Whether LIMIT takes all rows that there are; tools write it so that nobody fetches a table by mistake."""
+    limit, release = select.args.get("limit"), sources[0].release
+    if limit is None or len(sources) > 1 or release is None or release.scale or release.sampled:
+        return False
+    number = limit.expression
+    return (
+        isinstance(number, exp.Literal)
+        and not number.is_string
+        and int(number.name) >= release.rows > 0
+    )
+
+
+def has_attribute(expression: exp.Expr, sources: list[FromItem]) -> bool:
+    """Whether an expression speaks of an attribute, or of what a subquery passes on of one."""
+    for column in expression.find_all(exp.Column):
+        for source in sources:
+            if source.attribute(column):
+                return True
+            if source.rows is not None and source.owns(column):
+                inner = source.rows.columns.get(column.name.lower())
+                if inner is not None and has_attribute(inner, source.rows.sources):
+                    return True
+    return False

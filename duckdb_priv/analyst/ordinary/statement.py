@@ -21,14 +21,15 @@ from duckdb_priv.analyst.ordinary.names import Names
 from duckdb_priv.analyst.ordinary.nested import flatten
 from duckdb_priv.analyst.ordinary.published import ConnectedTables, Release
 from duckdb_priv.analyst.ordinary.results import (
-    BLOCKING,
     Result,
     aliased,
     block,
     blocked_error,
     columns_of,
+    has_attribute,
     released,
     renamed,
+    rows_of,
 )
 from duckdb_priv.analyst.ordinary.rows import inline, is_star, output_name, passed_on
 from duckdb_priv.analyst.ordinary.scope import (
@@ -36,7 +37,6 @@ from duckdb_priv.analyst.ordinary.scope import (
     ESTIMATED,
     MARK,
     FromItem,
-    Rows,
     Scope,
     own_nodes,
     subqueries,
@@ -161,7 +161,7 @@ class Statement:
         asked = [each for each in sources if self._asks(select, each, summed)]
         names = [name for item in select.expressions for name in self._outputs(item, sources)]
         if not asked:
-            rows = None if summed else self._rows(select, sources, asks=False)
+            rows = None if summed else rows_of(select, sources, asks=False)
             estimated = any(each.estimated for each in sources)
             return Result([name.lower() for name in names], rows, estimated)
         if len(asked) > 1:
@@ -171,7 +171,7 @@ class Statement:
                 hint="count each in a query of its own, GROUP BY what they share, and join the counts",
             )
         if not summed:
-            rows = self._rows(select, sources, asks=True)
+            rows = rows_of(select, sources, asks=True)
             assert rows is not None
             if rows.blocked:
                 raise blocked_error(rows.blocked, asked[0])
@@ -305,13 +305,13 @@ class Statement:
         if rows.asks or (summed and any(_is_weighed(each.release) for each in rows.sources)):
             return True
         if summed and any(
-            _has_attribute(item, rows.sources)
+            has_attribute(item, rows.sources)
             for item in rows.select.expressions
             if not is_star(item)
         ):
             return True
         return any(
-            _has_attribute(rows.columns[column.name.lower()], rows.sources)
+            has_attribute(rows.columns[column.name.lower()], rows.sources)
             for column in select.find_all(exp.Column)
             if source.owns(column) and column.name.lower() in rows.columns
         )
@@ -338,22 +338,6 @@ class Statement:
             for name in passed_on(item, [source])
         )
 
-    def _rows(self, select: exp.Select, sources: list[FromItem], *, asks: bool) -> Rows | None:
-        """Describe a SELECT that sums nothing up, if it is over a release."""
-        if not any(each.release or each.rows for each in sources):
-            return None
-        if _is_no_limit(select, sources):
-            select.set("limit", None)
-        columns: dict[str, exp.Expr] = {}
-        for item in select.expressions:
-            columns |= passed_on(item, sources)
-        blocked = next((word for name, word in BLOCKING.items() if select.args.get(name)), None)
-        if any(True for item in select.expressions for _ in own_nodes(item, exp.Window)):
-            blocked = "a window"
-        if any(each.rows is not None and each.rows.blocked for each in sources):
-            blocked = next(each.rows.blocked for each in sources if each.rows and each.rows.blocked)
-        return Rows(select, sources, columns, asks, blocked)
-
     def _outputs(self, item: exp.Expr, sources: list[FromItem]) -> list[str]:
         if is_star(item):
             return list(passed_on(item, sources))
@@ -365,19 +349,6 @@ def pivoted() -> QueryRefused:
     return QueryRefused(
         "PIVOT of perturbed rows cannot be estimated",
         hint="PIVOT (SELECT …, count(*) AS n FROM … GROUP BY ALL) ON … USING sum(n)",
-    )
-
-
-def _is_no_limit(select: exp.Select, sources: list[FromItem]) -> bool:
-    """Whether LIMIT takes all rows that there are; tools write it so that nobody fetches a table by mistake."""
-    limit, release = select.args.get("limit"), sources[0].release
-    if limit is None or len(sources) > 1 or release is None or release.scale or release.sampled:
-        return False
-    number = limit.expression
-    return (
-        isinstance(number, exp.Literal)
-        and not number.is_string
-        and int(number.name) >= release.rows > 0
     )
 
 
@@ -412,18 +383,6 @@ def _levels(scope: Scope | None) -> list[Scope]:
 
 def _is_weighed(release: Release | None) -> bool:
     return release is not None and (release.weighed or release.sampled)
-
-
-def _has_attribute(expression: exp.Expr, sources: list[FromItem]) -> bool:
-    for column in expression.find_all(exp.Column):
-        for source in sources:
-            if source.attribute(column):
-                return True
-            if source.rows is not None and source.owns(column):
-                inner = source.rows.columns.get(column.name.lower())
-                if inner is not None and _has_attribute(inner, source.rows.sources):
-                    return True
-    return False
 
 
 def _bare(table: exp.Table) -> exp.Table:
