@@ -85,11 +85,18 @@ list_extract(@row@, CASE WHEN _column IS NULL THEN @size@ ELSE list_position(@te
 [[list_extract(@numbers.operator@, x * @size@ + y + 1) FOR x IN range(@size@)] FOR y IN range(@size@)]
 
 -- name: mle
--- A thousand steps of the iterative Bayesian method (expectation maximization).
-[[CASE WHEN t.total = 0 THEN 0e0 ELSE t.total * list_extract(list_reduce(
+-- A thousand steps of the iterative Bayesian method (expectation maximization). With g the largest factor by which a frequency
+-- would grow in the next one, the log-likelihood of a record is within ln g of its maximum (operator.md): an error where that
+-- is more than a twentieth for all records together.
+[[CASE WHEN t.total = 0 THEN 0e0 ELSE [[
+        CASE WHEN t.total * (list_max([CASE WHEN e[1] > 0 THEN e[2] / e[1] ELSE 0 END FOR e IN list_zip(f, next)]) - 1) <= 0.05
+            THEN t.total * list_extract(next, t.position)
+            ELSE [error(_priv_text) FOR _priv_text IN ['the iterative Bayesian method did not settle in 1000 steps; ask for larger groups, or write priv.reconstructed_count']][1]::DOUBLE END
+        FOR next IN [[@em_step@ FOR ratio IN [@em_ratio@]][1]]][1]
+    FOR f IN [list_reduce(
         list_prepend(@mle_start@, [[0e0] FOR step IN range(1000)]),
         lambda f, step: [@em_step@ FOR ratio IN [@em_ratio@]][1]
-    ), t.position) END
+    )]][1] END
  FOR shown IN [[coalesce(list_extract(map_extract(t.histogram, y), 1), 0) / greatest(t.total, 1) FOR y IN @texts@]
     || @missing_share@]][1]
  FOR t IN [{
