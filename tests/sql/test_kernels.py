@@ -55,17 +55,18 @@ CASES = {
     "matrix": f"publish_matrix({VISITS}, matrix := 'exchange')",
     "distribution": f"publish_distribution({VISITS})",
     "reconstruction private": f"publish_reconstruction_private({VISITS}, public := ['gender'], retention := 0.4,"
-    " epsilon := 0.3, delta := 0.1)",
+    " epsilon := 0.3, delta := 0.1, republish := true)",
     "reconstruction private by text ids": f"publish_reconstruction_private({STAYED}, sensitive := 'disease',"
-    " retention := 0.4, epsilon := 0.4, delta := 0.3)",
+    " retention := 0.4, epsilon := 0.4, delta := 0.3, republish := true)",
     "reconstruction private as in the paper": f"publish_reconstruction_private({VISITS}, public := ['gender'],"
-    " retention := 0.4, epsilon := 0.3, delta := 0.1, sampling := 'paper')",
+    " retention := 0.4, epsilon := 0.3, delta := 0.1, sampling := 'paper', republish := true)",
     "decoy groups": "publish_splu('visits', 'r', record_id := 'id', sensitive := 'age', public := ['gender'],"
-    " gamma := 7)",
-    "decoy groups of two columns": f"publish_splu({STAYED}, sensitive := ['disease', 'outcome'], gamma := 3)",
+    " gamma := 7, republish := true)",
+    "decoy groups of two columns": f"publish_splu({STAYED}, sensitive := ['disease', 'outcome'], gamma := 3,"
+    " republish := true)",
     "decoy groups, largest first": f"publish_splu({STAYED}, sensitive := 'disease', gamma := 3,"
-    " grouping := 'largest_first', republish := true)",
-    "anatomy": f"publish_anatomy({STAYED}, sensitive := 'outcome', l := 3)",
+    " \"grouping\" := 'largest_first', republish := true)",
+    "anatomy": f"publish_anatomy({STAYED}, sensitive := 'outcome', l := 3, republish := true)",
     "safe k": "publish_safe_k('visits', 'r', exclude := ['id', 'disease'], hierarchies := 'hierarchies',"
     " levels := {'age': 0, 'gender': 1}, k := 20, beta := 0.05, epsilon := 0.5)",
 }
