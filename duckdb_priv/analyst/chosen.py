@@ -253,6 +253,10 @@ class Chosen(Lookup):
         """Write the place in the domain of what a row of an ENUM reports, from 0."""
         return f"priv.{PLACE}({self._key}, _column)"
 
+    def reports(self, values: str) -> str:
+        """Write whether a row reports one of a list of texts, all of them values of its domain."""
+        return f"list_contains({values}, CAST(_column AS VARCHAR))"
+
     def query(self, name: str, arguments: Mapping[str, str]) -> str:
         """Write the text of a query, or of a part of one, with the arguments of the call in it."""
         cases = " ".join(f"WHEN '{each}' THEN {sql}" for each, sql in arguments.items())

@@ -56,6 +56,12 @@ class Form:
     """Every count has an unbiased estimate."""
     perturbed: bool = True
     """Records may show what is not true of them."""
+    alike: bool = False
+    """All values have the same two probabilities, so that a row counts for a set by whether it shows one of it."""
+    from_histogram: bool = False
+    """Its weights are made from the histogram of what is published, and share its noise."""
+    baseline: bool = False
+    """It is there to be compared with, and answers for single values only."""
 
     @cached_property
     def sections(self) -> Mapping[str, str]:
@@ -140,17 +146,17 @@ INTERVAL = _sections(COMMON)["interval"]
 FORMS: Mapping[str, Form] = {
     form.name: form
     for form in (
-        Form("two_weights", drawn=True, joined=True),
+        Form("two_weights", drawn=True, joined=True, alike=True),
         Form("rank_one", ("operator",), drawn=True, joined=True),
         Form("operator", drawn=True, joined=True),
         Form("singular", ("rank_one", "operator"), drawn=True, joined=True, invertible=False),
-        Form("sample", ("two_weights",), scaled=True, perturbed=False),
-        Form("two_by_two", ("two_weights",), joined=True),
-        Form("conditional_poisson", ("operator",), joined=True),
-        Form("scaled", ("two_weights",), scaled=True, drawn=True),
+        Form("sample", ("two_weights",), scaled=True, perturbed=False, alike=True),
+        Form("two_by_two", ("two_weights",), joined=True, from_histogram=True),
+        Form("conditional_poisson", ("operator",), joined=True, from_histogram=True),
+        Form("scaled", ("two_weights",), scaled=True, drawn=True, alike=True),
         Form("duplicated", ("two_weights",), scaled=True, copied=True),
-        Form("listed", listed=True),
-        Form("constant", ("two_weights",)),
+        Form("listed", listed=True, baseline=True),
+        Form("constant", ("two_weights",), baseline=True),
     )
 }
 """Every form by its name, which is that of its file."""

@@ -19,7 +19,7 @@ from functools import partial
 
 import duckdb
 
-from duckdb_priv.analyst import chosen, distribution, joint
+from duckdb_priv.analyst import chosen, comparisons, distribution, joint
 from duckdb_priv.analyst.chosen import Chosen, NamedAttribute
 from duckdb_priv.analyst.forms import CONSTANTS, FORMS, INTERVAL
 from duckdb_priv.analyst.written import Lookup, Shape, Written
@@ -86,6 +86,7 @@ def needed(connection: duckdb.DuckDBPyConnection) -> set[str]:
 def statements(lookup: Lookup) -> list[str]:
     """Return the SQL of every function, for the attributes of a lookup."""
     fillings = _messages(lookup) | _estimates(lookup) | _guards(lookup) | joint.fillings(lookup)
+    fillings |= comparisons.fillings(lookup)
     return [fill(body(read("analyst", name)), fillings) for name in templates.names("analyst")]
 
 

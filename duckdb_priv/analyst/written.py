@@ -99,6 +99,10 @@ class Lookup(ABC):
         """Write the place in the domain of what a row of an ENUM reports, from 0."""
 
     @abstractmethod
+    def reports(self, values: str) -> str:
+        """Write whether a row reports one of a list of texts, all of them values of its domain."""
+
+    @abstractmethod
     def query(self, name: str, arguments: Mapping[str, str]) -> str:
         """Write the text of a query, or of a part of one, with the arguments of the call in it."""
 
@@ -260,6 +264,21 @@ class Written(Lookup):
             lambda of: f"enum_code(CAST(_column AS {enum(of.values)}))::INTEGER",
             lambda of: of.type == "ENUM",
         )
+
+    def reports(self, values: str) -> str:
+        """Write whether a row reports one of a list of texts, all of them values of its domain."""
+        if len({of.type for of in self._named.values()}) > 1:
+            return f"list_contains({values}, CAST(_column AS VARCHAR))"
+
+        def write(of: SensitiveAttribute) -> str:
+            kind = enum(of.values) if of.type == "ENUM" else of.type
+            typed = f"CAST({values} AS {kind}[])"
+            return (
+                f"CASE WHEN len({values}) = 1 THEN _column = list_extract({typed}, 1)"
+                f" ELSE list_contains({typed}, _column) END"
+            )
+
+        return self._chosen(write)
 
     def query(self, name: str, arguments: Mapping[str, str]) -> str:
         """Write the text of a query, or of a part of one, with the arguments of the call in it."""

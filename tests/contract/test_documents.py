@@ -43,7 +43,13 @@ def refuse(connection: duckdb.DuckDBPyConnection, text: str) -> None:
             duckdb_priv.rewrite_sql(connection, statement.query)
 
 
-RUN = {"ordinary": run_ordinary, "refused": refuse}
+def fail(connection: duckdb.DuckDBPyConnection, text: str) -> None:
+    for statement in connection.extract_statements(text):
+        with pytest.raises(duckdb.Error):
+            connection.execute(statement).fetchall()
+
+
+RUN = {"ordinary": run_ordinary, "refused": refuse, "wrong": fail}
 """How a block of SQL is run, by the word after its language, where it is not just executed."""
 
 
@@ -81,6 +87,18 @@ def test_what_a_document_shows_runs(document: Path, folder: Path) -> None:
         for connection in (publisher, analyst, elsewhere):
             connection.close()
     assert executed, f"{document.name} shows no SQL"
+
+
+def test_the_docs_name_every_function_of_a_release_file(folder: Path) -> None:
+    publish_what_the_readme_shows()
+    with duckdb.connect("visits_public.duckdb", read_only=True) as analyst:
+        there = analyst.execute(
+            "SELECT DISTINCT function_name FROM duckdb_functions() WHERE schema_name = 'priv'"
+        ).fetchall()
+    text = (ROOT / "docs" / "counting.md").read_text("utf-8")
+    table = text[text.index("## Every function") :]
+    named = re.findall(r"^\| `(?:FROM )?priv\.([a-z_]+)\(", table, re.MULTILINE)
+    assert sorted(named) == sorted(name for (name,) in there)
 
 
 def test_the_readme_names_the_two_commands() -> None:

@@ -102,13 +102,27 @@ PUBLISHER = {
 
 ANALYST = {
     "reconstructed_count": "_release _column _value weight",
+    "reconstructed_difference": "_release _column _values _other_values weight confidence",
     "reconstructed_distribution": (
         "_release group_columns condition weight method confidence database"
     ),
+    "reconstructed_group_difference": (
+        "_release _column _values _group _other_group weight confidence"
+    ),
+    "reconstructed_group_ratio": "_release _column _values _group _other_group weight confidence",
     "reconstructed_interval": "_release _column _value weight confidence",
     "reconstructed_joint": "_release _attributes _values group_columns condition method confidence database",
+    "reconstructed_list_interval": "_release _column _values weight confidence",
+    "reconstructed_mean": "_release _column _values _amount weight confidence",
     "reconstructed_mle": "_release _column _value weight",
+    "reconstructed_ratio": "_release _column _values _other_values weight confidence",
+    "reconstructed_share": "_release _column _values weight confidence",
+    "reconstructed_share_difference": (
+        "_release _column _values _group _other_group weight confidence"
+    ),
+    "reconstructed_share_ratio": "_release _column _values _group _other_group weight confidence",
     "reconstructed_stderr": "_release _column _value weight",
+    "reconstructed_sum": "_release _column _values _amount weight confidence",
     "weight": "_release _column _value",
 }
 

@@ -2,6 +2,11 @@
 -- on average over the records that have other values. Of a value in every decoy group own and other are the same: what is
 -- published says nothing of it, and all that is known is between which bounds its count lies.
 
+-- name: row
+-- W[value, y] for every y.
+[CASE WHEN @gap@ > 1e-12 THEN (CASE WHEN y = @position@ THEN 1 ELSE 0 END - @number.other@) / @gap@ ELSE @silent@ END
+ FOR y IN range(1, @size@ + 1)]
+
 -- name: silent
 -- The error of a value that nothing is known of.
 [error(_priv_text) FOR _priv_text IN ['this value is in every decoy group, so what is published says nothing of it: only bounds are known, priv.reconstructed_interval gives them']][1]::DOUBLE

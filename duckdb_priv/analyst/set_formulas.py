@@ -1,0 +1,64 @@
+"""Formulas for sets of values, and the SQL of the sets themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from duckdb_priv.analyst.forms import FIELD, FORMS, Form
+from duckdb_priv.sqltext.templates import expand, sections
+
+FRAGMENTS = "analyst/fragments"
+TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
+"""What the catalog may say of single values; of sets it follows from two averages."""
+
+
+def listed(values: str) -> str:
+    """Write the list of texts that an argument stands for: itself, or the one value that it is."""
+    return (
+        f"(CASE WHEN typeof({values}) LIKE '%]' THEN TRY_CAST({values} AS VARCHAR[])"
+        f" ELSE [CAST({values} AS VARCHAR)] END)"
+    )
+
+
+def lists_missing(values: str) -> str:
+    """Write whether a list of texts has the missing value."""
+    return f"len({values}) > list_aggregate({values}, 'count')"
+
+
+def struct(**values: str) -> str:
+    """Write a struct."""
+    return "{" + ", ".join(f"{name}: {sql}" for name, sql in values.items()) + "}"
+
+
+def let(name: str, text: str, **values: str) -> str:
+    """Write a formula over a struct of values."""
+    return f"[{text} FOR {name} IN [{struct(**values)}]][1]"
+
+
+@cache
+def _formulas() -> Mapping[str, str]:
+    own = {name: _fields(text) for name, text in sections(FRAGMENTS, "sets").items()}
+    return {**FORMS["scaled"].sections, **own}
+
+
+@cache
+def formula(name: str) -> str:
+    """Return a formula with all formulas that it mentions: those for sets, on top of those for scaled counts."""
+    return expand(_formulas()[name], _formulas())
+
+
+def moments(form: Form) -> str:
+    """Return what an interval is made of, over s."""
+    drawn = {} if form.alike else {"zero": _formulas()["zero_of_drawn"]}
+    return expand(_formulas()["moments"], {**_formulas(), **drawn})
+
+
+@cache
+def ordinary(name: str) -> str:
+    """Return a formula that ordinary SQL uses too."""
+    return _fields(sections("analyst/ordinary", "intervals")[name])
+
+
+def _fields(text: str) -> str:
+    return "(" + FIELD.sub(r"(\1).", text) + ")"

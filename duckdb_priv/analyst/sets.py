@@ -1,0 +1,342 @@
+"""Writes sums over the rows for sets of values: how they are found in each form.
+
+A sum is that of c * h: the coefficient c comes from public columns (1, whether the row is in a group, its scale, an
+amount), h is the weight of the row for the set, the sum of W[x, y] over the values x of the set. Its variance, and its
+covariance with another, are sums over the rows as well. What is made of them (``comparisons``) is SQL that no form is
+known to, in ``fragments/sets.sql``. Derivation: ``mechanism/reference/comparison.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from duckdb_priv.analyst.forms import CONSTANTS, FORMS
+from duckdb_priv.analyst.set_formulas import (
+    TERMS,
+    formula,
+    let,
+    listed,
+    lists_missing,
+    ordinary,
+    struct,
+)
+from duckdb_priv.analyst.written import Lookup
+from duckdb_priv.release.model import LISTS, NUMBERS
+from duckdb_priv.sqltext.templates import fill
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """The coefficient of a row in a sum: the product of the factors where all conditions hold, else 0."""
+
+    conditions: tuple[str, ...] = ()
+    factors: tuple[str, ...] = ()
+
+    def times(self, other: Coefficient) -> Coefficient:
+        """Return the product of two coefficients."""
+        conditions = tuple(dict.fromkeys((*self.conditions, *other.conditions)))
+        return Coefficient(conditions, (*self.factors, *other.factors))
+
+    def total(self, *also: str) -> str:
+        """Write the sum of the coefficients of rows for which ``also`` holds."""
+        return self.of("", *also)
+
+    def of(self, function: str, *also: str) -> str:
+        """Write the sum of the coefficients times a ``function`` of the row."""
+        met = " AND ".join((*self.conditions, *also))
+        product = " * ".join((*self.factors, *([function] if function else [])))
+        if not product:
+            return f"coalesce(count_if({met}), 0)" if met else "count(*)"
+        chosen = f"CASE WHEN {met} THEN {product} ELSE 0 END" if met else product
+        return f"coalesce(sum({chosen}), 0)"
+
+    def largest(self) -> str:
+        """Write the largest coefficient."""
+        product, met = " * ".join(self.factors), " AND ".join(self.conditions)
+        if not product:
+            return "1"
+        return f"coalesce(max({f'CASE WHEN {met} THEN {product} END' if met else product}), 0)"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One sum: the coefficients of the rows, and the argument with the set of values; without, all values."""
+
+    rows: Coefficient
+    values: str | None
+
+
+class Sets:
+    """Sums over the rows at hand, for the attributes of one form.
+
+    Aggregates and numbers are taken into a struct t, lists of weights into w, and what is made of them into u: nothing
+    is written, or planned, twice. Where a row counts by what it shows, rows are counted by that and by the ``groups``
+    that they are in; or, where they are to be weighed ``by_row``, the weight of each is looked up.
+    """
+
+    def __init__(
+        self, form: str, of: Lookup, groups: Sequence[str] = (), *, by_row: bool = False
+    ) -> None:
+        self.form, self._of, self._groups, self._by_row = FORMS[form], of, tuple(groups), by_row
+        self._shape = of.shapes[form]
+        self.every = Coefficient((), ("weight::DOUBLE",)) if self.form.scaled else Coefficient()
+        """All rows at hand, each for as many records as it stands for."""
+        self._taken: dict[str, str] = {}
+        self._weights: dict[str, str] = {}
+        self._made: dict[str, str] = {}
+
+    def take(self, sql: str) -> str:
+        """Return the field of t with an aggregate, or with a number."""
+        return f"(t).{self._taken.setdefault(sql, f't{len(self._taken)}')}"
+
+    def make(self, sql: str) -> str:
+        """Return the field of u with what is made of fields of t and w."""
+        return f"(u).{self._made.setdefault(sql, f'u{len(self._made)}')}"
+
+    def written(self, answer: str) -> str:
+        """Write an answer over t, w and u."""
+        for name, fields in (("u", self._made), ("w", self._weights), ("t", self._taken)):
+            if fields:
+                answer = let(name, answer, **{field: sql for sql, field in fields.items()})
+        return answer
+
+    def total(self, rows: Coefficient) -> str:
+        """Write the sum of the coefficients."""
+        return self.take(rows.total())
+
+    def covariance(self, one: Part, two: Part) -> str:
+        """Write the covariance of two sums; of one with itself, its variance."""
+        both = one.rows.times(two.rows)
+        noise = self._noise(both, one.values, two.values)
+        if self.form.scaled and self.form.perturbed:
+            # The most that sampling within groups of equal public values can add; of two sets it may be opposed.
+            sign = "+" if one.values == two.values else "-"
+            sampled = (
+                f"{self.take(both.total('weight > 1'))} / (4 * {self.constant('sample_size')})"
+            )
+            return f"({noise} {sign} {sampled})"
+        if not self.form.from_histogram:
+            return noise
+        published = self.constant("rows")
+        return let(
+            "b",
+            formula("from_histogram"),
+            noise=noise,
+            c_noise=self._noise(one.rows, one.values, two.values),
+            d_noise=self._noise(two.rows, one.values, two.values),
+            every_noise=self._noise(self.every, one.values, two.values),
+            c_mean=f"{self.total(one.rows)} / {published}",
+            d_mean=f"{self.total(two.rows)} / {published}",
+            c_shrinkage=f"({self._law(one.values)}).shrinkage",
+            d_shrinkage=f"({self._law(two.values)}).shrinkage",
+            rows=self.total(self.every),
+            published=published,
+        )
+
+    def sums(self, part: Part, per: str = "1") -> str:
+        """Write the struct of what one sum and its interval are made of; the sum is to be divided by ``per``."""
+        rows, squared = part.rows, part.rows.times(part.rows)
+        estimate = self._sum(rows, part.values)
+        total, squares = f"{self.total(rows)}::DOUBLE", f"{self.total(squared)}::DOUBLE"
+        published = self.constant("rows") if self.form.from_histogram else "NULL::DOUBLE"
+        return struct(
+            estimate=estimate,
+            doubled=self._sum(squared, part.values) if rows.factors else estimate,
+            variance=self.covariance(part, part),
+            total=total,
+            squares=squares,
+            largest=self.take(f"{rows.largest()}::DOUBLE"),
+            law=self._law(part.values),
+            published=published,
+            share=f"coalesce(least({total} ** 2 / nullif({squares}, 0) / {published}, 1), 0)"
+            if self.form.from_histogram
+            else "0e0",
+            beta="NULL::DOUBLE" if self.form.perturbed else self._number("own"),
+            per=f"{per}::DOUBLE",
+        )
+
+    def constant(self, name: str) -> str:
+        """Write a number of the release."""
+        return self.take(f"{self._of.constant(name)}::DOUBLE")
+
+    # What rows count for a set.
+
+    def _sum(self, rows: Coefficient, values: str | None) -> str:
+        if self.form.alike:
+            outside = self._outside(values)
+            return f"({self._step} * {self._shown(rows, values)} + {outside} * {self.total(rows)})"
+        return self._weighed(rows, "{a}", values, values)
+
+    def _noise(self, rows: Coefficient, one: str | None, two: str | None) -> str:
+        """Write the sum of h * g - q: what a row counts for two sets, less what it counts for what they share."""
+        if not self.form.perturbed:
+            return f"(1 - {self._number('own')}) * {self._shown(rows, one, two)}"
+        if self.form.alike:
+            first, second, step = self._outside(one), self._outside(two), self._step
+            return (
+                f"(({first} * {second} - {self._outside(one, two)}) * {self.total(rows)}"
+                f" + {step} * ({second} * {self._shown(rows, one)} + {first} * {self._shown(rows, two)}"
+                f" + ({step} - 1) * {self._shown(rows, one, two)}))"
+            )
+        return self._weighed(rows, "({a} * {b} - {both})", one, two)
+
+    def _law(self, values: str | None) -> str:
+        """Write what an interval needs to know besides, of a count in which every record counts once."""
+        none = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE")
+        if not self.form.perturbed:
+            own = self._number("own")
+            known = {"slope": f"1 - {own}", "half_step": "0.5e0", "shrinkage": "0e0"}
+            known |= {"upward": f"1 - 2 * {own}", "downward": f"2 * {own} - 1"}
+            inside, outside = "1e0", "0e0"
+        elif self.form.alike:
+            known = {}
+            every = f"{self._size(values)} = {self.take(self._of.size())}"
+            outside = f"CASE WHEN {every} THEN NULL ELSE {self._outside(values)} END"
+            inside = f"{outside} + {self._step}"
+        else:
+            places = self.take(self._positions(values))
+            weights = self._kept_weights(places)
+            single = f"list_extract({places}, 1)"
+            known = {name: self._of.number(name, single) for name in TERMS}
+            if self.form.from_histogram:
+                known["shrinkage"] = (
+                    f"1 - {self._of.number('own', single)} + {self._of.number('other', single)}"
+                )
+            known = {
+                name: f"CASE WHEN len({places}) = 1 THEN {sql} END::DOUBLE"
+                for name, sql in known.items()
+            }
+            chosen = f"list_sum(list_select({weights}, {places}))"
+            inside = f"{chosen} / len({places})"
+            outside = (
+                f"(list_sum({weights}) - {chosen}) / nullif(len({weights}) - len({places}), 0)"
+            )
+        return self.make(let("k", ordinary("law"), **none | known, inside=inside, outside=outside))
+
+    # Forms in which a row counts by whether it shows one of the set.
+
+    def _number(self, name: str) -> str:
+        """Write a number that all values share."""
+        return self.take(f"{self._of.number(name, '1')}::DOUBLE")
+
+    @property
+    def _step(self) -> str:
+        """Write how much more a row counts that shows one of a set."""
+        if not self.form.perturbed:
+            return "1e0"
+        return f"(1 / ({self._number('own')} - {self._number('other')}))"
+
+    def _outside(self, values: str | None, others: str | None = "") -> str:
+        """Write what a row counts that shows none of a set, or of what two sets share."""
+        if not self.form.perturbed:
+            return "0e0"
+        size = self._size(values) if others == "" else self._size(values, others)
+        return f"(-{size} * {self._number('other')} * {self._step})"
+
+    def _size(self, *sets: str | None) -> str:
+        """Write how many values a set has, or two sets share."""
+        lists = [listed(each) for each in dict.fromkeys(sets) if each is not None]
+        if not lists:
+            return self.take(self._of.size())
+        different = f"list_intersect({lists[0]}, {lists[1]})" if len(lists) == 2 else lists[0]
+        missing = " AND ".join(map(lists_missing, lists))
+        return self.take(
+            f"(len(list_distinct({different})) + CASE WHEN {missing} THEN 1 ELSE 0 END)"
+        )
+
+    def _shown(self, rows: Coefficient, *sets: str | None) -> str:
+        """Write the sum of the coefficients of rows that show one of every set."""
+        return self.take(
+            rows.total(*(self._shows(each) for each in dict.fromkeys(sets) if each is not None))
+        )
+
+    def _shows(self, values: str) -> str:
+        found = f"coalesce({self._of.reports(listed(values))}, false)"
+        if not self._shape.has_missing:
+            return found
+        return f"({found} OR (_column IS NULL AND {lists_missing(listed(values))}))"
+
+    # Forms in which it counts by what it shows.
+
+    def _weighed(self, rows: Coefficient, function: str, one: str | None, two: str | None) -> str:
+        """Write the sum of a function of a, b and both: what a row counts for two sets, and for what they share."""
+        first, second = self._positions(one), self._positions(two)
+        both = first if one == two else f"list_intersect({first}, {second})"
+        sets = {"a": first, "b": second, "both": both}
+        used = {name: places for name, places in sets.items() if f"{{{name}}}" in function}
+        if self._by_row:
+            place = self._place("_column")
+            of = {
+                name: f"list_extract({self._row(places)}, {place})" for name, places in used.items()
+            }
+            return self.take(rows.of(function.format(**of)))
+        of = {
+            name: f"list_extract({self._kept_weights(self.take(places))}, (e).place)"
+            for name, places in used.items()
+        }
+        chosen = ["list_contains([1, 3], (e).code)", "(e).code >= 2"]
+        met = " AND ".join(chosen[self._groups.index(each)] for each in rows.conditions)
+        return self.make(
+            f"coalesce(list_sum([(e).n * {function.format(**of)} FOR e IN {self._histogram}"
+            f"{f' IF {met}' if met else ''}]), 0)"
+        )
+
+    @property
+    def _histogram(self) -> str:
+        """Write how many rows there are, by the place of what they show and the groups they are in."""
+        size = self.take(f"{self._of.size()}")
+        if self._groups:
+            code = f"{self._groups[0]}::INTEGER + 2 * {self._groups[1]}::INTEGER"
+            counts = self.take(
+                f"map_entries(histogram({self._place('_column')} - 1 + {self._of.size()} * ({code})))"
+            )
+            entry = f"{{place: (e).key % {size} + 1, code: (e).key // {size}, n: (e).value}}"
+            return self._keep(f"[{entry} FOR e IN {counts}]")
+        counts = self.take("map_entries(histogram(_column))")
+        entries = f"[{{place: {self._place('(e).key')}, n: (e).value}} FOR e IN {counts}]"
+        if not self._shape.has_missing:
+            return self._keep(entries)
+        missing = self.take("coalesce(count_if(_column IS NULL), 0)")
+        return self._keep(f"list_append({entries}, {{place: {size}, n: {missing}::UBIGINT}})")
+
+    def _place(self, column: str) -> str:
+        """Write the place in the domain of what is shown, from 1."""
+        if self._shape.only_texts:
+            return f"coalesce({self._of.place().replace('_column', column)} + 1, {self._of.size()})"
+        texts, size = self._of.texts(), self._of.size()
+        return f"coalesce(list_position({texts}, CAST({column} AS VARCHAR)), {size})"
+
+    def _positions(self, values: str | None) -> str:
+        """Write the places in the domain of a set of values, from 1."""
+        size = self._of.size()
+        if values is None:
+            return f"range(1, {size} + 1)"
+        texts = self._of.texts()
+        return f"list_distinct([coalesce(list_position({texts}, v), {size}) FOR v IN {listed(values)}])"
+
+    def _keep(self, sql: str) -> str:
+        return f"(w).{self._weights.setdefault(sql, f'w{len(self._weights)}')}"
+
+    def _kept_weights(self, positions: str) -> str:
+        """Return the field of w with what rows count for a set, by what they show."""
+        return self._keep(self._row(positions))
+
+    def _row(self, positions: str) -> str:
+        """Write the list of what rows count for a set, by what they show."""
+        places = {
+            **self.form.sections,
+            "position": "_priv_x",
+            "size": self._of.size(),
+            "texts": self._of.texts(),
+            **{f"constant.{name}": self._of.constant(name) for name in CONSTANTS},
+            **{f"numbers.{name}": self._of.numbers(name) for name in (*NUMBERS, *LISTS)},
+            **{f"number.{name}": self._of.number(name, "_priv_x") for name in NUMBERS},
+        }
+        row = fill(self.form.sections["row"], places)
+        rows = f"[{row} FOR _priv_x IN {positions}]"
+        return (
+            "[CASE len(r) WHEN 1 THEN list_extract(r, 1)"
+            " ELSE [coalesce(list_sum([list_extract(each, y) FOR each IN r]), 0)"
+            f" FOR y IN range(1, {self._of.size()} + 1)] END FOR r IN [{rows}]][1]"
+        )

@@ -1,0 +1,122 @@
+-- sets: how many records have one of a set of values, each counted by a coefficient that its public columns decide (1, whether it
+-- is in a group, its scale, an amount), and what is made of one or two such sums. A sum is that over the rows of c * h, with h the
+-- weight of the row for the set, the sum of W[x, y] over the values x of the set. Derivation: mechanism/reference/comparison.md.
+--
+-- How a row's weight is found differs from form to form (analyst/sets.py); what follows from the sums does not. Records with
+-- coefficients are here what records with a scale are to the form scaled, on whose sections these build. Over s:
+--
+--   estimate, doubled    sum of c * h and of c ** 2 * h
+--   variance             of the estimate
+--   total, squares       sum of c and of c ** 2
+--   largest              the largest c
+--   law                  of a count in which every record counts once: slope and the like (ordinary/intervals.sql)
+--   published, share     how many records the table has, where weights are made from its histogram, and which share of them
+--                        would give the same sum with equal coefficients; else NULL and 0
+--   beta                 the probability that a record is there, where the rows are a sample
+--   per                  what the sum is divided by
+
+-- name: estimate
+s.estimate
+
+-- name: variance
+s.variance
+
+-- name: spread_of_one
+s.law.slope * (1 - s.share * s.law.shrinkage ** 2)
+
+-- name: half_step
+s.largest * s.law.half_step
+
+-- name: excess
+@spread_of_one@ * greatest(@typical@ * s.estimate - s.doubled, 0)
+
+-- name: zero_of_drawn
+-- The variance if the sum were 0, where a row's weight is one of many: rows that show none of those that scatter most seem to
+-- have no noise.
+greatest(s.variance + @excess@ - @slope@ * least(greatest(s.estimate, 0), @total@),
+    ((1 - s.share * s.law.shrinkage) ** 2 + 2 * s.share * (1 - s.share) * s.law.shrinkage ** 2)
+    * (greatest(s.squares - s.largest ** 2, 0) * s.law.scatter + s.largest ** 2 * s.law.most_scatter))
+
+-- name: upward
+s.largest * s.law.upward
+
+-- name: downward
+s.largest * s.law.downward
+
+-- name: certain
+coalesce(s.beta * s.estimate, 0)
+
+-- name: total
+CASE WHEN s.beta IS NULL THEN round(s.total, 6)::DOUBLE ELSE 'inf'::DOUBLE END
+
+-- name: from_histogram
+-- The covariance of two sums where weights are made from the published histogram, which has part of its noise from the same
+-- records (splu.md). With c and d the coefficients, and c_mean and d_mean their sums divided by the number of all records of the
+-- table: the sums of the noise of a record times c * d, c, d and 1. Over b.
+b.noise - b.d_shrinkage * b.d_mean * b.c_noise - b.c_shrinkage * b.c_mean * b.d_noise
+    + b.c_shrinkage * b.c_mean * b.d_shrinkage * b.d_mean * b.every_noise
+      * (1 + 2 * greatest(b.published - b.rows, 0) / greatest(b.rows, 1))
+
+-- name: shifted
+-- The sum of amounts less the least of them, from that of the amounts and from the count. Over q: amounts and count, the
+-- covariance of the two, and the least amount.
+{estimate: q.amounts.estimate - q.least * q.count.estimate,
+ doubled: q.amounts.doubled - 2 * q.least * q.amounts.estimate + q.least ** 2 * q.count.estimate,
+ variance: q.amounts.variance - 2 * q.least * q.covariance + q.least ** 2 * q.count.variance,
+ total: greatest(q.amounts.total - q.least * q.count.total, 0),
+ squares: greatest(q.amounts.squares - 2 * q.least * q.amounts.total + q.least ** 2 * q.count.total, 0),
+ largest: q.amounts.largest - q.least, law: q.count.law, published: q.count.published,
+ share: coalesce(least((q.amounts.total - q.least * q.count.total) ** 2 / nullif(q.amounts.squares
+     - 2 * q.least * q.amounts.total + q.least ** 2 * q.count.total, 0) / q.count.published, 1), 0),
+ beta: q.count.beta, per: 1::DOUBLE}
+
+-- name: reach
+-- How far a sum may lie below and above its estimate. Where its interval is cut at what is possible, that says too little of
+-- the other of two sums: then it is z standard errors and the continuity correction.
+-- Over i, a struct of the moments m, of their interval r, of the quantile z and of what the sum is to be divided by, n.
+{estimate: i.m.estimate / i.n, variance: i.m.variance / i.n ** 2,
+ below: CASE WHEN i.r.low > i.m.certain THEN i.m.estimate - i.r.low
+     ELSE greatest(i.m.estimate - i.r.low, i.z * i.r.stderr + i.m.half_step) END / i.n,
+ above: CASE WHEN i.r.high < i.m.total THEN i.r.high - i.m.estimate
+     ELSE greatest(i.r.high - i.m.estimate, i.z * i.r.stderr + i.m.half_step) END / i.n}
+
+-- name: correlation
+CASE WHEN p.a.variance > 0 AND p.b.variance > 0
+    THEN least(greatest(p.covariance / sqrt(p.a.variance * p.b.variance), -1), 1) ELSE 0 END
+
+-- name: difference
+-- The interval of a difference from those of its parts (Zou and Donner 2008, MOVER, with correlation): each reaches as far as
+-- its interval does on the side that matters. Over p: the sums a and b, their covariance, least and most.
+[{estimate: e.estimate,
+  stderr: CASE WHEN e.estimate IS NOT NULL THEN sqrt(greatest(p.a.variance + p.b.variance - 2 * p.covariance, 0)) END,
+  low: least(greatest(e.estimate - sqrt(greatest(
+      p.a.below ** 2 + p.b.above ** 2 - 2 * e.correlation * p.a.below * p.b.above, 0)), p.least), p.most),
+  high: greatest(least(e.estimate + sqrt(greatest(
+      p.a.above ** 2 + p.b.below ** 2 - 2 * e.correlation * p.a.above * p.b.below, 0)), p.most), p.least)}
+ FOR e IN [{estimate: p.a.estimate - p.b.estimate, correlation: @correlation@}]][1]
+
+-- name: ratio
+-- The interval of a ratio in the same way (Donner and Zou 2012): the quotients t for which a - t b is no further from 0 than the
+-- intervals of a and b reach. Where b may be 0 it has no upper end but p.most, and where b is estimated as 0 or less, there is
+-- no estimate.
+[{estimate: e.ratio,
+  stderr: CASE WHEN e.ratio IS NOT NULL THEN sqrt(greatest(
+      p.a.variance - 2 * e.ratio * p.covariance + e.ratio ** 2 * p.b.variance, 0)) / p.b.estimate END,
+  low: CASE WHEN p.a.estimate > p.a.below AND e.lower + sqrt(greatest(e.lower ** 2 - e.lowest * e.least, 0)) > 0
+      THEN least(e.least / (e.lower + sqrt(greatest(e.lower ** 2 - e.lowest * e.least, 0))), p.most) ELSE 0e0 END,
+  high: CASE WHEN p.b.estimate > p.b.below
+      THEN least(greatest((e.upper + sqrt(greatest(e.upper ** 2 - e.highest * e.most, 0))) / e.highest, 0), p.most)
+      ELSE p.most END}
+ FOR e IN [{ratio: CASE WHEN p.b.estimate > 0 THEN p.a.estimate / p.b.estimate END,
+    lowest: p.b.estimate ** 2 - p.b.above ** 2, least: p.a.estimate ** 2 - p.a.below ** 2,
+    lower: p.a.estimate * p.b.estimate - @correlation@ * p.a.below * p.b.above,
+    highest: p.b.estimate ** 2 - p.b.below ** 2, most: p.a.estimate ** 2 - p.a.above ** 2,
+    upper: p.a.estimate * p.b.estimate - @correlation@ * p.a.above * p.b.below}]][1]
+
+-- name: interval_per
+-- An interval divided by a number that is known. Over v, the interval r and the number n.
+{estimate: v.r.estimate / v.n, stderr: v.r.stderr / v.n, low: v.r.low / v.n, high: v.r.high / v.n}
+
+-- name: moved
+-- An interval r moved by a number n, over v.
+{estimate: v.r.estimate + v.n, stderr: v.r.stderr, low: v.r.low + v.n, high: v.r.high + v.n}

@@ -1,0 +1,15 @@
+-- priv.reconstructed_list_interval(release, column, values [, weight := scale] [, confidence := 0.95])
+--   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
+--
+-- The interval of priv.reconstructed_interval, of how many records have one of several values: a list of them, or a
+-- single one. Adding the ends of the single intervals would not do: what one value has too much, others have too little.
+--
+--   SELECT unnest(priv.reconstructed_list_interval('patients', reported_disease, ['flu', 'cold'])) FROM patients;
+
+CREATE OR REPLACE MACRO priv.reconstructed_list_interval(
+    _release, _column, _values, weight := NULL, confidence := 0.95
+) AS
+    CASE WHEN @known_set@ THEN @interval_of_set@ ELSE [error(_priv_text) FOR _priv_text IN [@mistaken_set@]][1] END;
+
+COMMENT ON MACRO priv.reconstructed_list_interval IS
+    'Estimate, stderr, low and high of how many records have one of several values.';

@@ -1,0 +1,16 @@
+-- priv.reconstructed_mean(release, column, values, amount [, weight := scale] [, confidence := 0.95])
+--   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
+--
+-- The mean of a number in public columns over the records that have the value, or one of several; rows where it is NULL
+-- are left out. It lies between the least and the largest number there is. Where no record is estimated to have the
+-- value, there is no estimate.
+--
+--   SELECT unnest(priv.reconstructed_mean('patients', reported_disease, 'flu', age)) FROM patients;
+
+CREATE OR REPLACE MACRO priv.reconstructed_mean(
+    _release, _column, _values, _amount, weight := NULL, confidence := 0.95
+) AS
+    CASE WHEN @known_set@ THEN @mean_of_set@ ELSE [error(_priv_text) FOR _priv_text IN [@mistaken_set@]][1] END;
+
+COMMENT ON MACRO priv.reconstructed_mean IS
+    'Estimate, stderr, low and high of the mean of a public column over the records that have a value.';

@@ -1,0 +1,15 @@
+-- priv.reconstructed_share(release, column, values [, weight := scale] [, confidence := 0.95])
+--   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
+--
+-- Which share of the records has the value, or one of several, from 0 to 1; NULL where there are no rows. Times 100 it
+-- is a percentage.
+--
+--   SELECT gender, unnest(priv.reconstructed_share('patients', reported_disease, 'flu')) FROM patients GROUP BY gender;
+
+CREATE OR REPLACE MACRO priv.reconstructed_share(
+    _release, _column, _values, weight := NULL, confidence := 0.95
+) AS
+    CASE WHEN @known_set@ THEN @share_of_set@ ELSE [error(_priv_text) FOR _priv_text IN [@mistaken_set@]][1] END;
+
+COMMENT ON MACRO priv.reconstructed_share IS
+    'Estimate, stderr, low and high of the share of records that have the value, or one of several.';

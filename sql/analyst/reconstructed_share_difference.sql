@@ -1,0 +1,16 @@
+-- priv.reconstructed_share_difference(release, column, values, group, other_group [, weight := scale] [, confidence := 0.95])
+--   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
+--
+-- By how much the share of the value, or of several, is larger in one group than in another, from -1 to 1. Groups are
+-- conditions on public columns; they may overlap, as a group and everybody do.
+--
+--   SELECT unnest(priv.reconstructed_share_difference('patients', reported_disease, 'flu', gender = 'female', gender = 'male'))
+--   FROM patients;
+
+CREATE OR REPLACE MACRO priv.reconstructed_share_difference(
+    _release, _column, _values, _group, _other_group, weight := NULL, confidence := 0.95
+) AS
+    CASE WHEN @known_set@ THEN @difference_of_shares@ ELSE [error(_priv_text) FOR _priv_text IN [@mistaken_set@]][1] END;
+
+COMMENT ON MACRO priv.reconstructed_share_difference IS
+    'Estimate, stderr, low and high of the difference of the shares that have a value in two groups.';

@@ -1,0 +1,17 @@
+-- priv.reconstructed_share_ratio(release, column, values, group, other_group [, weight := scale] [, confidence := 0.95])
+--   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
+--
+-- How many times as frequent the value, or several, is in one group as in another: the relative risk. Groups are
+-- conditions on public columns; they may overlap. Where it cannot be excluded that no record of the other has it, high
+-- is infinite; where they are estimated as none, there is no estimate.
+--
+--   SELECT unnest(priv.reconstructed_share_ratio('patients', reported_disease, 'flu', gender = 'female', gender = 'male'))
+--   FROM patients;
+
+CREATE OR REPLACE MACRO priv.reconstructed_share_ratio(
+    _release, _column, _values, _group, _other_group, weight := NULL, confidence := 0.95
+) AS
+    CASE WHEN @known_set@ THEN @ratio_of_shares@ ELSE [error(_priv_text) FOR _priv_text IN [@mistaken_set@]][1] END;
+
+COMMENT ON MACRO priv.reconstructed_share_ratio IS
+    'Estimate, stderr, low and high of the ratio of the shares that have a value in two groups.';

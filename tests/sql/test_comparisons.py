@@ -1,0 +1,337 @@
+"""Lists, shares, differences, ratios, sums and means in release files: SQL against the same sums in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+import duckdb_priv
+from duckdb_priv.mechanism.reference import comparison
+from duckdb_priv.mechanism.reference.comparison import Reach
+
+Z = float(ndtri(0.975))
+LIST, OTHER = ["flu", "cold"], ["gout"]
+WORLD = """
+CREATE TABLE visits AS
+    SELECT i AS id, if(i % 3 = 0, 'm', 'f') AS gender, i % 41 AS age, (i * 37 % 101) / 10.0 - 3 AS cost,
+        (['flu', 'cold', 'cough', 'gout', 'none'])[1 + least((i * i + i % 3) % 23 % 8, 4)] AS disease
+    FROM range(3000) AS t(i);
+CREATE TABLE numbered AS SELECT disease, (row_number() OVER (ORDER BY disease))::INTEGER AS n FROM visits GROUP BY 1;
+CREATE TABLE gaps AS SELECT * REPLACE (nullif(disease, 'gout') AS disease) FROM visits;
+CREATE TABLE exchange AS
+    SELECT o.disease AS original, p.disease AS published,
+        ([0.5, 0.25, 0.125, 0.0625, 0.0625])[1 + (p.n - o.n + 5) % 5] AS probability
+    FROM numbered AS o, numbered AS p;
+"""
+PUBLIC = "sensitive := 'disease', record_id := 'id', public := ['gender', 'age', 'cost']"
+PUBLISHED = {
+    "uniform": f"priv.publish_uniform('visits', 'r', {PUBLIC}, retention := 0.4)",
+    "missing": f"priv.publish_uniform('gaps', 'r', {PUBLIC}, retention := 0.4)",
+    "fine_grain": f"priv.publish_fine_grain('visits', 'r', {PUBLIC}, tolerance := 5)",
+    "matrix": f"priv.publish_matrix('visits', 'r', {PUBLIC}, matrix := 'exchange')",
+    "splu": f"priv.publish_splu('visits', 'r', {PUBLIC}, gamma := 2)",
+    "scaled": "priv.publish_reconstruction_private('visits', 'r', sensitive := 'disease', retention := 0.5,"
+    " epsilon := 0.2, delta := 0.1, record_id := 'id', public := ['gender'])",
+}
+
+
+@dataclass
+class Asked:
+    """A release file, and what numpy needs to know of it."""
+
+    name: str
+    connection: duckdb.DuckDBPyConnection
+    values: list[str | None]
+    weights: np.ndarray[Any, Any]
+    shown: np.ndarray[Any, Any]
+    scale: np.ndarray[Any, Any]
+    group: np.ndarray[Any, Any]
+    cost: np.ndarray[Any, Any]
+    parameters: dict[str, Any]
+
+    def __call__(self, function: str, *arguments: str, where: str = "true") -> dict[str, float]:
+        weight = ", weight := scale" if self.name == "scaled" else ""
+        text = ", ".join(arguments)
+        ((answer,),) = self.connection.execute(
+            f"SELECT priv.reconstructed_{function}('r', reported_disease, {text}{weight}) FROM r WHERE {where}"
+        ).fetchall()
+        return answer
+
+    def h(self, *members: str | None) -> np.ndarray[Any, Any]:
+        rows = [self.values.index(each) for each in members]
+        return comparison.set_weights(self.weights, rows)[self.shown]
+
+    def covariance(self, c: Any, d: Any, one: list[Any], two: list[Any]) -> float:
+        both = [each for each in one if each in two]
+        h, g, q = self.h(*one), self.h(*two), self.h(*both) if both else np.zeros(len(self.shown))
+        c, d = c * self.scale, d * self.scale
+        found = comparison.covariance(c, d, h, g, q)
+        if self.name == "scaled":
+            sign = 1 if one == two else -1
+            sampled = np.sum((c * d)[self.scale > 1]) / (4 * self.parameters["sample_size"])
+            return found + sign * float(sampled)
+        if self.name == "splu":
+            ones = np.ones(len(self.shown))
+            rows = len(self.shown)
+            c_mean, d_mean = np.sum(c) / rows, np.sum(d) / rows
+            k_one, k_two = self.shrinkage(one), self.shrinkage(two)
+            noise = partial(comparison.covariance, weights=h, other_weights=g, shared=q)
+            return (
+                found
+                - k_two * d_mean * noise(c, ones)
+                - k_one * c_mean * noise(ones, d)
+                + k_one * c_mean * k_two * d_mean * noise(ones, ones)
+            )
+        return found
+
+    def shrinkage(self, members: list[Any]) -> float:
+        rows = [self.values.index(each) for each in members]
+        h = comparison.set_weights(self.weights, rows)
+        inside = np.isin(np.arange(len(h)), rows)
+        if len(rows) == 1:
+            own, other = self.parameters["laws"][members[0]]
+            if own is not None:
+                return 1 - own + other
+        return float(1 - 1 / (h[inside].mean() - h[~inside].mean()))
+
+
+@pytest.fixture(scope="module", params=PUBLISHED)
+def asked(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Asked]:
+    path = tmp_path_factory.mktemp("files") / f"{request.param}.duckdb"
+    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+        publisher.execute(WORLD)
+        publisher.execute(f"FROM {PUBLISHED[request.param]}")
+        publisher.execute("FROM priv.export_release('r', ?)", [str(path)])
+    with duckdb.connect(str(path), read_only=True) as connection:
+        yield opened(request.param, connection)
+
+
+def opened(name: str, connection: duckdb.DuckDBPyConnection) -> Asked:
+    laws = connection.execute(
+        "SELECT value, own, other FROM priv.coefficient ORDER BY position"
+    ).fetchall()
+    values = [value for value, *_ in laws]
+    weights = np.array(
+        [
+            [row[0] for row in connection.execute(
+                "SELECT priv.weight('r', CAST(s AS VARCHAR), x) FROM (SELECT x.value AS x, s.value AS s, s.position"
+                " FROM priv.coefficient AS x, priv.coefficient AS s WHERE x.value IS NOT DISTINCT FROM ?)"
+                " ORDER BY position", [value]).fetchall()]
+            for value in values
+        ]
+    )  # fmt: skip
+    scaled = name == "scaled"
+    rows = connection.execute(
+        f"SELECT reported_disease::VARCHAR, {'scale' if scaled else '1'}, gender, {'1' if scaled else 'cost'} FROM r"
+    ).fetchall()
+    shown, scale, gender, cost = (np.array(each) for each in zip(*rows, strict=True))
+    ((size,),) = connection.execute(
+        "SELECT coalesce(parameters ->> 'sample_size', '0')::DOUBLE FROM priv.release"
+    ).fetchall()
+    return Asked(
+        name, connection, values, weights, np.array([values.index(each) for each in shown]),
+        scale.astype(float), np.where(gender == "f", 1.0, 0.0), cost.astype(float),
+        {"sample_size": size, "laws": {value: (own, other) for value, own, other in laws}},
+    )  # fmt: skip
+
+
+def near(value: float) -> Any:
+    return pytest.approx(value, rel=1e-9, abs=1e-7)
+
+
+def sql(members: list[Any]) -> str:
+    return "[" + ", ".join("NULL" if each is None else f"'{each}'" for each in members) + "]"
+
+
+def others_of(asked: Asked) -> list[Any]:
+    return [None] if asked.name == "missing" else OTHER
+
+
+def test_a_list_of_one_is_the_value(asked: Asked) -> None:
+    for value in ("'flu'", "['flu']"):
+        weight = ", weight := scale" if asked.name == "scaled" else ""
+        ((single,),) = asked.connection.execute(
+            f"SELECT priv.reconstructed_interval('r', reported_disease, 'flu'{weight}) FROM r WHERE gender = 'f'"
+        ).fetchall()
+        assert asked("list_interval", value, where="gender = 'f'") == near(single)
+
+
+def test_all_values_are_all_records(asked: Asked) -> None:
+    found = asked("list_interval", sql(asked.values))
+    assert found["estimate"] == near(asked.scale.sum())
+    assert found["high"] == pytest.approx(asked.scale.sum(), abs=1e-4)
+    if asked.name != "scaled":
+        assert (found["stderr"], found["low"]) == pytest.approx((0, asked.scale.sum()), abs=1e-4)
+
+
+def test_a_list_counts_its_values(asked: Asked) -> None:
+    members, every = [*LIST, *others_of(asked)], np.ones(len(asked.shown))
+    found = asked("list_interval", sql(members))
+    assert found["estimate"] == near(np.sum(asked.scale * asked.h(*members)))
+    assert found["stderr"] == near(np.sqrt(asked.covariance(every, every, members, members)))
+    assert 0 <= found["low"] <= found["estimate"] <= found["high"] <= asked.scale.sum()
+    share = asked("share", sql(members))
+    assert share == near({key: value / asked.scale.sum() for key, value in found.items()})
+
+
+def test_a_value_given_twice_counts_once(asked: Asked) -> None:
+    assert asked("list_interval", sql([*LIST, *LIST])) == near(asked("list_interval", sql(LIST)))
+
+
+Pair = tuple[float, float, float, float, float]
+
+
+def of_values(asked: Asked, one: list[Any], two: list[Any]) -> Pair:
+    every = np.ones(len(asked.shown))
+    sums = (float(np.sum(asked.scale * asked.h(*each))) for each in (one, two))
+    return (
+        *sums,
+        asked.covariance(every, every, one, one),
+        asked.covariance(every, every, two, two),
+        asked.covariance(every, every, one, two),
+    )  # type: ignore[return-value]
+
+
+def of_groups(asked: Asked, c: Any, d: Any) -> Pair:
+    sums = (float(np.sum(asked.scale * each * asked.h(*LIST))) for each in (c, d))
+    return (
+        *sums,
+        asked.covariance(c, c, LIST, LIST),
+        asked.covariance(d, d, LIST, LIST),
+        asked.covariance(c, d, LIST, LIST),
+    )  # type: ignore[return-value]
+
+
+def check(difference: dict[str, float], ratio: dict[str, float], pair: Pair) -> None:
+    a, b, v, w, c = pair
+    assert difference["estimate"] == near(a - b)
+    assert difference["stderr"] == near(np.sqrt(v + w - 2 * c))
+    assert ratio["estimate"] == near(a / b)
+    assert ratio["stderr"] == near(np.sqrt(v - 2 * a / b * c + (a / b) ** 2 * w) / b)
+    for each in (difference, ratio):
+        assert each["low"] < each["estimate"] < each["high"]
+
+
+@pytest.mark.parametrize("overlapping", [False, True])
+def test_two_values_share_their_rows(asked: Asked, overlapping: bool) -> None:
+    others = [*LIST, *others_of(asked)] if overlapping else others_of(asked)
+    arguments = sql(LIST), sql(others)
+    answers = asked("difference", *arguments), asked("ratio", *arguments)
+    check(*answers, of_values(asked, LIST, others))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_two_groups_may_overlap(asked: Asked, whole: bool) -> None:
+    other, text = (
+        (np.ones(len(asked.shown)), "true") if whole else (1 - asked.group, "gender = 'm'")
+    )
+    arguments = sql(LIST), "gender = 'f'", text
+    answers = asked("group_difference", *arguments), asked("group_ratio", *arguments)
+    check(*answers, of_groups(asked, asked.group, other))
+    sizes = np.sum(asked.scale * asked.group), np.sum(asked.scale * other)
+    shares = asked("share_difference", *arguments), asked("share_ratio", *arguments)
+    check(*shares, of_groups(asked, asked.group / sizes[0], other / sizes[1]))
+
+
+@pytest.mark.parametrize("asked", ["splu"], indirect=True)
+def test_complementary_groups_of_decoys_are_opposed(asked: Asked) -> None:
+    """The whole table is known nearly exactly, so what one group has too much the other has too little."""
+    *_, v, w, c = of_groups(asked, asked.group, 1 - asked.group)
+    assert c < -0.5 * np.sqrt(v * w)
+    found = asked("group_difference", sql(LIST), "gender = 'f'", "gender = 'm'")
+    assert found["stderr"] > 1.2 * np.sqrt(v + w)
+
+
+def test_sums_and_means(asked: Asked) -> None:
+    every = np.ones(len(asked.shown))
+    text = "1" if asked.name == "scaled" else "cost"
+    total = float(np.sum(asked.scale * asked.cost * asked.h(*LIST)))
+    count = float(np.sum(asked.scale * asked.h(*LIST)))
+    v = asked.covariance(asked.cost, asked.cost, LIST, LIST)
+    w = asked.covariance(every, every, LIST, LIST)
+    c = asked.covariance(asked.cost, every, LIST, LIST)
+    found = asked("sum", sql(LIST), text)
+    assert (found["estimate"], found["stderr"]) == (near(total), near(np.sqrt(v)))
+    assert found["low"] < total < found["high"]
+    mean = total / count
+    found = asked("mean", sql(LIST), text)
+    assert found["estimate"] == near(mean)
+    assert found["stderr"] == pytest.approx(
+        np.sqrt(max(v - 2 * mean * c + mean**2 * w, 0)) / count, rel=1e-6, abs=1e-6
+    )
+    assert asked.cost.min() <= found["low"] <= mean <= found["high"] <= asked.cost.max()
+
+
+def test_the_sum_of_ones_is_the_count(asked: Asked) -> None:
+    assert asked("sum", sql(LIST), "1") == pytest.approx(
+        asked("list_interval", sql(LIST)), rel=1e-6
+    )
+    assert asked("sum", sql(LIST), "-1")["estimate"] == near(
+        -asked("sum", sql(LIST), "1")["estimate"]
+    )
+
+
+def reach(asked: Asked, where: str, members: list[Any] = LIST) -> Reach:
+    """How far the interval of a count reaches, from what its own function answers; none of these is cut."""
+    found = {
+        key: np.float64(value)
+        for key, value in asked("list_interval", sql(members), where=where).items()
+    }
+    assert found["low"] > 0
+    estimate = found["estimate"]
+    return Reach(estimate, found["stderr"] ** 2, estimate - found["low"], found["high"] - estimate)
+
+
+@pytest.mark.parametrize("asked", ["uniform", "fine_grain", "matrix"], indirect=True)
+def test_intervals_are_made_of_those_of_the_parts(asked: Asked) -> None:
+    """Of forms where a group by itself has the same noise as beside others."""
+    a, b = reach(asked, "gender = 'f'"), reach(asked, "gender = 'm'")
+    arguments = sql(LIST), "gender = 'f'", "gender = 'm'"
+    wanted = comparison.difference(a, b, 0.0, -1e9, 1e9)
+    assert list(asked("group_difference", *arguments).values()) == near([float(x) for x in wanted])
+    wanted = comparison.ratio(a, b, 0.0)
+    assert list(asked("group_ratio", *arguments).values()) == near([float(x) for x in wanted])
+    a, b = reach(asked, "true"), reach(asked, "true", ["none"])
+    *_, c = of_values(asked, LIST, ["none"])
+    wanted = comparison.difference(a, b, c, -1e9, 1e9)
+    answer = asked("difference", sql(LIST), "'none'")
+    assert list(answer.values()) == near([float(x) for x in wanted])
+    wanted = comparison.ratio(a, b, c)
+    answer = asked("ratio", sql(LIST), "'none'")
+    assert list(answer.values()) == near([float(x) for x in wanted])
+
+
+@pytest.mark.parametrize("asked", ["uniform"], indirect=True)
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("share('r', reported_disease, ['flu', 'x'])", "\"r\" has no value 'x'; it has 'cold', 'cough'"),
+        ("share('r', reported_disease, NULL)", '"r" has no value NULL'),
+        ("share('r', reported_disease, [])", "give at least one value"),
+        ("share('q', reported_disease, 'flu')", 'no release is called "q"; there is "r"'),
+        ("share('r', reported_disease, 'flu', confidence := 1)", "confidence must lie strictly between 0 and 1"),
+        ("share('r', reported_disease, 'flu', weight := 2)", "leave out weight"),
+        ("ratio('r', reported_disease, 'flu', ['cold', 'y'])", "\"r\" has no value 'y'"),
+        ("sum('r', reported_disease, 'flu', 'nan'::DOUBLE)", "finite numbers"),
+        ("mean('r', reported_disease, 'flu', 'inf'::DOUBLE)", "finite numbers"),
+    ],
+)  # fmt: skip
+def test_a_wrong_call_is_an_error_in_words(asked: Asked, call: str, words: str) -> None:
+    with pytest.raises(duckdb.Error) as caught:
+        asked.connection.execute(f"SELECT priv.reconstructed_{call} FROM r").fetchall()
+    assert words in str(caught.value)
+
+
+def test_no_rows_have_no_share_and_no_mean(asked: Asked) -> None:
+    assert asked("list_interval", sql(LIST), where="false")["estimate"] == 0
+    assert asked("share", sql(LIST), where="false")["estimate"] is None
+    assert asked("mean", sql(LIST), "1", where="false")["estimate"] is None
