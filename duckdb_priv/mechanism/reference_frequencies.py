@@ -1,4 +1,4 @@
-"""Frequencies of a table that may be published: counted with noise, and rounded to powers of two.
+"""Frequencies of a table that may be published: counted with noise, and rounded to half powers of two.
 
 What is computed from a table and published tells of the table. Retentions that follow from these frequencies tell no
 more than these do, and that is bounded. Derivation: ``reference_frequencies.md`` beside this file.
@@ -14,21 +14,21 @@ from duckdb_priv.mechanism.discrete_laplace import Bits, laplace_count, secure_b
 
 
 def reference_frequencies(counts: Integers, epsilon: float, bits: Bits = secure_bits) -> Vector:
-    """Return the share of each value, shape (m,), as a power of two that one record hardly changes.
+    """Return the share of each value, shape (m,), as a half power of two that one record hardly changes.
 
     Whoever knows all records but one learns from them at most a factor ``exp(epsilon)`` for the odds of two values
     of that record. A value that does not occur counts once.
 
-    >>> reference_frequencies(np.array([250_000, 750_000, 0]), 0.1)[:2].tolist()
-    [0.25, 1.0]
+    >>> reference_frequencies(np.array([250_000, 500_000, 250_000]), 0.1).tolist()
+    [0.25, 0.5, 0.25]
     """
     return rounded(np.maximum(laplace_count(counts, epsilon / 2, bits), 1) / counts.sum())
 
 
 def rounded(shares: ArrayLike) -> Vector:
-    """Return the nearest power of two of each share.
+    """Return the nearest of 1, 2^-1/2, 2^-1, 2^-3/2, ... to each share.
 
-    >>> rounded([0.26, 0.3, 0.44]).tolist()
-    [0.25, 0.25, 0.5]
+    >>> rounded([0.26, 0.3, 0.44]).round(4).tolist()
+    [0.25, 0.3536, 0.5]
     """
-    return np.asarray(np.exp2(np.rint(np.log2(shares))), dtype=np.float64)
+    return np.asarray(np.exp2(np.rint(2 * np.log2(shares)) / 2), dtype=np.float64)

@@ -15,7 +15,7 @@
 -- The retentions are published, so they are not computed from the counts of the source. Reference frequencies are those
 -- of the table frequencies (value, frequency), which must be public; or the source's, counted with noise of
 -- frequency_epsilon (0.1 for a tolerance unless said otherwise), which is part of the epsilon of the release, and rounded
--- to powers of two. They also say which records the program keeps as they are; without any, requirements weigh all
+-- to half powers of two. They also say which records the program keeps as they are; without any, requirements weigh all
 -- values alike.
 --
 --   FROM priv.publish_fine_grain('visits', 'visits_public', sensitive := 'disease', tolerance := 20,

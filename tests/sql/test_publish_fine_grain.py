@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "fine_grain.md"
 
 @pytest.fixture
 def con(prepared):
-    con = prepared(secret=None)
+    con = prepared()
     con.execute(
         "CREATE TABLE visits AS SELECT i AS id, i % 3 AS ward,"
         " ['SARS', 'HIV', 'H1N1', 'cancer'][1 + i % 4] AS disease FROM range(4000) AS t(i)"

@@ -158,8 +158,8 @@ def _guarantees(program: Program) -> list[Guarantee]:
 
 def _of_reference(attribute: str, reference: Reference) -> Guarantee:
     told = (
-        "were counted with noise and rounded to powers of two: seeing them changes the odds between two true values of"
-        f" a record by a factor of at most {math.exp(reference.epsilon):.4g} (epsilon = {reference.epsilon:.4g})"
+        "were counted with noise and rounded to half powers of two: seeing them changes the odds of two true values"
+        f" of a record by a factor of at most {math.exp(reference.epsilon):.4g} (epsilon = {reference.epsilon:.4g})"
         if reference.epsilon
         else "come from elsewhere, and tell nothing of the table"
     )
