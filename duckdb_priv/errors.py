@@ -81,12 +81,12 @@ class UnknownName(PrivError):
         near = difflib.get_close_matches(str(name).lower(), spelling, n=1)
         if near:
             hint: str | None = " ".join(
-                [f"did you mean {spelling[near[0]]!r}?", *([also] if also else [])]
+                [f"did you mean {echoed(spelling[near[0]])}?", *([also] if also else [])]
             )
         elif also is not None or not spelling:
             hint = also
         else:
-            shown = list(map(repr, spelling.values()))
+            shown = list(map(echoed, spelling.values()))
             more = f" and {len(shown) - LISTED} more" if len(shown) > LISTED else ""
             hint = ("there is " if of is None else "it has ") + ", ".join(shown[:LISTED]) + more
         message = (

@@ -20,7 +20,7 @@ ARGUMENTS = {
     "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
     "confidence": "CAST(confidence AS VARCHAR)",
     "attributes": "CAST(len(_attributes) AS VARCHAR)",
-    "states": "CAST(1 << len(_attributes) AS VARCHAR)",
+    "states": "CAST(1 << CAST(least(len(_attributes), 8) AS INTEGER) AS VARCHAR)",
     **{
         name: template(f"@joint_{name}@")
         for name in ("table", "name", "laws", "owns", "patterns", "weights", "sums", "product")
@@ -64,7 +64,7 @@ def fillings(lookup: Lookup) -> dict[str, str]:
 
 def _of_states(letter: str, piece: str) -> str:
     """Write the texts of all states, numbered by a letter, one after the other."""
-    return f"array_to_string([{piece} FOR {letter} IN range(1 << len(_attributes))], ', ')"
+    return f"array_to_string([{piece} FOR {letter} IN range(1 << CAST(least(len(_attributes), 8) AS INTEGER))], ', ')"
 
 
 def _joined(piece: str, separator: str) -> str:

@@ -230,25 +230,31 @@ def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
 def _messages(lookup: Lookup) -> dict[str, str]:
     """Say what is wrong with a call, and what exists."""
     unknown = (
-        "'no release is called \"' || coalesce(_release, 'NULL') || " + lookup.unknown_release()
+        "'no release is called \"' || left(coalesce(_release, 'NULL'), 100) || "
+        + lookup.unknown_release()
+        + " || "
+        + literal("\nHint: FROM priv.release lists what there is")
     )
     return {
         "unknown_release": unknown,
         "mistake": template(
             "CASE WHEN @known_release@ IS NULL THEN @mistaken_release@"
             " WHEN coalesce(@known_value@, false) THEN @mistaken_weight@ ELSE '\"' || _release"
-            " || '\" has no value ' || coalesce('''' || CAST(_value AS VARCHAR) || '''', 'NULL')"
+            " || '\" has no value ' || coalesce('''' || left(CAST(_value AS VARCHAR), 100) || '''', 'NULL')"
             " || '; it has ' || "
         )
         + lookup.listing()
+        + " || "
+        + literal("\nHint: write it as it stands there")
         + " END",
         "mistaken_weight": "'records of release \"' || _release || '\" stand for ' || "
         + by_form(
             lookup,
             lambda form, _: literal(
                 "several source records each: write weight := scale"
+                "\nHint: scale is a column of the release"
                 if FORMS[form].scaled
-                else "one source record each: leave out weight"
+                else "one source record each: leave out weight\nHint: every row counts once"
             ),
         ),
         "mistaken_release": f"coalesce({lookup.named('several')}, {unknown})",

@@ -126,6 +126,7 @@ def release_fields(release: str, attributes: Sequence[str]) -> dict[str, str | N
         "table": identifier(release),
         "attributes": ", ".join(attributes),
         "several": f'release "{release}" has several sensitive attributes: write {several}'
+        "\nHint: name one of them in the place of the release"
         if len(attributes) > 1
         else None,
     }
@@ -158,7 +159,7 @@ def listing(values: Sequence[str | None]) -> str:
 def there_is(releases: Iterable[str]) -> str:
     """Say which releases there are, as the end of the message that another is not."""
     names = sorted(releases)
-    listed = ", ".join(f'"{name}"' for name in names[:LISTED]) + (
+    listed = ", ".join(f'"{name[:100]}"' for name in names[:LISTED]) + (
         ", ..." if len(names) > LISTED else ""
     )
     return f'"; there is {listed}' if names else '"; nothing is published here yet'

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import get_args
 
+import numpy as np
+
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism import sampling
 from duckdb_priv.mechanism.reconstruction_privacy import Bound, threshold
@@ -58,16 +60,25 @@ def calculated(name: str, numbers: tuple[float | None, ...]) -> dict[str, float 
     >>> calculated("sampling_k", (0.1, 1.0, 1e-6))
     {'value': 9.0}
     >>> print(calculated("amplified_epsilon", (None, 1.0))["mistake"])
-    priv.amplified_epsilon was given NULL
+    priv.amplified_epsilon was given NULL, or what is no number
     Hint: all its arguments are numbers
     """
     if None in numbers:
-        return {"mistake": f"priv.{name} was given NULL\nHint: all its arguments are numbers"}
+        return {
+            "mistake": f"priv.{name} was given NULL, or what is no number\nHint: all its arguments are numbers"
+        }
     try:
         # A whole number, such as k, is one also in the words of a message.
-        value = CALCULATORS[name](
-            *(int(x) if x.is_integer() else x for x in numbers if x is not None)
-        )
+        with np.errstate(all="ignore"):
+            value = float(
+                CALCULATORS[name](
+                    *(int(x) if x.is_integer() else x for x in numbers if x is not None)
+                )
+            )
     except InvalidParameter as error:
         return {"mistake": str(error)}
-    return {"value": float(value)}
+    except (ArithmeticError, ValueError):
+        return {
+            "mistake": f"priv.{name} cannot be computed for these numbers\nHint: one of them is too large or too small"
+        }
+    return {"value": value}

@@ -108,7 +108,8 @@ def noisy_counts(numbers: pa.ChunkedArray, epsilons: pa.ChunkedArray) -> pa.Arra
         try:
             if epsilon is None or any(values[row] is None for row in rows):
                 raise InvalidParameter(
-                    "priv.laplace_count was given NULL", hint="both its arguments are numbers"
+                    "priv.laplace_count was given NULL, or what is no number",
+                    hint="both its arguments are numbers, and n is a whole one",
                 )
             noisy = laplace_count(np.array([values[row] for row in rows], np.int64), epsilon)
         except InvalidParameter as error:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.engine.source import Source, key_expression, open_source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.evaluation.workload import TABLE
 from duckdb_priv.release.catalog import Connection, sensitive_attributes
 from duckdb_priv.release.model import SensitiveAttribute
@@ -118,7 +118,8 @@ def reconstruct(
     """
     if method not in METHODS:
         raise InvalidParameter(
-            f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}"
+            f"method must be one of {', '.join(map(repr, METHODS))}, got {echoed(method)}",
+            hint="leave it out for unbiased estimates with intervals",
         )
     if isinstance(confidence, bool) or not 0 < confidence < 1:
         raise InvalidParameter(

@@ -13,7 +13,7 @@ import numpy as np
 
 from duckdb_priv.engine.source import key_expression, open_source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidParameter, InvalidSource, PrivError
+from duckdb_priv.errors import InvalidParameter, InvalidSource, PrivError, echoed
 from duckdb_priv.mechanism.arrays import Matrix, Vector
 from duckdb_priv.mechanism.operator import (
     MAX_CONDITION_NUMBER,
@@ -93,7 +93,7 @@ def _true_counts(workspace: Workspace, attribute: SensitiveAttribute, name: str)
         source = open_source(workspace, name, Roles(sensitive=(attribute.name,)))
     except PrivError as error:
         raise InvalidSource(
-            f"the source {name!r} of {attribute.release!r} cannot be read: {error.message}",
+            f"the source {echoed(name)} of {attribute.release!r} cannot be read: {error.message}",
             hint=error.hint,
         ) from error
     column = key_expression(attribute.name, source.types[attribute.name])

@@ -15,9 +15,9 @@ CREATE OR REPLACE MACRO priv.reconstructed_distribution(
 ) AS TABLE
     FROM query(CASE
         WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
-            THEN error('confidence must lie strictly between 0 and 1; 0.95 is usual')
+            THEN error('confidence must lie strictly between 0 and 1; 0.95 is usual' || chr(10) || 'Hint: write confidence := 0.95')
         WHEN NOT coalesce(method IN ('inverse', 'bayesian'), false)
-            THEN error('method must be "inverse" or "bayesian"')
+            THEN error('method must be "inverse" or "bayesian"' || chr(10) || 'Hint: leave it out for unbiased estimates')
         WHEN @known_release@ IS NULL THEN error(@mistaken_release@)
         WHEN @weight_right@ THEN @distribution_query@
         ELSE error(@mistaken_weight@) END);

@@ -7,7 +7,7 @@
 
 CREATE OR REPLACE MACRO priv.amplified_delta(delta, beta) AS
     [CASE WHEN answer.mistake IS NULL THEN answer.value ELSE error(answer.mistake) END
-     FOR answer IN [_priv_calculate('amplified_delta', [delta::DOUBLE, beta::DOUBLE])]][1];
+     FOR answer IN [_priv_calculate('amplified_delta', [TRY_CAST(delta AS DOUBLE), TRY_CAST(beta AS DOUBLE)])]][1];
 
 COMMENT ON MACRO priv.amplified_delta IS
     'Delta of an (epsilon, delta)-private algorithm that runs on a random sample at rate beta.';

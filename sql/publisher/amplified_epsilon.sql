@@ -8,7 +8,7 @@
 
 CREATE OR REPLACE MACRO priv.amplified_epsilon(epsilon, beta) AS
     [CASE WHEN answer.mistake IS NULL THEN answer.value ELSE error(answer.mistake) END
-     FOR answer IN [_priv_calculate('amplified_epsilon', [epsilon::DOUBLE, beta::DOUBLE])]][1];
+     FOR answer IN [_priv_calculate('amplified_epsilon', [TRY_CAST(epsilon AS DOUBLE), TRY_CAST(beta AS DOUBLE)])]][1];
 
 COMMENT ON MACRO priv.amplified_epsilon IS
     'Epsilon of an epsilon-private algorithm that runs on a random sample at rate beta.';

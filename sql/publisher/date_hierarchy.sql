@@ -10,16 +10,18 @@
 CREATE OR REPLACE MACRO priv.date_hierarchy(attribute, low, high, parts := ['month', 'year', 'decade']) AS TABLE
 WITH rule AS (
     SELECT CASE
-        WHEN coalesce(len(list_distinct(parts)), 0) <> coalesce(len(parts), -1)
-            OR NOT list_has_all(['month', 'quarter', 'year', 'decade'], parts)
+        WHEN coalesce(len(list_distinct(asked)), 0) <> coalesce(len(asked), -1)
+            OR NOT list_has_all(['month', 'quarter', 'year', 'decade'], asked)
             THEN error('parts must name some of month, quarter, year and decade, each once, got '
-                || coalesce(parts::VARCHAR, 'NULL') || chr(10) || 'Hint: write parts := [''month'', ''year'']')
-        WHEN NOT coalesce(low::DATE < high::DATE, false)
-            THEN error('low and high must be dates with low < high, got ' || coalesce(low::VARCHAR, 'NULL') || ' and '
-                || coalesce(high::VARCHAR, 'NULL') || chr(10) || 'Hint: write DATE ''2000-01-01'', DATE ''2029-12-31''')
-        ELSE parts::VARCHAR[] END AS chosen
+                || left(coalesce(parts::VARCHAR, 'NULL'), 100) || chr(10) || 'Hint: write parts := [''month'', ''year'']')
+        WHEN NOT coalesce(TRY_CAST(low AS DATE) < TRY_CAST(high AS DATE)
+                AND TRY_CAST(high AS DATE) - TRY_CAST(low AS DATE) < 10000000, false)
+            THEN error('low and high must be dates with low < high, got ' || left(coalesce(low::VARCHAR, 'NULL'), 100) || ' and '
+                || left(coalesce(high::VARCHAR, 'NULL'), 100) || chr(10) || 'Hint: write DATE ''2000-01-01'', DATE ''2029-12-31''')
+        ELSE asked END AS chosen
+    FROM (SELECT TRY_CAST(parts AS VARCHAR[]) AS asked)
 ), leaf AS (
-    SELECT chosen, unnest(range(low::DATE, high::DATE + 1, INTERVAL 1 DAY))::DATE AS leaf FROM rule
+    SELECT chosen, unnest(range(TRY_CAST(low AS DATE), TRY_CAST(high AS DATE) + 1, INTERVAL 1 DAY))::DATE AS leaf FROM rule
 ), placed AS (
     SELECT chosen, leaf, unnest(range(0, len(chosen) + 2)) AS level FROM leaf
 )

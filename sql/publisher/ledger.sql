@@ -71,12 +71,12 @@ SELECT unnest(origins) AS source, attribute, release, mechanism, parameters, eps
     epsilon_attribute,
     CASE WHEN mixed THEN 'inf'::DOUBLE ELSE prices END AS epsilon_source,
     least(risks, 1) AS delta_source,
-    CASE WHEN NOT coalesce(slack > 0 AND slack < 1, false)
-            THEN error('slack must lie strictly between 0 and 1, got ' || coalesce(slack::VARCHAR, 'NULL')
+    CASE WHEN NOT coalesce(TRY_CAST(slack AS DOUBLE) > 0 AND TRY_CAST(slack AS DOUBLE) < 1, false)
+            THEN error('slack must lie strictly between 0 and 1, got ' || left(coalesce(slack::VARCHAR, 'NULL'), 100)
                 || chr(10) || 'Hint: it is added to delta; 1e-6 is a usual value')
         WHEN mixed THEN 'inf'::DOUBLE
-        ELSE sqrt(-2 * ln(slack::DOUBLE) * squares) + drift END AS epsilon_advanced,
-    least(risks + slack::DOUBLE, 1) AS delta_advanced,
+        ELSE sqrt(-2 * ln(TRY_CAST(slack AS DOUBLE)) * squares) + drift END AS epsilon_advanced,
+    least(risks + TRY_CAST(slack AS DOUBLE), 1) AS delta_advanced,
     reason,
     nullif(concat_ws('; ',
         CASE WHEN mixed THEN 'also published without differential privacy of whole records: nothing holds for them in total' END,

@@ -17,7 +17,9 @@ FROM (
             -- A folder without a name is read by DuckDB 2 without end.
             CASE WHEN rtrim(path::VARCHAR, '/\') IN ('', '~', 'file:') THEN error('no file is called ' || left(path::VARCHAR, 100)
                 || chr(10) || 'Hint: name the file of the hierarchy, such as ''sex.csv''') ELSE path END,
-            delim = delimiter, header = false, all_varchar = true, null_padding = true, skip = 0,
+            delim = CASE WHEN octet_length(encode(delimiter::VARCHAR)) BETWEEN 1 AND 4 THEN delimiter::VARCHAR
+                ELSE error('a delimiter has 1 to 4 bytes, got ' || left(coalesce(delimiter::VARCHAR, 'NULL'), 100)
+                || chr(10) || 'Hint: write delimiter := '';''') END, header = false, all_varchar = true, null_padding = true, skip = 0,
             quote = '"', escape = '"', comment = '')
     )
 );

@@ -11,21 +11,22 @@ CREATE OR REPLACE MACRO priv.range_hierarchy(
     attribute, width1, width2 := NULL, width3 := NULL, width4 := NULL, width5 := NULL, low := 0, high := 119
 ) AS TABLE
 WITH given AS (
-    SELECT [w::BIGINT FOR w IN [width1, width2, width3, width4, width5] IF w IS NOT NULL] AS widths
+    SELECT [coalesce(TRY_CAST(w AS BIGINT), 0) FOR w IN [width1::VARCHAR, width2::VARCHAR, width3::VARCHAR, width4::VARCHAR, width5::VARCHAR]
+        IF w IS NOT NULL] AS widths, TRY_CAST(low AS BIGINT) AS first_leaf, TRY_CAST(high AS BIGINT) AS last_leaf
 ), rule AS (
     SELECT CASE
         WHEN len(widths) = 0 OR list_min(widths) < 2 OR len([i FOR i IN range(2, len(widths) + 1)
                 IF widths[i] % widths[i - 1] <> 0 OR widths[i] = widths[i - 1]]) > 0
             THEN error('the widths of ranges must be whole numbers from 2 on, of which each divides the next, got '
                 || widths::VARCHAR || chr(10) || 'Hint: write priv.range_hierarchy(''age'', 5, 10, 20)')
-        WHEN NOT coalesce(low < high AND high - low < 10000000, false)
+        WHEN NOT coalesce(first_leaf < last_leaf AND last_leaf::HUGEINT - first_leaf < 10000000, false)
             THEN error('low and high must be whole numbers with low < high, at most ten million apart, got '
-                || coalesce(low::VARCHAR, 'NULL') || ' and ' || coalesce(high::VARCHAR, 'NULL')
+                || left(coalesce(low::VARCHAR, 'NULL'), 100) || ' and ' || left(coalesce(high::VARCHAR, 'NULL'), 100)
                 || chr(10) || 'Hint: write low := 0, high := 119')
-        ELSE widths END AS widths
+        ELSE widths END AS widths, first_leaf, last_leaf
     FROM given
 ), leaf AS (
-    SELECT widths, unnest(range(low::BIGINT, high::BIGINT + 1)) AS leaf FROM rule
+    SELECT widths, unnest(range(first_leaf, last_leaf + 1)) AS leaf FROM rule
 ), placed AS (
     SELECT widths, leaf, unnest(range(0, len(widths) + 2)) AS level FROM leaf
 ), ranged AS (

@@ -8,7 +8,7 @@
 
 CREATE OR REPLACE MACRO priv.sampling_delta(k, beta, epsilon) AS
     [CASE WHEN answer.mistake IS NULL THEN answer.value ELSE error(answer.mistake) END
-     FOR answer IN [_priv_calculate('sampling_delta', [k::DOUBLE, beta::DOUBLE, epsilon::DOUBLE])]][1];
+     FOR answer IN [_priv_calculate('sampling_delta', [TRY_CAST(k AS DOUBLE), TRY_CAST(beta AS DOUBLE), TRY_CAST(epsilon AS DOUBLE)])]][1];
 
 COMMENT ON MACRO priv.sampling_delta IS
     'Delta of safe k-anonymity on a sample at rate beta, at the given epsilon.';

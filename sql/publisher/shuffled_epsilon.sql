@@ -10,7 +10,7 @@
 CREATE OR REPLACE MACRO priv.shuffled_epsilon(retention, domain_size, group_size, delta) AS
     [CASE WHEN answer.mistake IS NULL THEN answer.value ELSE error(answer.mistake) END
      FOR answer IN [_priv_calculate(
-        'shuffled_epsilon', [retention::DOUBLE, domain_size::DOUBLE, group_size::DOUBLE, delta::DOUBLE])]][1];
+        'shuffled_epsilon', [TRY_CAST(retention AS DOUBLE), TRY_CAST(domain_size AS DOUBLE), TRY_CAST(group_size AS DOUBLE), TRY_CAST(delta AS DOUBLE)])]][1];
 
 COMMENT ON MACRO priv.shuffled_epsilon IS
     'Epsilon, at the given delta, of a perturbed value that is published in a shuffled group of this size.';

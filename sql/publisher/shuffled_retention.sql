@@ -9,7 +9,7 @@
 CREATE OR REPLACE MACRO priv.shuffled_retention(epsilon, delta, domain_size, group_size) AS
     [CASE WHEN answer.mistake IS NULL THEN answer.value ELSE error(answer.mistake) END
      FOR answer IN [_priv_calculate(
-        'shuffled_retention', [epsilon::DOUBLE, delta::DOUBLE, domain_size::DOUBLE, group_size::DOUBLE])]][1];
+        'shuffled_retention', [TRY_CAST(epsilon AS DOUBLE), TRY_CAST(delta AS DOUBLE), TRY_CAST(domain_size AS DOUBLE), TRY_CAST(group_size AS DOUBLE)])]][1];
 
 COMMENT ON MACRO priv.shuffled_retention IS
     'Largest retention with which a value in a shuffled group of this size is (epsilon, delta)-private.';

@@ -9,7 +9,7 @@
 
 CREATE OR REPLACE MACRO priv.small_sum_privacy(gamma, epsilon, alpha) AS
     [CASE WHEN answer.mistake IS NULL THEN answer.value ELSE error(answer.mistake) END
-     FOR answer IN [_priv_calculate('small_sum_privacy', [gamma::DOUBLE, epsilon::DOUBLE, alpha::DOUBLE])]][1];
+     FOR answer IN [_priv_calculate('small_sum_privacy', [TRY_CAST(gamma AS DOUBLE), TRY_CAST(epsilon AS DOUBLE), TRY_CAST(alpha AS DOUBLE)])]][1];
 
 COMMENT ON MACRO priv.small_sum_privacy IS
     'Probability, at least, that a published count of decoy groups up to alpha is off by more than epsilon.';

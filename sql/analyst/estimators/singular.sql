@@ -2,13 +2,13 @@
 -- can be reconstructed, and no weight exists for any one of them.
 
 -- name: left_over
-[error(_priv_text) FOR _priv_text IN ['some values of this release are published alike, and only their total can be reconstructed: FROM priv.guarantee names them, priv.reconstructed_mle shares it out']][1]
+[error(_priv_text) FOR _priv_text IN ['some values of this release are published alike, and only their total can be reconstructed (FROM priv.guarantee names them)' || chr(10) || 'Hint: priv.reconstructed_mle shares the total out']][1]
 
 -- name: query.window
 NULL
 
 -- name: cell.weighed
-error('some values of this release are published alike, and only their total can be reconstructed (FROM priv.guarantee names them): write method := ''bayesian''')::DOUBLE
+error('some values of this release are published alike, and only their total can be reconstructed (FROM priv.guarantee names them)' || chr(10) || 'Hint: write method := ''bayesian''')::DOUBLE
 
 -- name: cell.noise
 0e0

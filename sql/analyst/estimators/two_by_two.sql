@@ -9,7 +9,7 @@
 
 -- name: silent
 -- The error of a value that nothing is known of.
-[error(_priv_text) FOR _priv_text IN ['this value is in every decoy group, so what is published says nothing of it: only bounds are known, priv.reconstructed_interval gives them']][1]::DOUBLE
+[error(_priv_text) FOR _priv_text IN ['this value is in every decoy group, so what is published says nothing of it but bounds' || chr(10) || 'Hint: priv.reconstructed_interval gives them']][1]::DOUBLE
 
 -- name: fewest
 -- Bounds of such a count: the value is in a share own of all records, of which the rows at hand are some.

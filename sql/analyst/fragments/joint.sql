@@ -30,7 +30,8 @@ WITH RECURSIVE weighed AS (
         list_aggregate([1 / (each.own - each.other) FOR each IN laws], 'product') AS step,
         list_aggregate([(1 - each.other) / (each.own - each.other) FOR each IN laws], 'product') AS heaviest
     FROM (SELECT [CASE WHEN each.own - each.other > 1e-12 THEN each
-            ELSE error('a value that is asked for is in every decoy group, so what is published says nothing of it') END
+            ELSE error('a value that is asked for is in every decoy group, so what is published says nothing of it'
+                || chr(10) || 'Hint: ask for other values') END
         FOR each IN laws] AS laws FROM law)
 ), begun AS MATERIALIZED (
     SELECT numbered.*, likelihood, squares, step, heaviest,
@@ -56,7 +57,7 @@ WITH RECURSIVE weighed AS (
     SELECT begun.*, list_extract(_priv_sums, {states}) AS _priv_sum, coalesce(_priv_others / nullif(_priv_rest, 0), squares[1]) AS _priv_each,
         CASE WHEN reached.settled THEN CASE WHEN list_min(_priv_sums) >= 0 THEN list_extract(_priv_sums, {states})
                 ELSE list_extract(reached.f, {states}) END
-            ELSE error('the iterative Bayesian method did not settle; ask for fewer, larger groups, and for values that are in fewer decoy groups')
+            ELSE error('the iterative Bayesian method did not settle' || chr(10) || 'Hint: ask for fewer, larger groups, and for values that are in fewer decoy groups')
         END AS _priv_estimate
     FROM (
         SELECT *, list_sum([greatest(list_extract(_priv_sums, s), 0) FOR s IN range(1, {states})]) AS _priv_rest,

@@ -3,9 +3,9 @@
     FROM grouped
 ), asked AS MATERIALIZED (
     SELECT _priv_perturbed_groups(list({size: _priv_size, count: _priv_most}), '
-    || coalesce(domain_size::BIGINT::VARCHAR, '(SELECT count(*) FROM (SELECT DISTINCT _priv_value FROM cell))')
-    || '::BIGINT, ' || coalesce(retention::DOUBLE::VARCHAR, 'NULL') || '::DOUBLE, '
-    || coalesce(epsilon::DOUBLE::VARCHAR, 'NULL') || '::DOUBLE, ' || coalesce(delta::DOUBLE::VARCHAR, 'NULL')
-    || '::DOUBLE, ''' || replace(coalesce(bound, 'NULL'), '''', '''''') || ''') AS answer
+    || coalesce(TRY_CAST(domain_size AS BIGINT)::VARCHAR, '(SELECT count(*) FROM (SELECT DISTINCT _priv_value FROM cell))')
+    || '::BIGINT, ' || coalesce(TRY_CAST(retention AS DOUBLE)::VARCHAR, 'NULL') || '::DOUBLE, '
+    || coalesce(TRY_CAST(epsilon AS DOUBLE)::VARCHAR, 'NULL') || '::DOUBLE, ' || coalesce(TRY_CAST(delta AS DOUBLE)::VARCHAR, 'NULL')
+    || '::DOUBLE, ''' || replace(left(coalesce(bound::VARCHAR, 'NULL'), 100), '''', '''''') || ''') AS answer
     FROM (SELECT DISTINCT _priv_size, _priv_most FROM chosen)
 ), @risks@'

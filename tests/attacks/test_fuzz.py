@@ -1,0 +1,248 @@
+"""Every argument of everything in priv.* is given what nobody expects.
+
+Whatever comes back as an error is ours, with a hint, or the words of DuckDB's own parser and binder, which did not let
+the statement reach us. Nothing ends in an exception of Python, and nobody is shown more than the beginning of what they
+gave.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import duckdb_priv
+
+Connection = duckdb.DuckDBPyConnection
+
+SEED = 20260727
+USUAL, ON_DEMAND = 250, 10_000
+OWN_WORDS = (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException)
+"""What DuckDB raises before anything of a statement is done."""
+OWN_WORDS_OF = {
+    **dict.fromkeys(
+        ("reconstructed_count", "reconstructed_stderr", "reconstructed_mle", "reconstructed_interval",
+         "reconstructed_joint", "reconstructed_distribution", "weight"),
+        (duckdb.ConversionException,),
+    ),
+    "load_hierarchy": (duckdb.IOException, duckdb.InvalidInputException),
+}  # fmt: skip
+"""What it raises of plain SQL: where a column is compared with a value of another type, or a file is not there."""
+TOO_MUCH = re.compile(r"(w|ä|x)\1{200}", re.DOTALL)
+
+TABLES = """
+CREATE TABLE visits AS SELECT i AS id, i % 5 AS ward, (20 + i % 40)::INTEGER AS age, 'd' || i % 7 AS disease,
+    'x' || i % 3 AS drug FROM range(210) AS t(i);
+CREATE TABLE wanted AS SELECT DISTINCT disease AS value, 0.1 AS rho1, 0.5 AS rho2 FROM visits;
+CREATE TABLE public AS SELECT value, 0.1 AS frequency FROM wanted;
+CREATE TABLE exchange AS SELECT a.value AS original, b.value AS published,
+    if(a.value = b.value, 0.4, 0.1)::DOUBLE AS probability
+    FROM wanted AS a, wanted AS b;
+CREATE TABLE levels AS FROM priv.range_hierarchy('age', 10, low := 0, high := 99);
+CREATE VIEW broken AS SELECT (disease || '!')::INTEGER AS id, disease FROM visits;
+CREATE TABLE hostile AS SELECT i AS id,
+    [NULL, '', chr(0), 'nan', repeat('ä', 5000), chr(13) || chr(10)][1 + i % 6] AS disease,
+    ['nan', 'inf', '-0.0', '0.0', '1e308', NULL][1 + i % 6]::DOUBLE AS x FROM range(60) AS t(i);
+CREATE TABLE questions AS FROM priv.workload('visits', sensitive := 'disease', queries := 5, record_id := 'id');
+FROM priv.publish_uniform('visits', 'out', sensitive := 'disease', retention := 0.5, record_id := 'id');
+"""
+
+LONG = "repeat('w', 3000)"
+HOSTILE = (
+    "NULL", "''", "' '", "'x'", "'NaN'", LONG, f"'ä' || {LONG}", "chr(0)", "'a' || chr(0)", "chr(10) || 'b'",
+    "'''; DROP TABLE visits; --'", "'\\'", "'/'", "'\"'", "'{condition}'", "'@sum@'", "'🤧'", "'out'",
+    "'visits'", "'OUT.disease'", "'out.'", "'.'", "'broken'", "'hostile'", "'nowhere'",
+    "'main.main.main.main'", "'temp.x'", "'priv.secret'", "'disease'", "'id'", "'age'", "'x; SELECT 1'", "0",
+    "1", "-1", "2", "0.5", "-0.0", "1e-320", "1e23", "-1e23", "1e308", "'nan'::DOUBLE", "'inf'::DOUBLE",
+    "'-inf'::DOUBLE", "9223372036854775807", "9223372036854775808", "170141183460469231731687303715884105727",
+    "0.1::DECIMAL(38, 37)", "1::HUGEINT", "true", "false", "DATE '2020-01-01'", "DATE 'infinity'",
+    "TIMESTAMP '0044-03-15 (BC) 00:00:00'", "INTERVAL '1 month'", "TIMETZ '10:00:00+05'", "'\\xFF'::BLOB",
+    "'101'::BIT", "uuid()", "[]", "[NULL]", "[[]]", "['disease']", "['disease', 'disease']",
+    "['disease', 'drug']", "[1, 2]", "['nan'::DOUBLE]", f"[{LONG}]", "range(50000)", "{'a': 1}",
+    "{'disease': 1}", "{'age': 1}", "{'age': 'x'}", "{'disease': ['d1']}", "{'disease': 'wanted'}",
+    "{'': NULL}", f"{{'w': {LONG}}}", "MAP {'a': 1}", "MAP {1: 2}", "{'a': {'b': [{'c': 1e23}]}}",
+    "'1'::JSON", "'{\"a\": 1e999}'::JSON", "(SELECT 1)", "(SELECT disease FROM visits LIMIT 1)",
+    "current_date", "lambda x: x",
+)  # fmt: skip
+
+USES = {
+    "advise": "'visits', sensitive := 'disease', record_id := 'id', queries := 5, retentions := [0.5], gammas := [2],"
+    " tolerances := [5], betas := [0.1]",
+    "aggregate_utility": "'visits', 'out'",
+    "amplification_gamma": "0.1, 0.5",
+    "amplified_delta": "1e-6, 0.1",
+    "amplified_epsilon": "1.0, 0.1",
+    "audit": "'out'",
+    "check": "'visits', sensitive := 'disease', record_id := 'id'",
+    "check_source": "'visits', sensitive := 'disease', record_id := 'id'",
+    "date_hierarchy": "'born', DATE '2020-01-01', DATE '2020-02-01'",
+    "drop_release": "'nothing'",
+    "evaluate": "'visits', 'out', queries := 5",
+    "evaluation_summary": "'visits', 'out', queries := 5",
+    "exact_large_sum_threshold": "5, 0.3, 0.05",
+    "export_release": "'out', '{folder}/out.duckdb'",
+    "fine_grain_plan": "'visits', sensitive := 'disease', tolerance := 3",
+    "laplace_count": "100, 0.1",
+    "large_sum_threshold": "5, 0.3, 0.05",
+    "ldp_epsilon": "0.3, 10",
+    "ledger": "",
+    "load_hierarchy": "'sex', '{folder}/sex.csv'",
+    "max_retention": "0.1, 0.5, 10",
+    "micro_groups": "'visits', sensitive := 'disease', record_id := 'id', retention := 0.5, "
+    "epsilon := 0.3, delta := 0.3",
+    "publish_anatomy": "'visits', 'new', sensitive := 'disease', l := 3, record_id := 'id'",
+    "publish_distribution": "'visits', 'new', sensitive := 'disease', record_id := 'id'",
+    "publish_fine_grain": "'visits', 'new', sensitive := 'disease', tolerance := 8, "
+    "record_id := 'id'",
+    "publish_matrix": "'visits', 'new', sensitive := 'disease', matrix := 'exchange', "
+    "record_id := 'id'",
+    "publish_reconstruction_private": "'visits', 'new', sensitive := 'disease', retention := 0.5, epsilon := 0.3,"
+    " delta := 0.3, record_id := 'id'",
+    "publish_safe_k": "'visits', 'new', k := 2, beta := 0.5, epsilon := 2.0, hierarchies := 'levels',"
+    " levels := {'age': 1}, public := ['age'], record_id := 'id'",
+    "publish_splu": "'visits', 'new', sensitive := 'disease', gamma := 3, record_id := 'id', "
+    "republish := true",
+    "publish_uniform": "'visits', 'new', sensitive := 'disease', retention := 0.5, "
+    "record_id := 'id'",
+    "range_hierarchy": "'age', 5, 10, low := 0, high := 99",
+    "ratio_attack": "'visits', sensitive := 'disease', record_id := 'id', epsilon_dp := 0.1, "
+    "epsilon := 0.3, delta := 0.3",
+    "reconstruction_risk": "'visits', sensitive := 'disease', record_id := 'id', retention := 0.5, "
+    "epsilon := 0.3, delta := 0.3",
+    "reconstruction_threshold": "0.5, 10, 0.3, 0.3, 0.3",
+    "record_utility": "'out'",
+    "rotate_secret": "",
+    "sampling_delta": "20, 0.1, 1.0",
+    "sampling_epsilon": "20, 0.1, 1e-6",
+    "sampling_k": "0.1, 1.0, 1e-6",
+    "shuffled_epsilon": "0.3, 10, 1000, 1e-6",
+    "shuffled_retention": "1.0, 1e-6, 10, 1000",
+    "small_sum_privacy": "5, 0.3, 3",
+    "workload": "'visits', sensitive := 'disease', queries := 5, record_id := 'id'",
+    "reconstructed_count": "'out', reported_disease, 'd1'",
+    "reconstructed_distribution": "'out'",
+    "reconstructed_interval": "'out', reported_disease, 'd1'",
+    "reconstructed_joint": "'out', ['disease'], ['d1']",
+    "reconstructed_mle": "'out', reported_disease, 'd1'",
+    "reconstructed_stderr": "'out', reported_disease, 'd1'",
+    "weight": "'out', reported_disease, 'd1'",
+}
+"""By name: arguments that are right."""
+
+
+@pytest.fixture
+def con(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
+    # A path that is made up may be one to write to.
+    monkeypatch.chdir(tmp_path)
+    with duckdb_priv.connect() as connection:
+        connection.execute(TABLES).fetchall()
+        (tmp_path / "sex.csv").write_text("f;*\nm;*\n")
+        yield connection
+
+
+def parameters(connection: Connection) -> dict[str, tuple[str, list[str]]]:
+    """List what can be called: its kind, and the names of its arguments."""
+    rows = connection.execute(
+        "SELECT function_name, function_type, parameters FROM duckdb_functions() WHERE schema_name = 'priv'"
+        " AND database_name = current_database() AND NOT starts_with(function_name, '_') ORDER BY ALL"
+    ).fetchall()
+    return {name: (kind, names) for name, kind, names in rows}
+
+
+def right(name: str, folder: Path) -> str:
+    """Return right arguments; none, for what is not known here."""
+    return USES.get(name, "").replace("{folder}", str(folder))
+
+
+def split(arguments: str) -> list[str]:
+    """Split arguments at the commas that are in no bracket."""
+    return [part.strip() for part in re.split(r",(?![^\[{]*[\]}])", arguments) if part.strip()]
+
+
+def statement(name: str, kind: str, arguments: list[str]) -> str:
+    call = f'priv."{name}"({", ".join(arguments)})'
+    if kind == "table_macro":
+        return f"FROM {call}"
+    return (
+        f"SELECT {call} FROM out"
+        if name.startswith("reconstructed") or name == "weight"
+        else f"SELECT {call}"
+    )
+
+
+def inputs(
+    connection: Connection, folder: Path, seed: int, count: int
+) -> Iterator[tuple[str, str]]:
+    """Make statements: right ones in which one or two arguments are replaced, added, left out or doubled."""
+    coins, known = random.Random(seed), parameters(connection)
+    names = sorted(known)
+    for _ in range(count):
+        name = coins.choice(names)
+        kind, takes = known[name]
+        given = split(right(name, folder))
+        for _ in range(coins.choice((1, 1, 2))):
+            value = coins.choice(HOSTILE)
+            what = coins.random()
+            if what < 0.5 and given:
+                place = coins.randrange(len(given))
+                argument, *_ = given[place].split(" := ") if " := " in given[place] else ("",)
+                given[place] = f"{argument} := {value}" if argument else value
+            elif what < 0.9 and takes:
+                argument = coins.choice(takes)
+                given = [each for each in given if not each.startswith(f"{argument} := ")]
+                given.append(f"{argument} := {value}")
+            elif given:
+                given.pop(coins.randrange(len(given)))
+        yield name, statement(name, kind, given)
+
+
+def complaint(error: BaseException, name: str) -> str | None:
+    """Say what is wrong with an error, if anything is."""
+    text = str(error)
+    if not isinstance(error, duckdb.Error):
+        return f"{type(error).__name__}: {text[:500]}"
+    if "Python exception" in text or "Traceback" in text:
+        return f"an exception of Python: {text[:500]}"
+    if "Hint:" not in text:
+        own = isinstance(error, OWN_WORDS + OWN_WORDS_OF.get(name, ()))
+        return None if own else f"{type(error).__name__} without a hint: {text[:500]}"
+    return f"repeats too much: {text[:300]}" if TOO_MUCH.search(text) else None
+
+
+def run(connection: Connection, folder: Path, seed: int, count: int) -> list[str]:
+    found = []
+    for name, sql in inputs(connection, folder, seed, count):
+        try:
+            connection.execute(sql).fetchall()
+        except BaseException as error:
+            if wrong := complaint(error, name):
+                found.append(f"{sql}\n    {wrong}")
+    return found
+
+
+def test_what_is_called_right_is_answered(con: Connection, tmp_path: Path) -> None:
+    """Otherwise one replaced argument would not be what is refused."""
+    known = parameters(con)
+    assert set(USES) <= set(known)
+    for name in USES:
+        kind, takes = known[name]
+        more = (
+            ["republish := true"] if "republish" in takes and "republish" not in USES[name] else []
+        )
+        if name != "drop_release":
+            con.execute(statement(name, kind, split(right(name, tmp_path)) + more)).fetchall()
+        if name.startswith("publish_"):
+            con.execute("FROM priv.drop_release('new')")
+
+
+def test_whatever_is_given_is_answered_or_refused_in_words(con: Connection, tmp_path: Path) -> None:
+    assert not run(con, tmp_path, SEED, USUAL)
+
+
+@pytest.mark.on_demand
+def test_ten_thousand_inputs(con: Connection, tmp_path: Path) -> None:
+    assert not run(con, tmp_path, SEED + 1, ON_DEMAND)
