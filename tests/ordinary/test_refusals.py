@@ -26,6 +26,18 @@ def test_a_wrong_question_is_refused_with_what_to_write(title, query, says, rele
         assert "\n" not in refused.value.message
 
 
+def test_parameters_are_held_to_the_domain(release) -> None:
+    connection = release("two_weights")
+    for query, right, wrong in (
+        ("SELECT count(*) FROM visits WHERE age > ? AND disease = ?", [30, "flu"], [30, "Flu"]),
+        ("SELECT count(*) FROM visits WHERE disease IN ('none', $d)", {"d": "flu"}, {"d": "gout"}),
+    ):
+        answer = duckdb_priv.reconstruct(connection, query, parameters=right).fetchone()
+        assert answer[0] > 0
+        with pytest.raises(QueryRefused, match="has no value"):
+            duckdb_priv.reconstruct(connection, query, parameters=wrong)
+
+
 def test_every_case_has_its_own_title() -> None:
     text = (Path(__file__).parent / "refusals.sql").read_text("utf-8")
     assert len({title for title, *_ in CASES}) == len(CASES) == text.count("-- title:")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
+from typing import Any
 
 from sqlglot import exp
 
@@ -33,7 +35,12 @@ HANDLED = {
 """Clauses of a SELECT that are understood."""
 
 
-def check(select: exp.Select, source: FromItem, connection: ConnectedTables) -> None:
+def check(
+    select: exp.Select,
+    source: FromItem,
+    connection: ConnectedTables,
+    parameters: Mapping[str, Any],
+) -> None:
     """Refuse what cannot be estimated whatever it is summed to, and values that do not exist."""
     for clause, node in select.args.items():
         if node and clause not in HANDLED:
@@ -66,17 +73,22 @@ def check(select: exp.Select, source: FromItem, connection: ConnectedTables) -> 
             "unnest in the SELECT list makes rows of rows that are not there one by one",
             hint="write FROM …, unnest(…) AS u(x)",
         )
-    _check_values(select, source, connection)
+    _check_values(select, source, connection, parameters)
 
 
-def _check_values(select: exp.Select, source: FromItem, connection: ConnectedTables) -> None:
+def _check_values(
+    select: exp.Select,
+    source: FromItem,
+    connection: ConnectedTables,
+    parameters: Mapping[str, Any],
+) -> None:
     """Refuse comparisons of an attribute with what its domain does not have: mostly they are misspelt."""
     compared: dict[str, tuple[Attribute, list[exp.Expr]]] = {}
     for column in select.find_all(exp.Column):
         attribute = source.attribute(column)
         if attribute is not None:
             found = compared.setdefault(attribute.name, (attribute, []))
-            found[1].extend(_compared_with(column))
+            found[1].extend(_compared_with(column, parameters))
     for attribute, values in compared.values():
         if not values:
             continue
@@ -100,8 +112,8 @@ def _check_values(select: exp.Select, source: FromItem, connection: ConnectedTab
             )
 
 
-def _compared_with(column: exp.Column) -> list[exp.Expr]:
-    """List the literals that a column is compared with for equality."""
+def _compared_with(column: exp.Column, parameters: Mapping[str, Any]) -> list[exp.Expr]:
+    """List the literals that a column is compared with for equality, and the values of parameters."""
     node: exp.Expr = column
     parent = node.parent
     while isinstance(parent, exp.Paren):
@@ -113,10 +125,19 @@ def _compared_with(column: exp.Column) -> list[exp.Expr]:
         found = list(parent.expressions)
     elif isinstance(parent, exp.Case) and parent.this is node:
         found = [branch.this for branch in parent.args["ifs"]]
+    found = [_given(each, parameters) for each in found]
     # "Is empty" is asked of every column, and no misspelt value.
     return [
         each for each in found if each is not None and _is_literal(each) and not _is_empty(each)
     ]
+
+
+def _given(node: exp.Expr | None, parameters: Mapping[str, Any]) -> exp.Expr | None:
+    """Return the value of a parameter that is a text or a number, and anything else as it is."""
+    if isinstance(node, exp.Placeholder | exp.Parameter):
+        value = parameters.get(node.name)
+        return exp.convert(value) if isinstance(value, str | int | float) else None
+    return node
 
 
 def _is_empty(node: exp.Expr) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
@@ -97,6 +97,10 @@ class Release:
         """What queries may name of the table, in lower case."""
         scale = [self.scale.lower()] if self.scale else []
         return [*self.public, *self.attributes, *self.reported, *scale]
+
+    def columns_are(self, found: Collection[str]) -> bool:
+        """Whether a table with these columns, in lower case, is this one."""
+        return {each.column.lower() for each in self.attributes.values()} <= set(found)
 
 
 class ConnectedTables:

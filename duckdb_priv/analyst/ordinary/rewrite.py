@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,13 @@ def rewrite_sql(
     *,
     intervals: bool = False,
     confidence: float = 0.95,
+    parameters: Sequence[Any] | Mapping[str, Any] | None = None,
 ) -> str:
     """Return the plain SQL that answers, by estimates, a query that is written as if the table were the true one.
 
     ``release`` is a connection on which releases can be named, or the path of a release file. A statement that asks
-    for no attribute comes back as it is, byte for byte.
+    for no attribute comes back as it is, byte for byte. The text does not depend on the ``parameters`` of the query:
+    they are only compared with the domains.
 
     Raises QueryRefused for what cannot be estimated, with what to write instead; duckdb.Error for what DuckDB would
     not understand over the true table either.
@@ -59,11 +61,15 @@ def rewrite_sql(
         )
     if not isinstance(release, duckdb.DuckDBPyConnection):
         with open_release(release) as opened:
-            return rewrite_sql(opened, sql, intervals=intervals, confidence=confidence)
+            return rewrite_sql(
+                opened, sql, intervals=intervals, confidence=confidence, parameters=parameters
+            )
     explain = EXPLAIN.match(sql)
     if explain:
         rest = sql[explain.end() :]
-        return explain[0] + rewrite_sql(release, rest, intervals=intervals, confidence=confidence)
+        return explain[0] + rewrite_sql(
+            release, rest, intervals=intervals, confidence=confidence, parameters=parameters
+        )
     connection = ConnectedTables(release)
     if not connection.releases or not sql.strip():
         return sql
@@ -71,7 +77,7 @@ def rewrite_sql(
     if parsed is None:
         return sql
     names = Names.of(parsed)
-    statement = Statement(connection, names, confidence if intervals else None)
+    statement = Statement(connection, names, confidence if intervals else None, by_name(parameters))
     for pivot in parsed.find_all(exp.Pivot):
         if isinstance(pivot.this, exp.Table) and connection.release(pivot.this) is not None:
             raise pivoted()
@@ -79,7 +85,7 @@ def rewrite_sql(
         for query in list(subqueries(parsed)):
             statement.rewrite(query)
     except UnevenParts:
-        return rewrite_sql(release, sql)
+        return rewrite_sql(release, sql, parameters=parameters)
     return _written(parsed, names) if statement.changed else sql
 
 
@@ -88,7 +94,7 @@ def reconstruct(
     sql: str,
     intervals: bool = False,
     confidence: float = 0.95,
-    parameters: Sequence[Any] | dict[str, Any] | None = None,
+    parameters: Sequence[Any] | Mapping[str, Any] | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """Answer a query that is written as if the table were the true one, by estimates.
 
@@ -105,7 +111,9 @@ def reconstruct(
     True
     >>> con.close()
     """
-    answer = rewrite_sql(connection, sql, intervals=intervals, confidence=confidence)
+    answer = rewrite_sql(
+        connection, sql, intervals=intervals, confidence=confidence, parameters=parameters
+    )
     return connection.execute(answer, parameters)
 
 
@@ -147,6 +155,19 @@ def _parse(sql: str, connection: ConnectedTables) -> exp.Expr | None:
     if statements and _speaks_of_releases(sql, connection):
         raise QueryRefused("several statements at once", hint="run them one by one")
     return None
+
+
+def by_name(parameters: Sequence[Any] | Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return parameters by the names or numbers that a query has for them.
+
+    >>> by_name(["flu", 3])
+    {'1': 'flu', '2': 3}
+    """
+    if parameters is None:
+        return {}
+    if isinstance(parameters, Mapping):
+        return dict(parameters)
+    return {str(number): value for number, value in enumerate(parameters, start=1)}
 
 
 def _calls_priv(tokens: Sequence[Token]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlglot import exp
 
@@ -59,6 +60,8 @@ class Statement:
     names: Names
     confidence: float | None = None
     """Of the intervals beside the estimates of the whole query; none where there are none."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Values of the parameters of the query."""
     changed: bool = False
     """Whether anything is estimated."""
     _original: exp.Query | None = None
@@ -177,7 +180,7 @@ class Statement:
                 raise blocked_error(rows.blocked, asked[0])
             return Result([name.lower() for name in names], rows)
         self.changed = True
-        check(select, asked[0], self.connection)
+        check(select, asked[0], self.connection, self.parameters)
         outputs = names if select is not self._first else self._outputs_of_all(names)
         around = frozenset(each.number for level in _levels(outer) for each in level.sources)
         returned = any(select is each for each in self._parts)
