@@ -19,8 +19,11 @@ from duckdb_priv.engine import randomness
 from duckdb_priv.errors import InvalidParameter, NotInstalled
 from duckdb_priv.release.catalog import Connection, now
 
-FEWEST_BYTES = 16
-"""How many different bytes a secret has at least, of 32; 30 are usual."""
+FEWEST_BYTES, FEWEST_CHARACTERS = 8, 16
+"""How many different bytes a secret has at least, of 32, and how many a secret that is text; 30 are usual.
+
+Words have about a dozen different letters; the digits of a number to the base 16 are as good as they are drawn.
+"""
 
 
 def keep_secret(connection: Connection, given: bytes | None) -> None:
@@ -59,19 +62,20 @@ def write_new(connection: Connection) -> str:
 
 
 def refuse_weak(secret: bytes) -> None:
-    """Refuse a secret that can be guessed: text, or few different bytes over and over.
+    """Refuse a secret that can be guessed: words, or few different bytes over and over.
 
-    Random bytes are refused with a probability below 1e-13.
+    Random bytes are refused with a probability below 1e-35.
 
     >>> refuse_weak(b"correct horse battery staple ...")
     Traceback (most recent call last):
     ...
-    duckdb_priv.errors.InvalidParameter: the secret is text, or repeats itself, and can be guessed
+    duckdb_priv.errors.InvalidParameter: the secret is words, or repeats itself, and can be guessed
     Hint: make one with secrets.token_bytes(32) and keep it where your other keys are kept
     """
-    if len(set(secret)) < FEWEST_BYTES or all(0x20 <= byte < 0x7F for byte in secret):
+    text = all(0x20 <= byte < 0x7F for byte in secret)
+    if len(set(secret)) < (FEWEST_CHARACTERS if text else FEWEST_BYTES):
         raise InvalidParameter(
-            "the secret is text, or repeats itself, and can be guessed",
+            "the secret is words, or repeats itself, and can be guessed",
             hint="make one with secrets.token_bytes(32) and keep it where your other keys are kept",
         )
 
