@@ -56,7 +56,7 @@ def _guards(lookup: Lookup) -> dict[str, str]:
     for name, arguments in (("set", ["_values"]), ("sets", ["_values", "_other_values"])):
         lists = list(map(listed, arguments))
         given = " AND ".join(f"len({each}) > 0" for each in lists)
-        wrong = f"[v FOR v IN {' || '.join(lists)} IF NOT coalesce({known}, false)]"
+        wrong = f"[v FOR v IN ({' || '.join(lists)}) IF NOT coalesce({known}, false)]"
         found[f"known_{name}"] = template(
             f"(coalesce({given} AND len({wrong}) = 0, false) AND {confidence} AND @weight_fits@)"
         )

@@ -273,10 +273,9 @@ class Written(Lookup):
 
         def write(of: SensitiveAttribute) -> str:
             kind = enum(of.values) if of.type == "ENUM" else of.type
-            typed = f"CAST({values} AS {kind}[])"
             return (
-                f"CASE WHEN len({values}) = 1 THEN _column = list_extract({typed}, 1)"
-                f" ELSE list_contains({typed}, _column) END"
+                f"CASE WHEN len({values}) = 1 THEN _column = CAST(list_extract({values}, 1) AS {kind})"
+                f" ELSE list_contains([CAST(v AS {kind}) FOR v IN {values}], _column) END"
             )
 
         return self._chosen(write)
