@@ -21,6 +21,7 @@ from duckdb_priv.analyst.written import (
     query_texts,
     release_fields,
     there_is,
+    type_name,
 )
 from duckdb_priv.release.model import LISTS, NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.literals import SEPARATORS, enum, packed, texts
@@ -32,12 +33,15 @@ QUERIES = ("inverse", "bayesian", "pattern", "law", "own", "weight")
 BETWEEN = SEPARATORS[0]
 """Stands between fields that hold names of ours and numbers only, and between texts that have no such character."""
 FACTS, LISTS_, QUERIES_, TEXTS, LISTING = "_facts", "_lists", "_queries", "_texts", "_listing"
+TYPE, COLUMN = "_type", "_column"
 SAID = {
     FACTS: "The numbers",
     LISTS_: "The matrices",
     QUERIES_: "The texts of queries",
     TEXTS: "The domain",
     LISTING: "The domain, for people,",
+    TYPE: "The type of the column",
+    COLUMN: "The name of the column",
 }
 """By the macro that chooses: what it gives."""
 FIELDS: Mapping[str, Sequence[str]] = {
@@ -56,6 +60,8 @@ class NamedAttribute:
     name: str
     form: str
     type: str
+    column: str = ""
+    """Name of its published column."""
     lower_release: str = ""
     """The names as DuckDB has them in lower case."""
     lower_name: str = ""
@@ -96,9 +102,12 @@ def own_statements(attribute: SensitiveAttribute) -> Iterator[str]:
         QUERIES_: packed(packed(MARKED_ARGUMENT.split(queries.get(name, ""))) for name in QUERIES),
         TEXTS: packed(value for value in attribute.values if value is not None),
         LISTING: listing(attribute.values),
+        COLUMN: attribute.column,
     }
-    for kind, content in contents.items():
-        yield _macro("attribute", each.macro(kind), f"{SAID[kind]} {of}", content=literal(content))
+    written = {kind: literal(content) for kind, content in contents.items()}
+    written[TYPE] = type_name(attribute)
+    for kind, content in written.items():
+        yield _macro("attribute", each.macro(kind), f"{SAID[kind]} {of}", content=content)
     if each.has_place:
         comment = f"The place in the domain of what a row reports {of}"
         yield _macro("place", each.macro(PLACE), comment, enum=enum(attribute.values))
@@ -157,7 +166,14 @@ def choice_statements(attributes: Sequence[NamedAttribute]) -> Iterator[str]:
     )
     contents = [
         literal(
-            packed(of or "" for of in release_fields(release, [of.name for of in each]).values())
+            packed(
+                of or ""
+                for of in release_fields(
+                    release,
+                    [of.name for of in each],
+                    [of.column for of in each if FORMS[of.form].reported],
+                ).values()
+            )
         )
         for release, each in releases.items()
     ]
@@ -220,13 +236,23 @@ class Chosen(Lookup):
 
     def is_value(self, text: str) -> str:
         """Write whether a text is a value of its domain."""
-        every = f"priv.{TEXTS}({self._key})"
+        every = f"CAST(priv.{TEXTS}({self._key}) AS VARCHAR)"
         between = self._between(every)
-        return f"(contains({every}, {between} || {text} || {between}) AND NOT contains({text}, {between}))"
+        # Without the casts DuckDB 1.5 does not know the type of what is NULL.
+        enclosed = f"CAST({between} || {text} || {between} AS VARCHAR)"
+        return f"(contains({every}, {enclosed}) AND NOT contains({text}, {between}))"
 
     def listing(self) -> str:
         """Write the first values of its domain, for people."""
         return f"priv.{LISTING}({self._key})"
+
+    def type(self) -> str:
+        """Write the type of its published column, as DuckDB's typeof says it."""
+        return f"priv.{TYPE}({self._key})"
+
+    def column(self) -> str:
+        """Write the name of its published column."""
+        return f"priv.{COLUMN}({self._key})"
 
     def joined(self) -> str:
         """Write whether it can be asked for together with others."""
@@ -267,10 +293,10 @@ class Chosen(Lookup):
             f" {cases} END END FOR n IN range(1, len(q) + 1)], '') FOR q IN [{pieces}]][1]"
         )
 
-    def named(self, field: str) -> str:
-        """Write what is known of the release that is called by the macro's first argument."""
+    def named(self, field: str, key: str = "_release") -> str:
+        """Write what is known of the release that an SQL expression calls."""
         place = RELEASE_FIELDS.index(field) + 1
-        return f"nullif(list_extract({_unpacked(f'priv.{RELEASES}(_release)')}, {place}), '')"
+        return f"nullif(list_extract({_unpacked(f'priv.{RELEASES}({key})')}, {place}), '')"
 
     def unknown_release(self) -> str:
         """Write the end of the message that there is no such release."""

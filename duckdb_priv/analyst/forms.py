@@ -107,6 +107,11 @@ class Form:
         return f"_priv_numbers.{field}" if kind == "cell" else template(f"@number.{field}@")
 
     @property
+    def reported(self) -> bool:
+        """Whether what a record shows is what it reports, which may not be true of it."""
+        return self.perturbed and not self.listed
+
+    @property
     def by_record(self) -> bool:
         """Whether weights can also be looked up for each row, where its text is an ENUM.
 

@@ -7,7 +7,9 @@ from duckdb_priv.analyst.written import Lookup
 from duckdb_priv.sqltext.templates import body, computed, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
-EACH, VALUE = "list_extract(_attributes, i)", "CAST(list_extract(_values, i) AS VARCHAR)"
+ATTRIBUTES, VALUES = (f"TRY_CAST({name} AS VARCHAR[])" for name in ("_attributes", "_values"))
+"""The arguments; NULL where they are no lists, which is told before anything is asked of them."""
+EACH, VALUE = (f"CAST(list_extract({of}, i) AS VARCHAR)" for of in (ATTRIBUTES, VALUES))
 QUOTED = f"'''' || replace({VALUE}, '''', '''''') || ''''"
 OF_EACH = {
     "database": "coalesce('\"' || replace(database, '\"', '\"\"') || '\".', '')",
@@ -19,8 +21,8 @@ ARGUMENTS = {
     "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
     "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
     "confidence": "CAST(confidence AS VARCHAR)",
-    "attributes": "CAST(len(_attributes) AS VARCHAR)",
-    "states": "CAST(1 << CAST(least(len(_attributes), 8) AS INTEGER) AS VARCHAR)",
+    "attributes": f"CAST(len({ATTRIBUTES}) AS VARCHAR)",
+    "states": f"CAST(1 << CAST(least(len({ATTRIBUTES}), 8) AS INTEGER) AS VARCHAR)",
     **{
         name: template(f"@joint_{name}@")
         for name in ("table", "name", "laws", "owns", "patterns", "weights", "sums", "product")
@@ -40,6 +42,8 @@ def fillings(lookup: Lookup) -> dict[str, str]:
     in_state = "CASE WHEN (s >> (i - 1)) & 1 = 1 THEN '_priv_weight' || {0} ELSE '(1 - _priv_weight' || {0} || ')' END"
     pattern = _joined(each.query("pattern", OF_EACH), " + ")
     return {
+        "joint_attributes": ATTRIBUTES,
+        "joint_values": VALUES,
         "joint_release": lookup.named("attributes"),
         "joint_known": each.joined(),
         "joint_value": f"CASE WHEN {VALUE} IS NULL THEN {each.has_missing()} ELSE {each.is_value(VALUE)} END",
@@ -64,9 +68,9 @@ def fillings(lookup: Lookup) -> dict[str, str]:
 
 def _of_states(letter: str, piece: str) -> str:
     """Write the texts of all states, numbered by a letter, one after the other."""
-    return f"array_to_string([{piece} FOR {letter} IN range(1 << CAST(least(len(_attributes), 8) AS INTEGER))], ', ')"
+    return f"array_to_string([{piece} FOR {letter} IN range(1 << CAST(least(len({ATTRIBUTES}), 8) AS INTEGER))], ', ')"
 
 
 def _joined(piece: str, separator: str) -> str:
     """Write the texts of all attributes that are asked for, one after the other."""
-    return f"array_to_string([{piece} FOR i IN range(1, len(_attributes) + 1)], '{separator}')"
+    return f"array_to_string([{piece} FOR i IN range(1, len({ATTRIBUTES}) + 1)], '{separator}')"

@@ -6,6 +6,7 @@ all of it is literals, chosen by name where the release has several attributes. 
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -79,6 +80,14 @@ class Lookup(ABC):
         """Write the first values of its domain, for people."""
 
     @abstractmethod
+    def type(self) -> str:
+        """Write the type of its published column, as DuckDB's typeof says it."""
+
+    @abstractmethod
+    def column(self) -> str:
+        """Write the name of its published column."""
+
+    @abstractmethod
     def joined(self) -> str:
         """Write whether it can be asked for together with others."""
 
@@ -107,19 +116,22 @@ class Lookup(ABC):
         """Write the text of a query, or of a part of one, with the arguments of the call in it."""
 
     @abstractmethod
-    def named(self, field: str) -> str:
-        """Write what is known of the release that is called by the macro's first argument."""
+    def named(self, field: str, key: str = "_release") -> str:
+        """Write what is known of the release that an SQL expression calls."""
 
     @abstractmethod
     def unknown_release(self) -> str:
         """Write the end of the message that there is no such release."""
 
 
-RELEASE_FIELDS = ("table", "attributes", "several")
-"""What is known of a release by its name: its table; its attributes; what to write where there are several."""
+RELEASE_FIELDS = ("table", "attributes", "several", "reported")
+"""What is known of a release by its name: its table; its attributes; what to write where there are several; and a
+pattern of the columns in which records report what may not be true."""
 
 
-def release_fields(release: str, attributes: Sequence[str]) -> dict[str, str | None]:
+def release_fields(
+    release: str, attributes: Sequence[str], reported: Sequence[str]
+) -> dict[str, str | None]:
     """Return what is known of a release by its name."""
     several = " or ".join(repr(f"{release}.{name}") for name in attributes)
     return {
@@ -128,6 +140,9 @@ def release_fields(release: str, attributes: Sequence[str]) -> dict[str, str | N
         "several": f'release "{release}" has several sensitive attributes: write {several}'
         "\nHint: name one of them in the place of the release"
         if len(attributes) > 1
+        else None,
+        "reported": f"(^|[^a-z0-9_])({'|'.join(re.escape(name.lower()) for name in reported)})([^a-z0-9_]|$)"
+        if reported
         else None,
     }
 
@@ -146,6 +161,17 @@ def keys(attributes: Iterable[tuple[str, str]]) -> dict[str, int]:
         if releases.count(release) == 1:
             found[release] = number
     return found
+
+
+def type_name(attribute: SensitiveAttribute) -> str:
+    """Write the type of the published column of an attribute, as DuckDB's typeof says it.
+
+    Characters that are not printed are written in ways that differ between versions: there DuckDB is asked.
+    """
+    if attribute.type != "ENUM":
+        return literal(attribute.type)
+    kind = enum(attribute.values)
+    return literal(kind) if kind.isprintable() else f"typeof(CAST(NULL AS {kind}))"
 
 
 def listing(values: Sequence[str | None]) -> str:
@@ -234,6 +260,14 @@ class Written(Lookup):
         """Write the first values of its domain, for people."""
         return self._chosen(lambda of: literal(listing(of.values)))
 
+    def type(self) -> str:
+        """Write the type of its published column, as DuckDB's typeof says it."""
+        return self._chosen(type_name)
+
+    def column(self) -> str:
+        """Write the name of its published column."""
+        return self._chosen(lambda of: literal(of.column))
+
     def joined(self) -> str:
         """Write whether it can be asked for together with others."""
         return self._chosen(lambda of: literal(form_of(of).joined))
@@ -287,16 +321,24 @@ class Written(Lookup):
             lambda of: name in query_texts(of),
         )
 
-    def named(self, field: str) -> str:
-        """Write what is known of the release that is called by the macro's first argument."""
-        attributes: dict[str, list[str]] = {}
+    def named(self, field: str, key: str = "_release") -> str:
+        """Write what is known of the release that an SQL expression calls."""
+        attributes: dict[str, list[SensitiveAttribute]] = {}
         for of in self._all:
-            attributes.setdefault(of.release, []).append(of.name)
+            attributes.setdefault(of.release, []).append(of)
+        fields = {
+            release: release_fields(
+                release,
+                [of.name for of in each],
+                [of.column for of in each if form_of(of).reported],
+            )
+            for release, each in attributes.items()
+        }
         cases = " ".join(
-            f"WHEN lower({literal(release)}) THEN {literal(release_fields(release, names)[field])}"
-            for release, names in attributes.items()
+            f"WHEN lower({literal(release)}) THEN {literal(found[field])}"
+            for release, found in fields.items()
         )
-        return f"(CASE lower(_release) {cases} END)" if cases else "NULL"
+        return f"(CASE lower({key}) {cases} END)" if cases else "NULL"
 
     def unknown_release(self) -> str:
         """Write the end of the message that there is no such release."""

@@ -19,6 +19,7 @@ CREATE OR REPLACE MACRO priv.reconstructed_distribution(
         WHEN NOT coalesce(method IN ('inverse', 'bayesian'), false)
             THEN error('method must be "inverse" or "bayesian"' || chr(10) || 'Hint: leave it out for unbiased estimates')
         WHEN @known_release@ IS NULL THEN error(@mistaken_release@)
+        WHEN @by_reported@ THEN error(@chosen_by_reported@)
         WHEN @weight_right@ THEN @distribution_query@
         ELSE error(@mistaken_weight@) END);
 

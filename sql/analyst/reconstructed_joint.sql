@@ -18,23 +18,24 @@ CREATE OR REPLACE MACRO priv.reconstructed_joint(
     FROM query(CASE
         WHEN NOT coalesce(method IN ('bayesian', 'paper'), false) THEN error('method must be "bayesian" or "paper"' || chr(10) || 'Hint: leave it out: ''paper'' is there to be compared')
         WHEN @joint_release@ IS NULL THEN error(@unknown_release@)
-        WHEN NOT coalesce(len(_attributes) = len(_values) AND len(_attributes) BETWEEN 1 AND 8
-                AND len(list_distinct([lower(each) FOR each IN _attributes])) = len(_attributes), false)
+        WHEN NOT coalesce(len(@joint_attributes@) = len(@joint_values@) AND len(@joint_attributes@) BETWEEN 1 AND 8
+                AND len(list_distinct([lower(each) FOR each IN @joint_attributes@])) = len(@joint_attributes@), false)
             THEN error('give 1 to 8 different attributes, and as many values'
                 || chr(10) || 'Hint: write [''disease'', ''drug''], [''flu'', ''none'']')
-        WHEN list_contains([@joint_known@ IS NULL FOR i IN range(1, len(_attributes) + 1)], true)
+        WHEN list_contains([@joint_known@ IS NULL FOR i IN range(1, len(@joint_attributes@) + 1)], true)
             THEN error('release "' || _release || '" has no sensitive attribute "'
-                || [list_extract(_attributes, i) FOR i IN range(1, len(_attributes) + 1) IF @joint_known@ IS NULL][1]
+                || [list_extract(@joint_attributes@, i) FOR i IN range(1, len(@joint_attributes@) + 1) IF @joint_known@ IS NULL][1]
                 || '"; it has ' || @joint_release@ || chr(10) || 'Hint: write it without reported_')
-        WHEN list_contains([@joint_known@ FOR i IN range(1, len(_attributes) + 1)], false)
+        WHEN list_contains([@joint_known@ FOR i IN range(1, len(@joint_attributes@) + 1)], false)
             THEN error('records of release "' || _release || '" stand for several source records each, or show no value of their own, which this method does not count'
                 || chr(10) || 'Hint: add up products of priv.weight(…)')
-        WHEN list_contains([coalesce(@joint_value@, false) FOR i IN range(1, len(_attributes) + 1)], false)
-            THEN error([coalesce('"' || list_extract(_attributes, i) || '" has no value '''
-                    || left(CAST(list_extract(_values, i) AS VARCHAR), 100) || '''', '"' || list_extract(_attributes, i) || '" is never missing')
-                FOR i IN range(1, len(_attributes) + 1) IF NOT coalesce(@joint_value@, false)][1] || chr(10) || 'Hint: FROM priv.coefficient lists the values')
+        WHEN list_contains([coalesce(@joint_value@, false) FOR i IN range(1, len(@joint_attributes@) + 1)], false)
+            THEN error([coalesce('"' || list_extract(@joint_attributes@, i) || '" has no value '''
+                    || left(CAST(list_extract(@joint_values@, i) AS VARCHAR), 100) || '''', '"' || list_extract(@joint_attributes@, i) || '" is never missing')
+                FOR i IN range(1, len(@joint_attributes@) + 1) IF NOT coalesce(@joint_value@, false)][1] || chr(10) || 'Hint: FROM priv.coefficient lists the values')
         WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
             THEN error('confidence must lie strictly between 0 and 1; 0.95 is usual' || chr(10) || 'Hint: write confidence := 0.95')
+        WHEN @by_reported@ THEN error(@chosen_by_reported@)
         WHEN method = 'paper' THEN @joint_paper@
         ELSE @joint_query@ END);
 

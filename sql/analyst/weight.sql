@@ -7,7 +7,7 @@
 --   FROM survey;
 
 CREATE OR REPLACE MACRO priv.weight(_release, _column, _value) AS
-    CASE WHEN @known_row@ THEN @row_weight@ ELSE [error(_priv_text) FOR _priv_text IN [@mistake@]][1] END;
+    CASE WHEN @known_row@ THEN @row_weight@ ELSE [error(_priv_text) FOR _priv_text IN [@mistake_row@]][1] END;
 
 COMMENT ON MACRO priv.weight IS
     'What a row adds to priv.reconstructed_count; multiply over attributes, add over values, then sum.';
