@@ -54,7 +54,7 @@ def test_every_place_is_on_the_page():
     """And nothing is on the page that no file mentions."""
     table = PAGE[PAGE.index("## Places") :]
     known = set(re.findall(r"@([A-Za-z_.…]+)@", table))
-    arguments = set(re.findall(r"\{([a-z_]+)\}", table)) - {"name"}
+    arguments = set(re.findall(r"\{([a-z_]+)\}", table))
     anywhere = {section for name in templates.names(FOLDER) for section in sections(FOLDER, name)}
     found: set[str] = set()
     braces = set()
@@ -72,8 +72,9 @@ def test_every_place_is_on_the_page():
     }
     assert by_kind - known == set()
     assert known - by_kind - anywhere == {"SECTION", "name"}
-    # The weight and the confidence of a distribution stand in sections that Python fills.
-    assert braces | {"weight", "confidence"} == arguments
+    # The weight and the confidence of a distribution stand in sections that Python fills; {name} is also how the page
+    # calls any of them.
+    assert braces | {"weight", "confidence", "name"} == arguments
 
 
 def test_nothing_asks_for_a_form_by_its_name():
