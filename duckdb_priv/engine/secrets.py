@@ -19,11 +19,10 @@ from duckdb_priv.engine import randomness
 from duckdb_priv.errors import InvalidParameter, NotInstalled
 from duckdb_priv.release.catalog import Connection, now
 
-FEWEST_BYTES, FEWEST_CHARACTERS = 8, 16
-"""How many different bytes a secret has at least, of 32, and how many a secret that is text; 30 are usual.
-
-Words have about a dozen different letters; the digits of a number to the base 16 are as good as they are drawn.
-"""
+FEWEST_BYTES = 9
+"""How many different bytes a secret has at least, of 32; 30 are usual."""
+DIGITS = frozenset(b"0123456789abcdefABCDEF")
+"""Of numbers to the base 16: text that is as good as it is drawn."""
 
 
 def keep_secret(connection: Connection, given: bytes | None) -> None:
@@ -64,7 +63,7 @@ def write_new(connection: Connection) -> str:
 def refuse_weak(secret: bytes) -> None:
     """Refuse a secret that can be guessed: words, or few different bytes over and over.
 
-    Random bytes are refused with a probability below 1e-35.
+    Random bytes are refused with a probability below 1e-31.
 
     >>> refuse_weak(b"correct horse battery staple ...")
     Traceback (most recent call last):
@@ -72,8 +71,8 @@ def refuse_weak(secret: bytes) -> None:
     duckdb_priv.errors.InvalidParameter: the secret is words, or repeats itself, and can be guessed
     Hint: make one with secrets.token_bytes(32) and keep it where your other keys are kept
     """
-    text = all(0x20 <= byte < 0x7F for byte in secret)
-    if len(set(secret)) < (FEWEST_CHARACTERS if text else FEWEST_BYTES):
+    text = all(0x20 <= byte < 0x7F for byte in secret) and not DIGITS.issuperset(secret)
+    if text or len(set(secret)) < FEWEST_BYTES:
         raise InvalidParameter(
             "the secret is words, or repeats itself, and can be guessed",
             hint="make one with secrets.token_bytes(32) and keep it where your other keys are kept",

@@ -109,7 +109,7 @@ class TestFiles:
         bytes(32),
         b"x" * 32,
         b"correct horse battery staple 123",
-        b"0123456789abcdef" * 2,
+        b"correct-Horse_battery=staple!123",
         bytes(range(8)) * 4,
     ],
 )

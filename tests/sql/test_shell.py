@@ -83,6 +83,11 @@ def run(*arguments: str | Path, stdin: str = "") -> Result:
 COUNT = "SELECT ward, count(*) AS n FROM out WHERE disease = 'flu' GROUP BY ward ORDER BY ward;"
 
 
+def numbers(answer: str) -> list[list[float]]:
+    """Read the numbers of a list, without the last digits: the order in which threads add up decides them."""
+    return [[round(float(each), 6) for each in line.split("|")] for line in answer.splitlines()[1:]]
+
+
 def test_a_query_over_the_attribute_is_answered_by_estimates_where_that_is_asked_for(
     fresh: Screen,
 ) -> None:
@@ -91,15 +96,13 @@ def test_a_query_over_the_attribute_is_answered_by_estimates_where_that_is_asked
         fresh.answer(COUNT)
     once = fresh.answer(f".headers on\n-- one answer\nestimate {COUNT}")
     fresh.answer(".estimates on")
-    assert fresh.answer(COUNT) == once
-    expected = "SELECT ward, unnest(priv.reconstructed_interval('out', reported_disease, 'flu')) FROM out GROUP BY 1"
-    direct = fresh.answer(f"{expected} ORDER BY ward;")
-    assert once.splitlines()[0] == "ward|n|n_stderr|n_low|n_high"
-    assert [
-        [round(float(number), 6) for number in line.split("|")] for line in once.splitlines()[1:]
-    ] == [
-        [round(float(number), 6) for number in line.split("|")] for line in direct.splitlines()[1:]
-    ]
+    always = fresh.answer(COUNT)
+    direct = fresh.answer(
+        "SELECT ward, unnest(priv.reconstructed_interval('out', reported_disease, 'flu')) FROM out GROUP BY 1"
+        " ORDER BY ward;"
+    )
+    assert once.splitlines()[0] == always.splitlines()[0] == "ward|n|n_stderr|n_low|n_high"
+    assert numbers(once) == numbers(always) == numbers(direct)
     with pytest.raises(QueryRefused):
         fresh.answer("SELECT max(disease) FROM out;")
     assert fresh.answer("SELECT 1 AS a;") == "a\n1\n"

@@ -13,7 +13,7 @@ ELSE @left_over@ END
 
 -- name: left_over
 -- W[value, y] of the one value without retention: 1 minus the sum of the others.
-[CASE WHEN p > 0 THEN 1 - 1 / p ELSE 1 + list_sum([1 / q FOR q IN @numbers.retention@ IF q > 0]) END
+[CASE WHEN p > 0 THEN 1 - 1 / p ELSE 1 + list_sum([1 / q FOR q IN (@numbers.retention@) IF q > 0]) END
  FOR p IN @numbers.retention@]
 
 -- name: query.numbers
