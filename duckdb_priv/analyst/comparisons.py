@@ -57,16 +57,18 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         lists = list(map(listed, arguments))
         given = " AND ".join(f"len({each}) > 0" for each in lists)
         wrong = f"[v FOR v IN ({' || '.join(lists)}) IF NOT coalesce({known}, false)]"
-        found[f"known_{name}"] = template(
-            f"(coalesce({given} AND len({wrong}) = 0, false) AND {confidence} AND @weight_fits@)"
+        # Values of the domain are among these texts: what looks like a place in them is none.
+        found[f"known_{name}"] = (
+            f"(coalesce({given} AND len({wrong}) = 0, false) AND {confidence} AND "
+            + template("@weight_fits@)")
         )
-        found[f"mistaken_{name}"] = template(
-            "CASE WHEN @known_release@ IS NULL THEN @mistaken_release@"
-            f" WHEN NOT coalesce({given}, false) THEN 'give at least one value'"
+        found[f"mistaken_{name}"] = (
+            template("CASE WHEN @known_release@ IS NULL THEN @mistaken_release@")
+            + f" WHEN NOT coalesce({given}, false) THEN 'give at least one value'"
             f" WHEN len({wrong}) > 0 THEN '\"' || _release || '\" has no value '"
             f" || coalesce('''' || list_extract({wrong}, 1) || '''', 'NULL') || '; it has ' || {lookup.listing()}"
             f" WHEN NOT {confidence} THEN 'confidence must lie strictly between 0 and 1; 0.95 is usual'"
-            " ELSE @mistaken_weight@ END"
+            + template(" ELSE @mistaken_weight@ END")
         )
     return found
 

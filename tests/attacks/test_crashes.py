@@ -355,11 +355,11 @@ def test_no_room_for_the_export(database, tmp_path, form):
 
 @pytest.fixture
 def small_disk(tmp_path: Path):
-    """A file system of 16 megabytes."""
+    """A file system of 48 megabytes."""
     place = tmp_path / "disk"
     place.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)],
+        ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(place)],
         capture_output=True,
         check=False,
     )

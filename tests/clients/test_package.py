@@ -10,6 +10,7 @@ import sysconfig
 import tarfile
 import tomllib
 import zipfile
+from configparser import ConfigParser
 from email.parser import Parser
 from pathlib import Path
 
@@ -89,9 +90,11 @@ def test_the_wheel_says_what_it_is(built: dict[str, Path]) -> None:
     assert (told["Name"], told["Version"]) == ("duckdb_priv", duckdb_priv.__version__)
     assert (told["License-Expression"], told["Requires-Python"]) == ("Apache-2.0", ">=3.11")
     assert found[name.replace("METADATA", "licenses/LICENSE")] == (ROOT / "LICENSE").read_bytes()
-    assert found[name.replace("METADATA", "entry_points.txt")].decode().split() == [
-        "[console_scripts]", "duckdb-priv", "=", "duckdb_priv.shell.cli:main",
-    ]  # fmt: skip
+    commands = ConfigParser(delimiters=["="])
+    commands.read_string(found[name.replace("METADATA", "entry_points.txt")].decode())
+    assert dict(commands["console_scripts"]) == {"duckdb-priv": "duckdb_priv.shell.cli:main"}
+    dialect = "duckdb_priv.analyst.ordinary.dialect:Dialect"
+    assert dict(commands["sqlalchemy.dialects"]) == {"duckdb_priv": dialect, "duckdb.priv": dialect}
 
 
 def test_the_sources_make_the_same_wheel(
