@@ -155,7 +155,7 @@ def load(con: duckdb.DuckDBPyConnection, data: str, setting: Setting) -> int:
 
 def publish(con: duckdb.DuckDBPyConnection, setting: Setting) -> None:
     con.execute(
-        f"FROM priv.publish_uniform('census', 'uniform', {setting.arguments}, replace := true, republish := true)"
+        f"FROM priv.publish_uniform('census', 'uniform', {setting.arguments}, replace := true)"
     ).fetchall()
     for sampling in ("public", "paper"):
         con.execute(
