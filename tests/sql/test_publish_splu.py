@@ -210,9 +210,9 @@ def test_a_value_in_every_group_has_bounds_and_no_estimate(con: duckdb.DuckDBPyC
         ((gap,),) = rows(con, "SELECT own - other FROM priv.coefficient WHERE value = 'v0'")
         if gap < 1e-12:
             break
-    little, biased = receipt["warnings"]
-    assert "of 'v0' of 'disease' little can be told" in little
-    assert "is in all decoy groups" in biased
+    # One more warning says what it costs to group records again.
+    for said in ("of 'v0' of 'disease' little can be told", "is in all decoy groups"):
+        assert any(said in warning for warning in receipt["warnings"])
     subset = "FROM r WHERE gender = 'm'"
     with pytest.raises(duckdb.Error, match="says nothing of it but bounds"):
         rows(con, f"SELECT priv.reconstructed_count('r', reported_disease, 'v0') {subset}")
