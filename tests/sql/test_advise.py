@@ -84,9 +84,10 @@ def test_errors_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
 
 @pytest.mark.once
 def test_errors_of_fine_grain_releases_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
+    """Of frequencies near powers of two, which the noise of the reference frequencies leaves where they are."""
     con.execute("""
         CREATE TABLE skewed AS SELECT id, id % 9 AS ward, id % 2 AS gender,
-            CASE WHEN id % 101 < 60 THEN 'cold' WHEN id % 101 < 85 THEN 'flu' WHEN id % 101 < 96 THEN 'mumps'
+            CASE WHEN id % 101 < 51 THEN 'cold' WHEN id % 101 < 76 THEN 'flu' WHEN id % 101 < 89 THEN 'mumps'
                 ELSE 'rabies' END AS disease
         FROM range(30000) AS t(id)
     """)
@@ -125,7 +126,7 @@ def test_errors_of_reconstruction_private_releases_are_as_predicted(
     more = f"{asked}, exclude := 'ward', retentions := [0.6]"
     (row,) = advice(con, more, mechanism="reconstruction_private")
     (uniform,) = advice(con, more)
-    mean, median = measured_errors(con, row[5], "visits")
+    mean, median = measured_errors(con, row[5], "visits", ", republish := true")
     assert row[2] == pytest.approx(mean, rel=0.1)
     assert row[3] == pytest.approx(median, rel=0.1)
     assert row[2] > 2 * uniform[2]
