@@ -260,7 +260,8 @@ def _known(workspace: Workspace, source: Source, level: int) -> list[Known]:
     """Find the sources that share records or tables with this one."""
     rows = _query(workspace, "shared", level=str(level))
     alike = _alike(workspace, rows, level)
-    linked = alike | _confirmed(workspace, source, rows)
+    persons = _persons(workspace, rows)
+    linked = alike | persons | _confirmed(workspace, source, rows)
     by_origin = workspace.rows(
         "SELECT number, population FROM priv.source WHERE list_has_any(origins, ?)",
         [_origins(workspace, source)],
@@ -268,7 +269,6 @@ def _known(workspace: Workspace, source: Source, level: int) -> list[Known]:
     populations = dict(by_origin) | {number: population for number, population, *_ in rows}
     shared = {number: Overlap(hits, at) for number, _, _, kind, at, hits in rows if kind == "id"}
     same = _same(workspace, source, level, shared)
-    persons = _persons(workspace, rows)
     return [
         Known(
             number,
@@ -301,19 +301,17 @@ def _alike(workspace: Workspace, rows: Sequence[tuple[Any, ...]], level: int) ->
 
 
 def _confirmed(workspace: Workspace, source: Source, rows: Sequence[tuple[Any, ...]]) -> set[int]:
-    """Return the sources whose records, or persons, are not shared by accident."""
-    persons = _persons(workspace, rows)
+    """Return the sources whose records are not shared by accident."""
     ids = {row[0] for row in rows if row[3] == "id"}
     if not ids or _telling(workspace, "_priv_record"):
-        return ids | persons
-    agreeing = {
+        return ids
+    return {
         number
         for number, records, agreeing, expected in _query(
             workspace, "agreement", level=str(_compared(source)), sources=", ".join(map(str, ids))
         )
         if _beyond_chance(records, agreeing, expected)
     }
-    return agreeing | persons
 
 
 def _persons(workspace: Workspace, rows: Sequence[tuple[Any, ...]]) -> set[int]:
