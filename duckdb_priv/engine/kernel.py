@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from duckdb_priv.engine import randomness, udfs
 from duckdb_priv.errors import InvalidSource
-from duckdb_priv.mechanism.decoy_groups import RangedGroups
+from duckdb_priv.mechanism.ranged_groups import RangedGroups
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import fill
 

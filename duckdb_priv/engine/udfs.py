@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from duckdb_priv.engine import group_kernels, randomness
 from duckdb_priv.errors import InvalidSource
-from duckdb_priv.mechanism.decoy_groups import DecoyGroups, RangedGroups
+from duckdb_priv.mechanism.decoy_groups import DecoyGroups
+from duckdb_priv.mechanism.ranged_groups import RangedGroups
 
 
 @dataclass(frozen=True)

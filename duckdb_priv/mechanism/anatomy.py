@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from duckdb_priv.mechanism.decoy_groups import WordStreams, below, largest_first
+from duckdb_priv.mechanism.decoy_groups import WordStreams, below
 from duckdb_priv.mechanism.eligibility import require_eligible
+from duckdb_priv.mechanism.largest_first import largest_first
 
 _RESIDUE = 0
 """Stream of the words that assign the records which fill no group."""

@@ -10,7 +10,6 @@ the groups and the order it takes from Anatomy; Ryser (1957) for the swaps.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -199,7 +198,7 @@ class MixedGroups(GroupPlan):
     def between(self, low: int, high: int) -> DecoyGroups:
         """Mix the tiles from ``low`` to before ``high``."""
         members = np.concatenate([self._tile(tile) for tile in range(low, high)])
-        return _with_ranks(members, self.before_tile(high) - self.before_tile(low))
+        return with_ranks(members, self.before_tile(high) - self.before_tile(low))
 
     def _tile(self, tile: int) -> NDArray[np.unsignedinteger]:
         """Return the values of the groups of a tile, (groups, gamma)."""
@@ -208,7 +207,7 @@ class MixedGroups(GroupPlan):
         rows = np.arange(self.gamma)[:, np.newaxis] * self.groups
         positions = rows + np.arange(tile, self.groups, self.tiles)
         places = np.searchsorted(self._bounds, positions, side="right") - 1
-        part = self._order[places].astype(_code_type(self.histogram.size))
+        part = self._order[places].astype(code_type(self.histogram.size))
         _mix(part, self.words, _TILES + tile)
         return part.T
 
@@ -221,110 +220,6 @@ class MixedGroups(GroupPlan):
     def _bounds(self) -> NDArray[np.int64]:
         """Where each value in that order begins, and where the last one ends."""
         return np.concatenate([[0], np.cumsum(self.histogram[self._order])])
-
-
-class LargestFirstGroups(GroupPlan):
-    """The groups of the paper, for comparison only (``largest_first_groups``): one block."""
-
-    def block(self, number: int) -> DecoyGroups:
-        """Make all groups."""
-        return largest_first_groups(self.histogram, self.gamma, self.words)
-
-
-@dataclass(frozen=True, eq=False)
-class RangedGroups:
-    """Groups, and what a rank is made of: the records of a value in lower ranges of the order bits.
-
-    A cell is a value and a range: the number of the value, followed by ``bits`` bits that number the range.
-    """
-
-    plan: GroupPlan
-    bits: int
-    lower: NDArray[np.int64]
-    """By cell: how many records of its value stand in lower ranges."""
-
-    @classmethod
-    def of(cls, plan: GroupPlan, counts: NDArray[np.int64]) -> RangedGroups:
-        """Add up the records of each value by range, (values, ranges).
-
-        >>> RangedGroups.of(GroupPlan(np.array([3]), 1, None), np.array([[2, 1]])).lower
-        array([0, 2])
-        """
-        lower = np.cumsum(counts, axis=1) - counts
-        return cls(plan, counts.shape[1].bit_length() - 1, lower.ravel())
-
-    def value(self, cell: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Return the values of cells."""
-        return cell >> np.uint32(self.bits)
-
-    def rank(self, cell: NDArray[np.uint32], local: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the rank within the value of records that are ranked within their cells."""
-        found: NDArray[np.int64] = self.lower[cell] + local
-        return found
-
-    @cached_property
-    def _first(self) -> NDArray[np.int64]:
-        """Where each value begins among the records in order of value and rank."""
-        return np.cumsum(self.plan.histogram) - self.plan.histogram
-
-    @cached_property
-    def _starts(self) -> NDArray[np.int64]:
-        """Where each block begins among them, value by value."""
-        before = [self.plan.before(block) for block in range(self.plan.blocks)]
-        return (self._first[:, np.newaxis] + np.array(before).T).ravel()
-
-    def block_of(self, cell: NDArray[np.uint32], local: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Return the blocks that records are in, which are ranked within their cells."""
-        value = self.value(cell)
-        place = self._first[value] + self.rank(cell, local)
-        found = np.searchsorted(self._starts, place, side="right") - 1
-        block: NDArray[np.uint32] = (found - value.astype(np.int64) * self.plan.blocks).astype("u4")
-        return block
-
-
-def mixed_groups(counts: ArrayLike, gamma: int, words: WordStreams) -> DecoyGroups:
-    """Cut an eligible histogram into well mixed groups (``MixedGroups``), all at once.
-
-    ``counts`` must sum to a multiple of gamma (``leave_out``). Memory: two value codes and one 32-bit
-    group per row.
-    """
-    plan = MixedGroups(_whole_groups(counts, gamma), gamma, words)
-    return plan.between(0, plan.tiles)
-
-
-def largest_first_groups(counts: ArrayLike, gamma: int, words: WordStreams) -> DecoyGroups:
-    """Group as the paper does (after Anatomy): one record of each of the gamma largest values.
-
-    Ties are broken at random. For comparison only: values of like frequency meet each other over
-    and over, so that reconstruction is biased (``decoy_groups.md``). A Python loop over the rows.
-    """
-    histogram = _whole_groups(counts, gamma)
-    return _with_ranks(largest_first(histogram, gamma, words), histogram)
-
-
-def largest_first(
-    histogram: NDArray[np.int64], gamma: int, words: WordStreams
-) -> NDArray[np.unsignedinteger]:
-    """Draw rows // gamma groups, (groups, gamma) value codes, each of the gamma values that have most left.
-
-    Of an eligible histogram at most one record of a value is left over in the end, and fewer than gamma
-    in all: property 1 of Xiao and Tao, "Anatomy: simple and effective privacy preservation" (2006).
-
-    >>> largest_first(np.array([2, 1, 2]), 2, lambda stream, count: np.zeros(count, np.uint64))
-    array([[0, 2],
-           [0, 1]], dtype=uint8)
-    """
-    ties = iter(words(_START, histogram.size + int(histogram.sum())).tolist())
-    heap = [(-int(left), next(ties), value) for value, left in enumerate(histogram) if left]
-    heapq.heapify(heap)
-    members = np.empty((int(histogram.sum()) // gamma, gamma), _code_type(histogram.size))
-    for group in members:
-        largest = [heapq.heappop(heap) for _ in range(gamma)]
-        group[:] = [value for _, _, value in largest]
-        for left, _, value in largest:
-            if left < -1:
-                heapq.heappush(heap, (left + 1, next(ties), value))
-    return members
 
 
 def _mix(part: NDArray[np.unsignedinteger], words: WordStreams, stream: int) -> None:
@@ -371,7 +266,7 @@ def _swap(
         other ^= change
 
 
-def _with_ranks(members: NDArray[np.unsignedinteger], histogram: NDArray[np.int64]) -> DecoyGroups:
+def with_ranks(members: NDArray[np.unsignedinteger], histogram: NDArray[np.int64]) -> DecoyGroups:
     """Give rank r of each value the r-th group that holds the value, a stretch of groups a time."""
     groups, gamma = members.shape
     first = np.concatenate([[0], np.cumsum(histogram)])
@@ -387,17 +282,10 @@ def _with_ranks(members: NDArray[np.unsignedinteger], histogram: NDArray[np.int6
     return DecoyGroups(members, first, group_of)
 
 
-def _whole_groups(counts: ArrayLike, gamma: int) -> NDArray[np.int64]:
-    require_eligible(counts, gamma)
-    histogram = np.asarray(counts, np.int64)
-    rows = int(histogram.sum())
-    if rows % gamma:
-        raise InvalidParameter(
-            f"{rows} rows do not fill groups of {gamma}",
-            hint=f"leave {rows % gamma} of them out first (leave_out)",
-        )
-    return histogram
+def code_type(values: int) -> np.dtype[np.unsignedinteger]:
+    """Return the smallest type that numbers so many values.
 
-
-def _code_type(values: int) -> np.dtype[np.unsignedinteger]:
+    >>> code_type(256), code_type(257)
+    (dtype('uint8'), dtype('uint16'))
+    """
     return np.min_scalar_type(values - 1)

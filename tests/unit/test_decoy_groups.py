@@ -11,11 +11,10 @@ from duckdb_priv.mechanism import decoy_groups
 from duckdb_priv.mechanism.decoy_groups import (
     DecoyGroups,
     below,
-    largest_first_groups,
     leave_out,
-    mixed_groups,
 )
 from duckdb_priv.mechanism.eligibility import largest_gamma, require_eligible
+from duckdb_priv.mechanism.reference.whole_plan import largest_first_groups, mixed_groups
 
 
 def keyed(key):

@@ -19,13 +19,13 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_groups import (
     GroupPlan,
-    LargestFirstGroups,
     MixedGroups,
-    RangedGroups,
     WordStreams,
     leave_out,
 )
 from duckdb_priv.mechanism.eligibility import require_eligible
+from duckdb_priv.mechanism.largest_first import LargestFirstGroups
+from duckdb_priv.mechanism.ranged_groups import RangedGroups
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import open_coins
 from duckdb_priv.release.model import to_json
