@@ -53,24 +53,62 @@ def secret() -> bytes:
     return SECRET
 
 
+Connection = duckdb.DuckDBPyConnection
+
+
+def _new_file(path: Path) -> None:
+    """Make a database whose copies keep every word of the macros; an older format forgets one."""
+    with duckdb.connect() as maker:
+        maker.execute(f"ATTACH '{path}' AS made (STORAGE_VERSION 'v1.5.0')")
+
+
+def _copy(path: Path, secret: bytes | None) -> Connection:
+    """Open a database in memory that has what a file has, and can publish."""
+    connection = duckdb.connect()
+    connection.execute(
+        f"ATTACH '{path}' AS made (READ_ONLY); COPY FROM DATABASE made TO memory; DETACH made"
+    )
+    duckdb_priv.install(connection, secret=secret)
+    return connection
+
+
 @pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., duckdb.DuckDBPyConnection]:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Connection]:
     """Open a database in memory that can publish: a copy of one that was prepared once, in a quarter of the time."""
     path = tmp_path_factory.mktemp("prepared") / "prepared.duckdb"
-    with duckdb.connect() as maker:
-        # An older format forgets a word of the macros, so that they would be created anew in each copy.
-        maker.execute(f"ATTACH '{path}' AS prepared (STORAGE_VERSION 'v1.5.0')")
+    _new_file(path)
     with duckdb_priv.connect(path) as first:
         first.execute("DELETE FROM priv.secret")
 
-    def copy(secret: bytes | None = SECRET) -> duckdb.DuckDBPyConnection:
-        connection = duckdb.connect()
-        connection.execute(
-            f"ATTACH '{path}' AS prepared (READ_ONLY); COPY FROM DATABASE prepared TO memory;"
-            " DETACH prepared"
-        )
-        duckdb_priv.install(connection, secret=secret)
-        return connection
+    def copy(secret: bytes | None = SECRET) -> Connection:
+        return _copy(path, secret)
+
+    return copy
+
+
+@pytest.fixture(scope="session")
+def made(
+    prepared: Callable[..., Connection], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Connection]:
+    """Open a copy in memory of a database that is made once, by a function of a connection and of what it is given.
+
+    What many tests begin with is published for all of them; each has a copy of its own to change.
+    """
+    folder = tmp_path_factory.mktemp("made")
+    files: dict[tuple[object, ...], Path] = {}
+
+    def copy(
+        make: Callable[..., object], *given: object, secret: bytes | None = SECRET
+    ) -> Connection:
+        key = (make, repr(given), secret)
+        if key not in files:
+            path = folder / f"{len(files)}.duckdb"
+            _new_file(path)
+            with prepared(secret) as first:
+                make(first, *given)
+                first.execute(f"ATTACH '{path}' AS made; COPY FROM DATABASE memory TO made")
+            files[key] = path
+        return _copy(files[key], secret)
 
     return copy
 
@@ -89,6 +127,20 @@ def visits(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """A database that can publish, with a table of visits."""
     con.execute(VISITS)
     return con
+
+
+def _publish_visits(connection: Connection) -> None:
+    connection.execute(VISITS)
+    connection.execute(
+        "FROM priv.publish_uniform('visits', 'r', sensitive := 'disease', retention := 0.3, record_id := 'id')"
+    ).fetchall()
+
+
+@pytest.fixture
+def released(made: Callable[..., Connection]) -> Iterator[Connection]:
+    """A database in which the visits are published as 'r', at a retention of 0.3."""
+    with made(_publish_visits) as connection:
+        yield connection
 
 
 @pytest.fixture(scope="session")

@@ -75,9 +75,8 @@ def con(
     connection.close()
 
 
-@pytest.fixture
-def publish(con: duckdb.DuckDBPyConnection) -> Publish:
-    """Publish the persons, or a table like theirs."""
+def publishing(connection: duckdb.DuckDBPyConnection) -> Publish:
+    """Publish the persons of a database, or a table like theirs."""
 
     def run(
         release: str,
@@ -90,10 +89,38 @@ def publish(con: duckdb.DuckDBPyConnection) -> Publish:
         public: tuple[str, ...] | None = None,
     ) -> None:
         hidden = [*exclude] if record_id else [*exclude, "patient_number"]
-        con.execute(
+        connection.execute(
             f"FROM priv.publish_{mechanism}(?, ?, sensitive := 'disease', exclude := ?, record_id := ?,"
             f" replace := ?, public := ?, {arguments or MECHANISMS[mechanism]})",
             [source, release, hidden, record_id, replace, public and [*public]],
         ).fetchall()
 
     return run
+
+
+@pytest.fixture
+def publish(con: duckdb.DuckDBPyConnection) -> Publish:
+    return publishing(con)
+
+
+def publish_first(connection: duckdb.DuckDBPyConnection, release: str, mechanism: str) -> None:
+    fill_with_persons(connection)
+    publishing(connection)(release, mechanism=mechanism)
+
+
+@pytest.fixture
+def once_published(
+    made: Callable[..., duckdb.DuckDBPyConnection],
+) -> Iterator[Callable[..., tuple[duckdb.DuckDBPyConnection, Publish]]]:
+    """Open a database whose persons are published already, which is done once for all tests; and publish again."""
+    opened = []
+
+    def copy(release: str, mechanism: str = "uniform") -> tuple[duckdb.DuckDBPyConnection, Publish]:
+        connection = made(publish_first, release, mechanism, secret=None)
+        connection.execute("SET threads = 2")
+        opened.append(connection)
+        return connection, publishing(connection)
+
+    yield copy
+    for connection in opened:
+        connection.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,22 +61,27 @@ HOOK = textwrap.dedent(
 )
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Path:
-    """A publisher's database with one release, which has been exported in both forms."""
-    path = tmp_path / "publisher.duckdb"
-    with duckdb_priv.connect(path) as con:
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a publisher's database of one release, which has been exported in both forms."""
+    folder = tmp_path_factory.mktemp("earlier")
+    with duckdb_priv.connect(folder / "publisher.duckdb") as con:
         con.execute(
             "CREATE TABLE stays AS SELECT i AS id, ['flu', 'cancer', 'none'][1 + i % 3] AS disease,"
             f" (hash(i) % 100)::INTEGER AS age FROM range({ROWS}) t(i)"
         )
         con.execute(PUBLISH.replace("later", "earlier")).fetchall()
-        con.execute("FROM priv.export_release('earlier', ?)", [str(tmp_path / "file.duckdb")])
+        con.execute("FROM priv.export_release('earlier', ?)", [str(folder / "file.duckdb")])
         con.execute(
-            "FROM priv.export_release('earlier', ?, format := 'parquet')",
-            [str(tmp_path / "folder")],
+            "FROM priv.export_release('earlier', ?, format := 'parquet')", [str(folder / "folder")]
         )
-    return path
+    return folder
+
+
+@pytest.fixture
+def database(earlier: Path, tmp_path: Path) -> Path:
+    shutil.copytree(earlier, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "publisher.duckdb"
 
 
 def contents(path: Path) -> dict[str, bytes]:

@@ -8,8 +8,6 @@ from pathlib import Path
 import duckdb
 import pytest
 
-import duckdb_priv
-
 ROWS = 900
 HOSTILE = [
     "x'; DROP TABLE canary; --",
@@ -174,16 +172,16 @@ def answers(connection: duckdb.DuckDBPyConnection, public: str, number: str) -> 
 
 
 @pytest.fixture(scope="module")
-def plain_answers():
-    with duckdb_priv.connect(secret=bytes(range(100, 132))) as connection:
+def plain_answers(prepared):
+    with prepared() as connection:
         return answers(connection, "ward", "floor")
 
 
 @pytest.mark.parametrize(
     "names", [*zip(SHADOWING[::2], SHADOWING[1::2], strict=True)], ids="-".join
 )
-def test_no_column_of_the_user_shadows_a_name_of_ours(names, plain_answers):
-    with duckdb_priv.connect(secret=bytes(range(100, 132))) as connection:
+def test_no_column_of_the_user_shadows_a_name_of_ours(prepared, names, plain_answers):
+    with prepared() as connection:
         assert answers(connection, *names) == plain_answers
 
 

@@ -21,8 +21,8 @@ def rows(con: duckdb.DuckDBPyConnection, table: str) -> list[tuple]:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_publishing_again_shows_the_same_values(con, publish, mechanism):
-    publish("first", mechanism=mechanism)
+def test_publishing_again_shows_the_same_values(once_published, mechanism):
+    con, publish = once_published("first", mechanism=mechanism)
     publish("second", mechanism=mechanism)
     assert rows(con, "first") == rows(con, "second")
 
@@ -31,11 +31,11 @@ def test_publishing_again_shows_the_same_values(con, publish, mechanism):
 @pytest.mark.parametrize(
     "order", ["patient_number DESC", "disease, patient_number", "hash(patient_number)"]
 )
-def test_the_order_of_the_source_does_not_leak(con, publish, mechanism, order):
-    publish("plain", mechanism=mechanism)
+def test_the_order_of_the_source_does_not_leak(once_published, mechanism, order):
+    con, publish = once_published("first", mechanism=mechanism)
     con.execute(f"CREATE TABLE reordered AS FROM hospital_stays ORDER BY {order}")
     publish("other", source="reordered", mechanism=mechanism)
-    assert rows(con, "plain") == rows(con, "other")
+    assert rows(con, "first") == rows(con, "other")
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -47,11 +47,11 @@ def test_rows_are_stored_in_an_order_of_published_values(con, publish, mechanism
 
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
-def test_threads_do_not_change_a_keyed_release(con, publish, threads):
-    publish("two")
+def test_threads_do_not_change_a_keyed_release(once_published, threads):
+    con, publish = once_published("first")
     con.execute(f"SET threads = {threads}")
     publish("other")
-    assert rows(con, "two") == rows(con, "other")
+    assert rows(con, "first") == rows(con, "other")
 
 
 def test_reading_a_release_again_teaches_nothing(con, publish):
@@ -106,9 +106,9 @@ def test_averaging_fresh_releases_finds_the_truth_and_the_ledger_says_so(con, pu
         "retention := 0.5, domain := ['none', 'flu', 'asthma', 'cancer', 'x', NULL]",
     ],
 )
-def test_what_is_drawn_anew_adds_up(con, publish, change):
+def test_what_is_drawn_anew_adds_up(once_published, change):
     """Other parameters are other coins: an independent look at the same truth."""
-    publish("first")
+    con, publish = once_published("first")
     publish("second", arguments=change)
     adds = con.execute("SELECT adds FROM priv.ledger()").fetchall()
     assert adds == [(True,), (True,)]

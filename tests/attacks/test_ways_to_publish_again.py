@@ -305,14 +305,32 @@ def con(prepared):
         yield connection
 
 
-def twice(con, path, attack, method, own):
-    """Publish, do what the attack does, and publish again."""
+def publish_first(con, method, given):
+    con.execute(VISITS)
+    publish(con, method, "first", **given)
+
+
+@pytest.fixture
+def once_published(made):
+    """A database in which a method has published already: made once for all that attack it."""
+    opened = []
+
+    def copy(method, **given):
+        opened.append(made(publish_first, method, given, secret=None))
+        return opened[-1]
+
+    yield copy
+    for connection in opened:
+        connection.close()
+
+
+def again(con, path, attack, method, own):
+    """Do what the attack does, and publish again."""
     taken = {
         name: value for name, value in attack.given.items() if name not in ("epsilon", "gamma")
     }
     for parameter in own:
         taken |= {parameter: attack.given.get(parameter, own[parameter])}
-    publish(con, method, "first", **own, **attack.first)
     if attack.make == "rotate":
         con.execute("DELETE FROM priv.secret")
         duckdb_priv.install(con)
@@ -328,8 +346,9 @@ def ledger(con, columns, release="second"):
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda each: each.name)
-def test_noise_of_each_record(con, tmp_path, attack):
-    receipt = twice(con, tmp_path, attack, "uniform", NOISE["uniform"])
+def test_noise_of_each_record(once_published, tmp_path, attack):
+    con = once_published("uniform", **NOISE["uniform"], **attack.first)
+    receipt = again(con, tmp_path, attack, "uniform", NOISE["uniform"])
     ((adds, total, epsilon, population),) = ledger(con, "adds, epsilon_source, epsilon, population")
     assert population == "population 1"
     if attack.noise == HARMLESS:
@@ -345,15 +364,16 @@ def test_noise_of_each_record(con, tmp_path, attack):
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda each: each.name)
-def test_groups_of_records(con, tmp_path, attack):
+def test_groups_of_records(once_published, tmp_path, attack):
+    con = once_published("splu", **GROUPS["splu"], **attack.first)
     if attack.groups == HARMLESS:
-        twice(con, tmp_path, attack, "splu", GROUPS["splu"])
+        again(con, tmp_path, attack, "splu", GROUPS["splu"])
         ((adds, reason),) = ledger(con, "adds, reason")
         assert not adds
         assert reason.startswith("the same ")
         return
     with pytest.raises(duckdb.Error, match=r"already published by(.|\n)*republish := true"):
-        twice(con, tmp_path, attack, "splu", GROUPS["splu"])
+        again(con, tmp_path, attack, "splu", GROUPS["splu"])
     assert con.execute("SELECT DISTINCT release FROM priv.ledger").fetchall() == [("first",)]
 
 
@@ -375,9 +395,9 @@ GROUPED = {
 
 @pytest.mark.parametrize("earlier", GROUPED)
 @pytest.mark.parametrize("later", GROUPED)
-def test_ways_to_group_are_guarded_together(con, earlier, later):
+def test_ways_to_group_are_guarded_together(once_published, earlier, later):
+    con = once_published(earlier, **GROUPED[earlier])
     con.execute("CREATE TABLE copy AS FROM visits WHERE id > 100")
-    publish(con, earlier, "first", **GROUPED[earlier])
     again = GROUPED[later] | {"source": "copy"}
     with pytest.raises(duckdb.Error, match=f"already published by publish_{earlier}"):
         publish(con, later, "second", **again)
@@ -388,9 +408,9 @@ def test_ways_to_group_are_guarded_together(con, earlier, later):
     assert ledger(con, "adds") == [(True,)]
 
 
-def test_the_same_samples_of_micro_groups_are_published_again(con):
+def test_the_same_samples_of_micro_groups_are_published_again(once_published):
     own = GROUPED["reconstruction_private"]
-    publish(con, "reconstruction_private", "first", **own)
+    con = once_published("reconstruction_private", **own)
     con.execute("CREATE TABLE copy AS FROM visits")
     publish(con, "reconstruction_private", "second", source="copy", **own)
     assert con.execute("FROM first EXCEPT ALL FROM second").fetchall() == []
@@ -418,15 +438,16 @@ def test_many_filtered_views_are_refused_or_charged_one_by_one(con):
     assert (accumulated, int(publications)) == (pytest.approx(total), views + 1)
 
 
-def test_the_ledger_says_how_many_persons_were_there_before(con, tmp_path):
+def test_the_ledger_says_how_many_persons_were_there_before(once_published, tmp_path):
     (attack,) = (each for each in ATTACKS if each.name == "persons that overlap in part")
-    twice(con, tmp_path, attack, "uniform", NOISE["uniform"])
+    con = once_published("uniform", **NOISE["uniform"], **attack.first)
+    again(con, tmp_path, attack, "uniform", NOISE["uniform"])
     assert ledger(con, "persons, persons_seen") == [(400, 100)]
     assert ledger(con, "round(epsilon_person, 9)") == [(4.0,)]
 
 
-def test_other_persons_are_another_population(con):
-    publish(con, "splu", "first", gamma=2)
+def test_other_persons_are_another_population(once_published):
+    con = once_published("splu", gamma=2)
     con.execute(
         "CREATE TABLE others AS SELECT id + 1e9::BIGINT AS id, 'Q' || id AS patient, age + 100 AS age, ward,"
         " (['a', 'b', 'c'])[1 + (draw(5, id) % 3)::INTEGER] AS disease FROM visits"
@@ -435,8 +456,8 @@ def test_other_persons_are_another_population(con):
     assert ledger(con, "population") == [("population 2",)]
 
 
-def test_numbers_that_are_shared_by_accident_are_not_the_same_records(con):
-    publish(con, "splu", "first", gamma=2)
+def test_numbers_that_are_shared_by_accident_are_not_the_same_records(once_published):
+    con = once_published("splu", gamma=2)
     con.execute(
         "CREATE TABLE others AS SELECT id, 'Q' || id AS patient, 18 + (draw(6, id) % 70)::INTEGER AS age,"
         " draw(7, id) % 3 AS grade, (['a', 'b', 'c'])[1 + (draw(5, id) % 3)::INTEGER] AS disease FROM visits"
@@ -445,8 +466,8 @@ def test_numbers_that_are_shared_by_accident_are_not_the_same_records(con):
     assert ledger(con, "population") == [("population 2",)]
 
 
-def test_counts_with_noise_are_charged_to_every_source(con):
-    publish(con, "uniform", "first", epsilon=1.0)
+def test_counts_with_noise_are_charged_to_every_source(once_published):
+    con = once_published("uniform", epsilon=1.0)
     con.execute(
         "CREATE TABLE others AS SELECT 'x' || id AS id, patient, 7 AS age, disease FROM visits WHERE id < 90"
     )
