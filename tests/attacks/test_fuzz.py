@@ -94,6 +94,7 @@ USES = {
     "max_retention": "0.1, 0.5, 10",
     "micro_groups": "'visits', sensitive := 'disease', record_id := 'id', retention := 0.5, "
     "epsilon := 0.3, delta := 0.3",
+    "propose_hierarchies": "'visits', exclude := ['id']",
     "publish_anatomy": "'visits', 'new', sensitive := 'disease', l := 3, record_id := 'id'",
     "publish_distribution": "'visits', 'new', sensitive := 'disease', record_id := 'id'",
     "publish_fine_grain": "'visits', 'new', sensitive := 'disease', tolerance := 8, "

@@ -65,6 +65,7 @@ PUBLISHER = {
     "load_hierarchy": "attribute path delimiter",
     "max_retention": "rho1 rho2 m",
     "micro_groups": "source sensitive retention epsilon delta bound record_id exclude domain_size",
+    "propose_hierarchies": "source exclude folder",
     "publish_anatomy": "source release sensitive l republish" + COMMON,
     "publish_distribution": "source release sensitive" + COMMON,
     "publish_fine_grain": (

@@ -89,3 +89,71 @@ def test_a_rule_that_is_none_is_refused(con, call, message):
         con.execute(f"FROM {call}")
     assert message in str(refused.value)
     assert "Hint: " in str(refused.value)
+
+
+def proposed(con, call):
+    return con.execute(
+        f"SELECT attribute, statement FROM priv.propose_hierarchies({call})"
+    ).fetchall()
+
+
+def test_hierarchies_are_proposed_from_names_and_types_and_can_be_pasted(con):
+    con.execute(
+        """CREATE OR REPLACE TABLE "o'dd" (id BIGINT, age UTINYINT, birth_year INTEGER, income BIGINT, admitted DATE,
+           "at" TIMESTAMP, sex ENUM('f', 'm''s'), smoker BOOLEAN, town VARCHAR, weight DOUBLE, "it's" INTEGER)"""
+    )
+    statements = dict(proposed(con, """'"o''dd"', exclude := ['ID']"""))
+    assert list(statements) == [
+        "age", "birth_year", "income", "admitted", "at", "sex", "smoker", "town", "weight", "it's",
+    ]  # fmt: skip
+    unknown = {name for name, statement in statements.items() if statement is None}
+    assert unknown == {"at", "town", "weight"}
+    whole = " UNION ALL ".join(filter(None, statements.values()))
+    con.execute(f"CREATE OR REPLACE TABLE hierarchies AS {whole}")
+    levels = con.execute(
+        "SELECT attribute, max(level), max_by(generalized, level) FROM hierarchies GROUP BY 1 ORDER BY 1"
+    ).fetchall()
+    assert levels == [
+        ("admitted", 4, "*"), ("age", 4, "*"), ("birth_year", 4, "*"), ("income", 4, "*"), ("it's", 4, "*"),
+        ("sex", 1, "*"), ("smoker", 1, "*"),
+    ]  # fmt: skip
+    assert of_value(con, "hierarchies", "m's") == [(0, "m's"), (1, "*")]
+
+
+def test_no_value_is_read_for_a_proposal(con):
+    con.execute(
+        "CREATE OR REPLACE VIEW closed AS SELECT error('read') AS town, error('read')::INTEGER AS age"
+    )
+    assert [name for name, _ in proposed(con, "'closed'")] == ["town", "age"]
+
+
+def test_files_of_a_folder_are_proposed(con, tmp_path):
+    folder = tmp_path / "o'ne"
+    folder.mkdir()
+    (folder / "adult_hierarchy_town.csv").write_text("a;*\n")
+    (folder / "AGE.CSV").write_text("1;*\n2;*\n")
+    (folder / "image.csv").write_text("no;*\n")
+    con.execute("CREATE OR REPLACE TABLE people (age INTEGER, town VARCHAR)")
+    escaped = str(folder).replace("'", "''")
+    statements = dict(proposed(con, f"'people', folder := '{escaped}'"))
+    assert con.execute(statements["age"]).fetchall()[-1] == ("age", "2", 1, "*")
+    assert con.execute(statements["town"]).fetchall() == [
+        ("town", "a", 0, "a"),
+        ("town", "a", 1, "*"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("'people', exclude := ['agee']", "there is no column agee"),
+        ("'people', exclude := 'age'", "exclude must be a list of columns, got age"),
+        ("'people', exclude := 5", "exclude must be a list of columns, got 5"),
+        ("'people', folder := '/no/such'", "the folder /no/such has no CSV file"),
+        ("'nobody'", "Table with name nobody does not exist"),
+    ],
+)
+def test_bad_arguments_of_a_proposal_are_told(con, call, words):
+    con.execute("CREATE OR REPLACE TABLE people (age INTEGER, town VARCHAR)")
+    with pytest.raises(duckdb.Error, match=words):
+        con.execute(f"FROM priv.propose_hierarchies({call})").fetchall()
