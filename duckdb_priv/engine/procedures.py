@@ -27,7 +27,7 @@ import pyarrow as pa
 from duckdb_priv.engine.instance import Instance
 from duckdb_priv.engine.udfs import Udf
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import PrivError, PublicationFailed
+from duckdb_priv.errors import PrivError, PublicationFailed, echoed
 from duckdb_priv.sqltext.quoting import identifier
 
 LANE_WAIT = 0.02
@@ -291,6 +291,10 @@ def _explained(error: BaseException) -> PublicationFailed:
     if is_interrupt(error):
         return PublicationFailed(
             "the statement was interrupted, and nothing of it was kept", hint="run it again"
+        )
+    if isinstance(error, OSError) and error.filename is not None:
+        return PublicationFailed(
+            f"{error.strerror}: {echoed(str(error.filename))}", hint="nothing was kept"
         )
     if isinstance(error, (*TELLING, OSError)):
         return PublicationFailed(str(error).strip(), hint="nothing was kept")

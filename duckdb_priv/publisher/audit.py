@@ -36,15 +36,18 @@ def audit(workspace: Workspace, given: Mapping[str, Any]) -> list[AuditRow]:
     method = METHODS.named(mechanism)
     source = _source_as_it_is(workspace, release, method)
     whole = _claims(workspace, release, None)
-    of_persons = audit_persons(workspace, release, source, whole)
     if not method.sensitive:
-        return [*method.audit(Audited(workspace, release, table, source, whole)), *of_persons]
-    findings: list[AuditRow] = []
+        findings = method.audit(Audited(workspace, release, table, source, whole))
+        return [*findings, *audit_persons(workspace, release, source, whole, {}, findings)]
+    findings, claims = [], {}
     for attribute in catalog.sensitive_attributes(workspace.cursor, release):
-        claims = _claims(workspace, release, attribute.name)
-        findings += method.audit(Subject(workspace, release, table, source, claims, attribute))
+        claims[attribute.name] = _claims(workspace, release, attribute.name)
+        findings += method.audit(
+            Subject(workspace, release, table, source, claims[attribute.name], attribute)
+        )
         findings += _ledger(workspace, attribute)
-    return findings + of_persons + _records(workspace, release)
+    findings += audit_persons(workspace, release, source, whole, claims, findings)
+    return findings + _records(workspace, release)
 
 
 def _claims(

@@ -7,14 +7,14 @@ The coins of records are independent, so a person of n records is promised what 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.composition import EpsilonDelta, exp, of_group
-from duckdb_priv.methods.common.findings import AuditRow, finding
+from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, finding
 from duckdb_priv.methods.register import Method
 from duckdb_priv.release.model import Guarantee, Plan
 from duckdb_priv.release.request import Request
@@ -22,6 +22,8 @@ from duckdb_priv.sqltext.quoting import identifiers
 
 RECORDS = "records_of_a_person"
 """The guarantee that says how many records a person has."""
+OF_A_RECORD = ("local_differential_privacy", "differential_privacy")
+"""The guarantees of a record that are composed."""
 PERSON = "privacy_of_a_person"
 """The guarantee that says what they are promised together."""
 
@@ -127,29 +129,84 @@ def warnings_of_persons(source: Source, request: Request) -> list[str]:
     ]
 
 
+Claims = Mapping[str, tuple[float | None, dict[str, Any]]]
+"""By guarantee: the value and the parameters that the catalog states."""
+
+
 def audit_persons(
     workspace: Workspace,
     release: str,
     source: Source | None,
-    claims: Mapping[str, tuple[float | None, dict[str, Any]]],
+    whole: Claims,
+    attributes: Mapping[str, Claims],
+    found: Sequence[AuditRow],
 ) -> list[AuditRow]:
-    """Count the records of a person again, and compare with what the release claims, if anything."""
-    if RECORDS not in claims or source is None or not source.person:
+    """Count the records of a person again, and compose anew what each of them is promised.
+
+    ``whole`` and ``attributes`` are what the release claims of itself and of each attribute, ``found`` what the audit
+    of its records has recomputed. Where the source is not what it was, the records are as many as claimed.
+    """
+    if RECORDS not in whole:
         return []
-    most, rows = workspace.rows(
-        f"SELECT max(records), sum(records) FROM (SELECT count(*) AS records FROM {source.table}"
-        f" GROUP BY {identifiers(source.person)})"
-    )[0]
-    (published,) = workspace.rows(
-        "SELECT arg_max(records, number) FROM priv.ledger WHERE release = ?", [release]
-    )[0]
-    claimed, _ = claims[RECORDS]
+    most, _ = whole[RECORDS]
+    rows = []
+    if source is not None and source.person:
+        counted, records = workspace.rows(
+            f"SELECT max(records), sum(records) FROM (SELECT count(*) AS records FROM {source.table}"
+            f" GROUP BY {identifiers(source.person)})"
+        )[0]
+        (published,) = workspace.rows(
+            "SELECT arg_max(records, number) FROM priv.ledger WHERE release = ?", [release]
+        )[0]
+        rows.append(
+            finding(
+                RECORDS,
+                "The most records that a person has in the source, among those that enter.",
+                float(counted),
+                counted <= (most or 0) if records == published else None,
+                claimed=most,
+            )
+        )
+        if records == published:
+            most = counted
+    for attribute, claims in [(None, whole), *attributes.items()]:
+        rows += _composed(attribute, claims, found, int(most or 0))
+    return rows
+
+
+def _composed(
+    attribute: str | None, claims: Claims, found: Sequence[AuditRow], records: int
+) -> list[AuditRow]:
+    """Compose what a record is promised, or what was found of it if that is more, as often as a person has records."""
+    claimed, together = claims.get(PERSON, (None, {}))
+    name = next((name for name in OF_A_RECORD if name in claims), None)
+    if claimed is None or name is None:
+        return []
+    promised, parameters = claims[name]
+    epsilon = max(
+        float(value)
+        for value in (
+            promised,
+            *(
+                row["value"]
+                for row in found
+                if (row["guarantee"], row["attribute"]) == (name, attribute)
+            ),
+        )
+        if value is not None
+    )
+    total = of_group(EpsilonDelta(epsilon, parameters.get("delta", 0.0)), records)
     return [
         finding(
-            RECORDS,
-            "The most records that a person has in the source, among those that enter.",
-            float(most),
-            most <= (claimed or 0) if rows == published else None,
+            PERSON,
+            "What is promised of a record, or was found of it, composed over all records of a person.",
+            total.epsilon,
+            total.epsilon <= claimed * (1 + TOLERANCE)
+            and total.delta <= together["delta"] * (1 + TOLERANCE),
+            attribute,
             claimed=claimed,
+            records=records,
+            epsilon=epsilon,
+            delta=total.delta,
         )
     ]

@@ -215,14 +215,20 @@ def complaint(error: BaseException, name: str) -> str | None:
 
 
 def run(connection: Connection, folder: Path, seed: int, count: int) -> list[str]:
-    found = []
-    for name, sql in inputs(connection, folder, seed, count):
-        try:
-            connection.execute(sql).fetchall()
-        except BaseException as error:
-            if wrong := complaint(error, name):
-                found.append(f"{sql}\n    {wrong}")
-    return found
+    return [
+        f"{sql}\n    {wrong}"
+        for name, sql in inputs(connection, folder, seed, count)
+        if (wrong := what_is_wrong(connection, name, sql))
+    ]
+
+
+def what_is_wrong(connection: Connection, name: str, sql: str) -> str | None:
+    """Run a statement, and say what is wrong with the error it ends in, if anything is."""
+    try:
+        connection.execute(sql).fetchall()
+    except BaseException as error:
+        return complaint(error, name)
+    return None
 
 
 def test_what_is_called_right_is_answered(con: Connection, tmp_path: Path) -> None:
@@ -242,6 +248,19 @@ def test_what_is_called_right_is_answered(con: Connection, tmp_path: Path) -> No
 
 def test_whatever_is_given_is_answered_or_refused_in_words(con: Connection, tmp_path: Path) -> None:
     assert not run(con, tmp_path, SEED, USUAL)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("export_release", f"'out', 'ä' || {LONG}"),
+        ("reconstructed_joint", f"'out', [{LONG}], ['d1']"),
+        ("advise", f"{USES['advise']}, epsilon := 1e308"),
+        ("advise", f"{USES['advise']}, epsilon := 1e-320"),
+    ],
+)
+def test_what_once_was_answered_in_other_words(con: Connection, name: str, arguments: str) -> None:
+    assert what_is_wrong(con, name, statement(name, "table_macro", [arguments])) is None
 
 
 @pytest.mark.on_demand

@@ -78,6 +78,34 @@ def test_every_method_promises_something_of_persons_and_publishes_none(con, meth
     assert value == (None if epsilon is None else pytest.approx(2 * epsilon))
     holds = con.execute("SELECT guarantee FROM priv.audit('r') WHERE NOT holds").fetchall()
     assert holds == []
+    composed = con.execute(
+        "SELECT value FROM priv.audit('r') WHERE guarantee = 'privacy_of_a_person' AND holds"
+    ).fetchall()
+    assert composed == ([] if epsilon is None else [(pytest.approx(2 * epsilon),)])
+
+
+@pytest.mark.parametrize(
+    ("claim", "more"),
+    [
+        ("'privacy_of_a_person'", "a claim that is too small"),
+        ("'local_differential_privacy'", "a record is promised less"),
+    ],
+)
+def test_what_is_promised_to_a_person_is_composed_anew(con, claim, more):
+    publish(con)
+    ((value,),) = con.execute(
+        f"SELECT value FROM priv.guarantee WHERE guarantee = {claim}"
+    ).fetchall()
+    factor = 0.9 if "person" in claim else 1.1
+    con.execute(
+        "UPDATE priv.guarantee SET value = ? WHERE guarantee = ?", [value * factor, claim[1:-1]]
+    )
+    ((found, holds),) = con.execute(
+        "SELECT value, holds FROM priv.audit('r') WHERE guarantee = 'privacy_of_a_person'"
+    ).fetchall()
+    (epsilon,) = con.execute("SELECT epsilon FROM priv.ledger").fetchall()[0]
+    assert found == pytest.approx(MOST * epsilon * max(factor, 1))
+    assert not holds
 
 
 def test_without_a_limit_the_most_records_are_counted(con):

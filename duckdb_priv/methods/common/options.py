@@ -21,6 +21,8 @@ from duckdb_priv.mechanism.scaled_count import suppression_bias, suppression_var
 from duckdb_priv.mechanism.uniform import Uniform, max_retention
 
 NORMAL = "Errors are taken as normal"
+NOTHING = 1e-100
+"""A smaller retention keeps nothing, and errors are beyond what a float can hold."""
 EXACT = f"{NORMAL}, with the exact variance."
 """What the errors of an option stand on, in words."""
 
@@ -40,15 +42,16 @@ class Demand:
 
 
 def retentions_to_try(grid: Sequence[float], required: Demand, domain_size: int) -> list[float]:
-    """List the retentions of a grid, and the largest that satisfies what is required."""
+    """List the retentions of a grid, and the largest that satisfies what is required, if it keeps anything."""
     largest = []
     if required.limits is not None:
         largest.append(max_retention(*required.limits, domain_size))
     if required.epsilon is not None:
-        # Amplification 1 + m p / (1 - p) = exp(epsilon), rounded down.
-        rise = math.expm1(required.epsilon)
-        largest.append(rise / (rise + domain_size) * (1 - 1e-12))
-    return sorted({*grid, *([min(largest)] if largest else [])})
+        # Amplification 1 + m p / (1 - p) = exp(epsilon), rounded down; divided by exp(epsilon), which may be infinite.
+        rise = -math.expm1(-required.epsilon)
+        largest.append(rise / (rise + domain_size * math.exp(-required.epsilon)) * (1 - 1e-12))
+    found = {*grid, *([min(largest)] if largest else [])}
+    return sorted(retention for retention in found if retention > NOTHING)
 
 
 @dataclass(frozen=True)
