@@ -134,14 +134,17 @@ def half_step(weights: Matrix) -> Vector:
     """Return half of what one more record of a value adds to its estimate, shape (m,).
 
     Counts are whole, so estimates move in steps: ``h[x] = (W[x, x] - mean of W[x, y], y != x) / 2``
-    is the continuity correction, ``1 / (2p)`` for uniform perturbation.
+    is the continuity correction, ``1 / (2p)`` for uniform perturbation. Where others weigh more than the value itself,
+    true counts are what moves in steps: it is half a record at least.
 
     >>> half_step(invert(np.array([[0.75, 0.25], [0.25, 0.75]]))).round(12)
     array([1., 1.])
+    >>> half_step(invert(np.array([[0.4, 0, 0.6], [0.6, 0.4, 0], [0, 0.6, 0.4]]))).round(12)
+    array([0.5, 0.5, 0.5])
     """
     own = np.diagonal(weights)
     half: Vector = (own - (weights.sum(axis=1) - own) / (len(weights) - 1)) / 2
-    return half
+    return np.maximum(half, 0.5)
 
 
 def expected_error(weights: Matrix, operator: Matrix, true_counts: ArrayLike) -> float:

@@ -35,18 +35,25 @@ class Grouped:
     coins: str
     source: int
     parameters: Mapping[str, Any]
+    marked: bool
+    """Whether its method knows its records by marks that are made with the secret, under this name of the attribute."""
 
 
 def group_once(
-    workspace: Workspace, plan: Plan, recognition: Recognition, *, republish: bool
+    workspace: Workspace, plan: Plan, recognition: Recognition, *, republish: bool, extends: bool
 ) -> tuple[Plan, list[str]]:
     """Write into the ledger of a plan why its records may be published in groups, and say what that costs.
 
+    Where a plan ``extends`` a release, its method has left out by their marks what it published before.
     Raises GuaranteeViolated where some are published in other groups, or may be, unless told to ``republish``.
     """
     entries, warnings = [], []
     for entry in plan.ledger:
         earlier = _earlier(workspace, recognition, entry)
+        if extends:
+            earlier = [
+                each for each in earlier if not (each.marked and each.mechanism == plan.mechanism)
+            ]
         others = [each for each in earlier if not _same_groups(each, entry, recognition)]
         if others:
             what, why = _told(others[0], plan, recognition)
@@ -56,6 +63,8 @@ def group_once(
                 )
             warnings.append(f"{what}: {why}")
             entries.append(_because(entry, REPUBLISHED, f"{REPUBLISHED}, although {what}: {why}"))
+        elif extends:
+            entries.append(entry)
         elif earlier:
             entries.append(
                 _because(entry, SAME, f"{SAME} groups as before, which tell nothing new")
@@ -88,18 +97,20 @@ def _told(earlier: Grouped, plan: Plan, recognition: Recognition) -> tuple[str, 
 def _earlier(workspace: Workspace, recognition: Recognition, entry: LedgerEntry) -> list[Grouped]:
     """List the publications of an attribute in groups, of sources that share records with this one."""
     rows = workspace.rows(
-        "SELECT release, mechanism, coins, source_number, parameters FROM priv.ledger"
+        "SELECT release, mechanism, coins, source_number, parameters, coalesce(lower(attribute) = lower(?)"
+        " AND NOT fresh AND published_at >= (SELECT created_at FROM priv.secret), false) FROM priv.ledger"
         " WHERE attribute_number = ? AND list_contains(?, mechanism) AND list_contains(?, source_number)"
         " ORDER BY number",
         [
+            entry.attribute,
             recognition.attributes[entry.attribute],
             [name for name, method in METHODS.items() if method.groups],
             [each.number for each in recognition.known],
         ],
     )
     return [
-        Grouped(release, mechanism, coins, source, json.loads(parameters))
-        for release, mechanism, coins, source, parameters in rows
+        Grouped(release, mechanism, coins, source, json.loads(parameters), marked)
+        for release, mechanism, coins, source, parameters, marked in rows
     ]
 
 

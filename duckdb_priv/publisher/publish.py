@@ -52,8 +52,10 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
     recognition = recognize(workspace, source)
     plan = method.plan(workspace, source, request.release, arguments)
     costs: list[str] = []
-    if method.groups and not arguments.extends:
-        plan, costs = group_once(workspace, plan, recognition, republish=arguments.republish)
+    if method.groups:
+        plan, costs = group_once(
+            workspace, plan, recognition, republish=arguments.republish, extends=arguments.extends
+        )
     findings = (
         findings_before_publishing(workspace, source, request.public or ())
         if "public" in plan.columns.values()

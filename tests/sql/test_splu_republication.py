@@ -153,6 +153,43 @@ def test_what_does_not_fit_is_not_appended(
     assert rows(con, "SELECT count(*) FROM r") == [(2000,)]
 
 
+def test_records_that_another_method_published_in_groups_are_not_appended(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    publish(con)
+    con.execute("INSERT INTO visits SELECT 5000 + i, 'w' || i % 6, 1, true FROM range(300) AS t(i)")
+    con.execute(
+        "CREATE TABLE copy AS SELECT id AS number, disease AS illness FROM visits WHERE id >= 5000"
+    )
+    con.execute(
+        "FROM priv.publish_anatomy('copy', 'a', sensitive := 'illness', l := 3, record_id := 'number')"
+    ).fetchall()
+    with pytest.raises(
+        duckdb.Error, match=r"already published by publish_anatomy(.|\n)*republish := true"
+    ):
+        publish(con, append=True)
+    assert rows(con, "SELECT count(*) FROM r") == [(2000,)]
+    assert publish(con, append=True, republish=True) == (2301, 2300, 1)
+    assert rows(
+        con,
+        "SELECT reason LIKE 'republish := true, although 300 of 2301 records%' FROM priv.ledger"
+        " WHERE release = 'r' ORDER BY number DESC LIMIT 1",
+    ) == [(True,)]
+
+
+@pytest.mark.parametrize("republish", [False, True])
+def test_nothing_is_appended_after_the_secret_was_replaced(
+    con: duckdb.DuckDBPyConnection, republish: bool
+) -> None:
+    """All records would seem new, and come in twice."""
+    publish(con)
+    con.execute("INSERT INTO visits SELECT 5000 + i, 'w' || i % 6, 1, true FROM range(300) AS t(i)")
+    con.execute("FROM priv.rotate_secret()").fetchall()
+    with pytest.raises(duckdb.Error, match="the secret is another one since it was published"):
+        publish(con, append=True, republish=republish)
+    assert rows(con, "SELECT count(*) FROM r") == [(2000,)]
+
+
 def test_new_records_must_fill_groups_of_their_own(con: duckdb.DuckDBPyConnection) -> None:
     publish(con)
     con.execute("INSERT INTO visits SELECT 5000 + i, 'v1', 1, true FROM range(300) AS t(i)")

@@ -190,6 +190,16 @@ def domains_of_both(
             "which records are new cannot be told without the record id that the release was published with",
             hint="publish with a record_id from the start, and append with the same",
         )
+    ((marked,),) = workspace.rows(
+        "SELECT min(published_at) >= (SELECT created_at FROM priv.secret) FROM priv.ledger WHERE release = ?",
+        [release],
+    )
+    if not marked:
+        raise InvalidParameter(
+            f"which records are new to release {release!r} cannot be told: the secret is another one since"
+            " it was published",
+            hint="publish the table anew, with republish := true and what that costs",
+        )
     roles = dict(
         workspace.rows("SELECT attribute, role FROM priv.attribute WHERE release = ?", [release])
     )
