@@ -1,16 +1,18 @@
-"""Macros of each release, and a thin choice above them: how a publisher's database has what the functions must know.
+"""What the functions of a publisher's database know of its releases, and how they choose among them by name.
 
-What is known of an attribute stands in a few macros of its own, each a literal that is written once, when the release
-is published: its numbers, its domain, the texts of its queries. Above each stands one macro that chooses
-among all attributes by their names. The functions ask these, so their text depends on the shapes of the attributes
-(which forms there are, and a few traits of each) and on nothing else: publishing costs the same however many releases
+Each kind of knowledge of an attribute (its numbers, its domain, the texts of its queries) is a text. Above each kind
+stands one macro that chooses among all attributes by their names: short texts stand in it, all as one literal, which
+costs next to nothing to write and to plan; a long one stands in a macro of its attribute's own, which is written once,
+when the release is published. The functions ask these, so their text depends on the shapes of the attributes (which
+forms there are, and a few traits of each) and on nothing else: publishing costs the same however many releases
 there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 
 from duckdb_priv.analyst.forms import CONSTANTS, FORMS, form_of
 from duckdb_priv.analyst.written import (
@@ -22,6 +24,7 @@ from duckdb_priv.analyst.written import (
     release_fields,
     there_is,
     type_name,
+    type_text,
 )
 from duckdb_priv.release.model import LISTS, NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.literals import SEPARATORS, enum, packed, texts
@@ -49,10 +52,17 @@ FIELDS: Mapping[str, Sequence[str]] = {
     LISTS_: LISTS,
 }
 """By the macro that chooses: the fields of the text that it gives."""
-PLACE, RELEASES, THERE = "_place", "_releases", "_there"
+PLACE, RELEASES, THERE, KNOWN = "_place", "_releases", "_there", "_known"
+SHORT = 500
+"""Most characters of a text that stands in the choice."""
+APART, ELSEWHERE = SEPARATORS[-1], SEPARATORS[-2]
+"""Stand between short texts, and in the place of a long one. A text that holds one of them counts as long."""
+USUAL = {"two_weights": Shape("two_weights", True, False, True, frozenset(NUMBERS))}
+"""What the functions are written for where nothing is published: texts, none of them missing, that are perturbed
+uniformly. They need not be written anew when that is what is published first."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NamedAttribute:
     """An attribute of a publisher's database, as the choice names it."""
 
@@ -65,6 +75,8 @@ class NamedAttribute:
     lower_release: str = ""
     """The names as DuckDB has them in lower case."""
     lower_name: str = ""
+    short: Mapping[str, str] = field(default_factory=dict)
+    """By the macro that chooses: its text, where that is short."""
 
     @property
     def has_place(self) -> bool:
@@ -76,41 +88,54 @@ class NamedAttribute:
         return f"{kind} {self.release}.{self.name}"
 
 
-def known(attribute: SensitiveAttribute) -> NamedAttribute:
-    """Return an attribute as the choice names it."""
-    return NamedAttribute(attribute.release, attribute.name, attribute.form, attribute.type)
-
-
 def own_names(each: NamedAttribute) -> set[str]:
     """Name the macros that are an attribute's own."""
-    return {each.macro(kind) for kind in (*SAID, *([PLACE] if each.has_place else []))}
+    long = {each.macro(kind) for kind in SAID if kind not in each.short}
+    return long | ({each.macro(PLACE)} if each.has_place else set())
 
 
 def choice_names() -> set[str]:
     """Name the macros that choose."""
-    return {*SAID, PLACE, RELEASES, THERE}
+    return {*SAID, PLACE, RELEASES, THERE, KNOWN}
 
 
 def own_statements(attribute: SensitiveAttribute) -> Iterator[str]:
     """Write the macros that are an attribute's own."""
-    each = known(attribute)
+    each = NamedAttribute(attribute.release, attribute.name, attribute.form, attribute.type)
     of = f"of {attribute.release}.{attribute.name}, for the functions of the analyst."
+    short = short_texts(attribute)
+    for kind, text in _texts_of(attribute).items():
+        if kind not in short:
+            content = literal(text) if kind != TYPE else type_name(attribute)
+            yield _macro("attribute", each.macro(kind), f"{SAID[kind]} {of}", content=content)
+    if each.has_place:
+        comment = f"The place in the domain of what a row reports {of}"
+        yield _macro("place", each.macro(PLACE), comment, enum=enum(attribute.values))
+
+
+def short_texts(attribute: SensitiveAttribute) -> dict[str, str]:
+    """Return what is known of an attribute as far as it is short, by the macro that chooses."""
+    return {
+        kind: text
+        for kind, text in _texts_of(attribute).items()
+        if len(text) <= SHORT
+        and not {APART, ELSEWHERE} & {*text}
+        # What is not printed is spelled by DuckDB.
+        and (kind != TYPE or text.isprintable())
+    }
+
+
+def _texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
     queries = query_texts(attribute)
-    contents = {
+    return {
         FACTS: _fields(FACTS, _facts(attribute)),
         LISTS_: _fields(LISTS_, {name: _numbers(attribute.flat(name)) for name in attribute.lists}),
         QUERIES_: packed(packed(MARKED_ARGUMENT.split(queries.get(name, ""))) for name in QUERIES),
         TEXTS: packed(value for value in attribute.values if value is not None),
         LISTING: listing(attribute.values),
         COLUMN: attribute.column,
+        TYPE: type_text(attribute),
     }
-    written = {kind: literal(content) for kind, content in contents.items()}
-    written[TYPE] = type_name(attribute)
-    for kind, content in written.items():
-        yield _macro("attribute", each.macro(kind), f"{SAID[kind]} {of}", content=content)
-    if each.has_place:
-        comment = f"The place in the domain of what a row reports {of}"
-        yield _macro("place", each.macro(PLACE), comment, enum=enum(attribute.values))
 
 
 def _fields(kind: str, content: Mapping[str, str]) -> str:
@@ -135,27 +160,31 @@ def _numbers(numbers: Sequence[float]) -> str:
 
 
 def choice_statements(attributes: Sequence[NamedAttribute]) -> Iterator[str]:
-    """Write the macros that choose among attributes, of which there is one at least, listed in order of their names."""
+    """Write the macros that choose among attributes, listed in order of their names."""
     releases: dict[str, list[NamedAttribute]] = {}
     for of in attributes:
         releases.setdefault(of.release, []).append(of)
     # Two names for each: the only attribute of a release is called by that of the release, too.
-    named = [
-        key
+    named = {
+        of: (full := f"{of.lower_release}.{of.lower_name}", of.lower_release if alone else full)
         for each in releases.values()
+        for alone in [len(each) == 1]
         for of in each
-        for key in (f"{of.lower_release}.{of.lower_name}", of.lower_release)[
-            : 3 - min(len(each), 2)
-        ]
-        * min(len(each), 2)
-    ]
+    }
     for kind, said in SAID.items():
-        calls = [f"priv.{identifier(of.macro(kind))}()" for of in attributes]
-        yield _choice(kind, f"{said} of the attribute that is asked for.", calls, named)
+        comment = f"{said} of the attribute that is asked for."
+        long = [of for of in attributes if kind not in of.short]
+        calls = ", ".join(f"priv.{identifier(of.macro(kind))}()" for of in long)
+        chosen = _extracted(f"[{calls}]", [named[of] for of in long])
+        if len(long) < len(attributes):
+            short = [of.short.get(kind, ELSEWHERE) for of in attributes]
+            among = _extracted(_split(short), [*named.values()])
+            chosen = f"coalesce(nullif({among}, '{ELSEWHERE}'), {chosen})" if long else among
+        yield _macro("choice", kind, comment, chosen=chosen)
     cases = " ".join(
-        f"WHEN lower(_key) IN ({', '.join(map(literal, sorted(set(named[2 * number : 2 * number + 2]))))})"
+        f"WHEN lower(_key) IN ({', '.join(map(literal, sorted({*named[of]})))})"
         f" THEN priv.{identifier(of.macro(PLACE))}(_column)"
-        for number, of in enumerate(attributes)
+        for of in attributes
         if of.has_place
     )
     yield _macro(
@@ -164,24 +193,22 @@ def choice_statements(attributes: Sequence[NamedAttribute]) -> Iterator[str]:
         "The place in the domain of what a row reports of the attribute that is asked for.",
         cases=cases or "WHEN true THEN NULL::INTEGER",
     )
-    contents = [
-        literal(
-            packed(
-                of or ""
-                for of in release_fields(
-                    release,
-                    [of.name for of in each],
-                    [of.column for of in each if FORMS[of.form].reported],
-                ).values()
-            )
+    fields = [
+        release_fields(
+            release,
+            [of.name for of in each],
+            [of.column for of in each if FORMS[of.form].reported],
         )
         for release, each in releases.items()
     ]
-    yield _choice(
+    yield _macro(
+        "choice",
         RELEASES,
         "The table and the attributes of a release.",
-        contents,
-        [key for each in releases.values() for key in [each[0].lower_release] * 2],
+        chosen=_extracted(
+            _split([packed(text or "" for text in each.values()) for each in fields]),
+            [(each[0].lower_release,) * 2 for each in releases.values()],
+        ),
     )
     yield _macro(
         "attribute",
@@ -191,8 +218,38 @@ def choice_statements(attributes: Sequence[NamedAttribute]) -> Iterator[str]:
     )
 
 
-def _choice(macro: str, comment: str, contents: Sequence[str], keys: Sequence[str]) -> str:
-    return _macro("choice", macro, comment, contents=", ".join(contents), keys=texts(keys))
+def kept_statement(attributes: Iterable[NamedAttribute], shapes: Mapping[str, Shape]) -> str:
+    """Write the macro that keeps, for the next publication, what stands in the choice and in the functions."""
+    kept = {
+        "short": [[of.release, of.name, of.short] for of in attributes],
+        "shapes": [{**asdict(each), "equal": sorted(each.equal)} for each in shapes.values()],
+    }
+    comment = (
+        "What is known of releases in short, and the shapes that the functions are written for."
+    )
+    return _macro("attribute", KNOWN, comment, content=literal(json.dumps(kept)))
+
+
+def kept(text: str) -> tuple[dict[tuple[str, str], dict[str, str]], dict[str, Shape]]:
+    """Read what is kept: short texts by release and attribute, and shapes by form."""
+    read = json.loads(text)
+    shapes = [Shape(**{**each, "equal": frozenset(each["equal"])}) for each in read["shapes"]]
+    return (
+        {(release, name): short for release, name, short in read["short"]},
+        {shape.form: shape for shape in shapes},
+    )
+
+
+def _split(contents: Sequence[str]) -> str:
+    return f"string_split({literal(APART.join(contents))}, '{APART}')" if contents else "[]"
+
+
+def _extracted(contents: str, keys: Sequence[tuple[str, str]]) -> str:
+    """Write which of the contents is called by a key, of two for each."""
+    if not keys:
+        return "NULL::VARCHAR"
+    every = texts(key for two in keys for key in two)
+    return f"list_extract({contents}, (list_position({every}, lower(_key)) + 1) // 2)"
 
 
 def _macro(file: str, macro: str, comment: str, **fillings: str) -> str:

@@ -14,7 +14,8 @@ says that its database has, or chooses by release.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import duckdb
@@ -22,9 +23,9 @@ import duckdb
 from duckdb_priv.analyst import chosen, comparisons, distribution, joint
 from duckdb_priv.analyst.chosen import Chosen, NamedAttribute
 from duckdb_priv.analyst.forms import CONSTANTS, FORMS, INTERVAL
-from duckdb_priv.analyst.written import Lookup, Shape, Written
+from duckdb_priv.analyst.written import Lookup, Shape, Written, merged, shapes_of
 from duckdb_priv.release import catalog
-from duckdb_priv.release.model import LISTS, NUMBERS
+from duckdb_priv.release.model import LISTS, NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, template
@@ -34,53 +35,88 @@ LAYOUT = (chosen.FIELDS, chosen.QUERIES)
 """How what is known of an attribute is laid out in the macros that are its own."""
 
 
-def create(connection: duckdb.DuckDBPyConnection, release: str | None = None) -> None:
-    """Create the macros of a release file; or those of a release that has come into the publisher's database.
+def create(connection: duckdb.DuckDBPyConnection, attributes: Sequence[SensitiveAttribute]) -> None:
+    """Create the macros of a release file."""
+    _run(connection, statements(Written(attributes)))
 
-    There the functions themselves are written anew only where it has a shape that was not there.
+
+def add(
+    connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
+) -> None:
+    """Create the macros of a release that has come into the publisher's database, and choose among all.
+
+    The functions themselves are written anew only where it has a shape that was not there.
     """
-    attributes = catalog.sensitive_attributes(connection, release)
-    if release is None:
-        _run(connection, statements(Written(attributes)))
-        return
-    for attribute in attributes:
-        _run(connection, chosen.own_statements(attribute))
-    if _shapes(connection) == _shapes(connection, without=release):
-        _run(connection, chosen.choice_statements(_known(connection)))
-    else:
-        choose(connection)
-
-
-def create_all(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create the macros of a publisher's database, for all of its releases."""
-    for attribute in catalog.sensitive_attributes(connection):
-        _run(connection, chosen.own_statements(attribute))
-    choose(connection)
+    short, shapes = _kept(connection)
+    short |= _own(connection, attributes)
+    known = _known(connection, short)
+    others = any(each.release != release for each in known)
+    _choose(connection, known, shapes, merged(shapes if others else {}, shapes_of(attributes)))
 
 
 def drop_own(connection: duckdb.DuckDBPyConnection, release: str) -> None:
     """Drop the macros of a release whose rows in the catalog are about to go."""
-    for each in _known(connection):
+    short, _ = _kept(connection)
+    for each in _known(connection, short):
         if each.release == release:
             _drop(connection, chosen.own_names(each))
 
 
-def choose(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create the choice among the releases of a publisher's database, and the functions above it."""
-    known = _known(connection)
-    if known:
-        _run(connection, chosen.choice_statements(known))
-        _run(connection, statements(Chosen(_shapes(connection))))
-    else:
-        _run(connection, statements(Written([])))
-        _drop(connection, chosen.choice_names())
+def remove(connection: duckdb.DuckDBPyConnection) -> None:
+    """Choose among the releases that are left where one has gone, and have functions for their forms only."""
+    short, shapes = _kept(connection)
+    known = _known(connection, short)
+    left = {of.form for of in known}
+    needed = {form: shape for form, shape in shapes.items() if form in left}
+    _choose(connection, known, shapes, needed)
+
+
+def create_all(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the macros of a publisher's database, for all of its releases."""
+    attributes = catalog.sensitive_attributes(connection)
+    short = _own(connection, attributes)
+    _choose(connection, _known(connection, short), {}, shapes_of(attributes))
 
 
 def needed(connection: duckdb.DuckDBPyConnection) -> set[str]:
     """Name the macros that a publisher's database must have for its releases, beside the functions."""
-    known = _known(connection)
-    own = {name for each in known for name in chosen.own_names(each)}
-    return own | (chosen.choice_names() if known else set())
+    try:
+        short, _ = _kept(connection)
+    except duckdb.CatalogException:
+        return chosen.choice_names()
+    own = {name for each in _known(connection, short) for name in chosen.own_names(each)}
+    return own | chosen.choice_names()
+
+
+def _own(
+    connection: duckdb.DuckDBPyConnection, attributes: Iterable[SensitiveAttribute]
+) -> dict[tuple[str, str], dict[str, str]]:
+    """Create the macros that are attributes' own, and return their short texts."""
+    short = {}
+    for attribute in attributes:
+        _run(connection, chosen.own_statements(attribute))
+        short[attribute.release, attribute.name] = chosen.short_texts(attribute)
+    return short
+
+
+def _choose(
+    connection: duckdb.DuckDBPyConnection,
+    known: Sequence[NamedAttribute],
+    written: Mapping[str, Shape],
+    shapes: Mapping[str, Shape],
+) -> None:
+    """Create the choice, and the functions above it unless they are written for these shapes."""
+    shapes = shapes or chosen.USUAL
+    _run(connection, [*chosen.choice_statements(known), chosen.kept_statement(known, shapes)])
+    if shapes != written:
+        _run(connection, statements(Chosen(shapes)))
+
+
+def _kept(
+    connection: duckdb.DuckDBPyConnection,
+) -> tuple[dict[tuple[str, str], dict[str, str]], dict[str, Shape]]:
+    ((text,),) = connection.execute(f"SELECT priv.{chosen.KNOWN}()").fetchall()
+    return chosen.kept(text)
 
 
 def statements(lookup: Lookup) -> list[str]:
@@ -100,38 +136,15 @@ def _drop(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
         connection.execute(f"DROP MACRO IF EXISTS priv.{identifier(name)}")
 
 
-def _known(connection: duckdb.DuckDBPyConnection) -> list[NamedAttribute]:
+def _known(
+    connection: duckdb.DuckDBPyConnection, short: Mapping[tuple[str, str], Mapping[str, str]]
+) -> list[NamedAttribute]:
     rows = connection.execute(
         "SELECT release, attribute, form, type, column_name, lower(release), lower(attribute)"
         " FROM priv.attribute"
         " WHERE form IS NOT NULL ORDER BY release, attribute"
     ).fetchall()
-    return [NamedAttribute(*row) for row in rows]
-
-
-def _shapes(connection: duckdb.DuckDBPyConnection, without: str | None = None) -> dict[str, Shape]:
-    """Return the forms of all releases, or of all but one."""
-    equal = ", ".join(f"coalesce(min({name}) = max({name}), true) AS {name}" for name in NUMBERS)
-    of_forms = ", ".join(f"bool_and({name})" for name in NUMBERS)
-    rows = connection.execute(
-        "SELECT form, bool_and(type IN ('ENUM', 'ENUM[]')), bool_or(has_missing), bool_and(plain),"
-        f" {of_forms} FROM priv.attribute JOIN"
-        " (SELECT release, attribute, bool_or(value IS NULL) AS has_missing,"
-        f" NOT coalesce(bool_or(contains(value, ?)), false) AS plain, {equal}"
-        " FROM priv.coefficient GROUP BY ALL) USING (release, attribute)"
-        " WHERE form IS NOT NULL AND release IS DISTINCT FROM ? GROUP BY form ORDER BY form",
-        [chosen.BETWEEN, without],
-    ).fetchall()
-    return {
-        form: Shape(
-            form,
-            only_texts,
-            has_missing,
-            plain,
-            frozenset(name for name, same in zip(NUMBERS, same, strict=True) if same),
-        )
-        for form, only_texts, has_missing, plain, *same in rows
-    }
+    return [replace(NamedAttribute(*row), short=short.get(row[:2], {})) for row in rows]
 
 
 def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:

@@ -6,7 +6,7 @@ file, and stays right where the file is attached and not in use.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import duckdb
 
@@ -25,9 +25,11 @@ def create(connection: duckdb.DuckDBPyConnection, release: str) -> None:
         connection.execute(statement)
 
 
-def create_sensitive_tables(connection: duckdb.DuckDBPyConnection, release: str) -> None:
+def create_sensitive_tables(
+    connection: duckdb.DuckDBPyConnection, attributes: Iterable[SensitiveAttribute]
+) -> None:
     """Create the second table of a release whose groups list their values, one for each sensitive attribute."""
-    for attribute in catalog.sensitive_attributes(connection, release):
+    for attribute in attributes:
         if form_of(attribute).listed:
             name, query, comment = _sensitive_table(attribute)
             connection.execute(f"CREATE VIEW {identifier(name)} AS {query}")

@@ -14,8 +14,8 @@ from typing import Self
 
 from duckdb_priv.analyst import distribution, joint_texts
 from duckdb_priv.analyst.forms import form_of
-from duckdb_priv.release.model import SensitiveAttribute
-from duckdb_priv.sqltext.literals import doubles, enum, is_among, texts
+from duckdb_priv.release.model import NUMBERS, SensitiveAttribute
+from duckdb_priv.sqltext.literals import SEPARATORS, doubles, enum, is_among, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import computed
 
@@ -36,6 +36,16 @@ class Shape:
     """Whether none of their values holds the character that separates texts first of all."""
     equal: frozenset[str] = frozenset()
     """Numbers that, in each of them, are the same for all values."""
+
+    def __or__(self, other: Shape) -> Shape:
+        """Return what the text for attributes of both depends on."""
+        return Shape(
+            self.form,
+            self.only_texts and other.only_texts,
+            self.has_missing or other.has_missing,
+            self.plain and other.plain,
+            self.equal & other.equal,
+        )
 
 
 class Lookup(ABC):
@@ -163,15 +173,20 @@ def keys(attributes: Iterable[tuple[str, str]]) -> dict[str, int]:
     return found
 
 
+def type_text(attribute: SensitiveAttribute) -> str:
+    """Return the type of the published column of an attribute, as DuckDB's typeof says it where it can be printed."""
+    return enum(attribute.values) if attribute.type == "ENUM" else attribute.type
+
+
 def type_name(attribute: SensitiveAttribute) -> str:
     """Write the type of the published column of an attribute, as DuckDB's typeof says it.
 
     Characters that are not printed are written in ways that differ between versions: there DuckDB is asked.
     """
-    if attribute.type != "ENUM":
-        return literal(attribute.type)
-    kind = enum(attribute.values)
-    return literal(kind) if kind.isprintable() else f"typeof(CAST(NULL AS {kind}))"
+    kind = type_text(attribute)
+    if attribute.type != "ENUM" or kind.isprintable():
+        return literal(kind)
+    return f"typeof(CAST(NULL AS {kind}))"
 
 
 def listing(values: Sequence[str | None]) -> str:
@@ -191,15 +206,27 @@ def there_is(releases: Iterable[str]) -> str:
     return f'"; there is {listed}' if names else '"; nothing is published here yet'
 
 
-def shapes(attributes: Iterable[SensitiveAttribute]) -> dict[str, Shape]:
+def shapes_of(attributes: Iterable[SensitiveAttribute]) -> dict[str, Shape]:
     """Return the forms that attributes take."""
-    found: dict[str, list[SensitiveAttribute]] = {}
-    for attribute in attributes:
-        found.setdefault(form_of(attribute).name, []).append(attribute)
-    return {
-        form: Shape(form, all(of.type == "ENUM" for of in each), any(of.has_missing for of in each))
-        for form, each in found.items()
-    }
+    found: dict[str, Shape] = {}
+    for each in attributes:
+        shape = Shape(
+            form_of(each).name,
+            each.type == "ENUM",
+            each.has_missing,
+            not any(SEPARATORS[0] in value for value in each.values if value is not None),
+            frozenset(name for name in NUMBERS if len(set(each.numbers.get(name, ()))) <= 1),
+        )
+        found = merged(found, {shape.form: shape})
+    return found
+
+
+def merged(some: Mapping[str, Shape], more: Mapping[str, Shape]) -> dict[str, Shape]:
+    """Return the forms that attributes of both take."""
+    found = dict(some)
+    for form, shape in more.items():
+        found[form] = found[form] | shape if form in found else shape
+    return dict(sorted(found.items()))
 
 
 def query_texts(attribute: SensitiveAttribute) -> dict[str, str]:
@@ -225,7 +252,7 @@ class Written(Lookup):
             if among is None
             else among
         )
-        self.shapes = shapes(self._named.values())
+        self.shapes = shapes_of(self._named.values())
 
     def among(self, form: str) -> Written:
         """Return the lookup for macros that ask for attributes of one form only."""

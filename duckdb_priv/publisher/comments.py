@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import duckdb
 
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.release import catalog
+from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 SCHEMA = "main"
@@ -27,17 +30,15 @@ TOLD = {
 """By role of a column, or listed where it shows lists of values: what whoever reads it must know of an attribute."""
 
 
-def statements(connection: duckdb.DuckDBPyConnection, release: str) -> list[str]:
+def statements(
+    connection: duckdb.DuckDBPyConnection, release: str, attributes: Iterable[SensitiveAttribute]
+) -> list[str]:
     """Return the SQL that describes a published table of the current database, whose catalog rows are there."""
     table = f"{SCHEMA}.{identifier(release)}"
     mechanism = connection.execute(
         "SELECT mechanism FROM priv.release WHERE release = ?", [release]
     ).fetchall()[0][0]
-    listed = {
-        attribute.name
-        for attribute in catalog.sensitive_attributes(connection, release)
-        if form_of(attribute).listed
-    }
+    listed = {attribute.name for attribute in attributes if form_of(attribute).listed}
     columns = [
         (of, "listed" if of.attribute in listed else of.role)
         for of in catalog.published_columns(connection, release)

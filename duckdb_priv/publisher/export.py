@@ -168,9 +168,10 @@ def _write_file(workspace: Workspace, path: Path, release: str) -> None:
         )
     name = identifier(release)
     cursor.execute(f"CREATE TABLE {SCHEMA}.{name} AS FROM {home}.{SCHEMA}.{name}")
-    for statement in comments.statements(cursor, release):
+    attributes = catalog.sensitive_attributes(cursor)
+    for statement in comments.statements(cursor, release, attributes):
         cursor.execute(statement)
-    macros.create(cursor)
+    macros.create(cursor, attributes)
     views.create(cursor, release)
     for statement in examples.statements(cursor, release):
         cursor.execute(statement)
@@ -220,7 +221,7 @@ def _script(workspace: Workspace, release: str, types: dict[str, str]) -> str:
             for table in catalog.PUBLIC
         ),
         f"CREATE TABLE {identifier(release)} AS SELECT\n    {columns}\nFROM read_parquet('{DATA}')",
-        *comments.statements(workspace.cursor, release),
+        *comments.statements(workspace.cursor, release, attributes),
         *(statement.rstrip().rstrip(";") for statement in macros.statements(Written(attributes))),
         *views.statements(workspace.cursor, release),
         *examples.statements(workspace.cursor, release),

@@ -120,10 +120,11 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
         charged,
     )
     recognition.persist()
-    for statement in comments.statements(workspace.cursor, request.release):
+    attributes = catalog.sensitive_attributes(workspace.cursor, request.release)
+    for statement in comments.statements(workspace.cursor, request.release, attributes):
         workspace.cursor.execute(statement)
-    macros.create(workspace.cursor, request.release)
-    views.create_sensitive_tables(workspace.cursor, request.release)
+    macros.add(workspace.cursor, request.release, attributes)
+    views.create_sensitive_tables(workspace.cursor, attributes)
     return [
         {
             "release": request.release,
@@ -226,5 +227,5 @@ def drop_release(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[st
     (arguments,) = read(given, ReleaseName, of="drop_release")
     release = catalog.find_release(workspace.cursor, arguments.release)
     drop(workspace.cursor, workspace.database, release)
-    macros.choose(workspace.cursor)
+    macros.remove(workspace.cursor)
     return [{"release": release}]

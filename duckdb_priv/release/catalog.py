@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import duckdb
@@ -186,37 +187,38 @@ def sensitive_attributes(
     connection: Connection, release: str | None = None
 ) -> list[SensitiveAttribute]:
     """Read what reconstruction needs to know, of one release or of all."""
-    there = {row[0] for row in connection.execute("DESCRIBE priv.coefficient").fetchall()}
-    columns = tuple(name for name in (*NUMBERS, *LISTS) if name in there)
-    published = {(of.release, of.attribute): of.name for of in published_columns(connection)}
-    rows = connection.execute(
-        f"SELECT c.release, c.attribute, a.type, a.form, r.parameters, c.value, {', '.join(columns)}"
-        " FROM priv.coefficient c JOIN priv.attribute a USING (release, attribute)"
-        " JOIN priv.release r USING (release)"
+    # An older release file has fewer columns.
+    found = connection.execute(
+        "SELECT r.parameters, a.* EXCLUDE (release, attribute), c.*"
+        " FROM priv.coefficient AS c JOIN priv.attribute AS a USING (release, attribute)"
+        " JOIN priv.release AS r USING (release)"
         " WHERE ? IS NULL OR c.release = ? ORDER BY c.release, c.attribute, c.position",
         [release, release],
-    ).fetchall()
+    )
+    names = [name for name, *_ in found.description]
+    place = {name: number for number, name in enumerate(names)}
+    key = itemgetter(place["release"], place["attribute"])
     attributes = []
-    for (name, attribute, kind, form, parameters), group in groupby(rows, key=lambda row: row[:5]):
-        values, *content = zip(*(row[5:] for row in group), strict=True)
+    for (name, attribute), group in groupby(found.fetchall(), key=key):
+        columns = dict(zip(names, zip(*group, strict=True), strict=True))
         present = {
-            column: numbers
-            for column, numbers in zip(columns, content, strict=True)
-            if numbers[0] is not None
+            each: columns[each]
+            for each in (*NUMBERS, *LISTS)
+            if each in columns and columns[each][0] is not None
         }
         attributes.append(
             SensitiveAttribute(
                 release=name,
                 name=attribute,
-                type=kind.removesuffix("[]"),
-                values=values,
-                form=form,
-                column=published[name, attribute],
-                numbers={key: present[key] for key in NUMBERS if key in present},
-                lists={key: present[key] for key in LISTS if key in present},
+                type=columns["type"][0].removesuffix("[]"),
+                values=columns["value"],
+                form=columns["form"][0],
+                column=columns.get("column_name", columns["attribute"])[0],
+                numbers={each: present[each] for each in NUMBERS if each in present},
+                lists={each: present[each] for each in LISTS if each in present},
                 constants={
-                    key: float(value)
-                    for key, value in json.loads(parameters).items()
+                    constant: float(value)
+                    for constant, value in json.loads(columns["parameters"][0]).items()
                     if isinstance(value, int | float) and not isinstance(value, bool)
                 },
             )

@@ -163,7 +163,10 @@ def test_install_adds_exactly_these_functions():
         added = functions(connection) - before
     assert {name for _, name, kind in added if kind == "scalar"} == FUNCTIONS
     macros = {(schema, name) for schema, name, kind in added if kind != "scalar"}
-    assert macros == {("priv", name) for name in MACROS}
+    # What the functions look releases up with is for nobody to call.
+    assert {each for each in macros if not each[1].startswith("_")} == {
+        ("priv", name) for name in MACROS
+    }
 
 
 def test_install_adds_exactly_these_tables(con):
