@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+from duckdb_priv.analyst.blocks import PLACES, incidence
 from duckdb_priv.analyst.forms import CONSTANTS, FORMS, form_of
 from duckdb_priv.analyst.written import (
     RELEASE_FIELDS,
@@ -26,7 +27,7 @@ from duckdb_priv.analyst.written import (
     type_name,
     type_text,
 )
-from duckdb_priv.release.model import LISTS, NUMBERS, SensitiveAttribute
+from duckdb_priv.release.model import LISTS, NUMBERS, Blocks, SensitiveAttribute
 from duckdb_priv.sqltext.literals import SEPARATORS, enum, packed, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import MARKED_ARGUMENT, body, fill, read
@@ -36,7 +37,7 @@ QUERIES = ("inverse", "bayesian", "pattern", "law", "own", "weight")
 BETWEEN = SEPARATORS[0]
 """Stands between fields that hold names of ours and numbers only, and between texts that have no such character."""
 FACTS, LISTS_, QUERIES_, TEXTS, LISTING = "_facts", "_lists", "_queries", "_texts", "_listing"
-TYPE, COLUMN = "_type", "_column"
+TYPE, COLUMN, BLOCKS = "_type", "_column", "_blocks"
 SAID = {
     FACTS: "The numbers",
     LISTS_: "The matrices",
@@ -45,6 +46,7 @@ SAID = {
     LISTING: "The domain, for people,",
     TYPE: "The type of the column",
     COLUMN: "The name of the column",
+    BLOCKS: "The blocks of values",
 }
 """By the macro that chooses: what it gives."""
 FIELDS: Mapping[str, Sequence[str]] = {
@@ -135,6 +137,7 @@ def _texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
         LISTING: listing(attribute.values),
         COLUMN: attribute.column,
         TYPE: type_text(attribute),
+        BLOCKS: _blocks(attribute.blocks) if attribute.blocks else "",
     }
 
 
@@ -151,6 +154,10 @@ def _facts(attribute: SensitiveAttribute) -> dict[str, str]:
         **{name: repr(number) for name, number in attribute.constants.items()},
         **{name: _numbers(numbers) for name, numbers in attribute.numbers.items()},
     }
+
+
+def _blocks(of: Blocks) -> str:
+    return f"{of.count},{of.stride},{of.mask},{of.bits}"
 
 
 def _numbers(numbers: Sequence[float]) -> str:
@@ -335,6 +342,13 @@ class Chosen(Lookup):
     def place(self) -> str:
         """Write the place in the domain of what a row of an ENUM reports, from 0."""
         return f"priv.{PLACE}({self._key}, _column)"
+
+    def blocks(self) -> Mapping[str, str]:
+        """Write what is known of the blocks that rows report, by the names of blocks.PLACES."""
+        every = f"string_split(nullif(priv.{BLOCKS}({self._key}), ''), ',')"
+        found = [f"list_extract({every}, {place})" for place in range(1, len(PLACES) + 1)]
+        numbers = [f"CAST({each} AS INTEGER)" for each in found[:-1]]
+        return dict(zip(PLACES, [*numbers, incidence(found[-1])], strict=True))
 
     def reports(self, values: str) -> str:
         """Write whether a row reports one of a list of texts, all of them values of its domain."""

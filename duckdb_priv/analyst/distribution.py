@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from duckdb_priv.analyst.blocks import block_places, first_blocks
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.literals import doubles, texts
@@ -50,6 +51,9 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
             name: body(read(FRAGMENTS, name)) for name in ("observed", "normal_quantile", "squarem")
         },
     }
+    if attribute.blocks:
+        places |= block_places(attribute.blocks)
+        places["first"] = first_blocks(attribute.blocks)
     places["moments"] = form.estimator("moments", places, "cell")
     return {
         method: fill(body(read(FRAGMENTS, name)), places)

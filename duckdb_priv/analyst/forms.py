@@ -48,6 +48,8 @@ class Form:
     """That weight says how often a record appears; it does not stand for several in one row."""
     listed: bool = False
     """Its records show a list of values."""
+    blocks: bool = False
+    """Its records show the number of a block of values."""
     drawn: bool = False
     """What a record shows is drawn by its own true value alone, so that it has an operator."""
     joined: bool = False
@@ -111,6 +113,10 @@ class Form:
         """Whether what a record shows is what it reports, which may not be true of it."""
         return self.perturbed and not self.listed
 
+    def matched(self, places: Mapping[str, str]) -> str:
+        """Write whether a row shows the value; ``places`` may say where the value stands in the domain."""
+        return fill(expand(self.sections["match"], {**self.sections, **places}), places)
+
     @property
     def by_record(self) -> bool:
         """Whether weights can also be looked up for each row, where its text is an ENUM.
@@ -160,6 +166,7 @@ FORMS: Mapping[str, Form] = {
         Form("conditional_poisson", ("operator",), joined=True, from_histogram=True),
         Form("scaled", ("two_weights",), scaled=True, drawn=True, alike=True),
         Form("duplicated", ("two_weights",), scaled=True, copied=True),
+        Form("blocks", ("two_weights",), blocks=True, joined=True),
         Form("listed", listed=True, baseline=True),
         Form("constant", ("two_weights",), baseline=True),
     )

@@ -8,6 +8,7 @@ its background probability and its stopping rule corrected (``mechanism/splu.md`
 
 from __future__ import annotations
 
+from duckdb_priv.analyst.blocks import block_places
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.literals import doubles, texts
@@ -33,12 +34,11 @@ def texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
 
 def _is_value(of: SensitiveAttribute) -> str:
     """Write whether a record shows the value. Every text of a type is read back as its value."""
-    places = {
-        "has_missing": "true",
-        "compared": identifier(of.column),
-        "value": template("{value}"),
-    }
-    return fill(form_of(of).text("match"), places)
+    column = identifier(of.column)
+    places = {"has_missing": "true", "compared": column, "value": template("{value}")}
+    if of.blocks:
+        places |= block_places(of.blocks) | {"block": column, "position": _place(of)}
+    return form_of(of).matched(places)
 
 
 def _place(of: SensitiveAttribute) -> str:
@@ -67,7 +67,7 @@ def _own(of: SensitiveAttribute) -> str:
 def _weight(of: SensitiveAttribute) -> str:
     """Write what a record counts for the value."""
     form = form_of(of)
-    if "row" not in form.sections:
+    if "row" not in form.sections or form.blocks:
         own, other = (
             f"list_extract({doubles(of.numbers[each])}, {_place(of)})" for each in ("own", "other")
         )

@@ -31,7 +31,7 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
-LAYOUT = (chosen.FIELDS, chosen.QUERIES)
+LAYOUT = (chosen.FIELDS, chosen.QUERIES, tuple(chosen.SAID))
 """How what is known of an attribute is laid out in the macros that are its own."""
 
 
@@ -201,7 +201,17 @@ def _column_fits(lookup: Lookup, column: str, none: str) -> str:
         f"CASE typeof({column}) WHEN {lookup.type()} THEN true ELSE"
         f" left(typeof({column}), 5) NOT IN ('ENUM(', '\"NULL') AND {wrong} END"
     )
-    return by_form(lookup, lambda form, _: "true" if FORMS[form].listed else f"({fits})")
+
+    def write(form: str, of: Lookup) -> str:
+        if FORMS[form].listed:
+            return "true"
+        if not FORMS[form].blocks:
+            return f"({fits})"
+        block, most = "TRY_CAST(_column AS INTEGER)", f"{of.blocks()['blocks']} - 1"
+        numbered = f"coalesce({block} BETWEEN 0 AND {most}, _column IS NULL)"
+        return f"({none.format(f'NOT {numbered}')})"
+
+    return by_form(lookup, write)
 
 
 def _estimates(lookup: Lookup) -> dict[str, str]:
@@ -250,7 +260,9 @@ def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
         "size": of.size(),
         "texts": of.texts(),
         "shown_position": f"coalesce({of.place()} + 1, {of.size()})",
+        **of.blocks(),
     }
+    places["block"] = f"TRY_CAST({compared if as_text else places['column']} AS INTEGER)"
     position = (
         fill(FORMS[form].text("position"), places) if "position" in FORMS[form].sections else "NULL"
     )

@@ -189,6 +189,8 @@ class Sets:
             known = {"slope": f"1 - {own}", "half_step": "0.5e0", "shrinkage": "0e0"}
             known |= {"upward": f"1 - 2 * {own}", "downward": f"2 * {own} - 1"}
             inside, outside = "1e0", "0e0"
+        elif self.form.blocks:
+            return self._law_of_blocks(values)
         elif self.form.alike:
             known = {}
             every = f"{self._size(values)} = {self.take(self._of.size())}"
@@ -213,6 +215,25 @@ class Sets:
                 f"(list_sum({weights}) - {chosen}) / nullif(len({weights}) - len({places}), 0)"
             )
         return self.make(let("k", ordinary("law"), **none | known, inside=inside, outside=outside))
+
+    def _law_of_blocks(self, values: str | None) -> str:
+        """Write the same where a row counts by how many of the values its block holds."""
+        places = self.take(self._positions(values))
+        weights, own, other = self._kept_weights(places), self._number("own"), self._number("other")
+        of = self._of.blocks()
+        return self.make(
+            let(
+                "k",
+                ordinary("law_of_blocks"),
+                h=weights,
+                size=f"len({places})",
+                own=own,
+                other=other,
+                blocks=self.take(of["blocks"]),
+                stride=self.take(of["stride"]),
+                held=self.take(f"bit_count({of['incidence']}) // 3"),
+            )
+        )
 
     # Forms in which a row counts by whether it shows one of the set.
 
@@ -287,21 +308,29 @@ class Sets:
         """Write how many rows there are, by the place of what they show and the groups they are in."""
         size = self.take(f"{self._of.size()}")
         if self._groups:
+            size = self.take(f"{self._outcomes}")
             code = f"{self._groups[0]}::INTEGER + 2 * {self._groups[1]}::INTEGER"
             counts = self.take(
-                f"map_entries(histogram({self._place('_column')} - 1 + {self._of.size()} * ({code})))"
+                f"map_entries(histogram({self._place('_column')} - 1 + {self._outcomes} * ({code})))"
             )
             entry = f"{{place: (e).key % {size} + 1, code: (e).key // {size}, n: (e).value}}"
             return self._keep(f"[{entry} FOR e IN {counts}]")
         counts = self.take("map_entries(histogram(_column))")
         entries = f"[{{place: {self._place('(e).key')}, n: (e).value}} FOR e IN {counts}]"
-        if not self._shape.has_missing:
+        if not self._shape.has_missing or self.form.blocks:
             return self._keep(entries)
         missing = self.take("coalesce(count_if(_column IS NULL), 0)")
         return self._keep(f"list_append({entries}, {{place: {size}, n: {missing}::UBIGINT}})")
 
+    @property
+    def _outcomes(self) -> str:
+        """Write how many different things a row can show: each value, or each block of values."""
+        return self._of.blocks()["blocks"] if self.form.blocks else self._of.size()
+
     def _place(self, column: str) -> str:
-        """Write the place in the domain of what is shown, from 1."""
+        """Write the place in the domain of what is shown, from 1; that of a block among all blocks."""
+        if self.form.blocks:
+            return f"(TRY_CAST({column} AS INTEGER) + 1)"
         if self._shape.only_texts:
             return f"coalesce({self._of.place().replace('_column', column)} + 1, {self._of.size()})"
         texts, size = self._of.texts(), self._of.size()
@@ -332,11 +361,12 @@ class Sets:
             **{f"constant.{name}": self._of.constant(name) for name in CONSTANTS},
             **{f"numbers.{name}": self._of.numbers(name) for name in (*NUMBERS, *LISTS)},
             **{f"number.{name}": self._of.number(name, "_priv_x") for name in NUMBERS},
+            **self._of.blocks(),
         }
         row = fill(self.form.sections["row"], places)
         rows = f"[{row} FOR _priv_x IN {positions}]"
         return (
             "[CASE len(r) WHEN 1 THEN list_extract(r, 1)"
             " ELSE [coalesce(list_sum([list_extract(each, y) FOR each IN r]), 0)"
-            f" FOR y IN range(1, {self._of.size()} + 1)] END FOR r IN [{rows}]][1]"
+            f" FOR y IN range(1, {self._outcomes} + 1)] END FOR r IN [{rows}]][1]"
         )

@@ -92,6 +92,14 @@ def _views(
     ]
     if form_of(attribute).listed:
         found.append(_sensitive_table(attribute))
+    if attribute.blocks:
+        found.append(
+            (
+                f"{stem}_blocks",
+                _values_of_blocks(attribute),
+                f"The values of {attribute.name} in each block, of which records report the number.",
+            )
+        )
     if rows * attribute.size <= MOST_ROWS and _has_weights(attribute):
         found.append(
             (
@@ -118,6 +126,18 @@ def _sensitive_table(attribute: SensitiveAttribute) -> tuple[str, str, str]:
         f"SELECT {group}, unnest({column}) AS {name}, 1 AS count"
         f" FROM (SELECT DISTINCT {group}, {column} FROM {identifier(attribute.release)})",
         f"The values of {attribute.name} in every group of {attribute.release}, and how many of its records have each.",
+    )
+
+
+def _values_of_blocks(attribute: SensitiveAttribute) -> str:
+    """Write the query that lists the values of each block, made from the catalog."""
+    kind, name = attribute.type, identifier(attribute.name)
+    this = f"release = {literal(attribute.release)} AND attribute = {literal(attribute.name)}"
+    return (
+        f"SELECT (held.first + c.position * a.blocks.stride) % a.blocks.number AS block,"
+        f" list(CAST(c.value AS {kind}) ORDER BY c.position) AS {name}"
+        f" FROM (FROM priv.attribute WHERE {this}) AS a, (SELECT unnest(blocks.first) AS first FROM priv.attribute"
+        f" WHERE {this}) AS held, (FROM priv.coefficient WHERE {this}) AS c GROUP BY block ORDER BY block"
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from duckdb_priv.analyst import distribution, joint_texts
+from duckdb_priv.analyst.blocks import PLACES, block_places
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.release.model import NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.literals import SEPARATORS, doubles, enum, is_among, texts
@@ -118,6 +119,10 @@ class Lookup(ABC):
         """Write the place in the domain of what a row of an ENUM reports, from 0."""
 
     @abstractmethod
+    def blocks(self) -> Mapping[str, str]:
+        """Write what is known of the blocks that rows report, by the names of blocks.PLACES."""
+
+    @abstractmethod
     def reports(self, values: str) -> str:
         """Write whether a row reports one of a list of texts, all of them values of its domain."""
 
@@ -175,7 +180,8 @@ def keys(attributes: Iterable[tuple[str, str]]) -> dict[str, int]:
 
 def type_text(attribute: SensitiveAttribute) -> str:
     """Return the type of the published column of an attribute, as DuckDB's typeof says it where it can be printed."""
-    return enum(attribute.values) if attribute.type == "ENUM" else attribute.type
+    kind = attribute.column_type
+    return enum(attribute.values) if kind == "ENUM" else kind
 
 
 def type_name(attribute: SensitiveAttribute) -> str:
@@ -184,7 +190,7 @@ def type_name(attribute: SensitiveAttribute) -> str:
     Characters that are not printed are written in ways that differ between versions: there DuckDB is asked.
     """
     kind = type_text(attribute)
-    if attribute.type != "ENUM" or kind.isprintable():
+    if attribute.column_type != "ENUM" or kind.isprintable():
         return literal(kind)
     return f"typeof(CAST(NULL AS {kind}))"
 
@@ -327,6 +333,14 @@ class Written(Lookup):
             lambda of: of.type == "ENUM",
         )
 
+    def blocks(self) -> Mapping[str, str]:
+        """Write what is known of the blocks that rows report, by the names of blocks.PLACES."""
+
+        def write(name: str) -> str:
+            return self._chosen(lambda of: _of_blocks(of)[name], lambda of: of.blocks is not None)
+
+        return {name: write(name) for name in PLACES}
+
     def reports(self, values: str) -> str:
         """Write whether a row reports one of a list of texts, all of them values of its domain."""
         if len({of.type for of in self._named.values()}) > 1:
@@ -392,3 +406,8 @@ class Written(Lookup):
     def _is_among(self, named: Iterable[str]) -> str:
         among = ", ".join(f"lower({literal(key)})" for key in named)
         return f"lower({self._key}) IN ({among})"
+
+
+def _of_blocks(attribute: SensitiveAttribute) -> dict[str, str]:
+    assert attribute.blocks is not None
+    return block_places(attribute.blocks)

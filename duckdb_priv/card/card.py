@@ -358,6 +358,13 @@ def _answers(connection: Connection, attribute: SensitiveAttribute) -> tuple[Vec
     reader = open_reader(connection, attribute.release)
     name, column = identifier(attribute.name), identifier(attribute.column)
     value = f"unnest({column})" if form_of(attribute).listed else column
+    if attribute.blocks:
+        # Any of the values that a block holds; so that all of them are asked for, one by its number.
+        every = f"(SELECT list(CAST(value AS {attribute.type}) ORDER BY position) FROM priv.coefficient WHERE"
+        every += (
+            f" release = {literal(attribute.release)} AND attribute = {literal(attribute.name)})"
+        )
+        value = f"list_extract({every}, {column} % {attribute.size} + 1)"
     # The questions are about the attribute, and what is shown of it is what there is to draw them from.
     table = f"(SELECT * EXCLUDE ({column}), {value} AS {name} FROM main.{identifier(attribute.release)})"
     described = connection.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()

@@ -6,9 +6,10 @@ import numpy as np
 
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.mechanism.arrays import Vector
+from duckdb_priv.mechanism.difference_family import least_by_value, sums_by_block
 from duckdb_priv.mechanism.operator import ldp_epsilon
 from duckdb_priv.methods.common.operator_audit import drawn_operator
-from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.release.model import Blocks, SensitiveAttribute
 
 
 def highest_posteriors(attribute: SensitiveAttribute, prior: Vector) -> Vector | None:
@@ -24,6 +25,8 @@ def highest_posteriors(attribute: SensitiveAttribute, prior: Vector) -> Vector |
     """
     if not form_of(attribute).perturbed:
         return None
+    if attribute.blocks:
+        return _of_blocks(attribute, attribute.blocks, prior)
     operator = drawn_operator(attribute)
     if operator is not None:
         joint = operator * prior
@@ -37,8 +40,21 @@ def highest_posteriors(attribute: SensitiveAttribute, prior: Vector) -> Vector |
     return posterior
 
 
+def _of_blocks(attribute: SensitiveAttribute, blocks: Blocks, prior: Vector) -> Vector:
+    """Return the posterior of each value where the block with it is reported that holds least besides."""
+    odds = amplification(attribute)
+    assert odds is not None
+    within = sums_by_block(prior, blocks.count, blocks.stride, blocks.first)
+    reported = least_by_value(1 + (odds - 1) * within, len(prior), blocks.stride, blocks.first)
+    highest: Vector = odds * prior / reported
+    return highest
+
+
 def amplification(attribute: SensitiveAttribute) -> float | None:
     """Return the largest factor by which a published value changes the odds; None where there is none."""
+    if attribute.blocks:
+        own, holding = attribute.numbers["own"][0], len(attribute.blocks.first)
+        return own / holding * (attribute.blocks.count - holding) / (1 - own)
     operator = drawn_operator(attribute)
     if operator is None:
         return None

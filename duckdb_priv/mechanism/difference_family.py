@@ -1,9 +1,10 @@
 """Block designs that turn in a circle: blocks that hold every value equally often, and every two values.
 
 A difference family is a few *base blocks* of numbers modulo n in which every difference but 0 occurs equally often.
-Turned by 0 to n - 1 they are all the blocks of a balanced design: block ``j * n + turn`` holds value v iff ``v - turn``
-(modulo n) is in base block j. So a design of thousands of blocks is a short list of numbers, and membership is one
-subtraction and one look-up. Derivations: ``block_design.md`` beside this file.
+Turned by 0 to n - 1 they are all the blocks of a balanced design: of s base blocks, block ``turn * s + j`` holds v
+iff ``v - turn`` (modulo n) is in base block j. Numbered so, the blocks of v are those of 0 moved on by ``v * s``:
+a design of thousands of blocks is a short list of numbers, and membership is one subtraction and one look-up.
+Derivations: ``block_design.md`` beside this file.
 
 Sources: Singer, "A theorem in finite projective geometry and some applications to number theory" (1938), for the
 hyperplanes of a projective space as one base block; Wilson, "Cyclotomy and difference families in elementary abelian
@@ -57,30 +58,81 @@ class DifferenceFamily:
         shared = inner // (self.modulus - 1) if self.modulus > 1 else 0
         return Code(self.modulus * len(self.bases), holding, shared)
 
+    @property
+    def stride(self) -> int:
+        """By how much the numbers of its blocks grow from a value to the next."""
+        return len(self.bases)
+
+    def offsets(self) -> list[int]:
+        """List the blocks of value 0: those of a value v are ``(offset + v * stride) mod`` the number of blocks.
+
+        >>> singer(2, 3).offsets()
+        [0, 4, 6]
+        """
+        return sorted(
+            -element % self.modulus * self.stride + j
+            for j, base in enumerate(self.bases)
+            for element in base
+        )
+
     def holds(self, block: ArrayLike, value: ArrayLike) -> NDArray[np.bool_]:
         """Return whether blocks hold values; both by number, arrays that broadcast.
 
-        >>> singer(2, 3).holds(np.arange(7), 0).sum()
-        np.int64(3)
+        >>> singer(2, 3).holds(np.arange(7), 0).tolist()
+        [True, False, False, False, True, False, True]
         """
-        member = np.zeros((len(self.bases), self.modulus), dtype=bool)
-        for row, base in zip(member, self.bases, strict=True):
-            row[list(base)] = True
-        number, turn = np.divmod(np.asarray(block), self.modulus)
-        found: NDArray[np.bool_] = member[number, (np.asarray(value) - turn) % self.modulus]
+        member = np.zeros(self.code.outcomes, dtype=bool)
+        member[self.offsets()] = True
+        found: NDArray[np.bool_] = member[
+            (np.asarray(block) - np.asarray(value) * self.stride) % len(member)
+        ]
         return found
 
-    def offsets(self) -> list[tuple[int, int]]:
-        """List what makes every block that holds a value v: ``first + (second + v) mod modulus``.
 
-        >>> DifferenceFamily(3, ((0,),)).offsets()
-        [(0, 0)]
-        """
-        return [
-            (j * self.modulus, -element % self.modulus)
-            for j, base in enumerate(self.bases)
-            for element in base
-        ]
+def is_balanced(blocks: int, stride: int, first: Sequence[int], shared: int) -> bool:
+    """Say whether any two values share ``shared`` blocks, with blocks described as in ``sums_by_block``.
+
+    >>> is_balanced(7, 1, [0, 4, 6], 1), is_balanced(7, 1, [0, 1, 2], 1)
+    (True, False)
+    """
+    held = np.zeros(blocks)
+    held[list(first)] = 1
+    together = np.fft.irfft(np.abs(np.fft.rfft(held)) ** 2, blocks)
+    return bool((np.rint(together[stride::stride]) == shared).all())
+
+
+def sums_by_block(
+    values: NDArray[np.float64], blocks: int, stride: int, first: Sequence[int]
+) -> NDArray[np.float64]:
+    """Add up, for each block, what stands at the values that it holds.
+
+    ``values`` has a number for each value, in order; ``first`` are the blocks of the first one, and those of the next
+    ones are moved on by ``stride`` each.
+
+    >>> sums_by_block(np.array([1.0, 10.0]), 7, 1, [0, 4, 6]).tolist()
+    [11.0, 10.0, 0.0, 0.0, 1.0, 10.0, 1.0]
+    """
+    moved = np.arange(len(values)) * stride
+    sums = np.zeros(blocks)
+    for block in first:
+        # A value is once in a block at most, so no place is added to twice.
+        sums[(moved + block) % blocks] += values
+    return sums
+
+
+def least_by_value(
+    of_blocks: NDArray[np.float64], values: int, stride: int, first: Sequence[int]
+) -> NDArray[np.float64]:
+    """Return, for each value, the least of the numbers that stand at its blocks.
+
+    >>> least_by_value(np.arange(7.0), 2, 1, [1, 4, 6]).tolist()
+    [1.0, 0.0]
+    """
+    moved = np.arange(values) * stride
+    least = np.full(values, np.inf)
+    for block in first:
+        least = np.minimum(least, of_blocks[(moved + block) % len(of_blocks)])
+    return least
 
 
 def singles(values: int) -> DifferenceFamily:

@@ -7,7 +7,13 @@ whose outcomes hold one value each. Derivations: ``block_design.md`` beside this
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import NamedTuple
+
+from duckdb_priv.errors import InvalidParameter
+
+WORDS = 2**64
+"""How many values 64 bits can take."""
 
 
 class Code(NamedTuple):
@@ -46,3 +52,26 @@ class Code(NamedTuple):
         """
         own, other = self.own(amplification), self.other(amplification)
         return math.sqrt(other * (1 - other)) / (own - other)
+
+    def thresholds(self, amplification: float) -> tuple[int, int]:
+        """Return (keep, width): how 64 bits decide, in integers.
+
+        A record whose word is below ``keep`` reports that of the outcomes which hold its value that has the number
+        ``word mod holding`` among them, any other one the outcome number ``(word - keep) // width``. Rounding goes
+        towards more noise: no outcome is more than ``amplification`` times as probable under one value as another.
+
+        >>> keep, width = Code(4).thresholds(3.0)
+        >>> keep + 4 * width == 2**64, (keep + width) / width
+        (True, 3.0)
+        """
+        odds = Fraction(amplification)
+        width = math.ceil(WORDS / (self.holding * (odds - 1) + self.outcomes))
+        while -(-(WORDS - self.outcomes * width) // self.holding) > (odds - 1) * width:
+            width += 1
+        keep = WORDS - self.outcomes * width
+        if keep <= 0:
+            raise InvalidParameter(
+                f"a likelihood ratio of {amplification!r} is below the resolution of 64 bits",
+                hint="choose a larger epsilon",
+            )
+        return keep, width

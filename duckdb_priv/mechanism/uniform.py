@@ -154,12 +154,21 @@ def epsilon_retention(epsilon: float, domain_size: int) -> float:
     >>> round(epsilon_retention(math.log(3), 2), 12)
     0.5
     """
+    return amplified_retention(epsilon_amplification(epsilon), domain_size)
+
+
+def epsilon_amplification(epsilon: float) -> float:
+    """Return the factor by which odds may change at an epsilon: its exponential.
+
+    >>> epsilon_amplification(2.0)
+    7.38905609893065
+    """
     if not (math.isfinite(epsilon) and 0 < epsilon <= MAX_EPSILON):
         raise InvalidParameter(
             f"epsilon must lie above 0 and be at most {MAX_EPSILON:g}, got {epsilon!r}",
             hint="the odds between two true values change by a factor of exp(epsilon) at most; 0.5 to 3 is usual",
         )
-    return amplified_retention(math.exp(epsilon), domain_size)
+    return math.exp(epsilon)
 
 
 def amplified_retention(amplification: float, domain_size: int) -> float:

@@ -136,6 +136,7 @@ class Register(Mapping[str, Method]):
 
 METHODS = Register(
     "duckdb_priv.methods.uniform",
+    "duckdb_priv.methods.block_design",
     "duckdb_priv.methods.fine_grain",
     "duckdb_priv.methods.matrix",
     "duckdb_priv.methods.reconstruction_private",

@@ -17,8 +17,9 @@ DONE = {
     "sensitive": "sensitive values are perturbed",
     "generalized": "a sample, generalized, without small groups",
     "listed": "sensitive values are those of a group",
+    "blocks": "records report blocks of sensitive values",
 }
-"""By role of a column, or listed where it shows lists of values: what was done to the table."""
+"""By role of a column, or listed or blocks where it shows such: what was done to the table."""
 TOLD = {
     "sensitive": "What a record reports of {}, not what is true: a plain count of these values is biased; use"
     " priv.reconstructed_count.",
@@ -26,8 +27,10 @@ TOLD = {
     "scale": "How many source records the row stands for.",
     "group": "The group of the record: its records share a list of sensitive values.",
     "listed": "The values of {} in the record's group, its own among them: count with priv.reconstructed_count.",
+    "blocks": "The number of a block of values of {}, which holds the true one or not: count with"
+    " priv.reconstructed_count.",
 }
-"""By role of a column, or listed where it shows lists of values: what whoever reads it must know of an attribute."""
+"""By role of a column, or listed or blocks where it shows such: what whoever reads it must know of an attribute."""
 
 
 def statements(
@@ -38,9 +41,13 @@ def statements(
     mechanism = connection.execute(
         "SELECT mechanism FROM priv.release WHERE release = ?", [release]
     ).fetchall()[0][0]
-    listed = {attribute.name for attribute in attributes if form_of(attribute).listed}
+    shown = {
+        attribute.name: "listed" if form_of(attribute).listed else "blocks"
+        for attribute in attributes
+        if form_of(attribute).listed or attribute.blocks
+    }
     columns = [
-        (of, "listed" if of.attribute in listed else of.role)
+        (of, shown.get(of.attribute, of.role))
         for of in catalog.published_columns(connection, release)
     ]
     done = {DONE[role] for _, role in columns if role in DONE}

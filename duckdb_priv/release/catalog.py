@@ -18,6 +18,7 @@ from duckdb_priv.errors import NotInstalled, PublicationFailed, UnknownRelease
 from duckdb_priv.release.model import (
     LISTS,
     NUMBERS,
+    Blocks,
     Guarantee,
     Plan,
     SensitiveAttribute,
@@ -156,12 +157,15 @@ class PublishedColumn:
     type: str
     domain_size: int | None
     form: str | None
+    blocks: Mapping[str, Any] | None
+    """The blocks that records report, as the catalog describes them, where they report blocks."""
 
 
 def published_columns(connection: Connection, release: str | None = None) -> list[PublishedColumn]:
     """List the columns of one release or of all, by the names of their attributes.
 
-    In a release file without ``column_name`` every column has the name of its attribute.
+    In a release file without ``column_name`` every column has the name of its attribute, and in one without
+    ``blocks`` records report values.
     """
     found = connection.execute(
         "FROM priv.attribute WHERE ? IS NULL OR release = ? ORDER BY release, attribute",
@@ -178,6 +182,7 @@ def published_columns(connection: Connection, release: str | None = None) -> lis
             row["type"],
             row["domain_size"],
             row["form"],
+            row.get("blocks"),
         )
         for row in rows
     ]
@@ -187,10 +192,12 @@ def sensitive_attributes(
     connection: Connection, release: str | None = None
 ) -> list[SensitiveAttribute]:
     """Read what reconstruction needs to know, of one release or of all."""
-    # An older release file has fewer columns.
+    # An older release file has fewer columns; blocks are long, and read once an attribute.
+    published = {(of.release, of.attribute): of for of in published_columns(connection)}
     found = connection.execute(
         "SELECT r.parameters, a.* EXCLUDE (release, attribute), c.*"
-        " FROM priv.coefficient AS c JOIN priv.attribute AS a USING (release, attribute)"
+        " FROM priv.coefficient AS c"
+        " JOIN (SELECT COLUMNS(lambda name: name <> 'blocks') FROM priv.attribute) AS a USING (release, attribute)"
         " JOIN priv.release AS r USING (release)"
         " WHERE ? IS NULL OR c.release = ? ORDER BY c.release, c.attribute, c.position",
         [release, release],
@@ -206,14 +213,18 @@ def sensitive_attributes(
             for each in (*NUMBERS, *LISTS)
             if each in columns and columns[each][0] is not None
         }
+        column = published[name, attribute]
         attributes.append(
             SensitiveAttribute(
                 release=name,
                 name=attribute,
-                type=columns["type"][0].removesuffix("[]"),
+                type=column.blocks["type"]
+                if column.blocks
+                else columns["type"][0].removesuffix("[]"),
                 values=columns["value"],
                 form=columns["form"][0],
-                column=columns.get("column_name", columns["attribute"])[0],
+                column=column.name,
+                blocks=stated_blocks(column.blocks),
                 numbers={each: present[each] for each in NUMBERS if each in present},
                 lists={each: present[each] for each in LISTS if each in present},
                 constants={
@@ -224,6 +235,13 @@ def sensitive_attributes(
             )
         )
     return [_with_classes(each, attributes) for each in attributes]
+
+
+def stated_blocks(stated: Mapping[str, Any] | None) -> Blocks | None:
+    """Read the blocks that records report from the catalog's description of them."""
+    if stated is None:
+        return None
+    return Blocks(stated["number"], stated["stride"], tuple(stated["first"]))
 
 
 def _with_classes(
@@ -327,6 +345,7 @@ def record(
                 sensitive[name].size if name in sensitive else None,
                 sensitive[name].form if name in sensitive else None,
                 published_column(name, role),
+                _described(sensitive.get(name)),
             )
             for name, role in plan.columns.items()
         ],
@@ -367,6 +386,19 @@ def record(
             )
         ],
     )
+
+
+def _described(attribute: SensitiveAttribute | None) -> dict[str, Any] | None:
+    """Describe the blocks that records report as the catalog does."""
+    if attribute is None or attribute.blocks is None:
+        return None
+    of = attribute.blocks
+    return {
+        "number": of.count,
+        "stride": of.stride,
+        "first": list(of.first),
+        "type": attribute.type,
+    }
 
 
 def _refuse_used_coins(connection: Connection, plan: Plan) -> None:

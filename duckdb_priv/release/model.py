@@ -36,13 +36,40 @@ LISTS = ("weights", "operator")
 
 
 @dataclass(frozen=True)
+class Blocks:
+    """The blocks of values that records report, where they report the number of one instead of a value."""
+
+    count: int
+    """How many blocks there are, numbered from 0."""
+    stride: int
+    """By how much the numbers of its blocks grow from a value to the next, modulo ``count``."""
+    first: tuple[int, ...]
+    """The blocks that hold the value at position 0."""
+
+    @property
+    def mask(self) -> int:
+        """The least 2**k - 1 that no number of a block is above."""
+        return (1 << (self.count - 1).bit_length()) - 1
+
+    @property
+    def bits(self) -> str:
+        """Whether each block holds the value at position 0, as digits.
+
+        >>> Blocks(7, 1, (0, 4, 6)).bits
+        '1000101'
+        """
+        held = set(self.first)
+        return "".join("1" if block in held else "0" for block in range(self.count))
+
+
+@dataclass(frozen=True)
 class SensitiveAttribute:
     """A perturbed column, as reconstruction needs to know it."""
 
     release: str
     name: str
     type: str
-    """Type of its values as they are published; ENUM for what was text."""
+    """Type of its values as they are published; ENUM for what was text, where the column shows values."""
     values: tuple[str | None, ...]
     """The domain as text, in order of position; None is the missing value, and comes last."""
     form: str
@@ -55,6 +82,8 @@ class SensitiveAttribute:
     """Numbers among the parameters of the release."""
     column: str = ""
     """Name of its column in the published table; that of reported values, where no other is given."""
+    blocks: Blocks | None = None
+    """The blocks whose numbers the column shows, where it does not show values."""
 
     def __post_init__(self) -> None:
         if not self.column:
@@ -64,6 +93,11 @@ class SensitiveAttribute:
     def size(self) -> int:
         """How many values the domain has."""
         return len(self.values)
+
+    @property
+    def column_type(self) -> str:
+        """Type of its published column."""
+        return "INTEGER" if self.blocks else self.type
 
     def flat(self, name: str) -> Sequence[float]:
         """Return a column of the catalog in order of position, lists one after the other."""

@@ -8,6 +8,7 @@ CREATE TABLE priv.attribute (
     domain_size BIGINT  CHECK (domain_size >= 1),
     form        VARCHAR,
     column_name VARCHAR NOT NULL,
+    blocks      STRUCT(number INTEGER, stride INTEGER, first INTEGER[], type VARCHAR),
     PRIMARY KEY (release, attribute)
 );
 COMMENT ON TABLE  priv.attribute IS 'One row per column of each published table, and the attribute that it shows.';
@@ -18,3 +19,4 @@ COMMENT ON COLUMN priv.attribute.type IS 'Type of the column; a sensitive text i
 COMMENT ON COLUMN priv.attribute.domain_size IS 'How many values a sensitive or generalized attribute can take, the missing value included; NULL for other roles.';
 COMMENT ON COLUMN priv.attribute.form IS 'Which form the estimates of a sensitive or generalized attribute take: two_weights, rank_one, operator, sample, listed, constant, ...; NULL for other roles.';
 COMMENT ON COLUMN priv.attribute.column_name IS 'Name of the published column: reported_<attribute> for a sensitive attribute, whose column holds what records report and not what is true; else the name of the attribute.';
+COMMENT ON COLUMN priv.attribute.blocks IS 'Where a record reports the number of a block of values: how many blocks there are, the blocks of the value at position 0, and the type of the values. The value at position x is in the blocks (first + x * stride) % number. NULL where records report values.';

@@ -1,5 +1,5 @@
 -- FROM priv.advise(source, sensitive := … [, rho1 := …, rho2 := …] [, epsilon := … [, delta := …]] [, max_error := …]
---   [, retentions := [0.05, 0.1, 0.2, …]] [, tolerances := [5, 10, 20, 50]] [, gammas := [2, 3, 5, 10]]
+--   [, retentions := [0.05, 0.1, 0.2, …]] [, epsilons := [0.5, 1, 2, 3, 4]] [, tolerances := [5, 10, 20, 50]] [, gammas := [2, 3, 5, 10]]
 --   [, reconstruction_epsilons := [0.3], reconstruction_deltas := [0.3]]
 --   [, hierarchies := 'table', levels := {…}, ks := [10, 20, 50], betas := [0.05, 0.1, 0.2]]
 --   [, workload := 'table' | queries := 5000, max_public_attributes := 3,
@@ -8,8 +8,8 @@
 --   -> mechanism, parameters, guarantee, epsilon, delta, mean_relative_error, median_relative_error, suppressed, basis,
 --      meets, statement
 --
--- Publishes nothing. For each mechanism and parameters (uniform perturbation at the retentions, fine-grain at the
--- tolerances, reconstruction privacy at the retentions and its epsilons and deltas, decoy groups at the gammas, and
+-- Publishes nothing. For each mechanism and parameters (uniform perturbation at the retentions, codes of block
+-- designs at the epsilons, where they gain anything, fine-grain at the tolerances, reconstruction privacy at the retentions and its epsilons and deltas, decoy groups at the gammas, and
 -- generalized samples at ks and betas, if hierarchies and the levels to publish are given): what it promises, and the errors to
 -- expect of a workload over this table, from closed-form variances; basis says what they stand on. suppressed
 -- is the share of the records that small groups are expected to take. What is impossible is left out. meets says whether the

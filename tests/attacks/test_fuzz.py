@@ -96,6 +96,7 @@ USES = {
     "epsilon := 0.3, delta := 0.3",
     "propose_hierarchies": "'visits', exclude := ['id']",
     "publish_anatomy": "'visits', 'new', sensitive := 'disease', l := 3, record_id := 'id'",
+    "publish_block_design": "'visits', 'new', sensitive := 'disease', epsilon := 1, record_id := 'id'",
     "publish_distribution": "'visits', 'new', sensitive := 'disease', record_id := 'id'",
     "publish_fine_grain": "'visits', 'new', sensitive := 'disease', tolerance := 8, "
     "record_id := 'id'",

@@ -36,7 +36,7 @@ CHECK = (
 
 PUBLISHER = {
     "advise": (
-        "source sensitive rho1 rho2 epsilon delta max_error retentions tolerances reconstruction_epsilons"
+        "source sensitive rho1 rho2 epsilon delta max_error retentions epsilons tolerances reconstruction_epsilons"
         " reconstruction_deltas gammas hierarchies levels ks betas workload queries max_public_attributes"
         " min_selectivity selectivity small_counts seed record_id exclude"
     ),
@@ -67,6 +67,7 @@ PUBLISHER = {
     "micro_groups": "source sensitive retention epsilon delta bound record_id exclude domain_size",
     "propose_hierarchies": "source exclude folder",
     "publish_anatomy": "source release sensitive l republish" + COMMON,
+    "publish_block_design": "source release sensitive epsilon rho1 rho2 domain" + COMMON,
     "publish_distribution": "source release sensitive" + COMMON,
     "publish_fine_grain": (
         "source release sensitive requirements tolerance direction min_retention domain frequencies"

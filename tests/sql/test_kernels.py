@@ -51,6 +51,8 @@ STAYED = "'stays', 'r', record_id := ['house', 'arrival'], public := ['weight', 
 CASES = {
     "uniform": f"publish_uniform({VISITS}, retention := 0.4)",
     "uniform of two columns": f"publish_uniform({STAYED}, sensitive := ['disease', 'outcome'], retention := 0.4)",
+    "block design": "publish_block_design('visits', 'r', record_id := 'id', sensitive := ['age', 'disease'],"
+    " public := ['gender'], epsilon := 1.0)",
     "fine grain": f"publish_fine_grain({VISITS}, tolerance := 2)",
     "matrix": f"publish_matrix({VISITS}, matrix := 'exchange')",
     "distribution": f"publish_distribution({VISITS})",

@@ -60,7 +60,7 @@ def test_each_value_is_in_equally_many_blocks_and_any_two_values_are(family):
 def test_the_offsets_list_the_blocks_that_hold_a_value(family):
     for value in range(family.modulus):
         listed = sorted(
-            first + (second + value) % family.modulus for first, second in family.offsets()
+            (offset + value * family.stride) % family.code.outcomes for offset in family.offsets()
         )
         blocks = np.flatnonzero(family.holds(np.arange(family.code.outcomes), value))
         assert listed == blocks.tolist()
@@ -128,7 +128,7 @@ def test_blocks_are_uniform_among_those_that_hold_the_value():
     code, random = family.code, np.random.default_rng(7)
     rows = 400_000
     offsets = np.array(family.offsets())[random.integers(code.holding, size=rows)]
-    kept = offsets[:, 0] + (offsets[:, 1] + value) % family.modulus
+    kept = (offsets + value * family.stride) % code.outcomes
     block = np.where(
         random.random(rows) < code.retention(amplification),
         kept,

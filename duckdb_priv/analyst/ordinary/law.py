@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from duckdb_priv.analyst.blocks import block_places
 from duckdb_priv.analyst.ordinary.names import LINE, text
 from duckdb_priv.analyst.ordinary.published import Attribute, ConnectedTables, Release, unknown_form
 from duckdb_priv.sqltext.quoting import literal
@@ -32,7 +33,8 @@ def weight_sql(attribute: Attribute, reported: str, x: str = "x", y: str = "y") 
     """
     if attribute.form not in _weights():
         raise unknown_form(attribute)
-    weight = fill(_weights()[attribute.form], {"reported": reported})
+    blocks = block_places(attribute.blocks) if attribute.blocks else {}
+    weight = fill(_weights()[attribute.form], {"reported": reported, **blocks})
     return NUMBER.sub(lambda match: f"{x if match[1] == 'x' else y}.{match[2]}", weight)
 
 

@@ -14,6 +14,8 @@ from sqlglot import exp
 
 from duckdb_priv.analyst.forms import FORMS, Form
 from duckdb_priv.errors import QueryRefused
+from duckdb_priv.release.catalog import stated_blocks
+from duckdb_priv.release.model import Blocks
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 CATALOG = ("attribute", "coefficient", "release")
@@ -48,6 +50,8 @@ class Attribute:
     """Which form its weights take."""
     size: int
     """How many values its domain has."""
+    blocks: Blocks | None = None
+    """The blocks of values that records report, where they report blocks."""
 
     @property
     def traits(self) -> Form:
@@ -281,12 +285,15 @@ def _release(
         elif row["form"] is None or row["form"] == SAMPLED:
             public[column.lower()] = column
         else:
+            blocks = row.get("blocks")
+            kind = blocks["type"] if blocks else row["type"]
             attributes[row["attribute"].lower()] = Attribute(
                 row["attribute"],
                 column,
-                "VARCHAR" if row["type"].startswith("ENUM") else row["type"].removesuffix("[]"),
+                "VARCHAR" if kind.startswith("ENUM") else kind.removesuffix("[]"),
                 row["form"],
                 row["domain_size"],
+                stated_blocks(blocks),
             )
     sizes = [row["domain_size"] for row in rows if row["domain_size"]]
     copied = any(each.form == NOT_BY_SCALE for each in attributes.values())

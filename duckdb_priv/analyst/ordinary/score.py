@@ -17,6 +17,7 @@ from duckdb_priv.analyst.ordinary.law import true_value, weight_sql
 from duckdb_priv.analyst.ordinary.names import LINE, fresh, text
 from duckdb_priv.analyst.ordinary.noise import FROM_HISTOGRAM, TRUTH_IS_RANDOM, formula, inflation
 from duckdb_priv.analyst.ordinary.records import Records
+from duckdb_priv.release.model import Blocks
 
 TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
 """What an interval needs to know besides the variance, as the catalog calls it."""
@@ -126,7 +127,7 @@ class Score:
             variance, floor = f"{kept} * {variance}", f"{kept} * ({floor})"
             slope = f"(1 - {share} * {law}.shrinkage ** 2) * {law}.slope"
             moments |= {"variance": variance, "slope": slope}
-        if self._records.form in (*WITH_TERMS, *FROM_HISTOGRAM):
+        if self._records.form in (*WITH_TERMS, *FROM_HISTOGRAM, "blocks"):
             nearest = f"least(greatest({text(name)}, 0), {total})"
             moments["zero"] = f"greatest({variance} - {slope} * {nearest}, {floor})"
         if self._records.form in ("scaled", "duplicated"):
@@ -194,30 +195,60 @@ class Score:
         """Write the query of the laws: one line for each set of values that is a group."""
         (attribute,) = self._frame.cells.attributes.values()
         table, cells = text(laws[attribute.name]), self._frame.cells
-        numbers = "".join(f", y.{each} AS y_{each}" for each in self.numbers)
+        # All values have the same two numbers where blocks are reported, which have none.
+        read = ["own", "other"] if attribute.blocks else self.numbers
+        of = "x" if attribute.blocks else "y"
+        numbers = "".join(f", {of}.{each} AS y_{each}" for each in read)
+        reports = (
+            f"(SELECT unnest(range({attribute.blocks.count}))::INTEGER AS position)"
+            if attribute.blocks
+            else table
+        )
         pairs = (
             f"SELECT {true_value(attribute, 'x')} AS {text(attribute.name)}, y.position AS y_position,"
-            f" {weight_sql(attribute, '')} AS {text(cells.weight)}, x.position = y.position AS {text(cells.shown)}"
-            f"{numbers}{LINE}    FROM {table} AS x CROSS JOIN {table} AS y"
+            f" {weight_sql(attribute, 'y.position')} AS {text(cells.weight)},"
+            f" x.position = y.position AS {text(cells.shown)}"
+            f"{numbers}{LINE}    FROM {table} AS x CROSS JOIN {reports} AS y"
         )
         by_report, of_sets = [], []
         for name, law in self.laws.items():
             when = filtered(self._records.measures[name].conditions)
             h, within = text(f"{name}_h"), text(f"{name}_in")
+            found = "count(*)" if attribute.blocks else f"bool_or({text(cells.shown)})"
+            none = "0" if attribute.blocks else "false"
             by_report += [
                 f"coalesce(sum({text(cells.weight)}){when}, 0) AS {h}",
-                f"coalesce(bool_or({text(cells.shown)}){when}, false) AS {within}",
+                f"coalesce({found}{when}, {none}) AS {within}",
             ]
-            of_sets.append(f"{self._of_set(h, within)} AS {text(law)}")
-        by_report += [f"any_value(y_{each}) AS y_{each}" for each in self.numbers]
+            of_set = (
+                self._of_blocks(attribute.blocks, h, within)
+                if attribute.blocks
+                else self._of_set(h, within)
+            )
+            of_sets.append(f"{of_set} AS {text(law)}")
+        by_report += [f"any_value(y_{each}) AS y_{each}" for each in read]
         keys = list(map(text, self.keys))
-        reports = select_sql(
+        of_reports = select_sql(
             [*self._frame.selected_keys_of(self.keys), *by_report],
             f"({LINE}    {pairs}{LINE}) AS {text(self._frame.alias)}",
             self._frame.where,
             [*keys, "y_position"],
         ).replace(LINE, f"{LINE}    ")
-        return select_sql([*keys, *of_sets], f"({LINE}    {reports}{LINE})", groups=keys)
+        return select_sql([*keys, *of_sets], f"({LINE}    {of_reports}{LINE})", groups=keys)
+
+    def _of_blocks(self, blocks: Blocks, h: str, within: str) -> str:
+        """Write the law of a set from what each block counts, ``h``, and how many values the set has."""
+        return formula(
+            "law_of_blocks",
+            "k",
+            h=f"list({h})",
+            size=f"any_value({within})",
+            own="any_value(y_own)",
+            other="any_value(y_other)",
+            blocks=str(blocks.count),
+            stride=str(blocks.stride),
+            held=str(len(blocks.first)),
+        )
 
     def _of_set(self, h: str, within: str) -> str:
         """Write the law of a set from what each report counts, ``h``, and whether it is one of the set."""

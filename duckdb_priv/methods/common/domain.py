@@ -56,6 +56,11 @@ class Domain:
         return enum(self.values)
 
     @property
+    def value_type(self) -> str:
+        """Type of the values where the published column does not show them."""
+        return "VARCHAR" if _is_text(self.source_type) else self.source_type
+
+    @property
     def catalog_type(self) -> str:
         """Type as the catalog says it; the values of an ENUM are listed with the coefficients."""
         kind = self.published_type

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,14 +91,18 @@ class Subject(Audited):
         return counts if counts.sum() == self.source.rows else None
 
     def shown_counts(self) -> NDArray[np.float64]:
-        """Count the values of the domain in the published table."""
-        return self._counts(self.table, identifier(self.attribute.column))
+        """Count the values of the domain in the published table, or the blocks that records report."""
+        column, blocks = identifier(self.attribute.column), self.attribute.blocks
+        return self._counts(self.table, column, map(str, range(blocks.count)) if blocks else None)
 
-    def _counts(self, table: str, column: str) -> NDArray[np.float64]:
+    def _counts(
+        self, table: str, column: str, labels: Iterable[str | None] | None = None
+    ) -> NDArray[np.float64]:
         found = dict(
             self.workspace.rows(f"SELECT {column}::VARCHAR, count(*) FROM {table} GROUP BY ALL")
         )
-        return np.array([found.get(value, 0) for value in self.attribute.values], dtype=np.float64)
+        labels = self.attribute.values if labels is None else labels
+        return np.array([found.get(label, 0) for label in labels], dtype=np.float64)
 
     def noise_as_stated(
         self, shown: NDArray[np.float64], mean: NDArray[np.float64], spread: NDArray[np.float64]

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.uniform import Uniform, amplification_gamma
-from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, Subject, finding
-from duckdb_priv.release.model import Guarantee
+from duckdb_priv.methods.common.domain import Domain
+from duckdb_priv.methods.common.findings import (
+    TOLERANCE,
+    AuditRow,
+    Subject,
+    finding,
+    source_changed,
+)
+from duckdb_priv.methods.common.perturbation import Perturbation, open_coins
+from duckdb_priv.release.model import Guarantee, SensitiveAttribute
 
 
 def uniform_guarantees(
@@ -25,18 +35,69 @@ def uniform_guarantees(
         )
     ]
     if limits is not None:
-        rho1, rho2 = limits
-        found.append(
-            Guarantee(
-                "rho1_rho2_privacy",
-                f"No prior of at most {rho1:g} for the true {attribute} of a record becomes a posterior above"
-                f" {rho2:g}, and none of at least {rho2:g} one below {rho1:g}.",
-                value=operator.amplification,
-                attribute=attribute,
-                parameters={"rho1": rho1, "rho2": rho2, "gamma": amplification_gamma(rho1, rho2)},
-            )
-        )
+        found.append(rho_guarantee(attribute, operator.amplification, limits))
     return found
+
+
+def rho_guarantee(attribute: str, amplification: float, limits: tuple[float, float]) -> Guarantee:
+    """Say what becomes of priors where odds change by a factor of at most ``amplification``."""
+    rho1, rho2 = limits
+    return Guarantee(
+        "rho1_rho2_privacy",
+        f"No prior of at most {rho1:g} for the true {attribute} of a record becomes a posterior above"
+        f" {rho2:g}, and none of at least {rho2:g} one below {rho1:g}.",
+        value=amplification,
+        attribute=attribute,
+        parameters={"rho1": rho1, "rho2": rho2, "gamma": amplification_gamma(rho1, rho2)},
+    )
+
+
+def uniform_perturbation(
+    workspace: Workspace, source: Source, domain: Domain, operator: Uniform
+) -> Perturbation:
+    """Perturb an attribute uniformly; whichever method asks, the same record gives the same value."""
+    context = {
+        "mechanism": "uniform",
+        "attribute": domain.attribute.lower(),
+        "domain": domain.digest,
+        "retention": operator.retention,
+    }
+    return Perturbation(domain, open_coins(workspace, source, context), *operator.thresholds())
+
+
+def uniform_attribute(release: str, domain: Domain, operator: Uniform) -> SensitiveAttribute:
+    """Describe a uniformly perturbed attribute, as reconstruction needs to know it."""
+    return SensitiveAttribute(
+        release=release,
+        name=domain.attribute,
+        type=domain.catalog_type,
+        values=domain.values,
+        form="two_weights",
+        numbers={
+            "own": (operator.own,) * domain.size,
+            "other": (operator.other,) * domain.size,
+        },
+    )
+
+
+def audit_uniform(subject: Subject) -> list[AuditRow]:
+    """Recompute what a uniformly perturbed attribute claims, and what may be believed of it."""
+    own, other = subject.attribute.numbers["own"][0], subject.attribute.numbers["other"][0]
+    operator = Uniform(own - other, subject.attribute.size)
+    rows = audit_draw(subject, own, other)
+    if "rho1_rho2_privacy" in subject.claims:
+        _, given = subject.claims["rho1_rho2_privacy"]
+        rows += audit_odds(subject, own / other, given["rho1"], given["rho2"])
+    true, shown = subject.true_counts(), subject.shown_counts()
+    if true is None or true.sum() != shown.sum():
+        return [*rows, source_changed(subject)]
+    mean = operator.retention * true + other * true.sum()
+    spread = true * own * (1 - own) + (true.sum() - true) * other * (1 - other)
+    return [
+        *rows,
+        *_posteriors(subject, operator, true),
+        subject.noise_as_stated(shown, mean, spread),
+    ]
 
 
 def audit_draw(subject: Subject, own: float, other: float) -> list[AuditRow]:
@@ -68,3 +129,53 @@ def _differential(subject: Subject, own: float, other: float) -> AuditRow:
         subject.attribute.name,
         claimed=claimed,
     )
+
+
+def audit_odds(subject: Subject, gamma: float, rho1: float, rho2: float) -> list[AuditRow]:
+    """Compute the worst posterior, over all priors that the claim speaks of."""
+    up = gamma * rho1 / (gamma * rho1 + 1 - rho1)
+    down = rho2 / (rho2 + gamma * (1 - rho2))
+    limits = {"rho1": rho1, "rho2": rho2, "gamma": amplification_gamma(rho1, rho2)}
+    return [
+        finding(
+            "upward_privacy",
+            f"A prior of {rho1:g} for a true value becomes a posterior of at most {up:.6g}, whatever is published.",
+            up,
+            up <= rho2 * (1 + TOLERANCE),
+            subject.attribute.name,
+            **limits,
+        ),
+        finding(
+            "downward_privacy",
+            f"A prior of {rho2:g} for a true value becomes a posterior of at least {down:.6g}, whatever is published.",
+            down,
+            down >= rho1 * (1 - TOLERANCE),
+            subject.attribute.name,
+            **limits,
+        ),
+    ]
+
+
+def _posteriors(subject: Subject, operator: Uniform, true: np.ndarray) -> list[AuditRow]:
+    high, low = operator.posteriors(true / true.sum())
+    top = int(high.argmax())
+    return [
+        finding(
+            "largest_posterior",
+            "The largest posterior of a true value that a published value causes, for somebody who knows the"
+            " true frequencies.",
+            float(high[top]),
+            None,
+            subject.attribute.name,
+            of=subject.attribute.values[top],
+            prior=float(true[top] / true.sum()),
+        ),
+        finding(
+            "smallest_posterior",
+            "The smallest posterior of an occurring value that a published value causes, for somebody who knows"
+            " the true frequencies.",
+            float(low[true > 0].min()),
+            None,
+            subject.attribute.name,
+        ),
+    ]

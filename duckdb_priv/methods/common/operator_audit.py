@@ -29,6 +29,11 @@ def stored_operator(attribute: SensitiveAttribute) -> Matrix:
     Raises InvalidParameter for an attribute of which not every record is perturbed, and each one on its own.
     """
     operator = None if form_of(attribute).scaled else drawn_operator(attribute)
+    if attribute.blocks:
+        raise InvalidParameter(
+            f"records of {attribute.release!r} report blocks of values, so that none shows one of {attribute.name!r}",
+            hint="ask FROM priv.evaluate(…) how exact its counts are",
+        )
     if operator is None:
         raise InvalidParameter(
             f"{attribute.release!r} does not perturb each record of {attribute.name!r} on its own",

@@ -14,7 +14,7 @@ from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.alias import AliasTables
 from duckdb_priv.methods.common.domain import Domain
-from duckdb_priv.release.model import to_json
+from duckdb_priv.release.model import Blocks, to_json
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import body, expand, place, read
 
@@ -74,6 +74,14 @@ class Drawn:
         """Write the place of the value that is shown."""
         raise NotImplementedError
 
+    def looked_up(self, n: int) -> str:
+        """Write the join with what is published for what is shown."""
+        return f"JOIN {self.domain.table} AS p{n} ON p{n}.position = shown._shown{n}"
+
+    def published(self, n: int) -> str:
+        """Write what is published."""
+        return f"p{n}.published"
+
 
 @dataclass(frozen=True)
 class Perturbation(Drawn):
@@ -105,6 +113,54 @@ class PerturbationByValue(Drawn):
     def shown(self, n: int) -> str:
         """Compare with the two numbers of the value."""
         return _redrawn(n, f"_keep{n}", f"_width{n}")
+
+
+@dataclass(frozen=True)
+class BlockDraw(Drawn):
+    """Exchanged for the number of a block of values: one that holds the value with some probability, else any."""
+
+    blocks: Blocks
+    keep: int
+    width: int
+
+    @property
+    def held(self) -> str:
+        """Name the temporary table with the blocks of the first value."""
+        return f"{self.domain.table}_blocks"
+
+    def tables(self) -> dict[str, Table]:
+        """Lay the blocks of the first value out beside the domain, numbered."""
+        first = {
+            "number": np.arange(len(self.blocks.first), dtype=np.uint64),
+            "block": np.array(self.blocks.first, dtype=np.uint32),
+        }
+        return {**super().tables(), self.held: Table.of(first)}
+
+    def joined(self, n: int) -> str:
+        """Look up which of the blocks that hold the value it is, where it is one of them."""
+        number = (
+            f"CASE WHEN {self._is_held(n)} THEN _bits{n} % {len(self.blocks.first)}::UBIGINT END"
+        )
+        return f"LEFT JOIN {self.held} AS b{n} ON b{n}.number = {number}"
+
+    def shown(self, n: int) -> str:
+        """Move that on to the true value, or take the block that the bits number."""
+        moved = f"(b{n}.block + _code{n} * {self.blocks.stride}::UINTEGER) % {self.blocks.count}::UINTEGER"
+        return (
+            f"CASE WHEN {self._is_held(n)} THEN {moved}"
+            f" ELSE ((_bits{n} - {self.keep}::UBIGINT) // {self.width}::UBIGINT)::UINTEGER END"
+        )
+
+    def _is_held(self, n: int) -> str:
+        return f"_bits{n} < {self.keep}::UBIGINT"
+
+    def looked_up(self, n: int) -> str:
+        """The number of a block stands for itself."""
+        return ""
+
+    def published(self, n: int) -> str:
+        """Publish the number as it is."""
+        return f"shown._shown{n}::INTEGER"
 
 
 @dataclass(frozen=True)
@@ -209,15 +265,12 @@ def perturb_sql(source: Source, perturbations: Sequence[Drawn], records: str) ->
                 f"{each.shown(n)} AS _shown{n}" for n, each in enumerate(perturbations)
             ),
             "published": ", ".join(
-                f"p{of_attribute[name]}.published AS {identifier(name)}"
+                f"{perturbations[of_attribute[name]].published(of_attribute[name])} AS {identifier(name)}"
                 if name in of_attribute
                 else f"shown.{of_public[name]} AS {identifier(name)}"
                 for name in source.types
                 if name in of_attribute or name in of_public
             ),
-            "values": " ".join(
-                f"JOIN {each.domain.table} AS p{n} ON p{n}.position = shown._shown{n}"
-                for n, each in enumerate(perturbations)
-            ),
+            "values": " ".join(each.looked_up(n) for n, each in enumerate(perturbations)),
         },
     )

@@ -15,10 +15,14 @@ from duckdb_priv.mechanism.uniform import (
     max_retention,
 )
 from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
-from duckdb_priv.methods.common.local_privacy import uniform_guarantees
-from duckdb_priv.methods.common.perturbation import Perturbation, open_coins, perturb_kernel
+from duckdb_priv.methods.common.local_privacy import (
+    uniform_attribute,
+    uniform_guarantees,
+    uniform_perturbation,
+)
+from duckdb_priv.methods.common.perturbation import perturb_kernel
 from duckdb_priv.methods.uniform.arguments import UniformArguments
-from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
+from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan
 
 MECHANISM = "uniform"
 
@@ -28,19 +32,10 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: UniformA
     domains = open_domains(workspace, source, given_domains(arguments.domain, source))
     limits = _limits(arguments)
     operators = [_operator(arguments, domain, limits) for domain in domains]
-    perturbations = []
-    for domain, operator in zip(domains, operators, strict=True):
-        coins = open_coins(
-            workspace,
-            source,
-            {
-                "mechanism": MECHANISM,
-                "attribute": domain.attribute.lower(),
-                "domain": domain.digest,
-                "retention": operator.retention,
-            },
-        )
-        perturbations.append(Perturbation(domain, coins, *operator.thresholds()))
+    perturbations = [
+        uniform_perturbation(workspace, source, domain, operator)
+        for domain, operator in zip(domains, operators, strict=True)
+    ]
     total = sum(operator.ldp_epsilon for operator in operators)
     guarantees = [
         guarantee
@@ -74,17 +69,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: UniformA
             if name in source.sensitive or name in source.public
         },
         attributes=[
-            SensitiveAttribute(
-                release=release,
-                name=domain.attribute,
-                type=domain.catalog_type,
-                values=domain.values,
-                form="two_weights",
-                numbers={
-                    "own": (operator.own,) * domain.size,
-                    "other": (operator.other,) * domain.size,
-                },
-            )
+            uniform_attribute(release, domain, operator)
             for domain, operator in zip(domains, operators, strict=True)
         ],
         provenance={domain.attribute: domain.provenance for domain in domains},

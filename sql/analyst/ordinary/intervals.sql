@@ -41,6 +41,25 @@ CASE WHEN m.estimate IS NOT NULL THEN {stderr: sqrt(greatest(m.variance, 0)),
  FOR l IN [{step: k.inside - k.outside, other: -k.outside / (k.inside - k.outside), slope: k.slope, half_step: k.half_step,
     scatter: k.scatter, most_scatter: k.most_scatter, upward: k.upward, downward: k.downward, shrinkage: k.shrinkage}]][1]
 
+-- name: law_of_blocks
+-- The same where records report blocks of values. Over k: what each block counts, k.h, how many values the set has, k.size, how
+-- many blocks there are and hold a value, k.blocks and k.held, of base blocks as many as k.stride, and the two probabilities
+-- of a single value, k.own and k.other. Of h the mean of the square and of the third power are taken under the law of a record
+-- that has one of the set, and of one that has another value, on average over the values of the design: q.inside and
+-- q.outside are the probabilities of each block.
+[{slope: l.spread - 1 - l.scatter, half_step: 0.5 / (k.own - k.other), spread: l.spread - 1 - l.scatter,
+  scatter: l.scatter, most_scatter: l.scatter, upward: coalesce(l.third / nullif(l.scatter, 0), 0),
+  downward: coalesce(-l.lean / nullif(l.spread - 1, 0), 0), shrinkage: 0e0}
+ FOR l IN [
+    [{spread: list_sum([p.inside * p.h ** 2 FOR p IN q]), lean: list_sum([p.inside * (p.h - 1) ** 3 FOR p IN q]),
+      scatter: list_sum([p.outside * p.h ** 2 FOR p IN q]), third: list_sum([p.outside * p.h ** 3 FOR p IN q])}
+     FOR q IN [
+        [[{h: h, inside: b.free + b.more * (h * (k.own - k.other) + k.size * k.other) / k.size,
+           outside: b.free + coalesce(b.more * (k.held / k.stride - h * (k.own - k.other) - k.size * k.other)
+               / nullif(k.blocks / k.stride - k.size, 0), 0)} FOR h IN k.h]
+         FOR b IN [{free: (1 - k.own) / (k.blocks - k.held),
+             more: k.own / k.held - (1 - k.own) / (k.blocks - k.held)}]][1]]][1]]][1]
+
 -- name: inflation
 -- How much larger a copied record's part of a variance is than if it had been perturbed whole.
 CASE WHEN @scale@ > 1 THEN @scale@ + 0.25 / @scale@ ELSE 1 END

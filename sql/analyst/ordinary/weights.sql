@@ -2,10 +2,14 @@
 --
 -- Summed over the rows of any subset it estimates how many of them have x, unbiased (mechanism/operator.md). x is the row of
 -- the true value, y that of the reported one. A weight is NULL where nothing is known of the true value. Every section has
--- the name of a form; a form without y does not depend on what is reported, or reports a list.
+-- the name of a form; a form without y does not depend on what is reported, or reports a list or a block.
 
 -- name: two_weights
 (CASE WHEN x.position = y.position THEN 1 ELSE 0 END - x.other) / (x.own - x.other)
+
+-- name: blocks
+-- What is reported is the number of a block: whether it holds the value.
+(get_bit(@incidence@, @reported@ + CAST(@blocks@ - (@stride@ * x.position) % @blocks@ AS INTEGER)) - x.other) / (x.own - x.other)
 
 -- name: scaled
 (CASE WHEN x.position = y.position THEN 1 ELSE 0 END - x.other) / (x.own - x.other)

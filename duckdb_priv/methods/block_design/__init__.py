@@ -1,0 +1,24 @@
+"""Codes of a block design: a record reports a block of values."""
+
+from duckdb_priv.methods.block_design.arguments import BlockDesignArguments, BlockDesignGrid
+from duckdb_priv.methods.register import Method, Words
+
+METHOD = Method(
+    name="block_design",
+    package=__name__,
+    words=Words(
+        title="Codes of a block design",
+        promise="Publish a table in which each record reports the number of a block of values, of those that "
+        "hold its own with a larger probability than of others",
+        when="A sensitive column has many values, from about fifty on.",
+    ),
+    arguments=BlockDesignArguments,
+    grid=BlockDesignGrid,
+    symbols={
+        "blocks": ("K", "how many blocks of values there are"),
+        "holding": ("c", "how many of the blocks hold a value"),
+        "shared": ("λ", "how many of the blocks hold two given values"),
+        "own": ("a", "probability that a record reports a block with its own value"),
+        "other": ("q", "probability that a record reports a block with one given other value"),
+    },
+)

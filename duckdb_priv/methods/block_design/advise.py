@@ -1,0 +1,52 @@
+"""What codes of a block design promise, and the errors to expect of them, at every epsilon to try."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from duckdb_priv.mechanism.block_design import choose_design
+from duckdb_priv.mechanism.uniform import amplification_gamma, epsilon_amplification
+from duckdb_priv.methods.block_design.arguments import BlockDesignGrid
+from duckdb_priv.methods.common.domain import MANY_VALUES
+from duckdb_priv.methods.common.options import EXACT, Demand, Option, Question
+
+
+def options(question: Question, grid: BlockDesignGrid) -> Iterator[Option]:
+    """A code at every epsilon of the grid, and at the largest that a requirement allows, where one gains.
+
+    Where none does, its estimates are those of uniform perturbation, which has advice of its own. The variance of an
+    estimate over n records, of which k have the value, is (k a (1 - a) + (n - k) q (1 - q)) / (a - q)^2, with a and
+    q the probabilities that a record reports a block with the value (mechanism/block_design.md).
+    """
+    if not 2 <= question.domain_size <= MANY_VALUES:
+        return
+    counts, others = question.counts, question.records - question.counts
+    for epsilon in sorted({*grid.epsilons, *_largest(question.required)}):
+        amplification = epsilon_amplification(epsilon)
+        code = choose_design(question.domain_size, amplification).code
+        if code.holding == 1:
+            continue
+        own, other = code.own(amplification), code.other(amplification)
+        variances = counts * own * (1 - own) + others * other * (1 - other)
+        yield Option(
+            {"epsilon": epsilon},
+            (),
+            counts,
+            np.sqrt(variances) / (own - other),
+            EXACT,
+            amplification=amplification,
+            epsilon=epsilon,
+        )
+
+
+def _largest(required: Demand) -> list[float]:
+    """Return the largest epsilon that satisfies what is required, if anything is."""
+    largest = []
+    if required.limits is not None:
+        largest.append(math.log(amplification_gamma(*required.limits)) * (1 - 1e-12))
+    if required.epsilon is not None:
+        largest.append(required.epsilon)
+    return [min(largest)] if largest else []

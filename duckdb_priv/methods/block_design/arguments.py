@@ -1,0 +1,52 @@
+"""What ``priv.publish_block_design`` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from duckdb_priv.methods.common.parameters import DOMAIN
+from duckdb_priv.release.arguments import (
+    NUMBER,
+    NUMBERS,
+    VALUES,
+    Alternatives,
+    Arguments,
+    argument,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockDesignArguments(Arguments):
+    """An epsilon, or a prior and a posterior; the design follows from it and from the number of values."""
+
+    epsilon: float | None = argument(
+        NUMBER, "the local differential privacy of one value", "2.0", default=None
+    )
+    rho1: float | None = argument(
+        NUMBER, "the largest prior of a true value that is protected", "0.1", default=None
+    )
+    rho2: float | None = argument(
+        NUMBER, "the posterior that a prior of at most rho1 may rise to", "0.5", default=None
+    )
+    domain: Any = argument(VALUES, DOMAIN, "['flu', 'cold', NULL]", default=None)
+
+    alternatives: ClassVar = (
+        Alternatives(
+            "give either epsilon, or rho1 and rho2",
+            (("epsilon",), ("rho1", "rho2")),
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockDesignGrid(Arguments):
+    """What advice about codes of a block design tries."""
+
+    epsilons: Sequence[float] = argument(
+        NUMBERS,
+        "the epsilons to try",
+        "[1.0, 2.0]",
+        default=(0.5, 1.0, 2.0, 3.0, 4.0),
+    )

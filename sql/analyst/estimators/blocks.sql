@@ -1,0 +1,40 @@
+-- blocks: W[x, y] = (1{block y holds x} - other) / (own - other), of records that report the number of a block of values. A
+-- record that has the value reports a block which holds it with own, a record that has any other value with other: the same
+-- law as in two_weights, of another match. The blocks of the value at position x, from 0, are those of position 0 moved on
+-- by x * stride, modulo how many there are; the digits of these, three times over, are @incidence@.
+
+-- name: match
+-- Whether the block of a row holds the value. A number that no block has is brought among those that the digits reach: the
+-- function says what is wrong with it.
+get_bit(@incidence@, (@block@ & @mask@) + @turn@) = 1
+
+-- name: turn
+-- How far the digits of the value stand behind those of the value at position 0.
+CAST(@blocks@ - (@stride@ * (@position@ - 1)) % @blocks@ AS INTEGER)
+
+-- name: row
+-- W[value, y] for every block y.
+[(get_bit(@incidence@, CAST(y AS INTEGER) + @turn@) - @number.other@) / @gap@ FOR y IN range(@blocks@)]
+
+-- name: mle
+-- The largest likelihood of how many blocks hold the value: the estimate, cut.
+least(greatest(@estimate@, 0), s.total)::DOUBLE
+
+-- name: query.shown
+-- Rows are counted by group and block first; every count then goes to each of the values that the block holds.
+incidence AS MATERIALIZED (
+    SELECT (_priv_first + _priv_place * @stride@) % @blocks@ AS _priv_block, _priv_place
+    FROM (SELECT unnest(@first@) AS _priv_first), (SELECT unnest(range(@size@)) AS _priv_place)
+), counted AS (
+    SELECT _priv_group, unnest(map_keys(_priv_histogram.values)) AS _priv_block,
+        unnest(map_values(_priv_histogram.values)) AS _priv_rows
+    FROM numbered
+), held AS (
+    SELECT _priv_group, _priv_place, sum(_priv_rows) AS _priv_observed
+    FROM counted JOIN incidence ON counted._priv_block = incidence._priv_block GROUP BY ALL
+), shown AS (
+    SELECT _priv_group, _priv_value, _priv_observed, NULL AS _priv_cell
+    FROM held JOIN (
+        SELECT unnest(range(@size@)) AS _priv_place, unnest(@values@)::@type@ AS _priv_value
+    ) AS placed ON placed._priv_place = held._priv_place
+)

@@ -1,0 +1,309 @@
+"""Releases whose records report blocks of values: their law, their estimates, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from scipy.stats import binom, chisquare
+
+import duckdb_priv
+from duckdb_priv.mechanism.block_design import choose_design
+from duckdb_priv.mechanism.difference_family import cosets, singer
+from duckdb_priv.mechanism.symmetric_code import WORDS, Code
+
+FALSE_ALARM = 1e-9
+SECRET = bytes(range(32))
+ROWS = 30_000
+GAMMA = 9.0
+PUBLISH = (
+    "FROM priv.publish_block_design('visits', 'blocks', sensitive := 'disease', record_id := 'id'"
+)
+LIMITS = "rho1 := 0.1, rho2 := 0.5"
+
+
+def publisher() -> duckdb.DuckDBPyConnection:
+    con = duckdb_priv.connect(secret=SECRET)
+    # Few values are frequent and one is missing, as it is with diagnoses.
+    con.execute(f"""
+        CREATE TABLE visits AS
+        SELECT i AS id, ['north', 'south', 'west'][1 + (hash('w' || i) % 3)::INTEGER] AS ward,
+            CASE WHEN i % 50 = 7 THEN NULL
+                ELSE 'd' || (99 * pow((hash('d' || i) % 10007) / 10007, 3))::INTEGER END AS disease
+        FROM range({ROWS}) AS t(i)
+    """)
+    return con
+
+
+@pytest.fixture(scope="module")
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    with publisher() as connection:
+        connection.execute(f"{PUBLISH}, {LIMITS})").fetchall()
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def analyst(
+    con: duckdb.DuckDBPyConnection, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    path = tmp_path_factory.mktemp("blocks") / "blocks.duckdb"
+    con.execute("FROM priv.export_release('blocks', ?)", [str(path)]).fetchall()
+    with duckdb.connect(str(path), read_only=True) as connection:
+        yield connection
+
+
+def truth(con: duckdb.DuckDBPyConnection, where: str = "true") -> dict[str | None, int]:
+    return dict(
+        con.execute(f"SELECT disease, count(*) FROM visits WHERE {where} GROUP BY ALL").fetchall()
+    )
+
+
+def test_the_design_is_the_one_of_least_variance_and_the_receipt_says_so(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    (receipt,) = con.execute(f"{PUBLISH}, {LIMITS}, replace := true)").fetchall()
+    code = choose_design(101, GAMMA).code
+    assert receipt[:5] == ("blocks", "block_design", ROWS, ROWS, 0)
+    assert f"one of {code.outcomes:,} blocks of values of disease" in receipt[6]
+    assert con.execute("SELECT typeof(any_value(reported_disease)) FROM blocks").fetchall() == [
+        ("INTEGER",)
+    ]
+    numbers = con.execute(
+        "SELECT DISTINCT own, other FROM priv.coefficient WHERE release = 'blocks'"
+    )
+    assert numbers.fetchall() == [(code.own(GAMMA), code.other(GAMMA))]
+
+
+def test_blocks_follow_the_law(con: duckdb.DuckDBPyConnection) -> None:
+    """Given the secret the coins are fixed; a correct kernel fails one time in a thousand million secrets."""
+    family = choose_design(101, GAMMA)
+    code, values = (
+        family.code,
+        con.execute(
+            "SELECT value FROM priv.coefficient WHERE release = 'blocks' ORDER BY position"
+        ).fetchall(),
+    )
+    true = np.array([truth(con)[value] for (value,) in values])
+    held = family.holds(np.arange(code.outcomes)[:, None], np.arange(len(values)))
+    law = np.where(held, GAMMA, 1.0) / code.total(GAMMA) @ true
+    shown = dict(
+        con.execute("SELECT reported_disease, count(*) FROM blocks GROUP BY ALL").fetchall()
+    )
+    counts = np.array([shown.get(block, 0) for block in range(code.outcomes)])
+    assert chisquare(counts, law).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("family", [singer(2, 3), singer(3, 3), cosets(7, 3)], ids=str)
+@pytest.mark.parametrize("gamma", [1.05, math.e, 9.0])
+def test_no_block_says_more_than_it_may(family, gamma) -> None:
+    """All words are counted: the odds between any two values, and so all posteriors, change by gamma at most."""
+    code = family.code
+    keep, width = code.thresholds(gamma)
+    assert keep + code.outcomes * width == WORDS
+    held = family.holds(np.arange(code.outcomes)[:, None], np.arange(family.modulus))
+    most = -(-keep // code.holding)
+    likelihood = [[width + most if of else width for of in row] for row in held]
+    worst = max(max(row) / min(row) for row in likelihood)
+    assert worst <= gamma * (1 + 1e-15)
+    assert worst >= gamma * (1 - 1e-9)
+    for row in likelihood:
+        for prior in (0.01, 0.1, 0.5):
+            posterior = prior * max(row) / (prior * max(row) + (1 - prior) * min(row))
+            assert posterior <= gamma * prior / (gamma * prior + 1 - prior) * (1 + 1e-12)
+
+
+def test_counts_are_those_of_the_two_weight_form(analyst: duckdb.DuckDBPyConnection) -> None:
+    code = choose_design(101, GAMMA).code
+    own, other = code.own(GAMMA), code.other(GAMMA)
+    held = "SELECT block FROM blocks_disease_blocks WHERE list_contains(disease, 'd3')"
+    ((shown,),) = analyst.execute(
+        f"SELECT count(*) FROM blocks WHERE reported_disease IN ({held})"
+    ).fetchall()
+    estimate = (shown - other * ROWS) / (own - other)
+    variance = (shown * (1 - other) ** 2 + (ROWS - shown) * other**2) / (
+        own - other
+    ) ** 2 - estimate
+    ((count, stderr, interval, mle, weights),) = analyst.execute("""
+        SELECT priv.reconstructed_count('blocks', reported_disease, 'd3'),
+            priv.reconstructed_stderr('blocks', reported_disease, 'd3'),
+            priv.reconstructed_interval('blocks', reported_disease, 'd3'),
+            priv.reconstructed_mle('blocks', reported_disease, 'd3'),
+            sum(priv.weight('blocks', reported_disease, 'd3')) FROM blocks
+    """).fetchall()
+    assert count == pytest.approx(estimate)
+    assert stderr == pytest.approx(math.sqrt(variance))
+    assert interval["estimate"] == pytest.approx(estimate)
+    assert mle == pytest.approx(max(estimate, 0))
+    assert weights == pytest.approx(estimate)
+    ((joint,),) = analyst.execute(
+        "SELECT estimate FROM priv.reconstructed_joint('blocks', ['disease'], ['d3'])"
+    ).fetchall()
+    assert joint == pytest.approx(estimate)
+
+
+def test_every_value_has_a_row_that_agrees_with_its_count(
+    con: duckdb.DuckDBPyConnection, analyst: duckdb.DuckDBPyConnection
+) -> None:
+    rows = analyst.execute(
+        "SELECT ward, value, estimate, stderr, low, high FROM"
+        " priv.reconstructed_distribution('blocks', group_columns := 'ward')"
+    ).fetchall()
+    assert len(rows) == 3 * 101
+    of = {(ward, value): rest for ward, value, *rest in rows}
+    for value in ("d0", "d50", None):
+        asked = analyst.execute(
+            "SELECT ward, priv.reconstructed_interval('blocks', reported_disease, $1) FROM blocks GROUP BY ward",
+            [value],
+        ).fetchall()
+        for ward, interval in asked:
+            assert of[ward, value] == pytest.approx(list(interval.values()))
+    true = {
+        (ward, disease): count
+        for ward in ("north", "south", "west")
+        for disease, count in truth(con, f"ward = '{ward}'").items()
+    }
+    covered = sum(of[key][2] <= true.get(key, 0) <= of[key][3] for key in of)
+    assert binom.cdf(covered, len(of), 0.94) > FALSE_ALARM
+    errors = [(of[key][0] - true.get(key, 0)) / of[key][1] for key in of]
+    assert abs(np.mean(errors)) < 6.2 / math.sqrt(len(errors)) * 1.5
+    assert con.execute(
+        "SELECT count(*) FROM priv.reconstructed_distribution('blocks')"
+    ).fetchall() == [(101,)]
+
+
+def test_few_values_are_perturbed_uniformly_record_by_record_as_elsewhere() -> None:
+    with publisher() as con:
+        con.execute("CREATE TABLE few AS SELECT id, ward AS disease FROM visits")
+        publish = "FROM priv.publish_{}('few', '{}', sensitive := 'disease', epsilon := 3.0, record_id := 'id')"
+        (receipt,) = con.execute(publish.format("block_design", "blocks")).fetchall()
+        con.execute(publish.format("uniform", "plain")).fetchall()
+        assert (
+            "no code of blocks gains anything, so its values are perturbed uniformly" in receipt[6]
+        )
+        assert con.execute("FROM blocks EXCEPT ALL FROM plain").fetchall() == []
+        numbers = con.execute(
+            "SELECT DISTINCT own, other, form FROM priv.coefficient JOIN priv.attribute USING (release, attribute)"
+        ).fetchall()
+        own, other = Code(3).own(math.exp(3)), Code(3).other(math.exp(3))
+        assert [(*map(pytest.approx, each[:2]), each[2]) for each in numbers] == [
+            (own, other, "two_weights")
+        ]
+        assert all(
+            holds is not False
+            for (holds,) in con.execute("SELECT holds FROM priv.audit('blocks')").fetchall()
+        )
+
+
+def test_the_audit_recomputes_design_law_and_bounds(con: duckdb.DuckDBPyConnection) -> None:
+    audit = dict(con.execute("SELECT guarantee, holds FROM priv.audit('blocks')").fetchall())
+    assert {name: audit[name] for name in audit if audit[name] is not None} == dict.fromkeys(
+        (
+            "operator",
+            "local_differential_privacy",
+            "upward_privacy",
+            "downward_privacy",
+            "noise_as_stated",
+        ),
+        True,
+    )
+
+
+BAD = {
+    "epsilon := 0": "epsilon must lie above 0 and be at most 30, got 0.0",
+    "epsilon := 31": "epsilon must lie above 0 and be at most 30, got 31.0",
+    "epsilon := 1e-17": "the likelihood ratio must be above 1",
+    "rho1 := 0.5, rho2 := 0.5": "rho1 and rho2 must satisfy 0 < rho1 < rho2 < 1",
+    "rho1 := 0.1": "rho2 is missing",
+    "epsilon := 1, rho1 := 0.1, rho2 := 0.5": "give either epsilon, or rho1 and rho2",
+    "epsilon := 1, domain := ['d1']": "which the given domain lacks",
+}
+
+
+@pytest.mark.parametrize("arguments", BAD)
+def test_what_cannot_be_is_one_sentence(con: duckdb.DuckDBPyConnection, arguments: str) -> None:
+    with pytest.raises(duckdb.Error) as caught:
+        con.execute(f"{PUBLISH}, {arguments}, replace := true)")
+    assert BAD[arguments] in str(caught.value)
+    assert str(caught.value).count("Hint:") == 1
+
+
+SOURCES = {
+    "SELECT i AS id, 'a' AS disease FROM range(50) AS t(i)": "has 1 value, and needs at least 2",
+    "SELECT i AS id, 'd' || i % 10001 AS disease FROM range(20002) AS t(i)": "has 10001 values, and a block design"
+    " is made for 10000 at most",
+    "SELECT i AS id, i % 9 AS reported_disease, 'd' || i % 60 AS disease FROM range(500) AS t(i)": "but there is a"
+    " column 'reported_disease' already",
+}
+
+
+@pytest.mark.parametrize("query", SOURCES)
+def test_sources_that_cannot_be_published_are_one_sentence(
+    con: duckdb.DuckDBPyConnection, query: str
+) -> None:
+    con.execute(f"CREATE OR REPLACE TABLE wrong AS {query}")
+    with pytest.raises(duckdb.Error) as caught:
+        con.execute(
+            "FROM priv.publish_block_design('wrong', 'more', sensitive := 'disease', epsilon := 1, record_id := 'id')"
+        )
+    assert SOURCES[query] in str(caught.value)
+    assert str(caught.value).count("Hint:") == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("ward", "'d3'"),
+        ("2000 + length(ward)", "'d3'"),
+        ("-1", "'d3'"),
+        ("reported_disease", "'x'"),
+    ],
+)
+def test_other_columns_and_values_outside_the_domain_are_refused(
+    con: duckdb.DuckDBPyConnection, analyst: duckdb.DuckDBPyConnection, column: str, value: str
+) -> None:
+    for connection in (con, analyst):
+        with pytest.raises(duckdb.Error, match=r"give that column, as it is|has no value 'x'"):
+            connection.execute(
+                f"SELECT priv.reconstructed_count('blocks', {column}, {value}) FROM blocks"
+            ).fetchall()
+
+
+def test_values_of_any_type_and_two_columns_at_once(tmp_path: Path) -> None:
+    with publisher() as con:
+        con.execute(
+            "CREATE TABLE two AS SELECT id, (hash(id) % 80)::INTEGER AS code,"
+            " DATE '2024-01-01' + (hash('x' || id) % 120)::INTEGER AS day FROM visits"
+        )
+        con.execute(
+            "FROM priv.publish_block_design('two', 'blocks', sensitive := ['code', 'day'], epsilon := 2,"
+            " record_id := 'id')"
+        ).fetchall()
+        path = tmp_path / "two.duckdb"
+        con.execute(f"FROM priv.export_release('blocks', '{path}')").fetchall()
+        ((kinds, records),) = con.execute(
+            "SELECT list(DISTINCT typeof(value)), count(*) FROM priv.reconstructed_distribution('blocks.day')"
+        ).fetchall()
+        assert (kinds, records) == (["DATE"], 120)
+        ((true,),) = con.execute(
+            "SELECT count(*) FROM two WHERE code < 40 AND day < DATE '2024-03-01'"
+        ).fetchall()
+        (joint,) = con.execute(
+            "SELECT estimate, stderr FROM priv.reconstructed_joint('blocks', ['code', 'day'], ['7', '2024-01-09'])"
+        ).fetchall()
+        with duckdb.connect(str(path), read_only=True) as analyst:
+            ((weights,),) = analyst.execute(
+                "SELECT sum(priv.weight('blocks.code', reported_code, 7)"
+                " * priv.weight('blocks.day', reported_day, DATE '2024-01-09')) FROM blocks"
+            ).fetchall()
+            found = duckdb_priv.reconstruct(
+                analyst,
+                "SELECT count(*) AS n FROM blocks WHERE code < 40 AND day < DATE '2024-03-01'",
+                intervals=True,
+            ).fetchall()
+    assert joint[1] > 0
+    assert weights == pytest.approx(joint[0], abs=8 * joint[1])
+    assert abs(found[0][0] - true) < 6.2 * found[0][1]
