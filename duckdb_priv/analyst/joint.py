@@ -21,6 +21,7 @@ ARGUMENTS = {
     "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
     "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
     "confidence": "CAST(confidence AS VARCHAR)",
+    "tolerance": "CAST(CAST(coalesce(tolerance, 0.01) AS DOUBLE) AS VARCHAR)",
     "attributes": f"CAST(len({ATTRIBUTES}) AS VARCHAR)",
     "states": f"CAST(1 << CAST(least(len({ATTRIBUTES}), 8) AS INTEGER) AS VARCHAR)",
     **{

@@ -18,7 +18,7 @@ import duckdb
 from duckdb_priv.analyst import examples, macros, views
 from duckdb_priv.analyst.written import Written
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.publisher import comments
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.placing import (
@@ -187,6 +187,12 @@ def _write_folder(workspace: Workspace, path: Path, release: str) -> None:
     types = {
         row[0]: row[1] for row in workspace.rows(f"DESCRIBE {home}.{SCHEMA}.{identifier(release)}")
     }
+    for name in (release, *types):
+        if "\r" in name:
+            raise InvalidParameter(
+                f"the name {echoed(name)} contains a carriage return, which reading a script line by line changes",
+                hint="format := 'duckdb', or rename it",
+            )
     for column, kind in types.items():
         if NOT_IN_PARQUET.search(QUOTED.sub("", kind)):
             raise InvalidParameter(

@@ -1,22 +1,26 @@
 -- FROM priv.reconstructed_joint(release, [attributes], [values] [, group_columns := 'gender, age']
---   [, condition := 'age > 30'] [, method := 'bayesian'] [, confidence := 0.95] [, database := 'alias'])
+--   [, condition := 'age > 30'] [, method := 'bayesian'] [, tolerance := 0.01] [, confidence := 0.95]
+--   [, database := 'alias'])
 --   -> the group columns, estimate, stderr, low, high, observed, records
 --
 -- Estimates how many records truly have all of these values, one of each sensitive attribute: the sum of the products of
 -- priv.weight, which is unbiased. Where that or the estimate of another of the 2^w states that w attributes can be in is
 -- negative, the frequencies of largest likelihood stand for it (the iterative Bayesian method, to convergence). The interval
 -- is that of priv.reconstructed_interval. A value is given as text, NULL asks for the missing value. method := 'paper' is the
--- paper's (equations 13 and 14), for comparison only: it stops where no state moves by more than 1%, takes for the share
--- of decoys what is too large, and has no interval. Where the release file is attached and not in use, say under which
--- name: database := 'alias'.
+-- paper's (equations 13 and 14), for comparison only: it stops where no state moves by more than 1%, or the tolerance, of
+-- itself, takes for the share of decoys what is too large, and has no interval. Where the release file is attached and not
+-- in use, say under which name: database := 'alias'.
 --
 --   FROM priv.reconstructed_joint('survey', ['occupation', 'income'], ['7', 'high'], group_columns := 'gender');
 
 CREATE OR REPLACE MACRO priv.reconstructed_joint(
-    _release, _attributes, _values, group_columns := NULL, condition := NULL, method := 'bayesian', confidence := 0.95, database := NULL
+    _release, _attributes, _values, group_columns := NULL, condition := NULL, method := 'bayesian', tolerance := NULL, confidence := 0.95,
+    database := NULL
 ) AS TABLE
     FROM query(CASE
         WHEN NOT coalesce(method IN ('bayesian', 'paper'), false) THEN error('method must be "bayesian" or "paper"' || chr(10) || 'Hint: leave it out: ''paper'' is there to be compared')
+        WHEN tolerance IS NOT NULL AND NOT coalesce(method = 'paper' AND TRY_CAST(tolerance AS DOUBLE) BETWEEN 1e-12 AND 0.5, false)
+            THEN error('tolerance is where method := "paper" stops, from 1e-12 to 0.5' || chr(10) || 'Hint: leave it out: the other method runs to convergence')
         WHEN @joint_release@ IS NULL THEN error(@unknown_release@)
         WHEN NOT coalesce(len(@joint_attributes@) = len(@joint_values@) AND len(@joint_attributes@) BETWEEN 1 AND 8
                 AND len(list_distinct([lower(each) FOR each IN @joint_attributes@])) = len(@joint_attributes@), false)

@@ -113,7 +113,7 @@ ANALYST = {
     ),
     "reconstructed_group_ratio": "_release _column _values _group _other_group weight confidence",
     "reconstructed_interval": "_release _column _value weight confidence",
-    "reconstructed_joint": "_release _attributes _values group_columns condition method confidence database",
+    "reconstructed_joint": "_release _attributes _values group_columns condition method tolerance confidence database",
     "reconstructed_list_interval": "_release _column _values weight confidence",
     "reconstructed_mean": "_release _column _values _amount weight confidence",
     "reconstructed_mle": "_release _column _value weight",

@@ -164,6 +164,22 @@ def test_a_type_that_parquet_changes_is_refused(con, tmp_path, kind, value):
         assert reader.execute(shown).fetchall() == con.execute(shown).fetchall()
 
 
+@pytest.mark.parametrize("name", ["wa\rrd", "a\r\nb"])
+def test_a_name_that_a_script_of_lines_would_change_is_refused(con, tmp_path, name):
+    con.execute(
+        f'CREATE TABLE t AS SELECT i AS id, i % 3 AS disease, i % 2 AS "{name}" FROM range(90) AS r(i)'
+    )
+    con.execute(
+        "FROM priv.publish_uniform('t', 'out', sensitive := 'disease', retention := 0.5, record_id := 'id')"
+    )
+    with pytest.raises(duckdb.Error, match=r"a carriage return(.|\n)*format := 'duckdb'"):
+        export(con, tmp_path / "folder", "parquet")
+    assert not list(tmp_path.iterdir())
+    export(con, tmp_path / "out.duckdb")
+    with duckdb.connect(str(tmp_path / "out.duckdb"), read_only=True) as reader:
+        assert reader.execute(f'SELECT count("{name}") FROM out').fetchall() == [(90,)]
+
+
 def test_a_value_that_is_called_like_such_a_type_is_no_reason(con, tmp_path):
     con.execute(
         "CREATE TABLE t AS SELECT i AS id, ['INTERVAL', 'it''s HUGEINT'][1 + i % 2] AS disease FROM range(90) AS r(i)"

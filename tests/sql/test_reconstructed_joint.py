@@ -190,6 +190,12 @@ def test_the_method_of_the_paper_to_the_letter(con: duckdb.DuckDBPyConnection, o
             assert (stderr, observed) == (None, inside)
             if inside == 24:
                 assert estimate == pytest.approx(32.388, abs=5e-4)
+                ((rested,),) = rows(
+                    publisher,
+                    "SELECT estimate FROM priv.reconstructed_joint('paper', ['s'], ['v0'], condition := 'part = 1',"
+                    " method := 'paper', tolerance := 1e-12)",
+                )
+                assert rested == pytest.approx(54.415688, abs=5e-7)
 
 
 @pytest.mark.parametrize(("coins", "disease", "drug"), [(15, 1, 4), (20, 1, 4), (40, 2, 2)])

@@ -1,6 +1,6 @@
 -- The query behind priv.reconstructed_joint with method := 'paper': equations 13 and 14 to the letter. The states are those of
 -- the records asked for and of all others, beginning as they are shown; each step takes for the share of decoys the share
--- that the states give to a value by then, and the last step is that in which none moves by more than 1%.
+-- that the states give to a value by then, and the last step is that in which none moves by more than its tolerance, a share of itself.
 WITH RECURSIVE grouped AS (
     SELECT {group_columns} count(*) AS _priv_total, [{patterns}]::DOUBLE[] AS _priv_shown
     FROM {table} WHERE ({condition}
@@ -15,7 +15,7 @@ WITH RECURSIVE grouped AS (
         _priv_shown || [e[2] - e[1] FOR e IN list_zip(_priv_shown, everywhere)] AS f
     FROM numbered, everybody
     UNION ALL
-    SELECT step + 1, list_max([abs(e[2] - e[1]) - 0.01 * e[1] FOR e IN list_zip(f, next)]) <= 0, _priv_group, everyone, owns,
+    SELECT step + 1, list_max([abs(e[2] - e[1]) - {tolerance} * e[1] FOR e IN list_zip(f, next)]) <= 0, _priv_group, everyone, owns,
         published, next
     FROM (
         SELECT *, [list_extract(f, s) * list_sum([list_extract(list_extract(likelihood, o), 1 + (s - 1) % {states})
