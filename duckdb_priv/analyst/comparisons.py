@@ -145,9 +145,10 @@ def mean(form: str, of: Lookup) -> str:
         covariance=f"(q).covariance - {least} * (q).count.variance",
         most=f"{most} - {least}",
     )
+    shifted = formula("shifted_by_row" if sets.form.varied else "shifted")
     answer = let(
         "q",
-        f"[{compared} FOR r IN [{_reaches(sets, formula('shifted'), '(q).count')}]][1]",
+        f"[{compared} FOR r IN [{_reaches(sets, shifted, '(q).count')}]][1]",
         amounts=sets.sums(amounts),
         count=sets.sums(count),
         covariance=sets.covariance(amounts, count),

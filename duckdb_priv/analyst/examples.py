@@ -51,7 +51,7 @@ def questions(connection: duckdb.DuckDBPyConnection, release: str) -> Iterator[t
 
 def _about(attribute: SensitiveAttribute, group: str | None) -> Iterator[tuple[str, str]]:
     form, name, table = form_of(attribute), attribute.name, identifier(attribute.release)
-    weight = ", weight := 'scale'" if form.scaled else ""
+    weight = ", weight := 'scale'" if form.weighed else ""
     method = "" if form.invertible else ", method := 'bayesian'"
     key = literal(f"{attribute.release}.{name}")
     yield (
@@ -62,7 +62,7 @@ def _about(attribute: SensitiveAttribute, group: str | None) -> Iterator[tuple[s
     if value is None or not form.invertible:
         return
     arguments = f"{key}, {identifier(attribute.column)}, {literal(value)}"
-    scale = ", weight := scale" if form.scaled else ""
+    scale = ", weight := scale" if form.weighed else ""
     interval = f"unnest(priv.reconstructed_interval({arguments}{scale}))"
     yield f"How many records have {name} = {value}?", f"SELECT {interval} FROM {table};"
     if group is not None:

@@ -46,6 +46,8 @@ class Form:
     """Its records stand for several each, so functions need their weight."""
     copied: bool = False
     """That weight says how often a record appears; it does not stand for several in one row."""
+    varied: bool = False
+    """How far its records are perturbed differs from row to row, so functions need the column that says it."""
     listed: bool = False
     """Its records show a list of values."""
     blocks: bool = False
@@ -109,6 +111,11 @@ class Form:
         return f"_priv_numbers.{field}" if kind == "cell" else template(f"@number.{field}@")
 
     @property
+    def weighed(self) -> bool:
+        """Whether functions need a column of the release, as their weight."""
+        return self.scaled or self.varied
+
+    @property
     def reported(self) -> bool:
         """Whether what a record shows is what it reports, which may not be true of it."""
         return self.perturbed and not self.listed
@@ -158,6 +165,7 @@ FORMS: Mapping[str, Form] = {
     form.name: form
     for form in (
         Form("two_weights", drawn=True, joined=True, alike=True),
+        Form("by_group", ("two_weights",), varied=True, joined=True, alike=True),
         Form("rank_one", ("operator",), drawn=True, joined=True),
         Form("operator", drawn=True, joined=True),
         Form("singular", ("rank_one", "operator"), drawn=True, joined=True, invertible=False),

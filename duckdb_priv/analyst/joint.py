@@ -26,7 +26,17 @@ ARGUMENTS = {
     "states": f"CAST(1 << CAST(least(len({ATTRIBUTES}), 8) AS INTEGER) AS VARCHAR)",
     **{
         name: template(f"@joint_{name}@")
-        for name in ("table", "name", "laws", "owns", "patterns", "weights", "sums", "product")
+        for name in (
+            "table",
+            "name",
+            "laws",
+            "owns",
+            "patterns",
+            "weights",
+            "sums",
+            "product",
+            "scale",
+        )
     },
 }
 """How the arguments of priv.reconstructed_joint stand in its queries."""
@@ -63,6 +73,7 @@ def fillings(lookup: Lookup) -> dict[str, str]:
         "joint_sums": _of_states(
             "s", f"'coalesce(sum(' || {_joined(in_state.format(NUMBER), ' * ')} || '), 0)'"
         ),
+        "joint_scale": f"'greatest(' || {_joined(each.query('scale', OF_EACH), ', ')} || ')'",
         "joint_product": _joined(f"'_priv_weight' || {NUMBER}", " * "),
     }
 

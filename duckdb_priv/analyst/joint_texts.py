@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from duckdb_priv.analyst.blocks import block_places
 from duckdb_priv.analyst.forms import form_of
-from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.literals import doubles, texts
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import expand, fill, template
@@ -20,7 +20,7 @@ def texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
     """Return the parts, with marked places for the value that is asked for, its bit and the database.
 
     ``pattern`` is the bit of the attribute in the number of a state, ``law`` its two probabilities, ``own`` the first
-    of them, and ``weight`` what a record counts for the value.
+    of them, ``weight`` what a record counts for the value, and ``scale`` how far it is perturbed, where that differs.
     """
     if not form_of(attribute).joined:
         return {}
@@ -29,6 +29,7 @@ def texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
         "law": _law(attribute),
         "own": _own(attribute),
         "weight": _weight(attribute),
+        "scale": identifier(SCALE) if form_of(attribute).varied else "0e0",
     }
 
 
@@ -47,6 +48,8 @@ def _place(of: SensitiveAttribute) -> str:
 
 def _law(of: SensitiveAttribute) -> str:
     """Write the two probabilities."""
+    if form_of(of).varied:
+        return fill(form_of(of).text("law"), {"size": str(of.size)})
     places = {
         "place": _place(of),
         "texts": texts(of.values),
@@ -61,12 +64,17 @@ def _law(of: SensitiveAttribute) -> str:
 
 def _own(of: SensitiveAttribute) -> str:
     """Write the first of them alone."""
+    if form_of(of).varied:
+        return f"({_law(of)}).own"
     return f"list_extract({doubles(_owns(of))}, {_place(of)})"
 
 
 def _weight(of: SensitiveAttribute) -> str:
     """Write what a record counts for the value."""
     form = form_of(of)
+    if form.varied:
+        places = {"scale": identifier(SCALE), "size": str(of.size), "match": _is_value(of)}
+        return fill(form.sections["row_weight"], places)
     if "row" not in form.sections or form.blocks:
         own, other = (
             f"list_extract({doubles(of.numbers[each])}, {_place(of)})" for each in ("own", "other")

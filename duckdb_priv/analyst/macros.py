@@ -22,10 +22,10 @@ import duckdb
 
 from duckdb_priv.analyst import chosen, comparisons, distribution, joint
 from duckdb_priv.analyst.chosen import Chosen, NamedAttribute
-from duckdb_priv.analyst.forms import CONSTANTS, FORMS, INTERVAL
+from duckdb_priv.analyst.forms import CONSTANTS, FORMS, INTERVAL, Form
 from duckdb_priv.analyst.written import Lookup, Shape, Written, merged, shapes_of
 from duckdb_priv.release import catalog
-from duckdb_priv.release.model import LISTS, NUMBERS, SensitiveAttribute
+from duckdb_priv.release.model import LISTS, NUMBERS, SCALE, SensitiveAttribute
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, template
@@ -160,10 +160,12 @@ def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:
 
 def _guards(lookup: Lookup) -> dict[str, str]:
     """Say what a call must satisfy."""
-    has_scaled = any(FORMS[form].scaled for form in lookup.shapes)
+    has_weighed = any(FORMS[form].weighed for form in lookup.shapes)
     return {
         "known": template("(coalesce(@known_value@, false) AND @weight_fits@ AND @column_fits@)"),
-        "known_row": template("(coalesce(@known_value@, false) AND @column_fits_row@)"),
+        "known_row": template(
+            "(coalesce(@known_value@, false) AND @row_weight_fits@ AND @column_fits_row@)"
+        ),
         "known_release": f"(CASE WHEN {lookup.is_here()} THEN true END)",
         "known_value": f"CASE WHEN _value IS NULL THEN {lookup.has_missing()}"
         f" ELSE {lookup.is_value('CAST(_value AS VARCHAR)')} END",
@@ -178,13 +180,17 @@ def _guards(lookup: Lookup) -> dict[str, str]:
             lookup,
             lambda form, _: (
                 "(count(weight) = count(*))"
-                if FORMS[form].scaled
-                else ("(count(weight) = 0)" if has_scaled else "(weight IS NULL)")
+                if FORMS[form].weighed
+                else ("(count(weight) = 0)" if has_weighed else "(weight IS NULL)")
             ),
         ),
         "weight_right": by_form(
             lookup,
-            lambda form, _: "(weight IS NOT NULL)" if FORMS[form].scaled else "(weight IS NULL)",
+            lambda form, _: "(weight IS NOT NULL)" if FORMS[form].weighed else "(weight IS NULL)",
+        ),
+        "row_weight_fits": by_form(
+            lookup,
+            lambda form, _: "(weight IS NOT NULL)" if FORMS[form].varied else "(weight IS NULL)",
         ),
     }
 
@@ -274,6 +280,26 @@ def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
     )
 
 
+def _on_weight(form: Form) -> str:
+    """Say what functions need for a weight."""
+    given = f": write weight := {SCALE}\nHint: {SCALE} is a column of the release"
+    if form.scaled:
+        return f"stand for several source records each{given}"
+    if form.varied:
+        return f"are perturbed as far as their scale says{given}"
+    return "stand for one source record each: leave out weight\nHint: every row counts once"
+
+
+def _on_weight_of_row(form: Form) -> str:
+    """Say what priv.weight needs for a weight."""
+    if form.scaled:
+        return (
+            f"stand for several source records each: multiply by {SCALE}"
+            f"\nHint: write {SCALE} * priv.weight(…)"
+        )
+    return _on_weight(form)
+
+
 def _messages(lookup: Lookup) -> dict[str, str]:
     """Say what is wrong with a call, and what exists."""
     unknown = (
@@ -293,11 +319,14 @@ def _messages(lookup: Lookup) -> dict[str, str]:
         + " || "
         + literal("\nHint: write it as it stands there")
     )
+    of_records = "'records of release \"' || _release || '\" '"
     return {
         "unknown_release": unknown,
         "mistake": mistake
         + template(" WHEN NOT @weight_fits@ THEN @mistaken_weight@ ELSE @mistaken_column@ END"),
-        "mistake_row": mistake + template(" ELSE @mistaken_column@ END"),
+        "mistake_row": mistake
+        + template(" WHEN NOT @row_weight_fits@ THEN @mistaken_row_weight@")
+        + template(" ELSE @mistaken_column@ END"),
         "mistaken_column": "'what records report of \"' || _release || '\" stands in the column ' || "
         + lookup.column()
         + " || "
@@ -309,15 +338,9 @@ def _messages(lookup: Lookup) -> dict[str, str]:
             " every value has a row already, and priv.reconstructed_joint counts several attributes together"
             "\nHint: leave out what begins with reported_"
         ),
-        "mistaken_weight": "'records of release \"' || _release || '\" stand for ' || "
-        + by_form(
-            lookup,
-            lambda form, _: literal(
-                "several source records each: write weight := scale"
-                "\nHint: scale is a column of the release"
-                if FORMS[form].scaled
-                else "one source record each: leave out weight\nHint: every row counts once"
-            ),
-        ),
+        "mistaken_weight": f"{of_records} || "
+        + by_form(lookup, lambda form, _: literal(_on_weight(FORMS[form]))),
+        "mistaken_row_weight": f"{of_records} || "
+        + by_form(lookup, lambda form, _: literal(_on_weight_of_row(FORMS[form]))),
         "mistaken_release": f"coalesce({lookup.named('several')}, {unknown})",
     }

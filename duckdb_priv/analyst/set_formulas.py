@@ -50,8 +50,10 @@ def formula(name: str) -> str:
 
 def moments(form: Form) -> str:
     """Return what an interval is made of, over s."""
-    drawn = {} if form.alike else {"zero": _formulas()["zero_of_drawn"]}
-    return expand(_formulas()["moments"], {**_formulas(), **drawn})
+    own = {} if form.alike else {"zero": _formulas()["zero_of_drawn"]}
+    if form.varied:
+        own["slack"] = _formulas()["slack_by_row"]
+    return expand(_formulas()["moments"], {**_formulas(), **own})
 
 
 @cache

@@ -59,6 +59,10 @@ class Coefficient:
         return f"coalesce(max({f'CASE WHEN {met} THEN {product} END' if met else product}), 0)"
 
 
+SCALES = Coefficient((), ("weight::DOUBLE",))
+"""Each row by what its scale says."""
+
+
 @dataclass(frozen=True)
 class Part:
     """One sum: the coefficients of the rows, and the argument with the set of values; without, all values."""
@@ -80,7 +84,7 @@ class Sets:
     ) -> None:
         self.form, self._of, self._groups, self._by_row = FORMS[form], of, tuple(groups), by_row
         self._shape = of.shapes[form]
-        self.every = Coefficient((), ("weight::DOUBLE",)) if self.form.scaled else Coefficient()
+        self.every = SCALES if self.form.scaled else Coefficient()
         """All rows at hand, each for as many records as it stands for."""
         self._taken: dict[str, str] = {}
         self._weights: dict[str, str] = {}
@@ -138,6 +142,8 @@ class Sets:
         """Write the struct of what one sum and its interval are made of; the sum is to be divided by ``per``."""
         rows, squared = part.rows, part.rows.times(part.rows)
         estimate = self._sum(rows, part.values)
+        if self.form.varied:
+            return self._sums_by_row(part, per, estimate)
         total, squares = f"{self.total(rows)}::DOUBLE", f"{self.total(squared)}::DOUBLE"
         published = self.constant("rows") if self.form.from_histogram else "NULL::DOUBLE"
         return struct(
@@ -156,6 +162,40 @@ class Sets:
             per=f"{per}::DOUBLE",
         )
 
+    def _sums_by_row(self, part: Part, per: str, estimate: str) -> str:
+        """Write that struct where rows differ in their scale u: the squares of coefficients stand with it."""
+        rows = part.rows
+        squared, scaled = rows.times(rows), rows.times(SCALES)
+        both = squared.times(SCALES)
+        noisy = f"coalesce({self.total(both.times(SCALES))} / nullif({self.total(both)}, 0), 0)"
+        size, values = self.take(self._of.size()), self._size(part.values)
+        spread = f"({size} - 2 * {values})"
+        some = f"CASE WHEN {values} = {size} THEN 0 ELSE 1 END"
+        law = struct(
+            slope=f"{some} * {spread}",
+            half_step=f"{some} * (1 + {size} * {noisy}) / 2",
+            upward=f"{some} * (1 + {spread} * {noisy})",
+            downward=f"{some} * (1 - {spread} * {noisy})",
+            shrinkage="0e0",
+            noisy=noisy,
+        )
+        return struct(
+            estimate=estimate,
+            doubled=self._sum(both, part.values),
+            doubled_once=self._sum(scaled, part.values),
+            variance=self.covariance(part, part),
+            total=f"{self.total(rows)}::DOUBLE",
+            plain_squares=f"{self.total(squared)}::DOUBLE",
+            squares=f"{self.total(both)}::DOUBLE",
+            squares_once=f"{self.total(scaled)}::DOUBLE",
+            largest=self.take(f"{rows.largest()}::DOUBLE"),
+            law=law,
+            published="NULL::DOUBLE",
+            share="0e0",
+            beta="NULL::DOUBLE",
+            per=f"{per}::DOUBLE",
+        )
+
     def constant(self, name: str) -> str:
         """Write a number of the release."""
         return self.take(f"{self._of.constant(name)}::DOUBLE")
@@ -163,6 +203,12 @@ class Sets:
     # What rows count for a set.
 
     def _sum(self, rows: Coefficient, values: str | None) -> str:
+        if self.form.varied:
+            scaled, size = rows.times(SCALES), self.take(self._of.size())
+            return (
+                f"({self._shown(rows, values)} + {size} * {self._shown(scaled, values)}"
+                f" - {self._size(values)} * {self.total(scaled)})"
+            )
         if self.form.alike:
             outside = self._outside(values)
             return f"({self._step} * {self._shown(rows, values)} + {outside} * {self.total(rows)})"
@@ -172,6 +218,8 @@ class Sets:
         """Write the sum of h * g - q: what a row counts for two sets, less what it counts for what they share."""
         if not self.form.perturbed:
             return f"(1 - {self._number('own')}) * {self._shown(rows, one, two)}"
+        if self.form.varied:
+            return self._noise_by_row(rows, one, two)
         if self.form.alike:
             first, second, step = self._outside(one), self._outside(two), self._step
             return (
@@ -180,6 +228,21 @@ class Sets:
                 f" + ({step} - 1) * {self._shown(rows, one, two)}))"
             )
         return self._weighed(rows, "({a} * {b} - {both})", one, two)
+
+    def _noise_by_row(self, rows: Coefficient, one: str | None, two: str | None) -> str:
+        """Write that sum where h = (1 + m u) 1{shows one of the set} - k u, for a set of k values."""
+        scaled, size = rows.times(SCALES), self.take(self._of.size())
+        squared = scaled.times(SCALES)
+
+        def reported(*sets: str | None) -> str:
+            return f"({self._shown(scaled, *sets)} + {size} * {self._shown(squared, *sets)})"
+
+        first, second = self._size(one), self._size(two)
+        shared = first if one == two else self._size(one, two)
+        return (
+            f"({size} * {reported(one, two)} - {second} * {reported(one)} - {first} * {reported(two)}"
+            f" + {first} * {second} * {self.total(squared)} + {shared} * {self.total(scaled)})"
+        )
 
     def _law(self, values: str | None) -> str:
         """Write what an interval needs to know besides, of a count in which every record counts once."""

@@ -12,7 +12,7 @@ import duckdb
 
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.release import catalog
-from duckdb_priv.release.model import SensitiveAttribute, group_column
+from duckdb_priv.release.model import SCALE, SensitiveAttribute, group_column
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 MOST_ROWS = 10_000_000
@@ -145,8 +145,8 @@ def _distribution(attribute: SensitiveAttribute, column: str | None) -> str:
     arguments = [literal(f"{attribute.release}.{attribute.name}")]
     if column is not None:
         arguments.append(f"group_columns := {literal(identifier(column))}")
-    if form_of(attribute).scaled:
-        arguments.append("weight := 'scale'")
+    if form_of(attribute).weighed:
+        arguments.append(f"weight := {literal(SCALE)}")
     if not form_of(attribute).invertible:
         arguments.append("method := 'bayesian'")
     return f"FROM priv.reconstructed_distribution({', '.join(arguments)})"
@@ -159,11 +159,12 @@ def _weighted(attribute: SensitiveAttribute, public: Sequence[str]) -> str:
         "weight" if "weight" not in {column.lower() for column in public} else "estimate_weight"
     )
     key = literal(f"{attribute.release}.{attribute.name}")
-    scale = " * t.scale" if form_of(attribute).scaled else ""
+    form = form_of(attribute)
+    row, scale = f", weight := t.{SCALE}" * form.varied, f" * t.{SCALE}" * form.scaled
     columns = "".join(f"t.{identifier(column)}, " for column in public)
     return (
         f"SELECT {columns}CAST(c.value AS {kind}) AS {name},"
-        f" priv.weight({key}, t.{identifier(attribute.column)}, c.value){scale} AS {weight}"
+        f" priv.weight({key}, t.{identifier(attribute.column)}, c.value{row}){scale} AS {weight}"
         f" FROM {identifier(attribute.release)} AS t, priv.coefficient AS c"
         f" WHERE c.release = {literal(attribute.release)} AND c.attribute = {literal(attribute.name)}"
     )

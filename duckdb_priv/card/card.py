@@ -115,6 +115,9 @@ class Card:
     """What each does, and the SQL."""
     provenance: Mapping[str, str]
     scaled: bool
+    """Whether a row stands for several records."""
+    varied: bool
+    """Whether rows differ in how far they are perturbed."""
     sampled: bool
     """Whether it is a generalized sample, in which no column is perturbed."""
     truth: str | None
@@ -165,6 +168,7 @@ def read_card(
         statements=_statements(connection, release, attributes),
         provenance=json.loads(provenance),
         scaled=any(form_of(each).scaled for each in attributes),
+        varied=any(form_of(each).varied for each in attributes),
         sampled=sampled and bool(attributes),
         truth=truth.source if truth else None,
         coverage=float(np.concatenate(covered).mean()) if covered else None,
@@ -314,7 +318,7 @@ def _values(
     reader = open_reader(connection, attribute.release)
     weight = (
         f", weight := {literal(identifier(reader.scale))}"
-        if reader.scale and form_of(attribute).scaled
+        if reader.scale and form_of(attribute).weighed
         else ""
     )
     method = "inverse" if form_of(attribute).invertible else "bayesian"
@@ -407,7 +411,7 @@ def _statements(
     reader = open_reader(connection, release)
     table, column = identifier(release), identifier(attribute.column)
     key = literal(release if len(attributes) == 1 else f"{release}.{attribute.name}")
-    scaled = bool(reader.scale) and form_of(attribute).scaled
+    scaled = bool(reader.scale) and form_of(attribute).weighed
     weight = f", weight := {identifier(str(reader.scale))}" if scaled else ""
     weight_text = f", weight := {literal(identifier(str(reader.scale)))}" if scaled else ""
     asked = f"{key}, {column}, {literal(attribute.values[0])}{weight}"

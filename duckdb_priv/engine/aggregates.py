@@ -108,6 +108,18 @@ class Aggregates:
         )
         return groups, records
 
+    def sizes_of_groups(self, step: Step) -> dict[int, int]:
+        """Count the groups of each size that the table of a step lists, the smallest first.
+
+        The table is made for that, and stands on the publisher's cursor afterwards.
+        """
+        Kernel(reads={}, select="", steps=(step,)).stage(self.workspace.cursor, self.source.table)
+        return dict(
+            self.workspace.rows(
+                f"SELECT _priv_size, count(*) FROM {step.table} GROUP BY ALL ORDER BY ALL"
+            )
+        )
+
 
 @dataclass(frozen=True)
 class DealtAggregates:

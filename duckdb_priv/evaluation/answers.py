@@ -190,7 +190,7 @@ def _distribution(
         "group_columns": literal(group_columns or None),
         "condition": literal(condition),
         "weight": literal(
-            identifier(reader.scale) if reader.scale and form_of(attribute).scaled else None
+            identifier(reader.scale) if reader.scale and form_of(attribute).weighed else None
         ),
         "method": literal(method),
         "confidence": literal(confidence),

@@ -7,6 +7,7 @@ and needs less noise. Derivation: ``shuffle.md`` beside this file, "Retention by
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from duckdb_priv.errors import InvalidParameter
@@ -24,6 +25,8 @@ SIGNIFICANT_BITS = 5
 """Sizes of groups are rounded down to so many binary digits, so that few laws serve all groups."""
 LARGEST_LOG_AMPLIFICATION = 30.0
 """No group is given more: at exp(30), a value is exchanged about once in 10^13 records."""
+STEPS = 2.0**20
+"""Scales of the noise are whole numbers over this, so that sums of billions of them are exact in any order."""
 CLOSE, TOLERANCE = 1e-2, 1e-4
 """Of many groups: how near the logarithm of delta comes to its goal, and how far it may be overestimated."""
 
@@ -123,6 +126,54 @@ def retention_of(log_amplification: float, domain_size: int) -> float:
     while Uniform(retention, domain_size).amplification > amplification:
         retention = math.nextafter(retention, 0)
     return retention
+
+
+def noise_scale(log_amplification: float) -> float:
+    """Return how often a given other value is reported by chance for each time that the own one is kept.
+
+    It is ``other / (own - other)``, which is one number for domains of every size: ``1 / (amplification - 1)``. Rounded
+    up to a multiple of ``1 / STEPS``, so towards more noise.
+
+    >>> noise_scale(math.log(3)), noise_scale(30.0) * STEPS
+    (0.5, 1.0)
+    """
+    return math.ceil(STEPS / math.expm1(log_amplification)) / STEPS
+
+
+def scaled_retention(scale: float, domain_size: int) -> float:
+    """Return the retention of a scale of the noise: ``1 / (1 + m scale)``, rounded down.
+
+    >>> round(scaled_retention(0.125, 10), 12)
+    0.444444444444
+    """
+    return math.nextafter(1 / (1 + domain_size * scale), 0)
+
+
+def scales_of_sizes(
+    codes: tuple[Code, ...], sizes: Iterable[int], epsilon: float, delta: float
+) -> dict[int, float]:
+    """Return the scale of the noise for each size of a group, so that its shuffle is (epsilon, delta)-private.
+
+    >>> scales = scales_of_sizes((Code(50),), [1, 40, 41], 1.0, 1e-6)
+    >>> round(scales[1], 3), scales[40] == scales[41] < scales[1]
+    (0.582, True)
+    """
+    classes = {size: size_class(size) for size in sizes}
+    found = _of_classes(codes, tuple(sorted({*classes.values()})), epsilon, delta)
+    return {size: found[each] for size, each in classes.items()}
+
+
+@lru_cache(maxsize=64)
+def _of_classes(
+    codes: tuple[Code, ...], classes: tuple[int, ...], epsilon: float, delta: float
+) -> dict[int, float]:
+    """Return the scale for some classes only, whatever lies between them: in a part of the time."""
+    found: dict[int, float] = {}
+    before = (1, epsilon / len(codes), 1.0)
+    for size in classes:
+        before = _next_class(codes, size, epsilon, delta, before, CLOSE, TOLERANCE)
+        found[size] = noise_scale(before[1])
+    return found
 
 
 def shuffled_epsilon(retention: float, domain_size: int, group_size: int, delta: float) -> float:

@@ -49,6 +49,8 @@ class Method:
     """Whether it hides that a record is there at all: its epsilon is that of a whole record, not of a value."""
     groups: bool = False
     """Whether what a record shows hangs on the records that it is grouped with, and not on itself alone."""
+    afresh: bool = False
+    """Whether all records are drawn anew where any of them changed, so that comparing releases shows no change."""
     once: str = ""
     """Where it groups: what a second grouping of the same records does."""
     baseline: bool = False
@@ -140,6 +142,7 @@ METHODS = Register(
     "duckdb_priv.methods.fine_grain",
     "duckdb_priv.methods.matrix",
     "duckdb_priv.methods.reconstruction_private",
+    "duckdb_priv.methods.shuffled",
     "duckdb_priv.methods.splu",
     "duckdb_priv.methods.safe_k",
     "duckdb_priv.methods.anatomy",

@@ -123,11 +123,12 @@ def _records(workspace: Workspace, release: str) -> list[AuditRow]:
         ]
         for role in ("public", "scale")
     )
-    copied = any(
-        form_of(each).copied for each in catalog.sensitive_attributes(workspace.cursor, release)
+    several = any(
+        form_of(each).scaled and not form_of(each).copied
+        for each in catalog.sensitive_attributes(workspace.cursor, release)
     )
     if public:
-        records = f"sum({identifier(scales[0])})" if scales and not copied else "count(*)"
+        records = f"sum({identifier(scales[0])})" if scales and several else "count(*)"
         columns = ", ".join(map(identifier, public))
         table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(release)}"
         (alone,) = workspace.rows(

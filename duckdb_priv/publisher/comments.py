@@ -25,12 +25,14 @@ TOLD = {
     " priv.reconstructed_count.",
     "generalized": "Generalized, of a sample: a plain count is too low; use priv.reconstructed_count, weight := scale.",
     "scale": "How many source records the row stands for.",
+    "varied": "How far the row is perturbed, by the size of its group: give it to every question as weight := scale.",
     "group": "The group of the record: its records share a list of sensitive values.",
     "listed": "The values of {} in the record's group, its own among them: count with priv.reconstructed_count.",
     "blocks": "The number of a block of values of {}, which holds the true one or not: count with"
     " priv.reconstructed_count.",
 }
-"""By role of a column, or listed or blocks where it shows such: what whoever reads it must know of an attribute."""
+"""By role of a column, or listed or blocks where it shows such, or varied where a scale says how far a row is
+perturbed: what whoever reads it must know of an attribute."""
 
 
 def statements(
@@ -41,13 +43,15 @@ def statements(
     mechanism = connection.execute(
         "SELECT mechanism FROM priv.release WHERE release = ?", [release]
     ).fetchall()[0][0]
+    known = list(attributes)
     shown = {
         attribute.name: "listed" if form_of(attribute).listed else "blocks"
-        for attribute in attributes
+        for attribute in known
         if form_of(attribute).listed or attribute.blocks
     }
+    varied = {"scale": "varied"} if any(form_of(each).varied for each in known) else {}
     columns = [
-        (of, shown.get(of.attribute, of.role))
+        (of, shown.get(of.attribute, varied.get(of.role, of.role)))
         for of in catalog.published_columns(connection, release)
     ]
     done = {DONE[role] for _, role in columns if role in DONE}

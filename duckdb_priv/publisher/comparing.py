@@ -15,7 +15,7 @@ from duckdb_priv.release.model import Guarantee, Plan
 
 def told_of_comparing(method: Method, plan: Plan) -> Plan:
     """Add to the first promise about each attribute with keyed coins what comparing releases tells of it."""
-    if method.groups or method.baseline:
+    if method.groups or method.afresh or method.baseline:
         return plan
     sentences = {
         entry.attribute: _sentence(entry.attribute, plan.provenance.get(entry.attribute))

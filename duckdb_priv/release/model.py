@@ -173,6 +173,9 @@ class Guarantee:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
+SCALE = "scale"
+"""The published column that functions need as their weight: how many source records a row stands for, or how far it is
+perturbed."""
 GROUPED_BY = "grouped_by"
 """The note of an entry that says which columns make its groups, where public columns do."""
 

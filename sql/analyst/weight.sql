@@ -1,12 +1,13 @@
--- priv.weight(release, column, value) -> DOUBLE, per row
+-- priv.weight(release, column, value [, weight := scale]) -> DOUBLE, per row
 --
 -- What the row adds to priv.reconstructed_count. Sums of weights answer lists of values; products of the
--- weights of several sensitive attributes, summed, answer predicates over all of them.
+-- weights of several sensitive attributes, summed, answer predicates over all of them. Where records are perturbed by as much as
+-- their scale says, it is needed: weight := scale. Where they stand for several, multiply by scale.
 --
 --   SELECT sum(priv.weight('survey.occupation', reported_occupation, '7') * priv.weight('survey.income', reported_income, 'high'))
 --   FROM survey;
 
-CREATE OR REPLACE MACRO priv.weight(_release, _column, _value) AS
+CREATE OR REPLACE MACRO priv.weight(_release, _column, _value, weight := NULL) AS
     CASE WHEN @known_row@ THEN @row_weight@ ELSE [error(_priv_text) FOR _priv_text IN [@mistake_row@]][1] END;
 
 COMMENT ON MACRO priv.weight IS

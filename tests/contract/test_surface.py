@@ -79,6 +79,7 @@ PUBLISHER = {
         + COMMON
     ),
     "publish_safe_k": ("source release k beta epsilon hierarchies levels epsilon1" + COMMON),
+    "publish_shuffled": ("source release sensitive epsilon delta domain" + COMMON),
     "publish_splu": ("source release sensitive gamma grouping append republish" + COMMON),
     "publish_uniform": ("source release sensitive retention epsilon rho1 rho2 domain" + COMMON),
     "range_hierarchy": "attribute width1 width2 width3 width4 width5 low high",
@@ -125,7 +126,7 @@ ANALYST = {
     "reconstructed_share_ratio": "_release _column _values _group _other_group weight confidence",
     "reconstructed_stderr": "_release _column _value weight",
     "reconstructed_sum": "_release _column _values _amount weight confidence",
-    "weight": "_release _column _value",
+    "weight": "_release _column _value weight",
 }
 
 MACROS = PUBLISHER | ANALYST

@@ -37,6 +37,8 @@ class Cells:
         """Which rows are counted."""
         self.attributes: dict[str, Attribute] = {}
         """The attributes that the rest of the query asks for, by name in lower case."""
+        self.scale_key = ""
+        """The column of the cells that says how far their rows are perturbed, where an attribute asks for it."""
         self._keys: dict[str, tuple[str, exp.Expr]] = {}
         self._sums: dict[str, str] = {}
         self._taken = {name.lower() for name in taken}
@@ -59,6 +61,9 @@ class Cells:
             attribute = self.source.attribute(expression)
             if attribute is not None:
                 self.attributes[attribute.name.lower()] = attribute
+                if attribute.varied and not self.scale_key:
+                    assert self.release.scale is not None
+                    self.scale_key = self._key(column(self.release.scale, self.source.alias)).name
             return expression
         self.keep_within(expression)
         return expression

@@ -132,7 +132,7 @@ class Frame:
         """Write the classes: cells with each true value that their rows may have. ``more`` are columns of cells."""
         return classes_sql(
             cells, [*self.cells.columns, *more], list(self.cells.attributes.values()), laws,
-            self.cells.weight, self.cells.shown, positions, self.partly_unknown,
+            self.cells.weight, self.cells.shown, positions, self.partly_unknown, self.cells.scale_key,
         )  # fmt: skip
 
     def select(self, selected: Sequence[str], classes: str, groups: Sequence[str]) -> str:

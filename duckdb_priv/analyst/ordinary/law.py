@@ -26,15 +26,19 @@ def _weights() -> Mapping[str, str]:
     }
 
 
-def weight_sql(attribute: Attribute, reported: str, x: str = "x", y: str = "y") -> str:
-    """Write W[x, y] of an attribute, over the tables ``x`` and ``y``.
+def weight_sql(
+    attribute: Attribute, reported: str, x: str = "x", y: str = "y", scale: str = "1"
+) -> str:
+    """Write W[x, y] of an attribute, over the tables ``x`` and ``y``; ``scale`` says how far the row is perturbed.
 
     Raises QueryRefused for a form that is not known.
     """
     if attribute.form not in _weights():
         raise unknown_form(attribute)
-    blocks = block_places(attribute.blocks) if attribute.blocks else {}
-    weight = fill(_weights()[attribute.form], {"reported": reported, **blocks})
+    places = {"reported": reported, "scale": scale, "size": str(attribute.size)}
+    if attribute.blocks:
+        places |= block_places(attribute.blocks)
+    weight = fill(_weights()[attribute.form], places)
     return NUMBER.sub(lambda match: f"{x if match[1] == 'x' else y}.{match[2]}", weight)
 
 
@@ -68,12 +72,14 @@ def classes_sql(
     shown_name: str,
     positions: Sequence[str] = (),
     partly_unknown: bool = False,
+    scale: str = "",
 ) -> str:
     """Write the query that gives each cell every combination of true values, with its weight.
 
     ``laws`` names the query of the numbers of each attribute. One of the combinations of each cell is marked as
     shown: that of the reported values. ``positions`` names columns that tell the combinations apart. A weight that
-    is not known is not a number.
+    is not known is not a number. ``scale`` names the column that says how far the rows of a cell are perturbed, where
+    that differs.
     """
     selected = [f"c.{text(name)}" for name in columns]
     weights, shown, where = [], [], []
@@ -89,7 +95,7 @@ def classes_sql(
         selected.append(f"{true_value(attribute, x)} AS {text(attribute.name)}")
         if positions:
             selected.append(f"{x}.position AS {text(positions[number - 1])}")
-        weights.append(weight_sql(attribute, reported, x, y))
+        weights.append(weight_sql(attribute, reported, x, y, f"c.{text(scale)}" if scale else "1"))
         if attribute.listed:
             values = f"CAST({reported} AS VARCHAR[])"
             where.append(

@@ -28,7 +28,7 @@ def refuse_what_is_not_linear(select: exp.Select, source: FromItem) -> None:
             continue
         if release.scale and name == release.scale.lower():
             raise QueryRefused(
-                f'"{each.name}" is how many records a row stands for, which is taken account of already',
+                f'"{each.name}" says what a row counts for, which is taken account of already',
                 hint="leave it out: write count(*), sum(…) or avg(…) as if the table were the true one",
             )
         if name in release.reported:

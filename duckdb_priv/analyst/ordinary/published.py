@@ -65,6 +65,11 @@ class Attribute:
         """Whether records report a list of values, among them the true one."""
         return self.traits.listed
 
+    @property
+    def varied(self) -> bool:
+        """Whether its weights differ from row to row, by what the scale of a row says."""
+        return self.traits.varied
+
 
 @dataclass(frozen=True)
 class Release:
@@ -77,7 +82,8 @@ class Release:
     public: Mapping[str, str]
     """Public columns by their names in lower case."""
     scale: str | None
-    """The column that says for how many source records a row stands, or bounds how often a record appears."""
+    """The column that says for how many source records a row stands, how often a record appears at most, or how far a
+    row is perturbed."""
     weighed: bool
     """Whether a row stands for as many source records as its scale says; else for one."""
     sampled: bool
@@ -296,14 +302,17 @@ def _release(
                 stated_blocks(blocks),
             )
     sizes = [row["domain_size"] for row in rows if row["domain_size"]]
-    copied = any(each.form == NOT_BY_SCALE for each in attributes.values())
+    one_each = any(
+        each.form == NOT_BY_SCALE or (each.form in FORMS and each.varied)
+        for each in attributes.values()
+    )
     return Release(
         database,
         name,
         attributes,
         public,
         scale,
-        weighed=scale is not None and not copied,
+        weighed=scale is not None and not one_each,
         sampled=any(row["form"] == SAMPLED for row in rows),
         constants={**constants, "classes": float(math.prod(sizes))},
         rows=published,

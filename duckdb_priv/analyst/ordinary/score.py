@@ -132,6 +132,8 @@ class Score:
             moments["zero"] = f"greatest({variance} - {slope} * {nearest}, {floor})"
         if self._records.form in ("scaled", "duplicated"):
             moments |= self._of_scales(name, law)
+        elif self._frame.cells.scale_key:
+            moments |= self._by_row(name, law)
         return moments
 
     def _of_scales(self, name: str, law: str) -> dict[str, str]:
@@ -165,6 +167,33 @@ class Score:
             "downward": f"{law}.downward * {biggest}",
             "slack": f"{law}.spread * ({biggest} - {typical})",
             "total": total,
+        }
+
+    def _by_row(self, name: str, law: str) -> dict[str, str]:
+        """What rows change that are perturbed as far as their scale u says; the law is that of u = 1.
+
+        As in sql/analyst/estimators/by_group.sql, for k values of m: the law's slope is m - 2 k, and its scatter
+        k + k (m - k).
+        """
+        records, cells = self._records, self._frame.cells
+        of, scale = records.measures[name], cells.given_scale
+        scales = records.cell(cells.sum((), of.before, scale))
+        squares = records.cell(cells.sum((), of.before, f"{scale} ** 2"))
+        take, (attribute,) = records.estimates.take, cells.attributes.values()
+        once = take(f"coalesce(sum({scales}), 0)", "scales")
+        twice = take(f"coalesce(sum({squares}), 0)", "squares")
+        doubled = take(f"coalesce(sum({scales} * {records.weighed(name)}), 0)", "doubled")
+        total = f"{self._total(name)}::DOUBLE"
+        typical = f"coalesce({once} / nullif({total}, 0), 0)"
+        noisy = f"coalesce({twice} / nullif({once}, 0), 0)"
+        values = f"({attribute.size} - {law}.slope) / 2"
+        excess = f"{law}.slope * ({doubled} - {typical} * {text(name)})"
+        return {
+            "slope": f"{law}.slope * {typical}",
+            "half_step": f"(1 + {attribute.size} * {noisy}) / 2",
+            "zero": f"{values} * ({once} + ({attribute.size} - {values}) * {twice}) + greatest({excess}, 0)",
+            "upward": f"1 + {law}.slope * {noisy}",
+            "downward": f"1 - {law}.slope * {noisy}",
         }
 
     # The laws themselves.

@@ -96,6 +96,19 @@ class Perturbation(Drawn):
 
 
 @dataclass(frozen=True)
+class PerturbationByRecord(Drawn):
+    """Kept or redrawn with a probability that stands beside each record: ``_priv_keep{n}`` and ``_priv_width{n}``."""
+
+    def carried(self, n: int) -> Sequence[str]:
+        """Take the two numbers along."""
+        return (f"s._priv_keep{n} AS _keep{n}", f"s._priv_width{n} AS _width{n}")
+
+    def shown(self, n: int) -> str:
+        """Compare with the two numbers of the record."""
+        return _redrawn(n, f"_keep{n}", f"_width{n}")
+
+
+@dataclass(frozen=True)
 class PerturbationByValue(Drawn):
     """Kept or redrawn with a probability of each value's own."""
 

@@ -111,6 +111,10 @@ s.total::DOUBLE
 -- Every value alike.
 [1e0 / @size@ FOR x IN range(@size@)]
 
+-- name: em_shown
+-- What the iterative Bayesian method takes for shown, of a value in a group.
+_priv_observed
+
 -- name: query.rows
 -- The rows that are counted. What stands in braces is filled in when the macro is called.
 {database}@table@ WHERE ({condition}

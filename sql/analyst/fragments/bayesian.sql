@@ -2,7 +2,7 @@
 -- at once, two steps at a time with squared extrapolation (SQUAREM), until no frequency would grow by more than one part
 -- in a hundred million: then the log-likelihood of a record is as close to its maximum, whatever led there.
 WITH RECURSIVE @observed@, counted AS (
-    SELECT _priv_group, list(_priv_observed / greatest(_priv_total, 1) ORDER BY _priv_position) AS shown
+    SELECT _priv_group, list((@em_shown@) / greatest(_priv_total, 1) ORDER BY _priv_position) AS shown
     FROM observed GROUP BY _priv_group
 ), law AS MATERIALIZED (
     SELECT @size@ AS _priv_size@em_lists@

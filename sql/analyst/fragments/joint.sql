@@ -5,20 +5,23 @@
 -- Bayesian method (expectation maximization) begins there, with the patterns that these sums would show on average. The
 -- interval is the score interval of the unbiased sum: if the records are in the states as estimated, one of the state
 -- asked for adds what the laws say to the variance, and another one what it does on average.
+-- Where rows are perturbed by as much as their scale says, the laws are those of a scale whose power is the mean of theirs, in each
+-- group: as high a power as that of the scale in the variance of a product.
 -- Groups are materialized with their numbers: counted a second time, they would come in another order.
 WITH RECURSIVE weighed AS (
     SELECT *, {weights} FROM {table}
 ), grouped AS (
     SELECT {group_columns} count(*) AS _priv_total, [{patterns}]::DOUBLE[] AS _priv_shown,
-        [{sums}]::DOUBLE[] AS _priv_sums, coalesce(sum(({product}) * (({product}) - 1)), 0)::DOUBLE AS _priv_noise
+        [{sums}]::DOUBLE[] AS _priv_sums, coalesce(sum(({product}) * (({product}) - 1)), 0)::DOUBLE AS _priv_noise,
+        coalesce(avg(({scale}) ** (2 * {attributes})) ** (0.5 / {attributes}), 0) AS _priv_scale
     FROM weighed AS {name} WHERE ({condition}
     ) GROUP BY ALL
 ), numbered AS MATERIALIZED (
     SELECT row_number() OVER () AS _priv_group, * FROM grouped
 ), law AS (
-    SELECT [{laws}] AS laws
+    SELECT _priv_scale, [{laws}] AS laws FROM (SELECT DISTINCT _priv_scale FROM numbered)
 ), model AS (
-    SELECT [[list_aggregate([CASE WHEN (s >> i) & 1 = 0
+    SELECT _priv_scale AS scale, [[list_aggregate([CASE WHEN (s >> i) & 1 = 0
                 THEN CASE WHEN (o >> i) & 1 = 0 THEN 1 - list_extract(laws, i + 1).other ELSE list_extract(laws, i + 1).other END
                 ELSE CASE WHEN (o >> i) & 1 = 0 THEN 1 - list_extract(laws, i + 1).own ELSE list_extract(laws, i + 1).own END
             END FOR i IN range({attributes})], 'product') FOR s IN range({states})] FOR o IN range({states})] AS likelihood,
@@ -29,7 +32,7 @@ WITH RECURSIVE weighed AS (
             FOR i IN range({attributes})], 'product') FOR s IN range({states})] AS squares,
         list_aggregate([1 / (each.own - each.other) FOR each IN laws], 'product') AS step,
         list_aggregate([(1 - each.other) / (each.own - each.other) FOR each IN laws], 'product') AS heaviest
-    FROM (SELECT [CASE WHEN each.own - each.other > 1e-12 THEN each
+    FROM (SELECT _priv_scale, [CASE WHEN each.own - each.other > 1e-12 THEN each
             ELSE error('a value that is asked for is in every decoy group, so what is published says nothing of it'
                 || chr(10) || 'Hint: ask for other values') END
         FOR each IN laws] AS laws FROM law)
@@ -37,7 +40,7 @@ WITH RECURSIVE weighed AS (
     SELECT numbered.*, likelihood, squares, step, heaviest,
         [greatest(each, 1e-6 * _priv_total) FOR each IN _priv_sums] AS start,
         [greatest(list_dot_product(each, _priv_sums), 0) FOR each IN likelihood] AS shown
-    FROM numbered, model
+    FROM numbered JOIN model ON model.scale = _priv_scale
 ), steps AS (
     SELECT 0 AS step, false AS settled, _priv_group, shown, likelihood,
         [each * _priv_total / greatest(list_sum(start), 1e-300) FOR each IN start] AS f
@@ -74,7 +77,7 @@ WITH RECURSIVE weighed AS (
         }, z: @normal_quantile@}]][1] AS _priv_interval
     FROM estimated
 )
-SELECT * EXCLUDE (_priv_group, _priv_total, _priv_shown, _priv_sums, _priv_noise, likelihood, squares, step, heaviest, start, shown,
+SELECT * EXCLUDE (_priv_group, _priv_total, _priv_shown, _priv_sums, _priv_noise, _priv_scale, likelihood, squares, step, heaviest, start, shown,
         _priv_rest, _priv_others, _priv_sum, _priv_each, _priv_estimate, _priv_interval),
     _priv_estimate AS estimate, _priv_interval.stderr AS stderr, least(_priv_interval.low, greatest(_priv_estimate, 0)) AS low,
     greatest(_priv_interval.high, _priv_estimate) AS high, list_extract(_priv_shown, {states})::BIGINT AS observed, _priv_total AS records

@@ -2,7 +2,8 @@
 -- the records asked for and of all others, beginning as they are shown; each step takes for the share of decoys the share
 -- that the states give to a value by then, and the last step is that in which none moves by more than its tolerance, a share of itself.
 WITH RECURSIVE grouped AS (
-    SELECT {group_columns} count(*) AS _priv_total, [{patterns}]::DOUBLE[] AS _priv_shown
+    SELECT {group_columns} count(*) AS _priv_total, [{patterns}]::DOUBLE[] AS _priv_shown,
+        coalesce(avg(({scale}) ** (2 * {attributes})) ** (0.5 / {attributes}), 0) AS _priv_scale
     FROM {table} WHERE ({condition}
     ) GROUP BY ALL
 ), numbered AS MATERIALIZED (
@@ -41,7 +42,7 @@ WITH RECURSIVE grouped AS (
 ), reached AS (
     SELECT _priv_group, arg_max(f, step) AS f FROM steps GROUP BY _priv_group
 )
-SELECT numbered.* EXCLUDE (_priv_group, _priv_total, _priv_shown), list_extract(reached.f, {states}) AS estimate,
+SELECT numbered.* EXCLUDE (_priv_group, _priv_total, _priv_shown, _priv_scale), list_extract(reached.f, {states}) AS estimate,
     NULL::DOUBLE AS stderr, NULL::DOUBLE AS low, NULL::DOUBLE AS high, list_extract(_priv_shown, {states})::BIGINT AS observed,
     _priv_total AS records
 FROM numbered JOIN reached ON reached._priv_group = numbered._priv_group ORDER BY ALL

@@ -14,6 +14,10 @@
 --                        would give the same sum with equal coefficients; else NULL and 0
 --   beta                 the probability that a record is there, where the rows are a sample
 --   per                  what the sum is divided by
+--
+-- Where rows differ in their scale u, squares is the sum of c ** 2 * u, and doubled that of c ** 2 * u * h: law.slope * u is what one
+-- record adds to the variance there. squares_once and doubled_once have c once, plain_squares is the sum of c ** 2, and law.noisy the scale
+-- of the rows that the noise comes from.
 
 -- name: estimate
 s.estimate
@@ -36,6 +40,10 @@ s.largest * s.law.half_step
 greatest(s.variance + @excess@ - @slope@ * least(greatest(s.estimate, 0), @total@),
     ((1 - s.share * s.law.shrinkage) ** 2 + 2 * s.share * (1 - s.share) * s.law.shrinkage ** 2)
     * (greatest(s.squares - s.largest ** 2, 0) * s.law.scatter + s.largest ** 2 * s.law.most_scatter))
+
+-- name: slack_by_row
+-- Where rows differ in how far they are perturbed: what coefficients that differ add, in rows that the noise comes from.
+@spread_of_one@ * s.law.noisy * CASE WHEN s.total > 0 THEN s.largest - s.plain_squares / s.total ELSE 0 END
 
 -- name: upward
 s.largest * s.law.upward
@@ -66,8 +74,19 @@ b.noise - b.d_shrinkage * b.d_mean * b.c_noise - b.c_shrinkage * b.c_mean * b.d_
  total: greatest(q.amounts.total - q.least * q.count.total, 0),
  squares: greatest(q.amounts.squares - 2 * q.least * q.amounts.total + q.least ** 2 * q.count.total, 0),
  largest: q.amounts.largest - q.least, law: q.count.law, published: q.count.published,
- share: coalesce(least((q.amounts.total - q.least * q.count.total) ** 2 / nullif(q.amounts.squares
-     - 2 * q.least * q.amounts.total + q.least ** 2 * q.count.total, 0) / q.count.published, 1), 0),
+ share: CASE WHEN q.count.published IS NULL THEN 0 ELSE coalesce(least((q.amounts.total - q.least * q.count.total) ** 2
+     / nullif(q.amounts.squares - 2 * q.least * q.amounts.total + q.least ** 2 * q.count.total, 0) / q.count.published, 1), 0) END,
+ beta: q.count.beta, per: 1::DOUBLE}
+
+-- name: shifted_by_row
+-- The same where rows differ in their scale: what is squared stands with it.
+{estimate: q.amounts.estimate - q.least * q.count.estimate,
+ doubled: q.amounts.doubled - 2 * q.least * q.amounts.doubled_once + q.least ** 2 * q.count.doubled,
+ variance: q.amounts.variance - 2 * q.least * q.covariance + q.least ** 2 * q.count.variance,
+ total: greatest(q.amounts.total - q.least * q.count.total, 0),
+ plain_squares: greatest(q.amounts.plain_squares - 2 * q.least * q.amounts.total + q.least ** 2 * q.count.total, 0),
+ squares: greatest(q.amounts.squares - 2 * q.least * q.amounts.squares_once + q.least ** 2 * q.count.squares, 0),
+ largest: q.amounts.largest - q.least, law: q.count.law, published: q.count.published, share: q.count.share,
  beta: q.count.beta, per: 1::DOUBLE}
 
 -- name: reach

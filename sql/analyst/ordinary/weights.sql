@@ -11,6 +11,9 @@
 -- What is reported is the number of a block: whether it holds the value.
 (get_bit(@incidence@, @reported@ + CAST(@blocks@ - (@stride@ * x.position) % @blocks@ AS INTEGER)) - x.other) / (x.own - x.other)
 
+-- name: by_group
+(CASE WHEN x.position = y.position THEN 1 + @size@ * @scale@ ELSE 0 END - @scale@)
+
 -- name: scaled
 (CASE WHEN x.position = y.position THEN 1 ELSE 0 END - x.other) / (x.own - x.other)
 

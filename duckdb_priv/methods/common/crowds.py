@@ -1,0 +1,89 @@
+"""Groups of equal public columns: how large they are, told apart as finely as a reader of the release can.
+
+The records of such a group hide each other: a release is stored in the order of its own columns, so that of a group
+only the multiset of published values is seen. Derivations: ``mechanism/shuffle.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from duckdb_priv.engine import randomness
+from duckdb_priv.engine.aggregates import Aggregates
+from duckdb_priv.engine.byte_order import byte_keys
+from duckdb_priv.engine.kernel import RECORDS, Step
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidSource
+from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import place
+
+GROUPS = "temp.main._priv_crowds"
+"""The temporary table of the groups and their sizes."""
+
+
+def keys_of(types: Mapping[str, str]) -> list[str]:
+    """Write what is equal for two records ``s`` only if the columns of these types are, byte by byte."""
+    return [key for name, kind in types.items() for key in byte_keys(f"s.{identifier(name)}", kind)]
+
+
+def groups_of(source: Source) -> Step:
+    """Describe the table of the groups of a source, with ``_priv_size`` records each."""
+    keys = "".join(f"{key} AS _priv_key{n}, " for n, key in enumerate(_keys(source)))
+    return Step(
+        GROUPS, f"SELECT {keys}count(*) AS _priv_size FROM {place(RECORDS)} AS s GROUP BY ALL"
+    )
+
+
+def same_group(source: Source) -> str:
+    """Write whether a record ``s`` is in a group ``g`` of that table."""
+    return (
+        " AND ".join(
+            f"{key} IS NOT DISTINCT FROM g._priv_key{n}" for n, key in enumerate(_keys(source))
+        )
+        or "true"
+    )
+
+
+def _keys(source: Source) -> list[str]:
+    return keys_of({name: source.types[name] for name in source.public})
+
+
+def sizes_of_groups(workspace: Workspace, source: Source) -> dict[int, int]:
+    """Count the groups of each size, smallest first; their table stands on the publisher's cursor afterwards."""
+    return Aggregates(workspace, source).sizes_of_groups(groups_of(source))
+
+
+def require_crowds(
+    workspace: Workspace, source: Source, sizes: Mapping[int, int], hint: str
+) -> None:
+    """Refuse public columns of which every record has its own: nobody hides anybody.
+
+    Raises InvalidSource, which names the column that tells most records apart.
+    """
+    if max(sizes) > 1 or source.rows == 1:
+        return
+    counts = [f"count(DISTINCT {identifier(name)})" for name in source.public]
+    found = workspace.rows(f"SELECT {', '.join(counts)} FROM {source.table}")[0]
+    values, name = max(zip(found, source.public, strict=True))
+    raise InvalidSource(
+        f"no two records have the same public columns, so that nobody hides anybody: {name!r} alone has {values} values"
+        f" in {source.rows} records",
+        hint=f"exclude {name!r}, or make it coarser in a view; {hint}",
+    )
+
+
+def digest_of_records(workspace: Workspace, source: Source) -> str:
+    """Tell apart sources that differ in anything that is read of any record.
+
+    The records enter by the sum and the parity of keyed bits: whoever does not have the secret cannot find two tables
+    of the same sums.
+    """
+    bits = randomness.KeyedBits.derive(workspace.secret(), "records of crowds")
+    texts = ", ".join(f"s.{identifier(name)}::VARCHAR" for name in sorted(source.read_types))
+    ((digest,),) = workspace.rows(
+        "SELECT count(*) || '/' || bit_xor(bits) || '/' || sum(bits::HUGEINT) FROM ("
+        f"SELECT _priv_bits({workspace.open_stream(bits)}::UBIGINT, NULL::BIGINT, to_json([{texts}])::VARCHAR,"
+        f" 0::UINTEGER) AS bits FROM {source.table} AS s)"
+    )
+    return str(digest)

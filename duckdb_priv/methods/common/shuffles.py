@@ -1,0 +1,102 @@
+"""What the shuffle of a group of equal public columns promises, recomputed from a release and its operator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from duckdb_priv.engine.byte_order import total_order
+from duckdb_priv.engine.source import key_expression
+from duckdb_priv.mechanism.arrays import Vector
+from duckdb_priv.mechanism.shuffle import code_pair, joint_pairs, log_delta
+from duckdb_priv.mechanism.symmetric_code import Code
+from duckdb_priv.methods.common.crowds import keys_of
+from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, Subject, finding
+from duckdb_priv.release.model import SCALE
+
+
+def public_types(subject: Subject) -> dict[str, str]:
+    """Return the types of the columns that tell rows apart: all but what is reported, and how far it is perturbed."""
+    other = {
+        name
+        for (name,) in subject.workspace.rows(
+            "SELECT column_name FROM priv.attribute WHERE release = ? AND role IN ('sensitive', 'scale')",
+            [subject.release],
+        )
+    }
+    described = subject.workspace.rows(f"DESCRIBE FROM {subject.table}")
+    return {row[0]: row[1] for row in described if row[0] not in other}
+
+
+def scales_by_size(subject: Subject) -> list[tuple[int, float, float, int]]:
+    """List what records of groups of one size are perturbed by: size, least and largest scale, records."""
+    keys = "".join(f"{key}, " for key in keys_of(public_types(subject)))
+    return subject.workspace.rows(
+        "SELECT size, min(least), max(most), sum(size)::BIGINT FROM ("
+        f"SELECT {keys}count(*) AS size, min({SCALE}) AS least, max({SCALE}) AS most"
+        f" FROM {subject.table} AS s GROUP BY ALL) GROUP BY size ORDER BY size"
+    )
+
+
+def counts_by_size(subject: Subject) -> dict[int, Vector] | None:
+    """Count the values of the domain in the source by the size of the group; None if it is not what was published."""
+    source, public = subject.source, public_types(subject)
+    if source is None or not {*public} <= {*source.types}:
+        return None
+    keys = keys_of({name: source.types[name] for name in public})
+    selected = "".join(f"{key} AS _priv_key{n}, " for n, key in enumerate(keys))
+    partition = ", ".join(f"_priv_key{n}" for n in range(len(keys)))
+    value = key_expression(subject.attribute.name, source.types[subject.attribute.name])
+    rows = subject.workspace.rows(
+        f"WITH cell AS (SELECT {selected}s.{value} AS value, count(*) AS records"
+        f" FROM {source.table} AS s GROUP BY ALL),"
+        " placed AS (SELECT value, records, sum(records) OVER"
+        f" ({f'PARTITION BY {partition}' if keys else ''})::BIGINT AS size FROM cell)"
+        " SELECT size, value::VARCHAR, sum(records)::BIGINT FROM placed GROUP BY ALL"
+    )
+    places = {each: place for place, each in enumerate(subject.attribute.values)}
+    found: dict[int, Vector] = {}
+    for size, each, records in rows:
+        if each not in places:
+            return None
+        found.setdefault(size, np.zeros(len(places)))[places[each]] += records
+    return found
+
+
+def worst_delta(
+    codes: Iterable[Code], smallest: Mapping[float, int], epsilon: float
+) -> tuple[float, int]:
+    """Return the largest delta of the groups of a release, and the size of the group that has it.
+
+    ``smallest`` says of each scale the size of the smallest group with it, which hides the least.
+    """
+    listed, worst = list(codes), (0.0, 0)
+    for scale, size in smallest.items():
+        pairs = joint_pairs([code_pair(code, 1 + 1 / scale) for code in listed])
+        if size == 1:
+            alone = sum(pair.epsilon for pair in pairs[:1])
+            found = 0.0 if alone <= epsilon * (1 + TOLERANCE) else 1.0
+        else:
+            found = math.exp(max(log_delta(pair, size, epsilon, tolerance=1e-4) for pair in pairs))
+        worst = max(worst, (found, size))
+    return worst
+
+
+def audit_order(subject: Subject) -> AuditRow:
+    """Look whether the rows stand in the order of their own columns, so that nothing remembers that of the source."""
+    types = {row[0]: row[1] for row in subject.workspace.rows(f"DESCRIBE FROM {subject.table}")}
+    (moved,) = subject.workspace.rows(
+        "SELECT count(*) FROM (SELECT rowid AS stands,"
+        f" row_number() OVER (ORDER BY {total_order(types)}, rowid) - 1 AS belongs FROM {subject.table})"
+        " WHERE stands <> belongs"
+    )[0]
+    return finding(
+        "order_of_rows",
+        "The rows stand in the order of their own columns, which says nothing of the order of the source: how many do"
+        " not.",
+        float(moved),
+        moved == 0,
+        subject.attribute.name,
+    )

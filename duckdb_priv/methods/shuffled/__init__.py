@@ -1,0 +1,22 @@
+"""Retention by the size of the group of equal public columns, whose records hide each other."""
+
+from duckdb_priv.methods.register import Method, Words
+from duckdb_priv.methods.shuffled.arguments import ShuffledArguments, ShuffledGrid
+
+METHOD = Method(
+    name="shuffled",
+    package=__name__,
+    words=Words(
+        title="Shuffled groups (hiding in the crowd)",
+        promise="Publish a table whose sensitive values are kept the more often,"
+        " the more records share their public columns",
+        when="Groups of equal public columns are large, and whoever reads the release does not hold the secret.",
+    ),
+    arguments=ShuffledArguments,
+    grid=ShuffledGrid,
+    afresh=True,
+    symbols={
+        "epsilon": ("ε", "parameter of differential privacy of one record's value in its group"),
+        "delta": ("δ", "probability with which that may fail"),
+    },
+)

@@ -1,0 +1,57 @@
+"""What shuffled groups promise, and the errors to expect of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from duckdb_priv.mechanism.sampling_variance import perturbed_variance
+from duckdb_priv.mechanism.shuffled_retention import scaled_retention, scales_of_sizes
+from duckdb_priv.mechanism.symmetric_code import Code
+from duckdb_priv.mechanism.uniform import MAX_EPSILON, Uniform
+from duckdb_priv.methods.common.options import EXACT, Option, Question
+from duckdb_priv.methods.shuffled.arguments import ShuffledGrid
+
+
+def options(question: Question, grid: ShuffledGrid) -> Iterator[Option]:
+    """Shuffled groups with the epsilon and delta that are asked for, where both are.
+
+    The noise of a count is that of uniform perturbation, in each of the groups that it counts with the retention of its
+    size (mechanism/shuffle.md).
+    """
+    required = question.required
+    if required.epsilon is None or required.epsilon > MAX_EPSILON or not 0 < required.delta < 1:
+        return
+    groups = question.micro_groups(0)
+    if groups.size.max(initial=0) < 2:
+        return
+    sizes = np.unique(groups.size)
+    codes = (Code(question.domain_size),)
+    scales = scales_of_sizes(codes, sizes.tolist(), required.epsilon, required.delta)
+    operators = [
+        Uniform(scaled_retention(scale, question.domain_size), question.domain_size)
+        for scale in scales.values()
+    ]
+    variances = np.zeros(len(question.counts))
+    for size, operator in zip(sizes, operators, strict=True):
+        of_size = groups.size == size
+        number, held = groups.number[of_size].astype(np.float64), groups.held[of_size]
+        noise = number * perturbed_variance(groups.size[of_size], held, operator)
+        variances += np.bincount(groups.query[of_size], noise, minlength=len(variances))
+    largest = operators[-1]
+    yield Option(
+        {"epsilon": required.epsilon, "delta": required.delta},
+        (
+            "Who knows all other records, and sees the release but not the coins, tells two values of a record apart by"
+            f" a factor of at most {math.exp(required.epsilon):.4g} (epsilon = {required.epsilon:g}), but for delta ="
+            f" {required.delta:g}. Who learns which row is a record's:",
+        ),
+        question.counts,
+        np.sqrt(variances),
+        EXACT,
+        amplification=largest.amplification,
+        epsilon=required.epsilon,
+        delta=required.delta,
+    )

@@ -1,0 +1,84 @@
+"""Audit of shuffled groups."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from duckdb_priv.mechanism.symmetric_code import Code
+from duckdb_priv.methods.common.findings import (
+    TOLERANCE,
+    AuditRow,
+    Subject,
+    finding,
+    source_changed,
+)
+from duckdb_priv.methods.common.shuffles import (
+    audit_order,
+    counts_by_size,
+    scales_by_size,
+    worst_delta,
+)
+
+
+def audit(subject: Subject) -> list[AuditRow]:
+    """Recompute what every group promises from its size and its scale, both of which are published."""
+    name = subject.attribute.name
+    epsilon, given = subject.claims["shuffle_privacy"]
+    assert epsilon is not None
+    rows = scales_by_size(subject)
+    mixed = sum(least < most for _, least, most, _ in rows)
+    smallest: dict[float, int] = {}
+    for size, least, _, _ in rows:
+        smallest.setdefault(least, size)
+    codes = [Code(each) for each in given["domain_sizes"]]
+    delta, group = worst_delta(codes, smallest, epsilon)
+    local = float(np.log1p(1 / min(smallest)))
+    claimed = subject.claims["local_differential_privacy"][0] or 0.0
+    found = [
+        finding(
+            "scale_by_size",
+            "How far a row is perturbed follows from the size of its group of equal public columns, and from nothing"
+            " else: for how many sizes it does not.",
+            float(mixed),
+            mixed == 0,
+            name,
+        ),
+        finding(
+            "shuffle_privacy",
+            f"At epsilon = {epsilon:g}, the largest delta of any group is that of {group} records.",
+            delta,
+            delta <= given["delta"] * (1 + TOLERANCE),
+            name,
+            epsilon=epsilon,
+            delta=given["delta"],
+            group_size=group,
+        ),
+        finding(
+            "local_differential_privacy",
+            "Who learns which row is a record's sees the odds between two true values change by a factor of at most"
+            f" {np.exp(local):.4g}.",
+            local,
+            local <= claimed * (1 + TOLERANCE),
+            name,
+            claimed=claimed,
+        ),
+        audit_order(subject),
+    ]
+    return [*found, _noise(subject, {size: least for size, least, _, _ in rows})]
+
+
+def _noise(subject: Subject, scales: dict[int, float]) -> AuditRow:
+    """Judge whether as many rows show each value as the groups of the source let expect."""
+    counts = counts_by_size(subject)
+    if counts is None or {*counts} != {*scales}:
+        return source_changed(subject)
+    shown, size = subject.shown_counts(), subject.attribute.size
+    mean, spread = np.zeros(size), np.zeros(size)
+    for records, true in counts.items():
+        scale = scales[records]
+        own, other = (1 + scale) / (1 + size * scale), scale / (1 + size * scale)
+        mean += (own - other) * true + other * true.sum()
+        spread += true * own * (1 - own) + (true.sum() - true) * other * (1 - other)
+    if mean.sum().round() != shown.sum():
+        return source_changed(subject)
+    return subject.noise_as_stated(shown, mean, spread)

@@ -1,0 +1,248 @@
+"""Publishing in crowds: each value is kept as often as the size of its group of equal public columns allows.
+
+Source: Balle, Bell, Gascon, Nissim, "The privacy blanket of the shuffle model" (CRYPTO 2019); the derivation stands in
+mechanism/shuffle.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from duckdb_priv.engine.kernel import RECORDS, Kernel, Table
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.mechanism.shuffled_retention import scaled_retention, scales_of_sizes
+from duckdb_priv.mechanism.symmetric_code import Code
+from duckdb_priv.mechanism.uniform import MAX_EPSILON, Uniform
+from duckdb_priv.methods.common.crowds import (
+    GROUPS,
+    digest_of_records,
+    groups_of,
+    require_crowds,
+    same_group,
+    sizes_of_groups,
+)
+from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
+from duckdb_priv.methods.common.perturbation import PerturbationByRecord, open_coins, perturb_sql
+from duckdb_priv.methods.shuffled.arguments import ShuffledArguments
+from duckdb_priv.release.model import SCALE, Guarantee, LedgerEntry, Plan, SensitiveAttribute
+from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import place
+
+MECHANISM = "shuffled"
+SIZES = "temp.main._priv_sizes"
+"""The temporary table that says how often the records of groups of a size keep their values."""
+
+MIN_EPSILON = 1e-6
+"""Below it a record that is alone would not be kept once in a million."""
+FEW = 10
+"""Fewer records than these hide each other hardly at all."""
+
+
+def plan(workspace: Workspace, source: Source, release: str, arguments: ShuffledArguments) -> Plan:
+    """Decide everything about a release of shuffled groups."""
+    _check(arguments)
+    _refuse_taken(source)
+    domains = open_domains(workspace, source, given_domains(arguments.domain, source))
+    sizes = sizes_of_groups(workspace, source)
+    instead = f"priv.publish_uniform with epsilon := {arguments.epsilon:g} asks for no crowd"
+    require_crowds(workspace, source, sizes, instead)
+    codes = tuple(Code(domain.size) for domain in domains)
+    scales = scales_of_sizes(codes, sizes, arguments.epsilon, arguments.delta)
+    context: dict[str, object] = {
+        "mechanism": MECHANISM,
+        "epsilon": arguments.epsilon,
+        "delta": arguments.delta,
+        "sizes": [domain.size for domain in domains],
+        "public": sorted(source.public),
+    }
+    if source.record_id:
+        # Were records drawn alike in two releases, their difference would show what a single one reports.
+        context["records"] = digest_of_records(workspace, source)
+    perturbations = [
+        PerturbationByRecord(
+            domain,
+            open_coins(
+                workspace,
+                source,
+                {**context, "attribute": domain.attribute.lower(), "domain": domain.digest},
+            ),
+        )
+        for domain in domains
+    ]
+    guarantees = _guarantees(source, domains, arguments, sizes, scales)
+    return Plan(
+        mechanism=MECHANISM,
+        parameters={"epsilon": arguments.epsilon, "delta": arguments.delta},
+        kernel=_kernel(source, perturbations, scales),
+        staged=(GROUPS,),
+        columns={
+            name: "sensitive" if name in source.sensitive else "public"
+            for name in source.types
+            if name in source.sensitive or name in source.public
+        }
+        | {SCALE: "scale"},
+        attributes=[
+            SensitiveAttribute(
+                release=release,
+                name=domain.attribute,
+                type=domain.catalog_type,
+                values=domain.values,
+                form="by_group",
+                numbers={},
+            )
+            for domain in domains
+        ],
+        provenance={domain.attribute: domain.provenance for domain in domains},
+        guarantees=guarantees,
+        ledger=[
+            LedgerEntry(
+                attribute=each.domain.attribute,
+                epsilon=arguments.epsilon,
+                delta=arguments.delta,
+                coins=each.coins.fingerprint,
+                fresh=each.coins.fresh,
+            )
+            for each in perturbations
+        ],
+        strongest=guarantees[0].statement,
+        rows_expected=source.rows,
+        warnings=[
+            *(warning for domain in domains for warning in warn_of_domain(domain, source)),
+            *_warn_of_small_groups(source, sizes),
+        ],
+    )
+
+
+def _check(arguments: ShuffledArguments) -> None:
+    """Refuse what no crowd reaches."""
+    if not MIN_EPSILON <= arguments.epsilon <= MAX_EPSILON:
+        raise InvalidParameter(
+            f"epsilon must be at least {MIN_EPSILON:g} and at most {MAX_EPSILON:g}, got {arguments.epsilon!r}",
+            hint="1.0 is a usual value",
+        )
+    if not 0 < arguments.delta < 1:
+        raise InvalidParameter(
+            f"delta must lie strictly between 0 and 1, got {arguments.delta!r}",
+            hint="1e-6 is usual; with delta 0 a crowd hides nobody, and priv.publish_uniform asks for none",
+        )
+
+
+def _refuse_taken(source: Source) -> None:
+    if taken := [name for name in source.read_types if name.lower() == SCALE]:
+        raise InvalidSource(
+            f"column {taken[0]!r} has the name of the column that says how far a row is perturbed",
+            hint="rename it in a view, or exclude it",
+        )
+
+
+def _kernel(
+    source: Source, perturbations: Sequence[PerturbationByRecord], scales: Mapping[int, float]
+) -> Kernel:
+    """Return what looks up the group of each record, and perturbs it by the size of that."""
+    thresholds = {
+        f"{name}{n}": np.array(column, dtype=np.uint64)
+        for n, each in enumerate(perturbations)
+        for name, column in zip(
+            ("_priv_keep", "_priv_width"),
+            zip(
+                *(
+                    Uniform(
+                        scaled_retention(scale, each.domain.size), each.domain.size
+                    ).thresholds()
+                    for scale in scales.values()
+                ),
+                strict=True,
+            ),
+            strict=True,
+        )
+    }
+    read = ", ".join(f"s.{identifier(name)}" for name in source.read_types)
+    records = (
+        f"(SELECT {read}, z.* EXCLUDE (_priv_size) FROM {place(RECORDS)} AS s"
+        f" JOIN {GROUPS} AS g ON {same_group(source)}"
+        f" JOIN {SIZES} AS z ON z._priv_size = g._priv_size)"
+    )
+    with_scale = replace(
+        source, types={**source.types, SCALE: "DOUBLE"}, public=(*source.public, SCALE)
+    )
+    table = Table.of({"_priv_size": list(scales), SCALE: list(scales.values()), **thresholds})
+    return Kernel(
+        reads=source.read_types,
+        select=perturb_sql(with_scale, perturbations, records),
+        coins={f"coins{n}": each.coins.bits for n, each in enumerate(perturbations)},
+        tables={SIZES: table}
+        | {name: table for each in perturbations for name, table in each.tables().items()},
+        steps=(groups_of(source),),
+        alone=False,
+    )
+
+
+def _guarantees(
+    source: Source,
+    domains: Sequence[Domain],
+    arguments: ShuffledArguments,
+    sizes: Mapping[int, int],
+    scales: Mapping[int, float],
+) -> list[Guarantee]:
+    alone = sizes.get(1, 0)
+    found = []
+    for domain in domains:
+        of = f"the true {domain.attribute}"
+        if len(domains) > 1:
+            of = f"the true {domain.attribute}, and all other sensitive attributes together,"
+        found.append(
+            Guarantee(
+                "shuffle_privacy",
+                "Who knows everything of all other records, and sees the release but not the coins, tells two values of"
+                f" {of} of a record apart by a factor of at most {math.exp(arguments.epsilon):.4g} (epsilon ="
+                f" {arguments.epsilon:g}), but for delta = {arguments.delta:g}: it hides among the records with the"
+                " same public columns, whose order says nothing."
+                + (
+                    f" {alone} of {source.rows} records are alone with theirs, and are promised the same without"
+                    " a delta."
+                    if alone
+                    else ""
+                )
+                + " A change of any record draws all of them anew.",
+                value=arguments.epsilon,
+                attribute=domain.attribute,
+                parameters={
+                    "delta": arguments.delta,
+                    "domain_sizes": [each.size for each in domains],
+                    "smallest_group": min(sizes),
+                    "records_alone": alone,
+                },
+            )
+        )
+    for domain in domains:
+        largest = max(sizes)
+        operator = Uniform(scaled_retention(scales[largest], domain.size), domain.size)
+        found.append(
+            Guarantee(
+                "local_differential_privacy",
+                f"Whoever learns which row is a record's, so that nobody hides it, sees the odds between two values of"
+                f" {domain.attribute} change by a factor of at most {operator.amplification:.4g} (epsilon ="
+                f" {operator.ldp_epsilon:.4g}) in the largest group, of {largest} records, and less in smaller ones.",
+                value=operator.ldp_epsilon,
+                attribute=domain.attribute,
+                parameters={"domain_size": domain.size, "largest_group": largest},
+            )
+        )
+    return found
+
+
+def _warn_of_small_groups(source: Source, sizes: Mapping[int, int]) -> list[str]:
+    """Say where most records have few to hide among, so that the noise is nearly that of a single one."""
+    small = sum(size * number for size, number in sizes.items() if size < FEW)
+    if 2 * small <= source.rows:
+        return []
+    return [
+        f"{small} of {source.rows} records are in groups of fewer than {FEW} with the same public columns: coarser"
+        " columns, or fewer, would need less noise"
+    ]
