@@ -66,24 +66,28 @@ def one_zero(expression: str, kind: str) -> str:
     return f"CASE WHEN {expression} = 0 THEN 0::{kind} ELSE {expression} END"
 
 
+def compared_by_bytes(workspace: Workspace, table: str, types: Mapping[str, str]) -> dict[str, str]:
+    """Write the texts of a table that have a collation without it, which would follow them into every join."""
+    texts = [name for name, kind in types.items() if kind == "VARCHAR"]
+    ((default,),) = workspace.rows("SELECT current_setting('default_collation')")
+    if default:
+        return {name: f'{identifier(name)} COLLATE "binary"' for name in texts}
+    collated = _collated(workspace, table, texts)
+    return {name: f"decode(encode({identifier(name)}))" for name in collated}
+
+
 def read_exactly(
-    workspace: Workspace, table: str, types: Mapping[str, str], sensitive: Sequence[str]
+    table: str, types: Mapping[str, str], sensitive: Sequence[str], texts: Mapping[str, str]
 ) -> str:
     """Write how a table is read so that values are equal only if they are the same.
 
-    Texts lose their collation, which would follow them into every join; sensitive numbers have one zero. A table with
+    ``texts`` is what is read in the place of texts that have a collation; sensitive numbers have one zero. A table with
     neither is read as it is.
+
+    >>> print(read_exactly("t", {"x": "DOUBLE"}, ["x"], {}))
+    (SELECT * REPLACE (CASE WHEN "x" = 0 THEN 0::DOUBLE ELSE "x" END AS "x") FROM t)
     """
-    texts = [name for name, kind in types.items() if kind == "VARCHAR"]
-    ((default,),) = workspace.rows("SELECT current_setting('default_collation')")
-    read = (
-        {name: f'{identifier(name)} COLLATE "binary"' for name in texts}
-        if default
-        else {
-            name: f"decode(encode({identifier(name)}))"
-            for name in _collated(workspace, table, texts)
-        }
-    ) | {
+    read = {**texts} | {
         name: one_zero(identifier(name), types[name])
         for name in sensitive
         if types[name] in ("FLOAT", "DOUBLE")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from duckdb_priv.engine.byte_order import read_exactly
+from duckdb_priv.engine.byte_order import compared_by_bytes, read_exactly
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, UnknownName, echoed
 from duckdb_priv.release.request import Roles
@@ -55,6 +55,8 @@ class Source:
     """How many persons it has records of; None where they are not told."""
     rows_of_person: int | None = None
     """The most records that one of them has, or may have; None where persons are not told."""
+    collated: tuple[str, ...] = ()
+    """The texts that its owner's table compares otherwise than byte by byte."""
 
     @property
     def stored(self) -> str:
@@ -132,7 +134,8 @@ def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
                 f"sensitive column {column!r} has type {types[column]}, whose values cannot be listed",
                 hint="cast it to text or to a number in a view, and publish the view",
             )
-    table = read_exactly(workspace, table, types, sensitive)
+    texts = compared_by_bytes(workspace, table, types)
+    table = read_exactly(table, types, sensitive, texts)
     hidden = {*sensitive, *record_id, *exclude, *person}
     if roles.public is not None:
         hidden |= {*types} - {*_columns(roles.public, types, name)}
@@ -160,6 +163,7 @@ def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
         origins=tuple(sorted(origins)),
         rows=rows,
         person=person,
+        collated=tuple(texts),
     )
 
 

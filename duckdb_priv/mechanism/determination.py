@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +24,8 @@ TOGETHER = 0.9
 """Least share, corrected for chance, at which groups too small to judge one by one count."""
 FALSE_ALARM = 1e-6
 """Largest probability of as many determined groups where nothing depends on anything."""
+DENSE = 16
+"""Pairs of values for each record up to which they are counted in an array with a place for each pair."""
 LARGEST = 2_000
 """Groups above this size are taken for as large: they agree by chance more rarely still."""
 DIGITS = 3
@@ -39,6 +42,41 @@ class Groups:
     """How many groups have this size."""
     determined: Integers
     """How many of these agree on another column, as ``determines`` says."""
+
+
+@dataclass(frozen=True)
+class Codes:
+    """A column whose values are numbered from 0."""
+
+    of: Integers
+    """The number of each record's value."""
+    size: int
+    """How many values there are."""
+
+    @cached_property
+    def counts(self) -> Integers:
+        """Records of each value."""
+        return np.bincount(self.of, minlength=self.size)
+
+    def __and__(self, other: Codes) -> Codes:
+        """Number the pairs of values of two columns.
+
+        >>> one, two = Codes(np.array([0, 1, 1]), 2), Codes(np.array([2, 0, 2]), 3)
+        >>> (one & two).of
+        array([0, 1, 2])
+        """
+        pairs = self.of * other.size + other.of
+        if self.size * other.size > DENSE * len(pairs):
+            found, numbers = np.unique(pairs, return_inverse=True)
+            return Codes(numbers, len(found))
+        there = np.zeros(self.size * other.size, bool)
+        there[pairs] = True
+        numbers = np.cumsum(there) - 1
+        return Codes(numbers[pairs], int(numbers[-1]) + 1)
+
+    def first(self, records: int) -> Codes:
+        """Return the column of the first records."""
+        return self if records >= len(self.of) else Codes(self.of[:records], self.size)
 
 
 @dataclass(frozen=True)
@@ -101,6 +139,45 @@ def chance(sizes: ArrayLike, counts: ArrayLike, certainty: float) -> Vector:
     needed = least_count(n, values[None, :], certainty)
     tails = stats.binom.sf(needed - 1, n, values[None, :])
     return np.asarray(np.minimum(tails @ multiplicity, 1.0))
+
+
+def groups_of(given: Codes, told: Codes, counts: Integers, certainty: float) -> Groups:
+    """Count the groups of records that agree on a column, and those that determine another (``determination.md``).
+
+    ``counts`` has the records of each value of the other column in the whole table, or sample.
+
+    >>> town, disease = Codes(np.array([0, 0, 1, 1]), 2), Codes(np.array([0, 0, 0, 1]), 20)
+    >>> groups_of(town, disease, np.full(20, 5), certainty=0.95)
+    Groups(sizes=array([2]), groups=array([2]), determined=array([1]))
+    """
+    # Records that are alone with their value are in no group.
+    several = given.counts[given.of] > 1
+    given, told = Codes(given.of[several], given.size), Codes(told.of[several], told.size)
+    if not given.of.size:
+        nothing = np.empty(0, np.int64)
+        return Groups(nothing, nothing, nothing)
+    cells = given & told
+    group, value = np.empty((2, cells.size), np.int64)
+    group[cells.of], value[cells.of] = given.of, told.of
+    # Pairs are numbered in the order of the groups.
+    starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
+    most = np.maximum.reduceat(cells.counts, starts)
+    place = np.cumsum(np.r_[False, group[1:] != group[:-1]])
+    largest = np.flatnonzero(cells.counts == most[place])
+    of_largest = np.empty(len(starts), np.int64)
+    of_largest[place[largest]] = counts[value[largest]]
+    size, records = given.counts[group[starts]], counts.sum()
+    determined = (
+        (most >= certainty * size)
+        & (most * (records - of_largest) >= ODDS * (size - most) * of_largest)
+        & (of_largest < records)
+    )
+    sizes, number = np.unique(size, return_inverse=True)
+    return Groups(
+        sizes,
+        np.bincount(number, minlength=len(sizes)),
+        np.bincount(number[determined], minlength=len(sizes)),
+    )
 
 
 def determination(

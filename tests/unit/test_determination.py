@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,11 +10,16 @@ from scipy import stats
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.determination import (
     FALSE_ALARM,
+    ODDS,
+    Codes,
     Groups,
     chance,
     determination,
+    groups_of,
     least_count,
 )
+from duckdb_priv.sqltext.quoting import literal
+from duckdb_priv.sqltext.templates import body, fill, read
 
 CERTAINTY = 0.95
 
@@ -82,3 +88,38 @@ def test_records_that_are_alone_are_determined_by_nobody():
 def test_a_certainty_lies_between_a_half_and_one(certainty):
     with pytest.raises(InvalidParameter, match="certainty"):
         chance([2], [1, 1], certainty)
+
+
+@pytest.mark.parametrize("many", [3, 40, 1500])
+@pytest.mark.parametrize("noise", [0.0, 0.03, 1.0])
+def test_groups_in_memory_are_those_that_sql_counts(many, noise):
+    rng = np.random.default_rng(11)
+    one, two = (rng.integers(0, many, 3000) for _ in range(2))
+    told = np.where(rng.random(3000) < noise, rng.integers(0, 5, 3000), (one * 7 + two) % 5)
+    counted = fill(
+        body(read("publisher/check", "determined")),
+        {
+            "counted": "SELECT 0 AS given, 0 AS told, one * 10000 + two AS key, told AS value, count(*) AS rows"
+            " FROM records GROUP BY ALL",
+            "prior": "SELECT 0 AS told, told AS value, count(*) AS rows FROM records GROUP BY ALL",
+            "certainty": literal(CERTAINTY),
+            "odds": literal(ODDS),
+        },
+    )
+    with duckdb.connect() as connection:
+        connection.register("records", {"one": one, "two": two, "told": told})
+        connection.execute("SET python_enable_replacements = false")
+        expected = connection.execute(
+            f"SELECT size, groups, determined FROM ({counted}) WHERE size > 1"
+        )
+        expected = expected.fetchall()
+    groups = groups_of(
+        Codes(one, many) & Codes(two, many),
+        Codes(told, 5),
+        np.bincount(told, minlength=5),
+        CERTAINTY,
+    )
+    found = zip(
+        groups.sizes.tolist(), groups.groups.tolist(), groups.determined.tolist(), strict=True
+    )
+    assert sorted(found) == sorted(expected)

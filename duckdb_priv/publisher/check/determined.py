@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import combinations
+from operator import and_
 
 import numpy as np
 
 from duckdb_priv.mechanism.arrays import Integers
-from duckdb_priv.mechanism.determination import ODDS, Determination, Groups, determination
+from duckdb_priv.mechanism.determination import (
+    ODDS,
+    Determination,
+    Groups,
+    determination,
+    groups_of,
+)
 from duckdb_priv.publisher.check.examination import SAMPLE, Examination
 from duckdb_priv.publisher.check.finding import Columns, Finding, Severity, listed, percent
 from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
@@ -32,7 +40,7 @@ def public_columns_that_tell(exam: Examination) -> list[Finding]:
     source = exam.source
     if not source.sensitive or not source.public:
         return []
-    suspects = _suspects(exam, "single_columns", [(name,) for name in source.public], SAMPLE)
+    suspects = _suspects(exam, [(name,) for name in source.public], SAMPLE)
     single = {key: _counted(exam, *key) for key in suspects}
     telling = {key: each for key, each in single.items() if each.evident and each.share >= WARNED}
     findings = [_told(exam, *key, each) for key, each in telling.items()]
@@ -46,7 +54,7 @@ def public_columns_that_tell(exam: Examination) -> list[Finding]:
     ]
     pairs = list(combinations(innocent, 2))
     records = min(SAMPLE, CELLS // max(1, len(pairs) * len(source.sensitive)))
-    suspects = _suspects(exam, "pairs_of_columns", pairs, records)
+    suspects = _suspects(exam, pairs, records)
     worst = sorted(suspects, key=lambda key: -suspects[key].share)[:PAIRS_COUNTED]
     for columns, other in worst:
         each = _counted(exam, columns, other)
@@ -62,9 +70,8 @@ def coarser_forms(exam: Examination) -> list[Finding]:
     if not source.sensitive or not source.public:
         return []
     found = []
-    for (given, other), each in _in_sample(
-        exam, "single_columns", [(name,) for name in source.sensitive], source.public, SAMPLE
-    ):
+    sensitive = [(name,) for name in source.sensitive]
+    for (given, other), each in _in_sample(exam, sensitive, source.public, SAMPLE):
         if each.evident and each.share >= COARSER:
             counted = _counted(exam, given, other)
             if counted.share >= COARSER:
@@ -108,43 +115,24 @@ def groups_of_one_value(exam: Examination) -> list[Finding]:
 
 
 def _suspects(
-    exam: Examination, fragment: str, given: Sequence[Columns], records: int
+    exam: Examination, given: Sequence[Columns], records: int
 ) -> dict[tuple[Columns, str], Determination]:
     """Return the columns that tell a sensitive one in the sample beyond chance."""
-    found = _in_sample(exam, fragment, given, exam.source.sensitive, records)
+    found = _in_sample(exam, given, exam.source.sensitive, records)
     return {key: each for key, each in found if each.evident and each.share >= WARNED}
 
 
 def _in_sample(
-    exam: Examination, fragment: str, given: Sequence[Columns], told: Sequence[str], records: int
+    exam: Examination, given: Sequence[Columns], told: Sequence[str], records: int
 ) -> Iterator[tuple[tuple[Columns, str], Determination]]:
     """Say of columns of the sample how far they determine others, among records that are not alone with them."""
-    if not given:
-        return
-    names = list(dict.fromkeys(name for columns in given for name in columns))
-    groups = exam.sql(fragment, numbers=exam.numbers(names), records=str(records))
-    prior = exam.sql("sampled_values", told=exam.numbers(told))
-    asked = f"other.number IN ({exam.numbers(told)})"
-    counted = exam.sql("sampled_groups", given=groups, asked=asked)
-    table = _fetch(exam, _question(exam, counted, prior))
-    values = _fetch(exam, prior)
     for columns in given:
-        number = exam.number[columns[0]]
-        for name in columns[1:]:
-            number = number * 65536 + exam.number[name]
+        key = reduce(and_, (exam.codes[name].first(records) for name in columns))
         for other in told:
-            chosen = (table["given"] == number) & (table["told"] == exam.number[other])
-            groups_found = Groups(
-                *(table[each][chosen] for each in ("size", "groups", "determined"))
-            )
-            several = groups_found.sizes > 1
-            grouped = int((groups_found.sizes * groups_found.groups)[several].sum())
-            if grouped:
-                counts = values["rows"][values["told"] == exam.number[other]]
-                yield (
-                    (columns, other),
-                    determination(groups_found, counts, grouped, exam.certainty),
-                )
+            value, counts = exam.codes[other].first(records), exam.codes[other].counts
+            groups = groups_of(key, value, counts, exam.certainty)
+            if grouped := int((groups.sizes * groups.groups).sum()):
+                yield (columns, other), determination(groups, counts, grouped, exam.certainty)
 
 
 def _counted(exam: Examination, columns: Columns, other: str) -> Determination:

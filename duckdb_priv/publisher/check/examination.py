@@ -1,4 +1,4 @@
-"""What every check looks at: the source, a sample of it in long form, and its columns at a glance."""
+"""What every check looks at: the source, a sample of it as numbers, and its columns at a glance."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.determination import Codes
+from duckdb_priv.publisher.check.names import named_like_an_identifier
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 from duckdb_priv.sqltext.templates import body, fill, read
 
@@ -17,8 +23,13 @@ SAMPLE = 50_000
 """Records in which suspects are looked for; what is found among them is then counted in the whole table."""
 TEXTS = 2_000
 """Records whose texts are compared with patterns."""
-CLASSES = 1_000_000
+CLASSES = 200_000
 """Groups that are counted at most, about: of more, whole groups are sampled by their hash."""
+MANY = 0.005
+"""Values per record from which on a column may identify."""
+ENOUGH = 1_000
+"""Records of the sample that must have a value before it says that a column has few different ones. Of a column with
+more than 2% as many values as records, it then shows as few as MANY with a probability below 1e-4."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +73,19 @@ class Examination:
         """The posterior from which on a value counts as known."""
         self.thorough = thorough
         """Whether to look for everything, or only for what publishing refuses or warns of."""
-        self.number = {name: number for number, name in enumerate(source.types)}
-        hashes = ", ".join(f"hash({identifier(name)})" for name in source.types)
-        workspace.cursor.execute(self.sql("cells", hashes=hashes, sampling=self.sampling(SAMPLE)))
+        published = {*source.public, *source.sensitive}
+        self.columns = tuple(
+            name
+            for name in source.types
+            if name in published or (named_like_an_identifier(name) and source.record_id != (name,))
+        )
+        """The columns that anything is asked of."""
+        self.sample = source.table
+        """What the records of the sample are read from: the source itself where it is small."""
+        if not self.whole:
+            columns, sampling = identifiers(self.columns), self.sampling(SAMPLE)
+            workspace.cursor.execute(self.sql("sample", columns=columns, sampling=sampling))
+            self.sample = "temp.main._priv_sample"
 
     @property
     def rows(self) -> int:
@@ -91,27 +112,51 @@ class Examination:
         """Run a query of the folder publisher/check."""
         return self.workspace.rows(self.sql(fragment, **fillings))
 
-    def numbers(self, columns: Sequence[str]) -> str:
-        """List columns as the sample numbers them."""
-        return ", ".join(str(self.number[name]) for name in columns)
+    def sampling(self, records: int, among: int | None = None) -> str:
+        """Write the clause that leaves about so many records, of the source or ``among`` as many as are said."""
+        every = among or self.rows
+        return "" if every <= records else f"USING SAMPLE {100 * records / every!r}% (bernoulli)"
 
-    def sampling(self, records: int) -> str:
-        """Write the clause that leaves about so many records."""
-        if self.rows <= records:
-            return ""
-        return f"USING SAMPLE {100 * records / self.rows!r}% (bernoulli)"
+    @cached_property
+    def codes(self) -> dict[str, Codes]:
+        """Number the values of every column of the sample, the missing one being a value, too."""
+        return {name: codes for name, (codes, _) in self._numbered.items()}
 
     @cached_property
     def profiles(self) -> dict[str, Profile]:
-        """Look at every column."""
-        names = [identifier(name) for name in self.source.types]
-        rows = self.query(
-            "profile",
-            present=", ".join(f"count({name})" for name in names),
-            distinct=", ".join(f"approx_count_distinct({name})" for name in names),
+        """Look at every column: at the sample, and at the table where that does not say that it has few values."""
+        seen = {name: profile for name, (_, profile) in self._numbered.items()}
+        if self.whole:
+            return seen
+        share = self.rows / max(1, self._sampled)
+        found = {
+            name: Profile(round(share * each.present), each.distinct)
+            for name, each in seen.items()
+            if each.present >= ENOUGH and each.distinct < MANY * each.present
+        }
+        if many := [name for name in seen if name not in found]:
+            names = list(map(identifier, many))
+            (present, distinct) = self.query(
+                "profile",
+                present=", ".join(f"count({name})" for name in names),
+                distinct=", ".join(f"approx_count_distinct({name})" for name in names),
+            )[0]
+            found |= {name: Profile(*of) for name, *of in zip(many, present, distinct, strict=True)}
+        return found
+
+    @cached_property
+    def _numbered(self) -> dict[str, tuple[Codes, Profile]]:
+        hashes = ", ".join(
+            f"CASE WHEN {name} IS NOT NULL THEN hash({name}) END"
+            for name in map(identifier, self.columns)
         )
-        found = {number: Profile(present, values) for number, present, values in rows}
-        return {name: found[number] for name, number in self.number.items()}
+        query = self.sql("hashes", hashes=hashes, sample=self.sample)
+        table = self.workspace.cursor.sql(query).to_arrow_table()
+        return {name: _numbered(of) for name, of in zip(self.columns, table.columns, strict=True)}
+
+    @property
+    def _sampled(self) -> int:
+        return next((len(of.of) for of in self.codes.values()), 0)
 
     def rate(self, groups: float) -> int:
         """Return how many classes groups are divided into, of which one is looked at."""
@@ -137,3 +182,11 @@ class Examination:
         if rate == 1:
             return f"all {self.rows:,} records"
         return f"all records of every {rate}th value, by hash, among {self.rows:,} records"
+
+
+def _numbered(column: pa.ChunkedArray) -> tuple[Codes, Profile]:
+    """Number the values of a column, and count them."""
+    found = pc.dictionary_encode(column.combine_chunks(), null_encoding="encode")
+    codes = Codes(found.indices.to_numpy().astype(np.int64), len(found.dictionary))
+    missing = column.null_count
+    return codes, Profile(len(column) - missing, codes.size - bool(missing))

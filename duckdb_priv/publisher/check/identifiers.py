@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
-from duckdb_priv.publisher.check.examination import Distinctness, Examination
+from duckdb_priv.publisher.check.examination import MANY, Distinctness, Examination
 from duckdb_priv.publisher.check.finding import Finding, Severity, percent
+from duckdb_priv.publisher.check.names import named_like_an_identifier
 
 ENOUGH = 100
 """Records from which on values that all differ are no accident: by the birthday bound there are then at least
@@ -16,41 +15,6 @@ WARNED = 0.1
 """Share from which on it is said."""
 FEW = 20
 """Records of a value, on average, below which a column with the name of an identifier is taken for one."""
-MANY = 0.005
-"""Values per record from which on a column is looked at."""
-SUBJECTS = frozenset(
-    {"patient", "person", "subject", "customer", "client", "member", "employee", "user", "account"}
-    | {"respondent", "participant", "household", "encounter", "visit", "case", "record"}
-)
-"""Whose identifiers are published in clear by mistake."""
-NUMBERS = frozenset(
-    {"id", "ids", "uid", "guid", "uuid", "key", "nbr", "number", "num", "nr", "no", "ref", "code"}
-)
-"""What identifiers are called behind that."""
-NAMES = (
-    SUBJECTS
-    | NUMBERS
-    | {"ssn", "nin", "nhs", "mrn", "iban", "bsn", "vin", "imei", "imsi", "ip", "mac", "passport"}
-    | {"mail", "email", "phone", "telephone", "tel", "mobile", "fax", "login", "username", "name"}
-    | {"surname", "lastname", "firstname", "fullname", "licence", "license", "plate", "barcode"}
-)
-"""Last words of the names of identifiers."""
-WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
-
-
-def named_like_an_identifier(column: str) -> bool:
-    """Say whether the name of a column ends as names of identifiers do.
-
-    >>> [named_like_an_identifier(name) for name in ("patient_nbr", "PatientID", "E-Mail", "userid")]
-    [True, True, True, True]
-    >>> [named_like_an_identifier(name) for name in ("age", "paid", "humid", "id_type")]
-    [False, False, False, False]
-    """
-    words = [word.lower() for word in WORDS.split(column) if word]
-    return bool(words) and (
-        words[-1] in NAMES
-        or any(words[-1] == subject + number for subject in SUBJECTS for number in NUMBERS)
-    )
 
 
 def identifiers_among(exam: Examination) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duckdb_priv.publisher.check.examination import TEXTS, Examination
+from duckdb_priv.publisher.check.examination import SAMPLE, TEXTS, Examination
 from duckdb_priv.publisher.check.finding import Finding, percent
 from duckdb_priv.sqltext.quoting import identifier, literal
 
@@ -30,17 +30,15 @@ def telling_texts(exam: Examination) -> list[Finding]:
     columns = [name for name in source.public if source.types[name].startswith("VARCHAR")]
     if not columns:
         return []
-    exam.workspace.cursor.execute(
-        exam.sql(
-            "texts",
-            texts=", ".join(map(identifier, columns)),
-            numbers=exam.numbers(columns),
-            sampling=exam.sampling(TEXTS),
-        )
+    rows = exam.query(
+        "patterns",
+        texts=", ".join(map(identifier, columns)),
+        sample=exam.sample,
+        sampling=exam.sampling(TEXTS, among=min(exam.rows, SAMPLE)),
     )
     found = []
-    for number, texts, distinct, *shares in exam.query("patterns"):
-        name = list(source.types)[number]
+    for number, texts, distinct, *shares in rows:
+        name = columns[number]
         for kind, share in zip(PATTERNS, shares, strict=True):
             if share >= MATCHED and distinct >= VARIED * texts:
                 found.append(
@@ -68,7 +66,7 @@ def exact_times(exam: Examination) -> list[Finding]:
         f"avg((date_trunc('day', {identifier(name)}) <> {identifier(name)})::INTEGER)"
         for name in columns
     )
-    rows = exam.query("times", shares=shares, sampling=exam.sampling(TEXTS))
+    rows = exam.query("times", shares=shares, sample=exam.sample)
     return [
         Finding(
             "warn",

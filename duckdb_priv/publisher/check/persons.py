@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckdb_priv.publisher.check.examination import Examination
 from duckdb_priv.publisher.check.finding import Finding, listed
-from duckdb_priv.publisher.check.identifiers import named_like_an_identifier
+from duckdb_priv.publisher.check.names import named_like_an_identifier
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 
 FEWEST, MOST = 1.02, 50.0
@@ -21,9 +21,11 @@ def several_records_per_person(exam: Examination) -> list[Finding]:
         return []
     found = []
     for name in source.types:
-        profile = exam.profiles[name]
-        if name in source.sensitive or not named_like_an_identifier(name):
+        # A record id has been counted: it belongs to one record.
+        known = name in source.sensitive or source.record_id == (name,)
+        if known or not named_like_an_identifier(name):
             continue
+        profile = exam.profiles[name]
         if not FEWEST <= profile.present / max(1, profile.distinct) <= MOST:
             continue
         seen = exam.distinctness([name], profile.distinct)

@@ -36,7 +36,7 @@ def unused_enum_values(exam: Examination) -> list[Finding]:
 def texts_that_compare_as_equal(exam: Examination) -> list[Finding]:
     """Find texts that a collation makes equal although they are written differently."""
     source = exam.source
-    names = [name for name, kind in source.types.items() if kind == "VARCHAR"]
+    names = source.collated
     if not names:
         return []
     counts = exam.query(

@@ -1,13 +1,28 @@
--- What the texts of each column look like: the share of them that match each pattern, among those that are there.
-SELECT number, count(*) AS texts, count(DISTINCT text) AS distinct_texts,
-    avg(regexp_full_match(trim(text), '[^@\s]+@[^@\s]+\.[A-Za-z]{2,}')::INTEGER) AS email,
-    avg((regexp_full_match(trim(text), '(\+|00)?[0-9(][0-9 ()./-]{6,}[0-9]')
-        AND NOT regexp_full_match(trim(text), '[0-9]{4}-[0-9]{2}-[0-9]{2}')
-        AND regexp_matches(text, '[-+ ()./]'))::INTEGER) AS telephone,
-    avg(regexp_full_match(trim(text), '[0-9]{3}-[0-9]{2}-[0-9]{4}')::INTEGER) AS social_security_number,
-    avg(regexp_full_match(trim(text), '[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{4}){3,7}( ?[A-Z0-9]{1,3})?')::INTEGER) AS iban,
-    avg(regexp_full_match(lower(trim(text)), '\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?')::INTEGER) AS uuid,
-    avg(regexp_full_match(trim(text), '([0-9]{1,3}\.){3}[0-9]{1,3}|([0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{1,4}')::INTEGER) AS network_address,
-    avg(regexp_matches(trim(text), '^(https?://|www\.)')::INTEGER) AS web_address,
-    avg((len(string_split_regex(trim(text), '\s+')) >= 6)::INTEGER) AS free_text
-FROM _priv_text WHERE trim(text) <> '' GROUP BY number ORDER BY number
+-- What some texts of each column look like: the share of them that match each pattern, among those that are there.
+WITH sampled AS (
+    SELECT [@texts@] AS texts FROM (FROM @sample@ @sampling@)
+), shown AS (
+    SELECT unnest(range(len(texts))) AS number, unnest(texts) AS text FROM sampled
+), different AS (
+    SELECT number, text, trim(text) AS trimmed, count(*) AS records FROM shown WHERE trim(text) <> '' GROUP BY number, text
+), matched AS (
+    SELECT number, records,
+        regexp_full_match(trimmed, '[^@\s]+@[^@\s]+\.[A-Za-z]{2,}') AS email,
+        regexp_full_match(trimmed, '(\+|00)?[0-9(][0-9 ()./-]{6,}[0-9]')
+            AND NOT regexp_full_match(trimmed, '[0-9]{4}-[0-9]{2}-[0-9]{2}') AND regexp_matches(text, '[-+ ()./]') AS telephone,
+        regexp_full_match(trimmed, '[0-9]{3}-[0-9]{2}-[0-9]{4}') AS social_security_number,
+        regexp_full_match(trimmed, '[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{4}){3,7}( ?[A-Z0-9]{1,3})?') AS iban,
+        regexp_full_match(lower(trimmed), '\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?') AS uuid,
+        regexp_full_match(trimmed, '([0-9]{1,3}\.){3}[0-9]{1,3}|([0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{1,4}') AS network_address,
+        regexp_matches(trimmed, '^(https?://|www\.)') AS web_address,
+        len(string_split_regex(trimmed, '\s+')) >= 6 AS free_text
+    FROM different
+)
+SELECT number, sum(records) AS texts, count(*) AS distinct_texts,
+    sum(records * email::INTEGER) / sum(records) AS email, sum(records * telephone::INTEGER) / sum(records) AS telephone,
+    sum(records * social_security_number::INTEGER) / sum(records) AS social_security_number,
+    sum(records * iban::INTEGER) / sum(records) AS iban, sum(records * uuid::INTEGER) / sum(records) AS uuid,
+    sum(records * network_address::INTEGER) / sum(records) AS network_address,
+    sum(records * web_address::INTEGER) / sum(records) AS web_address,
+    sum(records * free_text::INTEGER) / sum(records) AS free_text
+FROM matched GROUP BY number ORDER BY number

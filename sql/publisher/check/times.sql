@@ -1,2 +1,2 @@
 -- The share of the times of each column that are not midnight.
-SELECT @shares@ FROM (FROM @source@ @sampling@)
+SELECT @shares@ FROM @sample@

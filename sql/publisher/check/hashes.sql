@@ -1,0 +1,2 @@
+-- The values of a sample as numbers.
+SELECT @hashes@ FROM @sample@
