@@ -77,6 +77,7 @@ def world(
         publisher.execute("FROM priv.drop_release('visits_public')")
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("folder", "name"), FILES)
 def test_a_header_begins_with_the_call_and_what_it_returns(folder, name):
     text = " ".join(line.strip() for line in header(folder, name))

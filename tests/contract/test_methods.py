@@ -51,11 +51,13 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
+@pytest.mark.once
 def test_every_folder_is_a_method() -> None:
     folders = {path.parent.name for path in (PACKAGE / "methods").glob("*/__init__.py")}
     assert folders - {"common"} == set(METHODS)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", METHODS)
 def test_the_page_of_a_method_says_what_its_record_says(name: str) -> None:
     words, text = METHODS[name].words, " ".join(page(name).read_text("utf-8").split())
@@ -78,6 +80,7 @@ def test_what_the_page_of_a_method_shows_runs(con: duckdb.DuckDBPyConnection, na
         con.execute("FROM priv.drop_release('visits_public')").fetchall()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", METHODS)
 def test_the_readme_says_when_to_use_a_method(name: str) -> None:
     (row,) = (
@@ -88,6 +91,7 @@ def test_the_readme_says_when_to_use_a_method(name: str) -> None:
     assert METHODS[name].baseline == ("baseline" in row)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", METHODS)
 def test_every_argument_has_a_meaning_an_example_and_a_line_in_the_reference(name: str) -> None:
     arguments = specs(METHODS[name].arguments)
@@ -98,6 +102,7 @@ def test_every_argument_has_a_meaning_an_example_and_a_line_in_the_reference(nam
         assert re.search(rf'"?{argument}"? :=', header), argument
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", METHODS)
 def test_whoever_gives_nothing_is_told_everything_that_is_missing(
     con: duckdb.DuckDBPyConnection, name: str
@@ -120,6 +125,7 @@ def test_whoever_gives_nothing_is_told_everything_that_is_missing(
     assert told.count("Hint:") == 1
 
 
+@pytest.mark.once
 def test_nobody_else_asks_for_a_mechanism_by_its_name() -> None:
     asking = [
         f"{path.relative_to(PACKAGE)}: {line.strip()}"
@@ -131,6 +137,7 @@ def test_nobody_else_asks_for_a_mechanism_by_its_name() -> None:
     assert asking == []
 
 
+@pytest.mark.once
 def test_a_misspelt_argument_of_python_is_named_with_the_nearest_one() -> None:
     kinds: tuple[type[Arguments], ...] = (SensitiveRequest, METHODS["splu"].arguments)
     given = {"source": "visits", "release": "r", "sensitive": "disease", "gama": 3}

@@ -276,6 +276,7 @@ def test_what_meets_the_requirement_comes_first_and_the_most_accurate_on_top(
     assert "0.1 becomes a posterior of at most 0.5" in rows[0][6]
 
 
+@pytest.mark.once
 def test_an_epsilon_is_met_by_the_largest_retention(con: duckdb.DuckDBPyConnection) -> None:
     best = advice(con, ", epsilon := 1.5")[0]
     assert best[4]
@@ -283,6 +284,7 @@ def test_an_epsilon_is_met_by_the_largest_retention(con: duckdb.DuckDBPyConnecti
     assert best[1] <= 1.5
 
 
+@pytest.mark.once
 def test_an_error_can_be_required(con: duckdb.DuckDBPyConnection) -> None:
     rows = advice(con, ", max_error := 0.1")
     assert {row[2] <= 0.1 for row in rows if row[4]} == {True}
@@ -297,6 +299,7 @@ def test_the_statement_publishes(con: duckdb.DuckDBPyConnection) -> None:
     assert "ward" not in [row[0] for row in con.execute("DESCRIBE visits_public").fetchall()]
 
 
+@pytest.mark.once
 def test_advice_can_be_about_a_workload_of_ones_own(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("""
         CREATE TABLE everybody AS FROM (VALUES (1, MAP {}::MAP(VARCHAR, VARCHAR), 'disease', 'flu'))
@@ -310,6 +313,7 @@ def test_advice_can_be_about_a_workload_of_ones_own(con: duckdb.DuckDBPyConnecti
     assert row[3] == pytest.approx(sd / k * 0.6744897502)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -125,6 +125,7 @@ def test_nothing_is_found_in_a_table_where_nothing_is_wrong(visits):
     assert {row["severity"] for kind in rows.values() for row in kind} == {"note"}
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("rows", [1, 2, 8, 30, 90])
 def test_a_few_records_prove_nothing(con, rows):
     """That every age of a demonstration has one disease is an accident."""
@@ -166,6 +167,7 @@ def test_names_of_columns_are_names_whatever_they_hold(con):
     assert rows
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -198,6 +200,7 @@ def test_checking_changes_nothing(visits, inventory):
     assert inventory(visits) == before
 
 
+@pytest.mark.once
 @pytest.mark.skipif(not DATA.exists(), reason="the microdata are not part of the project")
 def test_real_tables():
     with duckdb_priv.connect(secret=bytes(range(32))) as connection:

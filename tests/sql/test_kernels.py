@@ -160,6 +160,7 @@ def test_a_kernel_gives_the_published_rows_in_another_process(
     assert not differing
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("decoy groups")])
 def test_ranges_and_blocks_do_not_decide_what_is_published(
     name: str, kernels: Publish, monkeypatch: pytest.MonkeyPatch

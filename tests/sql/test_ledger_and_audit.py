@@ -120,23 +120,21 @@ def test_an_audit_recomputes_every_claim(visits, published, record_id):
     assert all(of[name]["holds"] is True for name in claimed)
 
 
-def test_an_audit_knows_the_true_frequencies(visits, published):
+def test_an_audit_knows_the_true_frequencies(released):
     """The largest posterior by enumeration of every pair of a true and a published value."""
-    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
-    counts = dict(rows(visits, "SELECT disease, count(*) FROM visits GROUP BY disease"))
+    counts = dict(rows(released, "SELECT disease, count(*) FROM visits GROUP BY disease"))
     prior = {value: count / 4000 for value, count in counts.items()}
     q = 0.7 / 5
     beliefs = [prior[x] * (0.3 * (x == y) + q) / (0.3 * prior[y] + q) for x in prior for y in prior]
-    found = audit(visits, "r")
+    found = audit(released, "r")
     assert found["disease", "largest_posterior"]["value"] == pytest.approx(max(beliefs))
     assert found["disease", "smallest_posterior"]["value"] == pytest.approx(min(beliefs))
 
 
-def test_an_audit_finds_a_release_without_noise(visits, published):
+def test_an_audit_finds_a_release_without_noise(released):
     """The true values in place of the published ones: no deviation at all from the truth, so far from the mean."""
-    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
-    visits.execute("UPDATE r SET reported_disease = 'flu' WHERE reported_disease = 'cold'")
-    found = audit(visits, "r")["disease", "noise_as_stated"]
+    released.execute("UPDATE r SET reported_disease = 'flu' WHERE reported_disease = 'cold'")
+    found = audit(released, "r")["disease", "noise_as_stated"]
     assert found["holds"] is False
     assert found["value"] > 6.2
 
@@ -151,18 +149,16 @@ def test_an_audit_finds_numbers_that_were_tampered_with(visits, published):
     assert found["disease", "noise_as_stated"]["holds"] is False
 
 
-def test_an_audit_without_its_source_still_recomputes_the_claims(visits, published):
-    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
-    visits.execute("DROP TABLE visits")
-    found = audit(visits, "r")
+def test_an_audit_without_its_source_still_recomputes_the_claims(released):
+    released.execute("DROP TABLE visits")
+    found = audit(released, "r")
     assert found["disease", "local_differential_privacy"]["holds"] is True
     assert ("disease", "largest_posterior") not in found
 
 
-def test_an_audit_of_a_source_that_has_changed_says_so(visits, published):
-    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
-    visits.execute("DELETE FROM visits WHERE id % 2 = 0")
-    found = audit(visits, "r")
+def test_an_audit_of_a_source_that_has_changed_says_so(released):
+    released.execute("DELETE FROM visits WHERE id % 2 = 0")
+    found = audit(released, "r")
     assert found["disease", "source"]["holds"] is None
     assert ("disease", "noise_as_stated") not in found
 
@@ -175,11 +171,10 @@ def test_an_audit_counts_who_stands_alone(con, published):
     assert audit(con, "r")[None, "singletons"]["value"] == pytest.approx(99 / 200)
 
 
-def test_an_audit_changes_nothing(visits, published, inventory):
-    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
-    before = inventory(visits)
-    audit(visits, "r")
-    assert inventory(visits) == before
+def test_an_audit_changes_nothing(released, inventory):
+    before = inventory(released)
+    audit(released, "r")
+    assert inventory(released) == before
 
 
 def test_release_files_of_one_name_are_told_apart_when_attached(tmp_path, published):

@@ -94,6 +94,7 @@ def test_the_domain_may_be_larger_than_what_occurs(con):
     assert domain == pytest.approx(122.30834838)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -108,6 +108,7 @@ def test_what_is_promised_to_a_person_is_composed_anew(con, claim, more):
     assert not holds
 
 
+@pytest.mark.once
 def test_without_a_limit_the_most_records_are_counted(con):
     receipt = publish(con)
     assert claims(con)["records_of_a_person"][0] == MOST
@@ -120,6 +121,7 @@ def test_without_a_limit_the_most_records_are_counted(con):
     assert (value, holds) == (MOST, True)
 
 
+@pytest.mark.once
 def test_the_group_delta_is_that_of_records_one_after_the_other(con):
     publish(con, method="safe_k", max_rows=3)
     epsilon, delta = con.execute("SELECT epsilon, delta FROM priv.ledger").fetchall()[0]
@@ -159,6 +161,7 @@ def test_the_choice_is_keyed_and_nested_and_the_same_for_every_order_and_method(
     assert chosen(con, "changed", max_rows=2) == two
 
 
+@pytest.mark.once
 def test_a_text_that_is_an_id_chooses_too(con):
     con.execute("ALTER TABLE stays ALTER encounter_id TYPE VARCHAR")
     assert publish(con, max_rows=1)["rows_published"] == PATIENTS
@@ -168,6 +171,7 @@ def test_a_text_that_is_an_id_chooses_too(con):
     )
 
 
+@pytest.mark.once
 def test_a_limit_above_what_persons_have_changes_nothing(con):
     publish(con, "plain")
     assert publish(con, "limited", max_rows=50)["rows_published"] == 1500
@@ -189,6 +193,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("why", REFUSED)
 def test_what_cannot_be_promised_is_refused(con, why):
     more, said = REFUSED[why]
@@ -197,12 +202,14 @@ def test_what_cannot_be_promised_is_refused(con, why):
     assert con.execute("SELECT count(*) FROM priv.ledger").fetchall() == [(0,)]
 
 
+@pytest.mark.once
 def test_a_record_of_nobody_is_refused(con):
     con.execute("UPDATE stays SET patient_nbr = NULL WHERE encounter_id < 7")
     with pytest.raises(duckdb.Error, match="'patient_nbr' is NULL in 7 of 1500 rows"):
         publish(con)
 
 
+@pytest.mark.once
 def test_a_batch_adds_to_what_a_person_may_have(con):
     publish(con, method="splu")
     con.execute(
@@ -240,6 +247,7 @@ def test_the_ledger_adds_per_person(con):
     assert ledger(con, "epsilon_person")[-1] == (math.inf,)
 
 
+@pytest.mark.once
 def test_a_part_of_what_was_shown_adds_nothing_to_a_person(con):
     publish(con, "a")
     con.execute("CREATE VIEW old AS FROM stays WHERE age > 30")
@@ -247,17 +255,20 @@ def test_a_part_of_what_was_shown_adds_nothing_to_a_person(con):
     assert ledger(con, "adds, epsilon_person / epsilon") == [(True, MOST), (False, MOST)]
 
 
+@pytest.mark.once
 def test_without_persons_the_ledger_says_nothing_of_them(con):
     publish(con, person=None, exclude=["patient_nbr"])
     assert ledger(con, "epsilon_person, delta_person, persons") == [(None, None, None)]
 
 
+@pytest.mark.once
 def test_naming_the_persons_later_tells_what_is_known_of_them(con):
     publish(con, "a", person=None, exclude=["patient_nbr"])
     publish(con, "b")
     assert ledger(con, "epsilon_person / epsilon") == [(None,), (MOST,)]
 
 
+@pytest.mark.once
 def test_next_year_s_records_of_the_same_persons_add_up(con):
     publish(con, "a", max_rows=2)
     con.execute(
@@ -273,6 +284,7 @@ def test_next_year_s_records_of_the_same_persons_add_up(con):
     ]
 
 
+@pytest.mark.once
 def test_persons_of_one_table_are_the_records_of_another(con):
     publish(con, "a", max_rows=2)
     con.execute(
@@ -283,6 +295,7 @@ def test_persons_of_one_table_are_the_records_of_another(con):
     assert ledger(con, "epsilon_person / epsilon") == [(2.0,), (3.0,)]
 
 
+@pytest.mark.once
 def test_numbers_that_are_persons_here_and_records_there_are_shared_by_accident(con):
     con.execute(
         "CREATE TABLE of_numbers AS SELECT * REPLACE (patient_nbr[2:]::INTEGER AS patient_nbr) FROM stays"
@@ -295,6 +308,7 @@ def test_numbers_that_are_persons_here_and_records_there_are_shared_by_accident(
     assert ledger(con, "population") == [("population 1",), ("population 2",)]
 
 
+@pytest.mark.once
 def test_check_takes_the_persons_and_finds_them(con):
     query = (
         "SELECT severity, finding, columns, figure"

@@ -37,10 +37,23 @@ def publish(con: duckdb.DuckDBPyConnection, release: str = "r", **more: Any) -> 
     return dict(zip(names, cursor.fetchall()[0], strict=True))
 
 
+def publish_visits(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(VISITS)
+    publish(con)
+
+
+@pytest.fixture
+def released(made: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in which the visits are published, once for all tests."""
+    with made(publish_visits) as connection:
+        yield connection
+
+
 def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
     return con.execute(sql).fetchall()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -92,24 +105,24 @@ def test_every_record_is_published_with_its_group_and_the_true_values_of_the_gro
 
 
 def test_the_second_table_is_a_view_that_comes_and_goes_with_the_release(
-    con: duckdb.DuckDBPyConnection,
+    released: duckdb.DuckDBPyConnection,
 ) -> None:
-    publish(con)
     sensitive = "SELECT disease, sum(count) FROM r_disease GROUP BY 1 ORDER BY 1"
-    assert rows(con, sensitive.replace("disease,", "disease::VARCHAR,")) == rows(
-        con, "SELECT disease, count(*) FROM visits GROUP BY 1 ORDER BY 1"
+    assert rows(released, sensitive.replace("disease,", "disease::VARCHAR,")) == rows(
+        released, "SELECT disease, count(*) FROM visits GROUP BY 1 ORDER BY 1"
     )
-    publish(con, replace=True, l=4, republish=True)
+    publish(released, replace=True, l=4, republish=True)
     assert rows(
-        con, "SELECT min(n) FROM (SELECT sum(count) AS n FROM r_disease GROUP BY disease_group)"
+        released,
+        "SELECT min(n) FROM (SELECT sum(count) AS n FROM r_disease GROUP BY disease_group)",
     ) == [(4,)]
-    rows(con, "FROM priv.drop_release('r')")
-    assert rows(con, "SELECT view_name FROM duckdb_views() WHERE NOT internal") == []
-    con.execute("CREATE TABLE s_disease AS SELECT 1 AS mine")
+    rows(released, "FROM priv.drop_release('r')")
+    assert rows(released, "SELECT view_name FROM duckdb_views() WHERE NOT internal") == []
+    released.execute("CREATE TABLE s_disease AS SELECT 1 AS mine")
     with pytest.raises(duckdb.Error, match="s_disease"):
-        publish(con, "s", republish=True)
-    assert rows(con, "FROM s_disease") == [(1,)]
-    assert rows(con, "FROM priv.release") == []
+        publish(released, "s", republish=True)
+    assert rows(released, "FROM s_disease") == [(1,)]
+    assert rows(released, "FROM priv.release") == []
 
 
 def test_a_public_column_in_the_place_of_the_groups_is_refused(
@@ -124,17 +137,18 @@ VALUES = ["'flu'", "'a, b'", "'NULL'", "NULL", "'it''s'"]
 
 
 @pytest.mark.parametrize("beside", [False, True])
-def test_counts_are_the_sums_over_the_groups(con: duckdb.DuckDBPyConnection, beside: bool) -> None:
+def test_counts_are_the_sums_over_the_groups(
+    released: duckdb.DuckDBPyConnection, beside: bool
+) -> None:
     """The same in a publisher's database that has releases of other forms besides."""
-    publish(con)
     if beside:
         rows(
-            con,
+            released,
             "FROM priv.publish_uniform('visits', 'u', sensitive := ['disease', 'drug'], retention := 0.5,"
             " record_id := 'id', exclude := 'bed')",
         )
         rows(
-            con,
+            released,
             "FROM priv.publish_splu('visits', 's', sensitive := ['disease', 'drug'], gamma := 3, record_id := 'id',"
             " exclude := 'bed', republish := true)",
         )
@@ -144,7 +158,7 @@ def test_counts_are_the_sums_over_the_groups(con: duckdb.DuckDBPyConnection, bes
             ("s", "disease", "'flu'"),
         ):
             estimate, likely = rows(
-                con,
+                released,
                 f"SELECT priv.reconstructed_count('{release}.{column}', reported_{column}, {value}),"
                 f" priv.reconstructed_mle('{release}.{column}', reported_{column}, {value}) FROM {release}",
             )[0]
@@ -152,13 +166,13 @@ def test_counts_are_the_sums_over_the_groups(con: duckdb.DuckDBPyConnection, bes
     for value in VALUES:
         holds = f"len([1 FOR each IN reported_disease IF each::VARCHAR IS NOT DISTINCT FROM {value}]) = 1"
         expected = rows(
-            con,
+            released,
             "SELECT coalesce(sum(1 / n) FILTER (held), 0), coalesce(sum((1 - 1 / n) / n) FILTER (held), 0),"
             " count_if(held)"
             f" FROM (SELECT len(reported_disease) AS n, {holds} AS held FROM r WHERE ward = 1)",
         )[0]
         count, stderr, interval, likely, weighed = rows(
-            con,
+            released,
             f"SELECT priv.reconstructed_count('r', reported_disease, {value}),"
             f" priv.reconstructed_stderr('r', reported_disease, {value}),"
             f" priv.reconstructed_interval('r', reported_disease, {value}, confidence := 0.9),"
@@ -173,18 +187,20 @@ def test_counts_are_the_sums_over_the_groups(con: duckdb.DuckDBPyConnection, bes
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_the_whole_table_is_counted_exactly(con: duckdb.DuckDBPyConnection, value: str) -> None:
-    publish(con)
-    true = rows(con, f"SELECT count_if(disease IS NOT DISTINCT FROM {value}) FROM visits")[0][0]
-    assert rows(con, f"SELECT priv.reconstructed_count('r', reported_disease, {value}) FROM r")[0][
+def test_the_whole_table_is_counted_exactly(
+    released: duckdb.DuckDBPyConnection, value: str
+) -> None:
+    true = rows(released, f"SELECT count_if(disease IS NOT DISTINCT FROM {value}) FROM visits")[0][
         0
-    ] == pytest.approx(true)
+    ]
+    assert rows(
+        released, f"SELECT priv.reconstructed_count('r', reported_disease, {value}) FROM r"
+    )[0][0] == pytest.approx(true)
 
 
-def test_no_rows_have_no_value(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con)
+def test_no_rows_have_no_value(released: duckdb.DuckDBPyConnection) -> None:
     found = rows(
-        con,
+        released,
         "SELECT priv.reconstructed_count('r', reported_disease, 'flu'),"
         " priv.reconstructed_interval('r', reported_disease, 'flu')"
         " FROM r WHERE false",
@@ -192,18 +208,17 @@ def test_no_rows_have_no_value(con: duckdb.DuckDBPyConnection) -> None:
     assert found == [(0, {"estimate": 0, "stderr": 0, "low": 0, "high": 0})]
     assert {
         row[1:5]
-        for row in rows(con, "FROM priv.reconstructed_distribution('r', condition := 'false')")
+        for row in rows(released, "FROM priv.reconstructed_distribution('r', condition := 'false')")
     } == {(0, 0, 0, 0)}
 
 
-def test_distribution_and_aggregates_agree(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con)
+def test_distribution_and_aggregates_agree(released: duckdb.DuckDBPyConnection) -> None:
     found = rows(
-        con,
+        released,
         "FROM priv.reconstructed_distribution('r', group_columns := 'r.gender', condition := 'ward > 0')",
     )
     likely = rows(
-        con,
+        released,
         "FROM priv.reconstructed_distribution('r', group_columns := 'gender', condition := 'ward > 0',"
         " method := 'bayesian')",
     )
@@ -211,7 +226,7 @@ def test_distribution_and_aggregates_agree(con: duckdb.DuckDBPyConnection) -> No
     for (gender, value, *numbers, observed), other in zip(found, likely, strict=True):
         asked = "NULL" if value is None else "'" + value.replace("'", "''") + "'"
         interval = rows(
-            con,
+            released,
             f"SELECT priv.reconstructed_interval('r', reported_disease, {asked})"
             f" FROM r WHERE gender = '{gender}' AND ward > 0",
         )[0][0]
@@ -220,16 +235,15 @@ def test_distribution_and_aggregates_agree(con: duckdb.DuckDBPyConnection) -> No
         assert abs(observed - numbers[0]) <= 0.5
 
 
-def test_unknown_values_and_releases_are_errors(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con)
+def test_unknown_values_and_releases_are_errors(released: duckdb.DuckDBPyConnection) -> None:
     for arguments, said in (
         ("'r', reported_disease, 'measles'", "has no value 'measles'"),
         ("'q', reported_disease, 'flu'", 'no release is called "q"'),
     ):
         with pytest.raises(duckdb.Error, match=said):
-            rows(con, f"SELECT priv.reconstructed_count({arguments}) FROM r")
+            rows(released, f"SELECT priv.reconstructed_count({arguments}) FROM r")
     with pytest.raises(duckdb.Error, match="show no value of their own"):
-        rows(con, "FROM priv.reconstructed_joint('r', ['disease'], ['flu'])")
+        rows(released, "FROM priv.reconstructed_joint('r', ['disease'], ['flu'])")
 
 
 def test_several_attributes_have_groups_of_their_own(con: duckdb.DuckDBPyConnection) -> None:
@@ -303,10 +317,9 @@ def test_the_audit_says_what_leaks(con: duckdb.DuckDBPyConnection) -> None:
     assert held["eligible"] is False
 
 
-def test_a_release_is_evaluated_like_any_other(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con)
+def test_a_release_is_evaluated_like_any_other(released: duckdb.DuckDBPyConnection) -> None:
     found = rows(
-        con,
+        released,
         "SELECT count(*), avg(covered::INTEGER), max(abs(estimate - true_count))"
         " FROM priv.evaluate('visits', 'r', queries := 60)",
     )[0]
@@ -316,11 +329,10 @@ def test_a_release_is_evaluated_like_any_other(con: duckdb.DuckDBPyConnection) -
 
 
 def test_a_release_file_has_both_tables_and_answers_the_same(
-    con: duckdb.DuckDBPyConnection, tmp_path: Path
+    released: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
-    publish(con)
     path = tmp_path / "r.duckdb"
-    rows(con, f"FROM priv.export_release('r', '{path}')")
+    rows(released, f"FROM priv.export_release('r', '{path}')")
     questions = [
         "SELECT gender, priv.reconstructed_interval('r', reported_disease, 'a, b') FROM r GROUP BY 1 ORDER BY 1",
         "FROM r_disease ORDER BY ALL",
@@ -330,11 +342,11 @@ def test_a_release_file_has_both_tables_and_answers_the_same(
         reader.execute(f"ATTACH '{path}' AS given (READ_ONLY)")
         for question in questions:
             asked = question.replace("priv.", "given.priv.").replace("FROM r", "FROM given.r")
-            assert rows(reader, asked) == rows(con, question)
+            assert rows(reader, asked) == rows(released, question)
         ((estimates,),) = rows(reader, "SELECT sum(estimate) FROM given.r_disease_estimates")
     assert estimates == pytest.approx(1201)
     folder = tmp_path / "folder"
-    rows(con, f"FROM priv.export_release('r', '{folder}', format := 'parquet')")
+    rows(released, f"FROM priv.export_release('r', '{folder}', format := 'parquet')")
     with duckdb.connect() as reader:
         script = (
             (folder / "setup.sql")
@@ -344,4 +356,4 @@ def test_a_release_file_has_both_tables_and_answers_the_same(
         )
         reader.execute(script)
         for question in questions:
-            assert rows(reader, question) == rows(con, question)
+            assert rows(reader, question) == rows(released, question)

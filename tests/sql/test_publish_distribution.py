@@ -9,15 +9,18 @@ from typing import Any
 import duckdb
 import pytest
 
+VISITS = """
+    CREATE TABLE visits AS SELECT id, if(id % 2 = 0, 'f', 'm') AS gender, id % 5 AS drug,
+        CASE WHEN id % 3 = 0 THEN ['flu', NULL][1 + id % 2] ELSE ['flu', 'cold', 'cough', NULL][1 + id // 7 % 4] END
+            AS disease
+    FROM range(3000) AS t(id)
+"""
+
 
 @pytest.fixture
 def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
     connection = prepared()
-    connection.execute(
-        "CREATE TABLE visits AS SELECT id, if(id % 2 = 0, 'f', 'm') AS gender, id % 5 AS drug,"
-        " CASE WHEN id % 3 = 0 THEN ['flu', NULL][1 + id % 2] ELSE ['flu', 'cold', 'cough', NULL][1 + id // 7 % 4] END"
-        " AS disease FROM range(3000) AS t(id)"
-    )
+    connection.execute(VISITS)
     yield connection
     connection.close()
 
@@ -32,6 +35,27 @@ def publish(con: duckdb.DuckDBPyConnection, release: str = "r", **more: Any) -> 
     ).fetchall()[0]
 
 
+def publish_visits(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(VISITS)
+    publish(con)
+
+
+def publish_visits_thrice(con: duckdb.DuckDBPyConnection) -> None:
+    publish_visits(con)
+    for call in (
+        "publish_uniform('visits', 'u', sensitive := 'disease', retention := 0.5, record_id := 'id')",
+        "publish_anatomy('visits', 'a', sensitive := 'disease', l := 2, record_id := 'id')",
+    ):
+        rows(con, f"FROM priv.{call}")
+
+
+@pytest.fixture
+def released(made: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in which the visits are published, once for all tests."""
+    with made(publish_visits) as connection:
+        yield connection
+
+
 def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
     return con.execute(sql).fetchall()
 
@@ -42,22 +66,13 @@ VALUES = {"'flu'": "disease = 'flu'", "NULL": "disease IS NULL", "'cough'": "dis
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("beside", [False, True])
 def test_a_count_is_the_share_of_the_rows(
-    con: duckdb.DuckDBPyConnection, value: str, beside: bool
+    made: Callable[..., duckdb.DuckDBPyConnection], value: str, beside: bool
 ) -> None:
-    publish(con)
-    if beside:
-        rows(
-            con,
-            "FROM priv.publish_uniform('visits', 'u', sensitive := 'disease', retention := 0.5, record_id := 'id')",
-        )
-        rows(
-            con,
-            "FROM priv.publish_anatomy('visits', 'a', sensitive := 'disease', l := 2, record_id := 'id')",
-        )
-    ((share,),) = rows(con, f"SELECT count_if({VALUES[value]}) / count(*) FROM visits")
+    released = made(publish_visits_thrice if beside else publish_visits)
+    ((share,),) = rows(released, f"SELECT count_if({VALUES[value]}) / count(*) FROM visits")
     for condition, size in (("gender = 'f'", 1500), ("true", 3000), ("false", 0)):
         count, stderr, interval, likely, weighed = rows(
-            con,
+            released,
             f"SELECT priv.reconstructed_count('r', reported_disease, {value}),"
             f" priv.reconstructed_stderr('r', reported_disease, {value}),"
             f" priv.reconstructed_interval('r', reported_disease, {value}),"
@@ -72,7 +87,7 @@ def test_a_count_is_the_share_of_the_rows(
         quoted = condition.replace("'", "''")
         for method in ("inverse", "bayesian"):
             found = rows(
-                con,
+                released,
                 f"SELECT estimate FROM priv.reconstructed_distribution('r', condition := '{quoted}',"
                 f" method := '{method}') WHERE value IS NOT DISTINCT FROM {value}",
             )
@@ -115,6 +130,7 @@ def test_the_audit_says_what_is_told_and_what_is_lost(con: duckdb.DuckDBPyConnec
     assert rows(con, "SELECT epsilon, adds FROM priv.ledger()") == [(None, True)]
 
 
+@pytest.mark.once
 def test_bad_input_is_refused(con: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(duckdb.Error, match="no sensitive column is named"):
         publish(con, sensitive=None)
@@ -143,15 +159,14 @@ def test_several_attributes_are_redrawn_apart_and_multiply(
         assert rows(reader, asked)[0][0] == pytest.approx(flu / 5)
 
 
-def test_a_release_is_evaluated_like_any_other(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con)
+def test_a_release_is_evaluated_like_any_other(released: duckdb.DuckDBPyConnection) -> None:
     rows(
-        con,
+        released,
         "FROM priv.publish_anatomy('visits', 'a', sensitive := 'disease', l := 2, record_id := 'id',"
         " exclude := ['drug'])",
     )
     found = rows(
-        con,
+        released,
         "SELECT release, count(*) FROM priv.evaluate('visits', ['r', 'a'], queries := 8) GROUP BY 1 ORDER BY 1",
     )
     assert found == [("a", 8), ("r", 8)]

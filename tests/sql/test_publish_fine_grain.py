@@ -113,6 +113,7 @@ class TestPaper:
         assert held["local_differential_privacy"] is False
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("rest", "message"),
     [
@@ -145,6 +146,7 @@ def test_bad_requirements_are_refused(con, rest, message):
     assert nothing_left(con)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("change", "message"),
     [

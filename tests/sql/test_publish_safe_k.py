@@ -7,7 +7,6 @@ import duckdb
 import numpy as np
 import pytest
 
-import duckdb_priv
 from duckdb_priv.engine import randomness
 from duckdb_priv.mechanism.composition import EpsilonDelta
 from duckdb_priv.mechanism.reference.composition import advanced_composition, basic_composition
@@ -59,10 +58,22 @@ def con(prepared):
         yield connection
 
 
+def make_and_publish(con):
+    make(con)
+    publish(con)
+
+
+@pytest.fixture
+def released(made):
+    """A database in which the visits are published, once for all tests."""
+    with made(make_and_publish, secret=None) as connection:
+        yield connection
+
+
 @pytest.fixture(scope="module")
-def lasting():
+def lasting(prepared):
     """For calls that are refused, and leave nothing."""
-    with duckdb_priv.connect() as connection:
+    with prepared(secret=None) as connection:
         make(connection)
         yield connection
 
@@ -90,10 +101,10 @@ def test_what_is_published_is_generalized_and_in_groups_of_k(con):
     ]
 
 
-def test_rows_say_nothing_by_their_order(con):
-    publish(con)
+def test_rows_say_nothing_by_their_order(released):
     assert (
-        con.execute("FROM public").fetchall() == con.execute("FROM public ORDER BY ALL").fetchall()
+        released.execute("FROM public").fetchall()
+        == released.execute("FROM public ORDER BY ALL").fetchall()
     )
 
 
@@ -152,9 +163,8 @@ def test_the_catalog_holds_what_is_public_and_nothing_else(con):
     ).fetchall() == [(0,)]
 
 
-def test_estimates_are_counts_over_beta_with_their_interval(con):
-    publish(con)
-    rows = con.execute(
+def test_estimates_are_counts_over_beta_with_their_interval(released):
+    rows = released.execute(
         "SELECT gender, count(*) FILTER (age = '20-39'),"
         " priv.reconstructed_count('public.age', age, '20-39', weight := scale),"
         " priv.reconstructed_stderr('public.age', age, '20-39', weight := scale),"
@@ -230,14 +240,13 @@ def test_a_missing_value_and_a_generalized_one_are_asked_for_like_any_other(con)
 
 
 @pytest.mark.parametrize("method", ["inverse", "bayesian"])
-def test_the_distribution_is_scaled_too(con, method):
-    publish(con)
-    rows = con.execute(
+def test_the_distribution_is_scaled_too(released, method):
+    rows = released.execute(
         "SELECT gender, value, estimate, observed, high FROM priv.reconstructed_distribution('public.town',"
         f" weight := 'scale', group_columns := 'gender', condition := 'age <> ''0-19''', method := '{method}')"
     ).fetchall()
     assert len(rows) == 3 * 4
-    shown = con.execute(
+    shown = released.execute(
         "SELECT gender, town, count(*) FROM public WHERE age <> '0-19' GROUP BY ALL"
     ).fetchall()
     counts = {(gender, town): n for gender, town, n in shown}
@@ -250,8 +259,7 @@ def test_the_distribution_is_scaled_too(con, method):
             )
 
 
-def test_asking_wrongly_is_an_error_that_says_what_is_right(con):
-    publish(con)
+def test_asking_wrongly_is_an_error_that_says_what_is_right(released):
     for call, message in [
         ("priv.reconstructed_count('public.age', age, '20-39')", "write weight := scale"),
         (
@@ -264,17 +272,16 @@ def test_asking_wrongly_is_an_error_that_says_what_is_right(con):
         ),
     ]:
         with pytest.raises(duckdb.InvalidInputException, match=message):
-            con.execute(f"SELECT {call} FROM public")
+            released.execute(f"SELECT {call} FROM public")
     with pytest.raises(duckdb.InvalidInputException, match="write weight := scale"):
-        con.execute("FROM priv.reconstructed_distribution('public.age')")
+        released.execute("FROM priv.reconstructed_distribution('public.age')")
 
 
-def test_beside_a_release_of_another_mechanism(con):
-    publish(con)
-    con.execute(
+def test_beside_a_release_of_another_mechanism(released):
+    released.execute(
         "FROM priv.publish_uniform('visits', 'uniform', sensitive := 'town', retention := 0.5, public := 'gender')"
     )
-    ((scaled, perturbed),) = con.execute(
+    ((scaled, perturbed),) = released.execute(
         "SELECT (SELECT priv.reconstructed_count('public.town', town, 'west', weight := scale) FROM public),"
         " (SELECT priv.reconstructed_count('uniform', reported_town, 'Bochum') FROM uniform)"
     ).fetchall()
@@ -285,7 +292,7 @@ def test_beside_a_release_of_another_mechanism(con):
         "priv.reconstructed_count('uniform', reported_town, 'Bochum', weight := 1) FROM uniform",
     ):
         with pytest.raises(duckdb.InvalidInputException, match="source record"):
-            con.execute(f"SELECT {call}")
+            released.execute(f"SELECT {call}")
 
 
 def test_a_release_file_answers_without_python_and_holds_nothing_private(con, tmp_path):
@@ -315,13 +322,14 @@ def test_a_release_file_answers_without_python_and_holds_nothing_private(con, tm
         assert private not in content
 
 
-def test_parquet_too(con, tmp_path, monkeypatch):
-    publish(con)
-    con.execute(f"FROM priv.export_release('public', '{tmp_path}/folder', format := 'parquet')")
+def test_parquet_too(released, tmp_path, monkeypatch):
+    released.execute(
+        f"FROM priv.export_release('public', '{tmp_path}/folder', format := 'parquet')"
+    )
     ask = (
         "SELECT priv.reconstructed_count('public.town', town, 'west', weight := scale) FROM public"
     )
-    expected = con.execute(ask).fetchall()
+    expected = released.execute(ask).fetchall()
     monkeypatch.chdir(tmp_path / "folder")
     with duckdb.connect() as reader:
         reader.execute((tmp_path / "folder" / "setup.sql").read_text())
@@ -405,15 +413,17 @@ def test_a_mechanism_that_shows_records_takes_the_total_away(con):
     assert [row[1:] for row in rows] == [(rows[0][1], False), (math.inf, True), (math.inf, True)]
 
 
-def test_an_audit_bears_the_claims_out(con):
-    publish(con)
-    findings = con.execute("SELECT guarantee, value, holds FROM priv.audit('public')").fetchall()
+def test_an_audit_bears_the_claims_out(released):
+    findings = released.execute(
+        "SELECT guarantee, value, holds FROM priv.audit('public')"
+    ).fetchall()
     assert {name: holds for name, _, holds in findings} == {
         "differential_privacy": True, "tight_delta": True, "k_anonymity": True, "scale": True,
         "sampled_as_stated": True, "sample_used_once": True, "accumulated_epsilon": None,
     }  # fmt: skip
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("damage", "guarantee"),
     [
@@ -431,10 +441,11 @@ def test_an_audit_bears_the_claims_out(con):
         ),
     ],
 )
-def test_an_audit_finds_what_does_not_hold(con, damage, guarantee):
-    publish(con)
-    con.execute(damage)
-    failed = con.execute("SELECT guarantee FROM priv.audit('public') WHERE NOT holds").fetchall()
+def test_an_audit_finds_what_does_not_hold(released, damage, guarantee):
+    released.execute(damage)
+    failed = released.execute(
+        "SELECT guarantee FROM priv.audit('public') WHERE NOT holds"
+    ).fetchall()
     assert failed == [(guarantee,)]
 
 
@@ -486,6 +497,7 @@ def test_a_view_and_a_source_elsewhere(con):
     ]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -665,6 +677,7 @@ def test_a_lattice_of_one_node_leaves_nothing_to_choose(con):
         publish(con, levels=None, epsilon1="0.1")
 
 
+@pytest.mark.once
 def test_a_third_of_a_million_records(con):
     con.execute("CREATE TABLE many AS SELECT v.* FROM visits v, range(75)")
     receipt = publish(con, source="many")

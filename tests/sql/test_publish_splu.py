@@ -48,10 +48,23 @@ def publish(con: duckdb.DuckDBPyConnection, release: str = "r", **arguments: Any
     return dict(zip(names, cursor.fetchall()[0], strict=True))
 
 
+def publish_visits(con: duckdb.DuckDBPyConnection) -> None:
+    table(con, "visits", SKEWED)
+    publish(con)
+
+
+@pytest.fixture
+def released(made: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in which the visits are published, once for all tests."""
+    with made(publish_visits) as connection:
+        yield connection
+
+
 def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
     return con.execute(sql).fetchall()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -97,14 +110,13 @@ def test_records_that_fill_no_group_are_left_out(con: duckdb.DuckDBPyConnection)
     )
 
 
-def test_public_columns_and_values_stay_what_they_were(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con)
+def test_public_columns_and_values_stay_what_they_were(released: duckdb.DuckDBPyConnection) -> None:
     genders = "SELECT gender, drug, count(*) FROM {} GROUP BY ALL ORDER BY ALL"
-    assert rows(con, genders.format("r")) == rows(con, genders.format("visits"))
-    assert set(rows(con, "SELECT reported_disease::VARCHAR FROM r")) <= set(
-        rows(con, "SELECT disease FROM visits")
+    assert rows(released, genders.format("r")) == rows(released, genders.format("visits"))
+    assert set(rows(released, "SELECT reported_disease::VARCHAR FROM r")) <= set(
+        rows(released, "SELECT disease FROM visits")
     )
-    assert rows(con, "FROM r") == rows(con, "FROM r ORDER BY ALL")
+    assert rows(released, "FROM r") == rows(released, "FROM r ORDER BY ALL")
 
 
 @pytest.mark.parametrize("gamma", [2, 3])
@@ -268,13 +280,14 @@ def test_the_same_table_gives_the_same_release(con: duckdb.DuckDBPyConnection) -
     assert rows(con, "SELECT count(DISTINCT coins) FROM priv.ledger") == [(1,)]
 
 
-def test_guarantees_are_audited(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con)
+def test_guarantees_are_audited(released: duckdb.DuckDBPyConnection) -> None:
     found = {
         name: (value, holds)
-        for name, value, holds in rows(con, "SELECT guarantee, value, holds FROM priv.audit('r')")
+        for name, value, holds in rows(
+            released, "SELECT guarantee, value, holds FROM priv.audit('r')"
+        )
     }
-    claimed = dict(rows(con, "SELECT guarantee, value FROM priv.guarantee"))
+    claimed = dict(rows(released, "SELECT guarantee, value FROM priv.guarantee"))
     assert claimed["decoy_group"] == pytest.approx(1 / 3)
     assert claimed["small_sum_privacy"] == pytest.approx(0.555556, abs=1e-6)
     assert claimed["large_sum_threshold"] == 149
@@ -287,13 +300,13 @@ def test_guarantees_are_audited(con: duckdb.DuckDBPyConnection) -> None:
     assert found["largest_likelihood_ratio"][0] == pytest.approx(3000 / (2 * 60))
 
 
-def test_the_audit_sees_another_table_under_the_name(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con)
-    con.execute("UPDATE visits SET disease = 'v9' WHERE disease = 'v0' AND id % 3 > 0")
-    held = dict(rows(con, "SELECT guarantee, holds FROM priv.audit('r')"))
+def test_the_audit_sees_another_table_under_the_name(released: duckdb.DuckDBPyConnection) -> None:
+    released.execute("UPDATE visits SET disease = 'v9' WHERE disease = 'v0' AND id % 3 > 0")
+    held = dict(rows(released, "SELECT guarantee, holds FROM priv.audit('r')"))
     assert held["noise_as_stated"] is False
 
 
+@pytest.mark.once
 def test_the_paper_s_grouping_is_published_with_a_warning(con: duckdb.DuckDBPyConnection) -> None:
     receipt = publish(con, grouping="largest_first")
     assert any("for comparison only" in warning for warning in receipt["warnings"])
@@ -304,16 +317,15 @@ def test_the_paper_s_grouping_is_published_with_a_warning(con: duckdb.DuckDBPyCo
 
 
 def test_a_release_file_answers_without_python_and_tells_no_groups(
-    con: duckdb.DuckDBPyConnection, tmp_path: Path
+    released: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
-    publish(con)
     path = tmp_path / "r.duckdb"
-    con.execute(f"FROM priv.export_release('r', '{path}')").fetchall()
+    released.execute(f"FROM priv.export_release('r', '{path}')").fetchall()
     reader = duckdb.connect()
     reader.execute(f"ATTACH '{path}' AS given (READ_ONLY)")
     question = "SELECT gender, priv.reconstructed_interval('r', reported_disease, 'v1') FROM r GROUP BY 1 ORDER BY 1"
     asked = question.replace("priv.", "given.priv.").replace("FROM r", "FROM given.r")
-    assert reader.execute(asked).fetchall() == rows(con, question)
+    assert reader.execute(asked).fetchall() == rows(released, question)
     tables = reader.execute(
         "SELECT table_name FROM duckdb_tables() WHERE database_name = 'given'"
     ).fetchall()

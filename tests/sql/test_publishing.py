@@ -85,10 +85,9 @@ def test_the_catalog_says_how_to_read_it(visits, published):
     ]
 
 
-def test_public_columns_are_published_as_they_are(visits, published):
-    published(visits, "visits", "public", sensitive="disease", retention=0.3, record_id="id")
-    assert rows(visits, "SELECT age, gender FROM public ORDER BY ALL") == rows(
-        visits, "SELECT age, gender FROM visits ORDER BY ALL"
+def test_public_columns_are_published_as_they_are(released):
+    assert rows(released, "SELECT age, gender FROM r ORDER BY ALL") == rows(
+        released, "SELECT age, gender FROM visits ORDER BY ALL"
     )
 
 
@@ -304,18 +303,17 @@ def test_a_view_remembers_the_tables_that_it_reads(places, published):
     ]
 
 
-def test_replacing_keeps_one_release_and_every_entry_of_the_ledger(visits, published):
-    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
-    before = rows(visits, "FROM r")
+def test_replacing_keeps_one_release_and_every_entry_of_the_ledger(released, published):
+    before = rows(released, "FROM r")
     published(
-        visits, "visits", "R", sensitive="disease", retention=0.6, record_id="id", replace=True
+        released, "visits", "R", sensitive="disease", retention=0.6, record_id="id", replace=True
     )
-    assert rows(visits, "SELECT release, parameters FROM priv.release") == [
+    assert rows(released, "SELECT release, parameters FROM priv.release") == [
         ("R", '{"retention": 0.6}')
     ]
-    assert rows(visits, "SELECT release FROM priv.ledger ORDER BY number") == [("r",), ("R",)]
-    assert rows(visits, "FROM r") != before
-    assert len(rows(visits, "FROM priv.coefficient")) == 5
+    assert rows(released, "SELECT release FROM priv.ledger ORDER BY number") == [("r",), ("R",)]
+    assert rows(released, "FROM r") != before
+    assert len(rows(released, "FROM priv.coefficient")) == 5
 
 
 def test_replacing_nothing_is_publishing(visits, published):
@@ -429,49 +427,47 @@ def test_arguments_may_be_parameters_and_subqueries(visits):
     ]
 
 
-def test_analyst_macros_take_parameters(visits, published):
-    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
+def test_analyst_macros_take_parameters(released):
     literal = rows(
-        visits,
+        released,
         "SELECT priv.reconstructed_interval('r', reported_disease, 'flu') FROM r WHERE age > 30",
     )
-    bound = visits.execute(
+    bound = released.execute(
         "SELECT priv.reconstructed_interval(?, reported_disease, ?, confidence := ?) FROM r WHERE age > ?",
         ["r", "flu", 0.95, 30],
     ).fetchall()
     assert bound == literal
-    missing = visits.execute(
+    missing = released.execute(
         "SELECT priv.reconstructed_count('r', reported_disease, ?) FROM r", [None]
     )
     assert missing.fetchall() == rows(
-        visits, "SELECT priv.reconstructed_count('r', reported_disease, NULL) FROM r"
+        released, "SELECT priv.reconstructed_count('r', reported_disease, NULL) FROM r"
     )
-    visits.execute(
+    released.execute(
         "PREPARE asked AS SELECT priv.reconstructed_count('r', reported_disease, $1) FROM r"
     )
     for value in ("flu", "cold"):
-        assert rows(visits, f"EXECUTE asked('{value}')") == rows(
-            visits, f"SELECT priv.reconstructed_count('r', reported_disease, '{value}') FROM r"
+        assert rows(released, f"EXECUTE asked('{value}')") == rows(
+            released, f"SELECT priv.reconstructed_count('r', reported_disease, '{value}') FROM r"
         )
     with pytest.raises(duckdb.InvalidInputException, match="has no value 'plague'"):
-        visits.execute("EXECUTE asked('plague')").fetchall()
+        released.execute("EXECUTE asked('plague')").fetchall()
 
 
-def test_views_on_top_of_a_release_follow_it(visits, published):
-    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
-    visits.execute(
+def test_views_on_top_of_a_release_follow_it(released, published):
+    released.execute(
         "CREATE VIEW by_gender AS"
         " SELECT gender, priv.reconstructed_count('r', reported_disease, 'flu') AS flu FROM r GROUP BY gender"
     )
-    visits.execute("CREATE MACRO flu_of(g) AS (SELECT flu FROM by_gender WHERE gender = g)")
-    first = rows(visits, "FROM by_gender ORDER BY gender")
-    assert rows(visits, "SELECT flu_of('male')") == [(first[1][1],)]
+    released.execute("CREATE MACRO flu_of(g) AS (SELECT flu FROM by_gender WHERE gender = g)")
+    first = rows(released, "FROM by_gender ORDER BY gender")
+    assert rows(released, "SELECT flu_of('male')") == [(first[1][1],)]
     published(
-        visits, "visits", "r", sensitive="disease", retention=0.9, record_id="id", replace=True
+        released, "visits", "r", sensitive="disease", retention=0.9, record_id="id", replace=True
     )
-    second = rows(visits, "FROM by_gender ORDER BY gender")
+    second = rows(released, "FROM by_gender ORDER BY gender")
     truth = rows(
-        visits,
+        released,
         "SELECT gender, count(*) FROM visits WHERE disease = 'flu' GROUP BY gender ORDER BY gender",
     )
     assert second != first

@@ -126,6 +126,7 @@ def test_it_is_the_sum_of_products_of_weights_or_the_likeliest(
             assert estimate == pytest.approx(iterative_bayesian(operator, shown)[3], abs=0.05)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("release", ["decoys", "fine", "exchanged"])
 def test_what_others_have_does_not_bias_it(con: duckdb.DuckDBPyConnection, release: str) -> None:
     """Among records whose other values are not those of the table; within 6.2 standard errors at known coins."""
@@ -142,6 +143,7 @@ def test_what_others_have_does_not_bias_it(con: duckdb.DuckDBPyConnection, relea
         assert low <= truth <= high
 
 
+@pytest.mark.once
 def test_intervals_hold_the_truth(secret: bytes) -> None:
     """Of 300 groups of 100 records at known coins, with false alarms for other coins below 1e-9."""
     with duckdb_priv.connect(secret=secret) as con:

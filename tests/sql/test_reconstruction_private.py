@@ -282,6 +282,7 @@ def test_the_audit_finds_homogeneous_unions(con):
     assert share("'wards'") == 1
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -373,6 +374,7 @@ def test_enums_numbers_and_given_domains(con):
     )
 
 
+@pytest.mark.once
 def test_errors_are_those_of_the_records_and_not_of_their_copies():
     """A hundred groups of 800 records, published about thrice each; known coins."""
     with duckdb_priv.connect(secret=bytes(range(32))) as con:

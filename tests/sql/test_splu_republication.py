@@ -9,14 +9,16 @@ from typing import Any
 import duckdb
 import pytest
 
+VISITS = """
+    CREATE TABLE visits AS
+    SELECT id, 'v' || (id * id % 29) % 7 AS disease, id % 5 AS drug, id % 2 = 0 AS young FROM range(2001) AS t(id)
+"""
+
 
 @pytest.fixture
 def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
     connection = prepared(secret=None)
-    connection.execute(
-        "CREATE TABLE visits AS SELECT id, 'v' || (id * id % 29) % 7 AS disease, id % 5 AS drug, id % 2 = 0 AS young"
-        " FROM range(2001) AS t(id)"
-    )
+    connection.execute(VISITS)
     yield connection
     connection.close()
 
@@ -34,21 +36,33 @@ def publish(
     ).fetchall()[0]
 
 
+def publish_visits(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(VISITS)
+    publish(con)
+
+
+@pytest.fixture
+def released(made: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in which the visits are published, once for all tests."""
+    with made(publish_visits, secret=None) as connection:
+        yield connection
+
+
 def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
     return con.execute(sql).fetchall()
 
 
-def test_the_same_table_may_be_published_again(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con)
-    publish(con, "again")
-    con.execute("FROM priv.drop_release('r')").fetchall()
-    publish(con, "r")
-    assert rows(con, "FROM r EXCEPT ALL FROM again") == []
-    assert rows(con, "SELECT count(*), count(DISTINCT mark) FROM priv.grouped_record") == [
+def test_the_same_table_may_be_published_again(released: duckdb.DuckDBPyConnection) -> None:
+    publish(released, "again")
+    released.execute("FROM priv.drop_release('r')").fetchall()
+    publish(released, "r")
+    assert rows(released, "FROM r EXCEPT ALL FROM again") == []
+    assert rows(released, "SELECT count(*), count(DISTINCT mark) FROM priv.grouped_record") == [
         (2000, 2000)
     ]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "change",
     [
@@ -59,26 +73,26 @@ def test_the_same_table_may_be_published_again(con: duckdb.DuckDBPyConnection) -
 )
 @pytest.mark.parametrize("more", [{}, {"replace": True}, {"release": "other"}, {"gamma": 3}])
 def test_a_changed_table_is_refused(
-    con: duckdb.DuckDBPyConnection, change: str, more: dict[str, Any]
+    released: duckdb.DuckDBPyConnection, change: str, more: dict[str, Any]
 ) -> None:
-    publish(con)
-    con.execute(change)
+    released.execute(change)
     more = {"release": "another"} | more if "replace" not in more else more
     with pytest.raises(
         duckdb.Error, match=r"already published by decoy groups(.|\n)*republish := true"
     ):
-        publish(con, **more)
-    assert rows(con, "SELECT release, rows_published FROM priv.release") == [("r", 2000)]
+        publish(released, **more)
+    assert rows(released, "SELECT release, rows_published FROM priv.release") == [("r", 2000)]
 
 
-def test_dropping_a_release_does_not_take_it_back(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con)
-    con.execute("FROM priv.drop_release('r')").fetchall()
-    con.execute("DELETE FROM visits WHERE id = 7")
+@pytest.mark.once
+def test_dropping_a_release_does_not_take_it_back(released: duckdb.DuckDBPyConnection) -> None:
+    released.execute("FROM priv.drop_release('r')").fetchall()
+    released.execute("DELETE FROM visits WHERE id = 7")
     with pytest.raises(duckdb.Error, match="already published"):
-        publish(con)
+        publish(released)
 
 
+@pytest.mark.once
 def test_without_an_id_nothing_can_be_told_apart(con: duckdb.DuckDBPyConnection) -> None:
     publish(con, record_id=None, exclude=["id", "drug"])
     for again in ({"record_id": None, "exclude": ["id", "drug"]}, {}):
@@ -86,25 +100,29 @@ def test_without_an_id_nothing_can_be_told_apart(con: duckdb.DuckDBPyConnection)
             publish(con, "other", **again)
 
 
-def test_it_is_published_nevertheless_if_told_so(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con)
-    con.execute("DELETE FROM visits WHERE id < 101")
-    assert publish(con, "other", republish=True) == (1900, 1900, 0)
+@pytest.mark.once
+def test_it_is_published_nevertheless_if_told_so(released: duckdb.DuckDBPyConnection) -> None:
+    released.execute("DELETE FROM visits WHERE id < 101")
+    assert publish(released, "other", republish=True) == (1900, 1900, 0)
 
 
-def test_other_attributes_records_and_mechanisms_are_free(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con)
-    con.execute("CREATE TABLE elsewhere AS SELECT * REPLACE (id + 1e9::BIGINT AS id) FROM visits")
-    con.execute("UPDATE elsewhere SET disease = 'v' || (id * 7919 % 31) % 5")
-    publish(con, "second", source="elsewhere")
-    publish(con, "third", sensitive="drug", exclude=["disease"])
-    con.execute("DELETE FROM visits WHERE id = 7")
-    con.execute(
+@pytest.mark.once
+def test_other_attributes_records_and_mechanisms_are_free(
+    released: duckdb.DuckDBPyConnection,
+) -> None:
+    released.execute(
+        "CREATE TABLE elsewhere AS SELECT * REPLACE (id + 1e9::BIGINT AS id) FROM visits"
+    )
+    released.execute("UPDATE elsewhere SET disease = 'v' || (id * 7919 % 31) % 5")
+    publish(released, "second", source="elsewhere")
+    publish(released, "third", sensitive="drug", exclude=["disease"])
+    released.execute("DELETE FROM visits WHERE id = 7")
+    released.execute(
         "FROM priv.publish_uniform('visits', 'fourth', sensitive := 'disease', retention := 0.5,"
         " exclude := 'id')"
     ).fetchall()
     with pytest.raises(duckdb.Error, match="already published"):
-        publish(con, "fifth", sensitive=["young", "disease"])
+        publish(released, "fifth", sensitive=["young", "disease"])
 
 
 def test_new_records_are_appended(con: duckdb.DuckDBPyConnection) -> None:
@@ -133,6 +151,7 @@ def test_new_records_are_appended(con: duckdb.DuckDBPyConnection) -> None:
         publish(con, append=True)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -144,34 +163,36 @@ def test_new_records_are_appended(con: duckdb.DuckDBPyConnection) -> None:
     ],
 )
 def test_what_does_not_fit_is_not_appended(
-    con: duckdb.DuckDBPyConnection, more: dict[str, Any], said: str
+    released: duckdb.DuckDBPyConnection, more: dict[str, Any], said: str
 ) -> None:
-    publish(con)
-    con.execute("INSERT INTO visits SELECT 5000 + i, 'w' || i % 6, 1, true FROM range(300) AS t(i)")
+    released.execute(
+        "INSERT INTO visits SELECT 5000 + i, 'w' || i % 6, 1, true FROM range(300) AS t(i)"
+    )
     with pytest.raises(duckdb.Error, match=said):
-        publish(con, **{"append": True} | more)
-    assert rows(con, "SELECT count(*) FROM r") == [(2000,)]
+        publish(released, **{"append": True} | more)
+    assert rows(released, "SELECT count(*) FROM r") == [(2000,)]
 
 
 def test_records_that_another_method_published_in_groups_are_not_appended(
-    con: duckdb.DuckDBPyConnection,
+    released: duckdb.DuckDBPyConnection,
 ) -> None:
-    publish(con)
-    con.execute("INSERT INTO visits SELECT 5000 + i, 'w' || i % 6, 1, true FROM range(300) AS t(i)")
-    con.execute(
+    released.execute(
+        "INSERT INTO visits SELECT 5000 + i, 'w' || i % 6, 1, true FROM range(300) AS t(i)"
+    )
+    released.execute(
         "CREATE TABLE copy AS SELECT id AS number, disease AS illness FROM visits WHERE id >= 5000"
     )
-    con.execute(
+    released.execute(
         "FROM priv.publish_anatomy('copy', 'a', sensitive := 'illness', l := 3, record_id := 'number')"
     ).fetchall()
     with pytest.raises(
         duckdb.Error, match=r"already published by publish_anatomy(.|\n)*republish := true"
     ):
-        publish(con, append=True)
-    assert rows(con, "SELECT count(*) FROM r") == [(2000,)]
-    assert publish(con, append=True, republish=True) == (2301, 2300, 1)
+        publish(released, append=True)
+    assert rows(released, "SELECT count(*) FROM r") == [(2000,)]
+    assert publish(released, append=True, republish=True) == (2301, 2300, 1)
     assert rows(
-        con,
+        released,
         "SELECT reason LIKE 'republish := true, although 300 of 2301 records%' FROM priv.ledger"
         " WHERE release = 'r' ORDER BY number DESC LIMIT 1",
     ) == [(True,)]
@@ -179,34 +200,36 @@ def test_records_that_another_method_published_in_groups_are_not_appended(
 
 @pytest.mark.parametrize("republish", [False, True])
 def test_nothing_is_appended_after_the_secret_was_replaced(
-    con: duckdb.DuckDBPyConnection, republish: bool
+    released: duckdb.DuckDBPyConnection, republish: bool
 ) -> None:
     """All records would seem new, and come in twice."""
-    publish(con)
-    con.execute("INSERT INTO visits SELECT 5000 + i, 'w' || i % 6, 1, true FROM range(300) AS t(i)")
-    con.execute("FROM priv.rotate_secret()").fetchall()
+    released.execute(
+        "INSERT INTO visits SELECT 5000 + i, 'w' || i % 6, 1, true FROM range(300) AS t(i)"
+    )
+    released.execute("FROM priv.rotate_secret()").fetchall()
     with pytest.raises(duckdb.Error, match="the secret is another one since it was published"):
-        publish(con, append=True, republish=republish)
-    assert rows(con, "SELECT count(*) FROM r") == [(2000,)]
+        publish(released, append=True, republish=republish)
+    assert rows(released, "SELECT count(*) FROM r") == [(2000,)]
 
 
-def test_new_records_must_fill_groups_of_their_own(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con)
-    con.execute("INSERT INTO visits SELECT 5000 + i, 'v1', 1, true FROM range(300) AS t(i)")
+@pytest.mark.once
+def test_new_records_must_fill_groups_of_their_own(released: duckdb.DuckDBPyConnection) -> None:
+    released.execute("INSERT INTO visits SELECT 5000 + i, 'v1', 1, true FROM range(300) AS t(i)")
     with pytest.raises(duckdb.Error, match=r"more than 1 in gamma = 2|needs at least 2 distinct"):
-        publish(con, append=True)
+        publish(released, append=True)
 
 
-def test_the_ledger_says_why(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con)
-    publish(con, "same")
-    con.execute("INSERT INTO visits SELECT 5000 + i, 'w' || i % 6, 1, true FROM range(300) AS t(i)")
-    publish(con, append=True)
-    publish(con, "forced", republish=True)
-    publish(con, "blind", republish=True, record_id=None, exclude=["id", "drug"])
+def test_the_ledger_says_why(released: duckdb.DuckDBPyConnection) -> None:
+    publish(released, "same")
+    released.execute(
+        "INSERT INTO visits SELECT 5000 + i, 'w' || i % 6, 1, true FROM range(300) AS t(i)"
+    )
+    publish(released, append=True)
+    publish(released, "forced", republish=True)
+    publish(released, "blind", republish=True, record_id=None, exclude=["id", "drug"])
     narrowed = "a second group of decoys narrows the true value of a record down: 40 of them identify 63 to 96%"
     for (reason,), said in zip(
-        rows(con, "SELECT reason FROM priv.ledger() ORDER BY published_at"),
+        rows(released, "SELECT reason FROM priv.ledger() ORDER BY published_at"),
         [
             ["its records in other decoy groups are refused from now on", narrowed],
             ["the same decoy groups as before"],
@@ -224,9 +247,9 @@ def test_the_ledger_says_why(con: duckdb.DuckDBPyConnection) -> None:
         strict=True,
     ):
         assert all(part in reason for part in said), reason
-    con.execute(
+    released.execute(
         "FROM priv.publish_uniform('visits', 'u', sensitive := 'disease', retention := 0.5, exclude := 'id')"
     ).fetchall()
     assert rows(
-        con, "SELECT count(*), count(reason) FROM priv.ledger() WHERE mechanism = 'uniform'"
+        released, "SELECT count(*), count(reason) FROM priv.ledger() WHERE mechanism = 'uniform'"
     ) == [(1, 0)]
