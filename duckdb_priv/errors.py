@@ -23,7 +23,11 @@ def echoed(value: Any) -> str:
     >>> echoed("x" * 200) == "'" + "x" * 98 + "…"
     True
     """
-    text = repr(value)
+    return shortened(repr(value))
+
+
+def shortened(text: str) -> str:
+    """Return as much of a text as a message has room for."""
     return text if len(text) <= ECHOED else text[: ECHOED - 1] + "…"
 
 

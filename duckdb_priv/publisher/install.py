@@ -28,6 +28,7 @@ from duckdb_priv.errors import NotInstalled
 from duckdb_priv.publisher.procedures import find_procedure
 from duckdb_priv.publisher.surface import publisher_macros
 from duckdb_priv.release import catalog
+from duckdb_priv.release.given import check_connection, check_path
 from duckdb_priv.sqltext import templates
 from duckdb_priv.version import __version__
 
@@ -57,6 +58,7 @@ def install(connection: duckdb.DuckDBPyConnection, *, secret: bytes | None = Non
     [(0.4444,)]
     >>> con.close()
     """
+    check_connection(connection)
     ((database, read_only, storage),) = connection.execute(
         "SELECT database_name, readonly, tags['storage_version'] FROM duckdb_databases()"
         " WHERE database_name = current_database()"
@@ -111,6 +113,7 @@ def connect(
     [(0,)]
     >>> con.close()
     """
+    check_path(path)
     with secrets.made_for_owner():
         connection = duckdb.connect(str(path) if encryption_key is None else ":memory:")
     try:

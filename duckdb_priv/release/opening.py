@@ -6,8 +6,9 @@ from pathlib import Path
 
 import duckdb
 
-from duckdb_priv.errors import InvalidReleaseFile
+from duckdb_priv.errors import InvalidReleaseFile, echoed
 from duckdb_priv.release import catalog
+from duckdb_priv.release.given import check_path
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.version import __version__
 
@@ -45,7 +46,8 @@ def open_release(path: str | Path, *, trusted: bool = False) -> duckdb.DuckDBPyC
     duckdb_priv.errors.InvalidReleaseFile: there is no file 'nowhere.duckdb'
     Hint: check the path; a release is one .duckdb file
     """
-    name = repr(str(path))
+    check_path(path)
+    name = echoed(str(path))
     if not Path(path).is_file():
         raise InvalidReleaseFile(
             f"there is no file {name}", hint="check the path; a release is one .duckdb file"

@@ -7,10 +7,14 @@ gave.
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -30,8 +34,11 @@ OWN_WORDS_OF = {
         (duckdb.ConversionException,),
     ),
     "load_hierarchy": (duckdb.IOException, duckdb.InvalidInputException),
+    "connect": (duckdb.IOException, duckdb.ConnectionException),
+    "reconstruct": (duckdb.InvalidInputException,),
 }  # fmt: skip
-"""What it raises of plain SQL: where a column is compared with a value of another type, or a file is not there."""
+"""What it raises of plain SQL: where a column is compared with a value of another type, a file is not there, or a
+parameter is not given."""
 TOO_MUCH = re.compile(r"(w|ä|x)\1{200}", re.DOTALL)
 
 TABLES = """
@@ -267,3 +274,67 @@ def test_what_once_was_answered_in_other_words(con: Connection, name: str, argum
 @pytest.mark.on_demand
 def test_ten_thousand_inputs(con: Connection, tmp_path: Path) -> None:
     assert not run(con, tmp_path, SEED + 1, ON_DEMAND)
+
+
+ORDINARY = "SELECT ward, count(*) FROM out WHERE disease = 'd1' GROUP BY ward"
+OF_PYTHON: dict[str, dict[str, Any]] = {
+    "connect": {"path": ":memory:", "secret": None, "encryption_key": None},
+    "install": {"connection": "reader", "secret": None},
+    "open_release": {"path": "out.duckdb", "trusted": False},
+    "reconstruct": {"connection": "reader", "sql": ORDINARY, "intervals": True, "confidence": 0.9, "parameters": None},
+    "rewrite_sql": {"release": "reader", "sql": ORDINARY, "intervals": True, "confidence": 0.9, "parameters": None},
+}  # fmt: skip
+"""By name of a function of Python: arguments that are right."""
+GIVEN: tuple[Any, ...] = (
+    None, "", " ", "x", "NaN", "w" * 3000, "ä" + "w" * 3000, "\0", "a\0", "\n", "/", ".", "garbage", "out.duckdb",
+    "nowhere.duckdb", "priv.duckdb", "\ud800", "SELECT '\ud800'", 0, 1, -1, 0.5, math.nan, math.inf, 1e308, 10**400,
+    True, b"", b"x" * 31, bytes(32), bytes(range(32)), bytearray(32), [], ["flu"], {}, {"a": 1}, (), {1}, object(), int,
+    Decimal("0.95"), date(2020, 1, 1), Path("out.duckdb"), Path("."), lambda x: x, "SELECT 1", "SELECT (",
+    "SELECT count(*) FROM out WHERE disease = '" + "w" * 3000 + "'", "SELECT " + "w" * 3000 + " FROM out",
+    "SELECT count(*) FROM out; DROP TABLE out", "SELECT count(*) FROM out WHERE disease = $1",
+    "(" * 500 + "SELECT count(*) FROM out WHERE disease = 'd1'" + ")" * 500,
+    "SELECT count(*) FROM out WHERE " + "NOT " * 3000 + "disease = 'd1'",
+)  # fmt: skip
+
+
+def of_python(con: Connection, folder: Path, count: int) -> list[str]:
+    """Call the functions of Python with one argument that nobody expects."""
+    con.execute("FROM priv.export_release('out', 'out.duckdb')").fetchall()
+    (folder / "garbage").write_bytes(bytes(5000))
+    coins, found = random.Random(SEED), []
+    with duckdb_priv.open_release("out.duckdb") as reader:
+        for _ in range(count):
+            name = coins.choice(sorted(OF_PYTHON))
+            arguments = OF_PYTHON[name] | {
+                coins.choice(list(OF_PYTHON[name])): coins.choice([*GIVEN, con, reader])
+            }
+            arguments = {
+                key: reader if value == "reader" else value for key, value in arguments.items()
+            }
+            try:
+                answer = getattr(duckdb_priv, name)(**arguments)
+            except BaseException as error:
+                text = str(error)
+                own = OWN_WORDS + OWN_WORDS_OF.get(name, ())
+                if not isinstance(error, (duckdb_priv.PrivError, *own)):
+                    wrong = f"{type(error).__name__}: {text[:300]}"
+                elif isinstance(error, duckdb_priv.PrivError) and "Hint:" not in text:
+                    wrong = f"no hint: {text[:300]}"
+                elif isinstance(error, duckdb_priv.PrivError) and TOO_MUCH.search(text):
+                    wrong = f"repeats too much: {text[:300]}"
+                else:
+                    continue
+                found.append(f"{name}({str(arguments)[:300]})\n    {wrong}")
+            else:
+                if name in ("connect", "open_release"):
+                    answer.close()
+    return found
+
+
+def test_functions_of_python_answer_or_refuse_in_words(con: Connection, tmp_path: Path) -> None:
+    assert not of_python(con, tmp_path, USUAL // 2)
+
+
+@pytest.mark.on_demand
+def test_functions_of_python_with_thousands_of_inputs(con: Connection, tmp_path: Path) -> None:
+    assert not of_python(con, tmp_path, ON_DEMAND // 4)

@@ -12,7 +12,7 @@ from duckdb_priv.analyst.ordinary.aggregates import name_of
 from duckdb_priv.analyst.ordinary.names import named, text
 from duckdb_priv.analyst.ordinary.published import Attribute, ConnectedTables, functions
 from duckdb_priv.analyst.ordinary.scope import FromItem
-from duckdb_priv.errors import QueryRefused
+from duckdb_priv.errors import QueryRefused, echoed, shortened
 
 BY_CHANCE = {
     "random",
@@ -96,7 +96,7 @@ def _check_values(
         missing = connection.outside(source.release, attribute, values)
         if missing:
             domain = connection.values(source.release, attribute)
-            shown = ", ".join("NULL" if each is None else repr(each) for each in domain[:SHOWN])
+            shown = ", ".join("NULL" if each is None else echoed(each) for each in domain[:SHOWN])
             more = (
                 f", … ({len(domain)} values; see FROM priv.coefficient)"
                 if len(domain) > SHOWN
@@ -107,8 +107,8 @@ def _check_values(
             )
             meant = next((each for each in domain if each and each.lower() in near), None)
             raise QueryRefused(
-                f'"{attribute.name}" has no value {missing[0]}; it has {shown}{more}',
-                hint=f"did you mean {meant!r}?" if meant else "compare it with one of these",
+                f'"{attribute.name}" has no value {shortened(missing[0])}; it has {shown}{more}',
+                hint=f"did you mean {echoed(meant)}?" if meant else "compare it with one of these",
             )
 
 

@@ -17,7 +17,13 @@ from duckdb_priv.analyst.ordinary.names import Names
 from duckdb_priv.analyst.ordinary.published import ConnectedTables
 from duckdb_priv.analyst.ordinary.scope import subqueries
 from duckdb_priv.analyst.ordinary.statement import Statement, UnevenParts, pivoted
-from duckdb_priv.errors import InvalidParameter, QueryRefused
+from duckdb_priv.errors import QueryRefused
+from duckdb_priv.release.given import (
+    check_confidence,
+    check_connection,
+    check_parameters,
+    check_text,
+)
 from duckdb_priv.release.opening import open_release
 
 EXPLAIN = re.compile(r"\s*EXPLAIN(\s+ANALYZE|\s*\([^)]*\))?\s", re.IGNORECASE)
@@ -55,10 +61,9 @@ def rewrite_sql(
     FROM estimates
     >>> con.close()
     """
-    if not 0 < confidence < 1:
-        raise InvalidParameter(
-            f"confidence must lie strictly between 0 and 1, got {confidence}", hint="0.95 is usual"
-        )
+    check_confidence(confidence)
+    check_text("a statement", sql)
+    check_parameters(parameters)
     if not isinstance(release, duckdb.DuckDBPyConnection):
         with open_release(release) as opened:
             return rewrite_sql(
@@ -111,6 +116,7 @@ def reconstruct(
     True
     >>> con.close()
     """
+    check_connection(connection)
     answer = rewrite_sql(
         connection, sql, intervals=intervals, confidence=confidence, parameters=parameters
     )
@@ -143,6 +149,10 @@ def _parse(sql: str, connection: ConnectedTables) -> exp.Expr | None:
         statements = [
             each for each in sqlglot.parse(_numbered(sql, tokens), dialect="duckdb") if each
         ]
+    except RecursionError:
+        raise QueryRefused(
+            "this statement is nested too deeply to be read", hint="write it in parts, WITH names"
+        ) from None
     except SqlglotError as error:
         if not _speaks_of_releases(sql, connection):
             return None

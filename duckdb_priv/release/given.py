@@ -1,0 +1,79 @@
+"""What is given to the functions of Python is looked at once, before anything is done with it."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from duckdb_priv.errors import InvalidParameter, echoed
+
+LONGEST = 255
+"""Bytes that a name in a path may have, on any system in use."""
+
+
+def check_connection(value: Any) -> None:
+    """Refuse what no statement can be run on.
+
+    >>> check_connection("file.duckdb")
+    Traceback (most recent call last):
+    ...
+    duckdb_priv.errors.InvalidParameter: a connection is needed, got 'file.duckdb'
+    Hint: duckdb_priv.connect() makes one for publishing, duckdb_priv.open_release('file.duckdb') one for reading
+    """
+    if isinstance(value, type) or not callable(getattr(value, "execute", None)):
+        raise InvalidParameter(
+            f"a connection is needed, got {echoed(value)}",
+            hint="duckdb_priv.connect() makes one for publishing, duckdb_priv.open_release('file.duckdb') one for"
+            " reading",
+        )
+
+
+def check_path(value: Any) -> None:
+    """Refuse what cannot be the path of a file."""
+    if not isinstance(value, str | os.PathLike) or isinstance(os.fspath(value), bytes):
+        raise InvalidParameter(f"a path must be text, got {echoed(value)}", hint="'file.duckdb'")
+    check_text("a path", str(value))
+    if "\0" in str(value) or any(len(part.encode()) > LONGEST for part in Path(value).parts):
+        raise InvalidParameter(f"no file can be called {echoed(str(value))}", hint="'file.duckdb'")
+
+
+def check_text(what: str, value: Any) -> None:
+    """Refuse what is no text, or holds half characters, which nothing can write."""
+    if not isinstance(value, str):
+        raise InvalidParameter(f"{what} must be text, got {echoed(value)}", hint="put it in quotes")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidParameter(
+            f"{what} holds half a character: {value!a:.100}",
+            hint="decode it as what it was written in",
+        ) from None
+
+
+def check_confidence(value: Any) -> None:
+    """Refuse a confidence that is no probability.
+
+    >>> check_confidence(1)
+    Traceback (most recent call last):
+    ...
+    duckdb_priv.errors.InvalidParameter: confidence must lie strictly between 0 and 1, got 1
+    Hint: 0.95 is usual
+    """
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 < float(value) < 1:
+        raise InvalidParameter(
+            f"confidence must lie strictly between 0 and 1, got {echoed(value)}",
+            hint="0.95 is usual",
+        )
+
+
+def check_parameters(value: Any) -> None:
+    """Refuse parameters of a query that are neither by place nor by name."""
+    by_place = isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+    if not (value is None or by_place or isinstance(value, Mapping)):
+        raise InvalidParameter(
+            f"parameters are a list, or a dictionary by name, got {echoed(value)}",
+            hint="write parameters=['flu']",
+        )
