@@ -59,7 +59,7 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         wrong = f"[v FOR v IN ({' || '.join(lists)}) IF NOT coalesce({known}, false)]"
         # Values of the domain are among these texts: what looks like a place in them is none.
         found[f"known_{name}"] = (
-            f"(coalesce({given} AND len({wrong}) = 0, false) AND {confidence} AND "
+            f"(coalesce({lookup.is_here()} AND {given} AND len({wrong}) = 0, false) AND {confidence} AND "
             + template("@weight_fits@)")
         )
         found[f"mistaken_{name}"] = (

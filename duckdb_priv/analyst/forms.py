@@ -116,6 +116,11 @@ class Form:
         return self.scaled or self.varied
 
     @property
+    def independent(self) -> bool:
+        """Whether what a record shows is drawn for it alone, and by the same law as for all others."""
+        return self.drawn or self.from_histogram or self.blocks
+
+    @property
     def reported(self) -> bool:
         """Whether what a record shows is what it reports, which may not be true of it."""
         return self.perturbed and not self.listed

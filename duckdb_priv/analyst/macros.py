@@ -23,6 +23,7 @@ import duckdb
 from duckdb_priv.analyst import chosen, comparisons, distribution, joint
 from duckdb_priv.analyst.chosen import Chosen, NamedAttribute
 from duckdb_priv.analyst.forms import CONSTANTS, FORMS, INTERVAL, Form
+from duckdb_priv.analyst.set_formulas import chosen as chosen_by_reported
 from duckdb_priv.analyst.written import Lookup, Shape, Written, merged, shapes_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import LISTS, NUMBERS, SCALE, SensitiveAttribute
@@ -162,13 +163,15 @@ def _guards(lookup: Lookup) -> dict[str, str]:
     """Say what a call must satisfy."""
     has_weighed = any(FORMS[form].weighed for form in lookup.shapes)
     return {
-        "known": template("(coalesce(@known_value@, false) AND @weight_fits@ AND @column_fits@)"),
+        "known": template(
+            "(coalesce(@known_value@, false) AND @weight_fits@ AND @column_fits@ AND @rows_fit@)"
+        ),
         "known_row": template(
             "(coalesce(@known_value@, false) AND @row_weight_fits@ AND @column_fits_row@)"
         ),
         "known_release": f"(CASE WHEN {lookup.is_here()} THEN true END)",
-        "known_value": f"CASE WHEN _value IS NULL THEN {lookup.has_missing()}"
-        f" ELSE {lookup.is_value('CAST(_value AS VARCHAR)')} END",
+        "known_value": f"({lookup.is_here()} AND CASE WHEN _value IS NULL THEN {lookup.has_missing()}"
+        f" ELSE {lookup.is_value('CAST(_value AS VARCHAR)')} END)",
         "column_fits": _column_fits(lookup, "any_value(_column)", "coalesce(count_if({}), 0) = 0"),
         "column_fits_row": _column_fits(lookup, "_column", "NOT coalesce({}, false)"),
         "by_reported": "coalesce(regexp_matches(regexp_replace(lower(concat_ws(' ', group_columns, condition)),"
@@ -235,6 +238,10 @@ def _estimates(lookup: Lookup) -> dict[str, str]:
         name: by_form(lookup, partial(write, name))
         for name in ("estimate", "variance", "moments", "row_weight", "mle")
     } | {
+        "rows_fit": by_form(
+            lookup,
+            lambda form, of: write("plausible", form, of) if FORMS[form].independent else "true",
+        ),
         "confidence": "confidence",
         "normal_quantile": body(read(FRAGMENTS, "normal_quantile")),
         "interval": INTERVAL,
@@ -323,7 +330,10 @@ def _messages(lookup: Lookup) -> dict[str, str]:
     return {
         "unknown_release": unknown,
         "mistake": mistake
-        + template(" WHEN NOT @weight_fits@ THEN @mistaken_weight@ ELSE @mistaken_column@ END"),
+        + template(
+            " WHEN NOT @weight_fits@ THEN @mistaken_weight@"
+            " WHEN NOT @column_fits@ THEN @mistaken_column@ ELSE @mistaken_rows@ END"
+        ),
         "mistake_row": mistake
         + template(" WHEN NOT @row_weight_fits@ THEN @mistaken_row_weight@")
         + template(" ELSE @mistaken_column@ END"),
@@ -332,6 +342,9 @@ def _messages(lookup: Lookup) -> dict[str, str]:
         + " || "
         + literal(
             ": give that column, as it is\nHint: not a public one, and not its name as a text"
+        ),
+        "mistaken_rows": chosen_by_reported(
+            "' || coalesce('''' || left(CAST(_value AS VARCHAR), 100) || '''', 'NULL') || '"
         ),
         "chosen_by_reported": literal(
             "group_columns and condition take public columns only: what a record reports is not what is true of it;"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from duckdb_priv.analyst.forms import FIELD, FORMS, Form
+from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import expand, sections
 
 FRAGMENTS = "analyst/fragments"
@@ -46,6 +47,22 @@ def _formulas() -> Mapping[str, str]:
 def formula(name: str) -> str:
     """Return a formula with all formulas that it mentions: those for sets, on top of those for scaled counts."""
     return expand(_formulas()[name], _formulas())
+
+
+def chosen(asked: str) -> str:
+    """Write the error of rows that were chosen by what they report of what is ``asked`` for, a text in SQL."""
+    return (
+        "'these rows were chosen or grouped by what they report of \"' || _release || '\": more of them, or"
+        f" fewer, report {asked} than a choice by public columns gives' || "
+        + literal(
+            "\nHint: choose and group by public columns only, each row once: this function looks at the values itself"
+        )
+    )
+
+
+def plausible() -> str:
+    """Return whether so many rows may show one of a set, over s."""
+    return _formulas()["plausible"]
 
 
 def moments(form: Form) -> str:

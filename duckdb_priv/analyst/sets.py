@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from duckdb_priv.analyst.forms import CONSTANTS, FORMS
 from duckdb_priv.analyst.set_formulas import (
     TERMS,
+    chosen,
     formula,
     let,
     listed,
     lists_missing,
     ordinary,
+    plausible,
     struct,
 )
 from duckdb_priv.analyst.written import Lookup
@@ -89,6 +91,7 @@ class Sets:
         self._taken: dict[str, str] = {}
         self._weights: dict[str, str] = {}
         self._made: dict[str, str] = {}
+        self._plausible: dict[str, None] = {}
 
     def take(self, sql: str) -> str:
         """Return the field of t with an aggregate, or with a number."""
@@ -99,7 +102,10 @@ class Sets:
         return f"(u).{self._made.setdefault(sql, f'u{len(self._made)}')}"
 
     def written(self, answer: str) -> str:
-        """Write an answer over t, w and u."""
+        """Write an answer over t, w and u; an error where rows were chosen by what they report."""
+        if self._plausible:
+            refused = f"[error(_priv_text) FOR _priv_text IN [{chosen('one of the values')}]][1]"
+            answer = f"CASE WHEN {' AND '.join(self._plausible)} THEN {answer} ELSE {refused} END"
         for name, fields in (("u", self._made), ("w", self._weights), ("t", self._taken)):
             if fields:
                 answer = let(name, answer, **{field: sql for sql, field in fields.items()})
@@ -141,6 +147,7 @@ class Sets:
     def sums(self, part: Part, per: str = "1") -> str:
         """Write the struct of what one sum and its interval are made of; the sum is to be divided by ``per``."""
         rows, squared = part.rows, part.rows.times(part.rows)
+        self._require_plausible(part)
         estimate = self._sum(rows, part.values)
         if self.form.varied:
             return self._sums_by_row(part, per, estimate)
@@ -195,6 +202,32 @@ class Sets:
             beta="NULL::DOUBLE",
             per=f"{per}::DOUBLE",
         )
+
+    def _require_plausible(self, part: Part) -> None:
+        """Require that no more and no fewer of the rows show one of the values than chance allows."""
+        if (
+            not self.form.independent
+            or self.form.blocks
+            or part.values is None
+            or (self._by_row and not self.form.alike)
+        ):
+            return
+        rows = Coefficient(part.rows.conditions)
+        if self.form.alike:
+            seen = self._shown(rows, part.values)
+            outside = f"({self._size(part.values)} * {self._number('other')})"
+            chances = f"[{outside}, {outside} + {self._number('own')} - {self._number('other')}]"
+        else:
+            places = self.take(self._positions(part.values))
+            counted = [f"list_contains({places}, (e).place)", *self._met(rows)]
+            seen = f"coalesce(list_sum([(e).n FOR e IN {self._histogram} IF {' AND '.join(counted)}]), 0)"
+            chances = self._filled("chances", places)
+        bounds = {
+            name: f"list_{which}({chances})"
+            for name, which in (("rarely", "min"), ("often", "max"))
+        }
+        required = let("s", plausible(), rows=self.total(rows), seen=seen, **bounds)
+        self._plausible[self.make(required)] = None
 
     def constant(self, name: str) -> str:
         """Write a number of the release."""
@@ -359,12 +392,16 @@ class Sets:
             name: f"list_extract({self._kept_weights(self.take(places))}, (e).place)"
             for name, places in used.items()
         }
-        chosen = ["list_contains([1, 3], (e).code)", "(e).code >= 2"]
-        met = " AND ".join(chosen[self._groups.index(each)] for each in rows.conditions)
+        met = " AND ".join(self._met(rows))
         return self.make(
             f"coalesce(list_sum([(e).n * {function.format(**of)} FOR e IN {self._histogram}"
             f"{f' IF {met}' if met else ''}]), 0)"
         )
+
+    def _met(self, rows: Coefficient) -> list[str]:
+        """Write which rows of the histogram are of the groups that the coefficients are of."""
+        chosen = ["list_contains([1, 3], (e).code)", "(e).code >= 2"]
+        return [chosen[self._groups.index(each)] for each in rows.conditions]
 
     @property
     def _histogram(self) -> str:
@@ -416,20 +453,25 @@ class Sets:
 
     def _row(self, positions: str) -> str:
         """Write the list of what rows count for a set, by what they show."""
-        places = {
-            **self.form.sections,
-            "position": "_priv_x",
-            "size": self._of.size(),
-            "texts": self._of.texts(),
-            **{f"constant.{name}": self._of.constant(name) for name in CONSTANTS},
-            **{f"numbers.{name}": self._of.numbers(name) for name in (*NUMBERS, *LISTS)},
-            **{f"number.{name}": self._of.number(name, "_priv_x") for name in NUMBERS},
-            **self._of.blocks(),
-        }
-        row = fill(self.form.sections["row"], places)
+        row = self._filled("row", "[_priv_x]", "_priv_x")
         rows = f"[{row} FOR _priv_x IN {positions}]"
         return (
             "[CASE len(r) WHEN 1 THEN list_extract(r, 1)"
             " ELSE [coalesce(list_sum([list_extract(each, y) FOR each IN r]), 0)"
             f" FOR y IN range(1, {self._outcomes} + 1)] END FOR r IN [{rows}]][1]"
         )
+
+    def _filled(self, section: str, positions: str, first: str = "") -> str:
+        """Write a section for the values at some places; its numbers are those of the first."""
+        first = first or f"list_extract({positions}, 1)"
+        places = {
+            "position": first,
+            "places": positions,
+            "size": self._of.size(),
+            "texts": self._of.texts(),
+            **{f"constant.{name}": self._of.constant(name) for name in CONSTANTS},
+            **{f"numbers.{name}": self._of.numbers(name) for name in (*NUMBERS, *LISTS)},
+            **{f"number.{name}": self._of.number(name, first) for name in NUMBERS},
+            **self._of.blocks(),
+        }
+        return fill(self.form.sections[section], {**self.form.sections, **places})

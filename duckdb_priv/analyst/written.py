@@ -52,7 +52,8 @@ class Shape:
 class Lookup(ABC):
     """Where macros find what they must know of the attribute that is asked for.
 
-    Every method returns SQL that is folded when a query is planned, and is NULL for an attribute that is not there.
+    Every method returns SQL that is folded when a query is planned. Whoever asks makes sure first that the attribute
+    is there.
     """
 
     shapes: Mapping[str, Shape]
@@ -303,7 +304,7 @@ class Written(Lookup):
 
     def joined(self) -> str:
         """Write whether it can be asked for together with others."""
-        return self._chosen(lambda of: literal(form_of(of).joined))
+        return self._chosen(lambda of: literal(form_of(of).joined), known=False)
 
     def number(self, name: str, position: str) -> str:
         """Write a number of the value at a position of the domain."""
@@ -389,22 +390,32 @@ class Written(Lookup):
         self,
         write: Callable[[SensitiveAttribute], str],
         has: Callable[[SensitiveAttribute], bool] = lambda _: True,
+        *,
+        known: bool = True,
     ) -> str:
-        """Choose by the key; NULL for what is not there."""
+        """Choose by the key; NULL for an attribute that has none.
+
+        The last one need not be asked for where it is ``known`` that the key is one of these: what is written often is
+        planned often.
+        """
         of_attribute: dict[tuple[str, str], dict[str, SensitiveAttribute]] = {}
         for key, attribute in self._named.items():
-            if has(attribute):
-                of_attribute.setdefault((attribute.release, attribute.name), {})[key] = attribute
-        if not of_attribute:
-            return "NULL"
-        cases = " ".join(
-            f"WHEN {self._is_among(of)} THEN {write(next(iter(of.values())))}"
+            of_attribute.setdefault((attribute.release, attribute.name), {})[key] = attribute
+        cases = [
+            (self._is_among(of), write(attribute) if has(attribute) else "NULL")
             for of in of_attribute.values()
-        )
-        return f"(CASE {cases} END)"
+            for attribute in [next(iter(of.values()))]
+        ]
+        other = cases.pop()[1] if known and cases else "NULL"
+        if not cases:
+            return f"({other})"
+        chosen = " ".join(f"WHEN {among} THEN {sql}" for among, sql in cases)
+        return f"(CASE {chosen} ELSE {other} END)"
 
     def _is_among(self, named: Iterable[str]) -> str:
-        among = ", ".join(f"lower({literal(key)})" for key in named)
+        among = ", ".join(
+            literal(key.lower()) if key.isascii() else f"lower({literal(key)})" for key in named
+        )
         return f"lower({self._key}) IN ({among})"
 
 

@@ -11,12 +11,13 @@ PUBLISH = """
     CREATE TABLE visits AS
     SELECT i AS id, 18 + i % 7 AS age, (['flu', 'cold'])[1 + i % 2] AS advice, (i % 4)::INTEGER AS ward,
         (['it''s', 'cold', 'flu', NULL])[1 + (hash(i) % 4)::INTEGER] AS disease
-    FROM range(400) AS t(i);
+    FROM range(1000) AS t(i);
     FROM priv.publish_uniform('visits', 'stays', sensitive := ['disease', 'ward'], retention := 0.5, record_id := 'id',
         public := ['age', 'advice']);
 """
 COLUMN = "stands in the column reported_{}: give that column, as it is"
 PUBLIC = "take public columns only"
+CHOSEN = "were chosen or grouped by what they report of"
 LISTS = "give 1 to 8 different attributes, and as many values"
 
 
@@ -81,6 +82,69 @@ def test_the_check_of_a_column_adds_no_aggregate_to_a_plan(reader):
     assert "contains" not in plan
 
 
+AGGREGATES = (
+    "count({}, 'flu')",
+    "stderr({}, 'flu')",
+    "interval({}, 'flu')",
+    "mle({}, 'flu')",
+    "list_interval({}, ['flu', 'cold'])",
+    "share({}, 'flu')",
+    "difference({}, 'flu', 'cold')",
+    "ratio({}, 'flu', 'cold')",
+    "group_difference({}, 'flu', age > 20, age <= 20)",
+    "group_ratio({}, 'flu', age > 20, age <= 20)",
+    "share_difference({}, 'flu', age > 20, age <= 20)",
+    "share_ratio({}, 'flu', age > 20, age <= 20)",
+    "sum({}, 'flu', age)",
+    "mean({}, 'flu', age)",
+)
+
+
+@pytest.mark.parametrize("call", AGGREGATES)
+def test_rows_that_were_chosen_by_what_they_report_are_told(reader, call):
+    given = call.format("'stays.disease', reported_disease")
+    asked = f"SELECT priv.reconstructed_{given} FROM many"
+    for rows in ("WHERE reported_disease = 'flu'", "GROUP BY reported_disease"):
+        with pytest.raises(duckdb.InvalidInputException, match=CHOSEN):
+            reader.execute(f"WITH many AS (FROM stays) {asked} {rows}").fetchall()
+    for rows in (
+        "WHERE age < 20",
+        "GROUP BY age, advice",
+        "WHERE false",
+        "WHERE reported_ward = 1",
+    ):
+        reader.execute(f"WITH many AS (FROM stays) {asked} {rows}").fetchall()
+
+
+def test_groups_that_were_chosen_by_what_they_report_are_told(reader):
+    with pytest.raises(duckdb.InvalidInputException, match=CHOSEN):
+        reader.execute(
+            "SELECT priv.reconstructed_group_difference('stays.disease', reported_disease, 'flu',"
+            " reported_disease = 'flu', true) FROM stays"
+        ).fetchall()
+
+
+def test_rows_that_report_another_value_are_told(reader):
+    """So none reports the one that is asked for, and they are too many for that."""
+    with pytest.raises(duckdb.InvalidInputException, match=f"{CHOSEN}.*report 'flu'"):
+        reader.execute(
+            "SELECT priv.reconstructed_count('stays.disease', reported_disease, 'flu') FROM stays"
+            " WHERE reported_disease IS DISTINCT FROM 'flu'"
+        ).fetchall()
+
+
+def test_of_a_few_rows_nothing_follows(reader):
+    """A hundred may all report a value that each reports with .625 at most, as far as is counted here."""
+    asked = "SELECT priv.reconstructed_count('stays.disease', reported_disease, 'flu') FROM"
+    for rows, wrong in ((109, False), (110, True)):
+        query = f"{asked} (FROM stays WHERE reported_disease = 'flu' LIMIT {rows})"
+        if wrong:
+            with pytest.raises(duckdb.InvalidInputException, match=CHOSEN):
+                reader.execute(query).fetchall()
+        else:
+            reader.execute(query).fetchall()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -123,3 +187,37 @@ def test_a_confidence_that_is_none_is_told(reader, confidence):
     ):
         with pytest.raises(duckdb.InvalidInputException, match="strictly between 0 and 1"):
             reader.execute(query)
+
+
+RELEASES = {
+    "fine": "publish_fine_grain('visits', 'fine', tolerance := 3, frequencies := 'frequencies', min_retention := 0.05",
+    "exchanged": "publish_matrix('visits', 'exchanged', matrix := 'exchange'",
+    "sampled": "publish_reconstruction_private('visits', 'sampled', retention := 0.5, epsilon := 0.3, delta := 0.3,"
+    " republish := true",
+    "decoys": "publish_splu('visits', 'decoys', gamma := 3, republish := true",
+}
+EXCHANGE = """
+    CREATE TABLE frequencies AS SELECT unnest(['none', 'flu', 'cold', 'cough']) AS value, 0.25 AS frequency;
+    CREATE TABLE exchange AS
+    SELECT a.value AS original, b.value AS published, CASE WHEN a.value = b.value THEN 0.7 ELSE 0.1 END AS probability
+    FROM frequencies AS a, frequencies AS b
+"""
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_rows_chosen_by_what_they_report_are_told_of_every_mechanism(con, tmp_path, name):
+    con.execute(
+        "CREATE TABLE visits AS SELECT i AS id, i % 12 AS age,"
+        " (['none', 'flu', 'cold', 'cough'])[1 + (hash(i) % 4)::INTEGER] AS disease FROM range(1200) AS t(i)"
+    )
+    con.execute(EXCHANGE)
+    con.execute(f"FROM priv.{RELEASES[name]}, sensitive := 'disease', record_id := 'id')")
+    path = tmp_path / "file.duckdb"
+    con.execute("FROM priv.export_release(?, ?)", [name, str(path)]).fetchall()
+    given = f"'{name}', reported_disease, 'flu'{', weight := scale' if name == 'sampled' else ''}"
+    asked = f"SELECT priv.reconstructed_{{}}({given}) FROM {name} WHERE {{}}"
+    with duckdb.connect(str(path), read_only=True) as file:
+        for reader, call in ((con, "count"), (file, "interval"), (file, "list_interval")):
+            reader.execute(asked.format(call, "age > 0")).fetchall()
+            with pytest.raises(duckdb.InvalidInputException, match=CHOSEN):
+                reader.execute(asked.format(call, "reported_disease = 'flu'")).fetchall()

@@ -107,6 +107,27 @@ s.total::DOUBLE
 -- The same for the slope, which is more where the histogram would follow the count.
 1 - least(s.total / @constant.rows@, 1) * (1 - s.own + s.other) ** 2
 
+-- name: plausible
+-- Whether as many of the rows, and as few, may show the value, whoever has it: of independent records that show it with a
+-- probability of at most often, more than that by t do with one of exp(-t ** 2 / (2 v + 2 t / 3)) at most, v the variance of
+-- the count if all of them have it (Bernstein); and fewer than rarely the same. Each once in two thousand million times.
+s.seen BETWEEN s.rows * s.rarely - 7.1389e0 - sqrt(50.9634e0 + 42.833e0 * s.rows * s.rarely * (1 - s.rarely))
+    AND s.rows * s.often + 7.1389e0 + sqrt(50.9634e0 + 42.833e0 * s.rows * s.often * (1 - s.often))
+
+-- name: rows.rarely
+-- The smallest probability with which a record shows the value, and the largest.
+@number.other@
+
+-- name: rows.often
+@number.own@
+
+-- name: rows.rows
+count(*)
+
+-- name: rows.seen
+-- How many rows show the value, whatever they stand for.
+coalesce(count_if(@match@), 0)
+
 -- name: em_start
 -- Every value alike.
 [1e0 / @size@ FOR x IN range(@size@)]

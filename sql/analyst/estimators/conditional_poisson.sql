@@ -48,6 +48,10 @@ list_sum([e.w * e.n FOR e IN _priv_window])
 -- name: cell.noise
 list_sum([(e.w * e.w - e.w) * e.n FOR e IN _priv_window])
 
+-- name: chances
+-- The least and the most: which values are in its group is not drawn for a record alone.
+[0e0, least(len(@places@) / @constant.gamma@, 1)]
+
 -- name: variance
 -- The sum of the squared weights of the rows, minus the estimate, less what the histogram has in common with them.
 @kept@ * s.noise

@@ -10,6 +10,28 @@ list_slice(@numbers.weights@, (@position@ - 1) * @size@ + 1, @position@ * @size@
 -- What the rows show: how often each value, and what it weighs.
 {weights: @row@, texts: @texts@, entries: map_entries(histogram(@column@)), missing: @missing@}
 
+-- name: rows.seen
+[coalesce(list_sum([e.value FOR e IN h.entries IF list_position(h.texts, CAST(e.key AS VARCHAR)) = h.position]), 0)
+    + CASE WHEN h.position > len(h.texts) THEN h.missing ELSE 0 END
+ FOR h IN [{position: @position@, texts: @texts@, entries: map_entries(histogram(@column@)), missing: @missing@}]][1]
+
+-- name: records.seen
+coalesce(count_if(@match@), 0)
+
+-- name: chances
+-- Pr[a record shows one of the places | it has x], for every x.
+[[list_sum([list_extract(l.operator, (x - 1) * @size@ + y) FOR y IN l.places]) FOR x IN range(1, @size@ + 1)]
+ FOR l IN [{operator: @numbers.operator@, places: @places@}]][1]
+
+-- name: places
+[@position@]
+
+-- name: rows.rarely
+list_min(@chances@)
+
+-- name: rows.often
+list_max(@chances@)
+
 -- name: rows.weighed
 [coalesce(list_sum([list_extract(h.weights, list_position(h.texts, CAST(e.key AS VARCHAR))) * e.value FOR e IN h.entries]), 0e0)
     + h.missing * list_extract(h.weights, @size@)

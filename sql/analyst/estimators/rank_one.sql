@@ -16,6 +16,11 @@ ELSE @left_over@ END
 [CASE WHEN p > 0 THEN 1 - 1 / p ELSE 1 + list_sum([1 / q FOR q IN (@numbers.retention@) IF q > 0]) END
  FOR p IN @numbers.retention@]
 
+-- name: chances
+[[(1 - list_extract(l.retentions, x)) * len(l.places) / @size@
+    + CASE WHEN list_contains(l.places, x) THEN list_extract(l.retentions, x) ELSE 0 END FOR x IN range(1, @size@ + 1)]
+ FOR l IN [{retentions: @numbers.retention@, places: @places@}]][1]
+
 -- name: query.numbers
 
 -- name: query.window

@@ -11,6 +11,13 @@
 -- The error of a value that nothing is known of.
 [error(_priv_text) FOR _priv_text IN ['this value is in every decoy group, so what is published says nothing of it but bounds' || chr(10) || 'Hint: priv.reconstructed_interval gives them']][1]::DOUBLE
 
+-- name: chances
+-- The least and the most: which values are in its group is not drawn for a record alone.
+[0e0, least(len(@places@) * @number.own@, 1)]
+
+-- name: rows.rarely
+0e0
+
 -- name: fewest
 -- Bounds of such a count: the value is in a share own of all records, of which the rows at hand are some.
 greatest(s.total + @constant.rows@ * s.own - @constant.rows@, 0)
