@@ -157,7 +157,7 @@ def _facts(attribute: SensitiveAttribute) -> dict[str, str]:
 
 
 def _blocks(of: Blocks) -> str:
-    return f"{of.count},{of.stride},{of.mask},{of.bits}"
+    return f"{of.count},{len(of.first)},{of.stride},{of.mask},{of.bits}"
 
 
 def _numbers(numbers: Sequence[float]) -> str:

@@ -10,6 +10,12 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
+MOST_PAIRS = 500_000
+"""Most pairs of a value and a block that holds it that the iterative Bayesian method goes through in each step."""
+TOO_MANY = (
+    "the iterative Bayesian method would take hours over this many values in blocks"
+    "\nHint: leave method out, for unbiased estimates with intervals"
+)
 ARGUMENTS = {
     "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
     "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
@@ -53,9 +59,15 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
     }
     if attribute.blocks:
         places |= block_places(attribute.blocks)
+        places |= {
+            f"number.{name}": literal(float(of[0])) for name, of in attribute.numbers.items()
+        }
         places["first"] = first_blocks(attribute.blocks)
     places["moments"] = form.estimator("moments", places, "cell")
-    return {
+    found = {
         method: fill(body(read(FRAGMENTS, name)), places)
         for method, name in (("inverse", "distribution"), ("bayesian", "bayesian"))
     }
+    if attribute.blocks and attribute.size * len(attribute.blocks.first) > MOST_PAIRS:
+        found["bayesian"] = f"SELECT error({literal(TOO_MANY)})"
+    return found

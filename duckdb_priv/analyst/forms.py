@@ -31,7 +31,9 @@ HAVING; ``(s).shown`` it takes for what it is.
 """
 SUM = re.compile(r"\(s\)\.([a-z_]+)")
 CONSTANT = re.compile("\0constant\\.([a-z_]+)\0")
-LIST = re.compile(r"\b_priv_(own|other|retention|background|weights|operators|likelihoods)\b")
+LIST = re.compile(
+    r"\b_priv_(own|other|retention|background|weights|operators|likelihoods|holders|members)\b"
+)
 """What the steps of the iterative Bayesian method read of the whole domain: a list of numbers, or of lists."""
 
 

@@ -327,7 +327,7 @@ class Sets:
                 other=other,
                 blocks=self.take(of["blocks"]),
                 stride=self.take(of["stride"]),
-                held=self.take(f"bit_count({of['incidence']}) // 3"),
+                held=self.take(of["held"]),
             )
         )
 

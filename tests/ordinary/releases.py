@@ -47,6 +47,7 @@ ONE, TWO = "sensitive := 'disease', exclude := ['dose']", "sensitive := ['diseas
 CALLS = {
     "two_weights": f"publish_uniform('source', 'visits', {ONE}, retention := 0.5",
     "two_attributes": f"publish_uniform('source', 'visits', {TWO}, retention := 0.6",
+    "blocks": f"publish_block_design('source', 'visits', {ONE}, epsilon := 0.5",
     "rank_one": f"publish_fine_grain('source', 'visits', {ONE}, tolerance := 3, min_retention := 0.05",
     "operator": f"publish_matrix('source', 'visits', {ONE}, matrix := 'exchange'",
     "scaled": f"publish_reconstruction_private('source', 'visits', {ONE}, retention := 0.5, epsilon := 0.3,"
@@ -85,7 +86,8 @@ def weigh(connection: duckdb.DuckDBPyConnection) -> None:
     lines of each row, so that sums of public columns can be compared as well.
     """
     attributes = connection.execute(
-        "SELECT attribute, type, form FROM r.priv.attribute WHERE form IS NOT NULL AND form <> 'sample'"
+        "SELECT attribute, coalesce(blocks.type, type), form FROM r.priv.attribute"
+        " WHERE form IS NOT NULL AND form <> 'sample'"
     ).fetchall()
     columns = {
         name for (name, *_) in connection.execute("DESCRIBE SELECT * FROM r.visits").fetchall()
@@ -102,7 +104,7 @@ def weigh(connection: duckdb.DuckDBPyConnection) -> None:
         weights.append(f"r.priv.weight('visits.{name}', v.{column}, d_{name}.{name})")
         if form == "listed":
             shown.append(f"d_{name}.{name} IS NOT DISTINCT FROM v.{column}[1]::VARCHAR")
-        elif form == "constant":
+        elif form in ("constant", "blocks"):
             shown.append(f"d_{name}.{name} IS NULL")
         else:
             shown.append(f"d_{name}.{name} IS NOT DISTINCT FROM CAST(v.{column} AS {cast})")

@@ -26,6 +26,8 @@ OTHERS = {
     " public := ['gender'])",
     "fine": "FROM priv.publish_fine_grain('visits', 'fine', sensitive := 'disease', tolerance := 2,"
     " record_id := 'id', public := ['gender'])",
+    "blocks": "FROM priv.publish_block_design('visits', 'blocks', sensitive := 'disease', epsilon := 0.5,"
+    " record_id := 'id', public := ['gender'])",
     "two": "FROM priv.publish_uniform('visits', 'two', sensitive := ['disease', 'gender'], retention := 0.5,"
     " record_id := 'id', public := ['age'])",
 }

@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import binom, chisquare
 
 import duckdb_priv
+from duckdb_priv.card.card import read_card
 from duckdb_priv.mechanism.block_design import choose_design
 from duckdb_priv.mechanism.difference_family import cosets, singer
 from duckdb_priv.mechanism.symmetric_code import WORDS, Code
@@ -173,6 +174,97 @@ def test_every_value_has_a_row_that_agrees_with_its_count(
     assert con.execute(
         "SELECT count(*) FROM priv.reconstructed_distribution('blocks')"
     ).fetchall() == [(101,)]
+
+
+def test_the_bayesian_estimate_has_the_largest_likelihood(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    family = choose_design(101, GAMMA)
+    code = family.code
+    rows = con.execute(
+        "SELECT estimate FROM priv.reconstructed_distribution('blocks', method := 'bayesian') AS d"
+        " JOIN priv.coefficient AS c ON c.value IS NOT DISTINCT FROM d.value::VARCHAR"
+        " WHERE c.release = 'blocks' ORDER BY c.position"
+    ).fetchall()
+    found = np.array([estimate for (estimate,) in rows])
+    assert found.sum() == pytest.approx(ROWS)
+    assert found.min() >= 0
+    shown = np.zeros(code.outcomes)
+    for block, count in con.execute(
+        "SELECT reported_disease, count(*) FROM blocks GROUP BY ALL"
+    ).fetchall():
+        shown[block] = count
+    held = family.holds(np.arange(code.outcomes)[:, None], np.arange(101))
+    law = np.where(held, GAMMA, 1.0) / code.total(GAMMA)
+    # No value could take rows of the others so that what is shown became more likely.
+    gradient = law.T @ (shown / (law @ found)) / shown.sum() * ROWS
+    assert gradient.max() <= 1 + 1e-6
+
+
+def test_so_many_blocks_that_iterating_would_take_hours_are_refused(monkeypatch) -> None:
+    with publisher() as con:
+        monkeypatch.setattr("duckdb_priv.analyst.distribution.MOST_PAIRS", 100)
+        con.execute(f"{PUBLISH}, {LIMITS})").fetchall()
+        with pytest.raises(duckdb.Error, match="would take hours"):
+            con.execute(
+                "FROM priv.reconstructed_distribution('blocks', method := 'bayesian')"
+            ).fetchall()
+
+
+LISTS = {
+    "['d1', 'd2', 'd5', NULL]": "disease IN ('d1', 'd2', 'd5') OR disease IS NULL",
+    "['d0']": "disease = 'd0'",
+    "[d::VARCHAR FOR d IN list_transform(range(20, 99), lambda i: 'd' || i)]": "disease[2:]::INTEGER"
+    " BETWEEN 20 AND 98",
+}
+
+
+@pytest.mark.parametrize("values", LISTS)
+def test_lists_of_values_have_the_variance_of_the_sum_of_their_weights(
+    con: duckdb.DuckDBPyConnection, analyst: duckdb.DuckDBPyConnection, values: str
+) -> None:
+    """Blocks that hold several of the values count several times: the variance is the sum of h squared less h."""
+    ((found,),) = analyst.execute(
+        f"SELECT priv.reconstructed_list_interval('blocks', reported_disease, {values}) FROM blocks"
+    ).fetchall()
+    ((estimate, variance),) = analyst.execute(f"""
+        SELECT sum(h), sum(h * h - h) FROM (
+            SELECT (SELECT sum(priv.weight('blocks', b, v)) FROM (SELECT unnest({values}) AS v)) AS h
+            FROM (SELECT reported_disease AS b FROM blocks))
+    """).fetchall()
+    assert found["estimate"] == pytest.approx(estimate)
+    assert found["stderr"] == pytest.approx(math.sqrt(variance))
+    ((true,),) = con.execute(f"SELECT count(*) FROM visits WHERE {LISTS[values]}").fetchall()
+    assert abs(estimate - true) < 6.2 * found["stderr"]
+    assert found["low"] <= estimate <= found["high"]
+    ((share,),) = analyst.execute(
+        f"SELECT priv.reconstructed_share('blocks', reported_disease, {values}) FROM blocks"
+    ).fetchall()
+    assert share["estimate"] == pytest.approx(estimate / ROWS)
+
+
+def test_it_is_evaluated_advised_and_on_a_page(
+    con: duckdb.DuckDBPyConnection, analyst: duckdb.DuckDBPyConnection
+) -> None:
+    ((queries, covered),) = con.execute(
+        "SELECT count(*), count_if(covered) FROM priv.evaluate('visits', 'blocks', queries := 200)"
+    ).fetchall()
+    assert queries == 200
+    assert binom.cdf(covered, queries, 0.94) > FALSE_ALARM
+    advice = con.execute(
+        "SELECT mechanism, mean_relative_error, statement FROM priv.advise('visits', sensitive := 'disease',"
+        " record_id := 'id', rho1 := 0.1, rho2 := 0.5, queries := 100) WHERE meets AND mechanism IN"
+        " ('block_design', 'uniform')"
+    ).fetchall()
+    assert advice[0][0] == "block_design"
+    assert advice[0][1] < max(error for name, error, _ in advice if name == "uniform")
+    assert "priv.publish_block_design(" in advice[0][2]
+    for connection in (con, analyst):
+        card = read_card(connection, "blocks")
+        assert any(
+            meaning == "how many blocks of values there are" for _, meaning, _ in card.parameters
+        )
+        assert len(card.attributes[0].values) > 10
 
 
 def test_few_values_are_perturbed_uniformly_record_by_record_as_elsewhere() -> None:

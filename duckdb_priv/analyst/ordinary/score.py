@@ -127,7 +127,7 @@ class Score:
             variance, floor = f"{kept} * {variance}", f"{kept} * ({floor})"
             slope = f"(1 - {share} * {law}.shrinkage ** 2) * {law}.slope"
             moments |= {"variance": variance, "slope": slope}
-        if self._records.form in (*WITH_TERMS, *FROM_HISTOGRAM, "blocks"):
+        if self._records.form in (*WITH_TERMS, *FROM_HISTOGRAM):
             nearest = f"least(greatest({text(name)}, 0), {total})"
             moments["zero"] = f"greatest({variance} - {slope} * {nearest}, {floor})"
         if self._records.form in ("scaled", "duplicated"):

@@ -20,6 +20,40 @@ CAST(@blocks@ - (@stride@ * (@position@ - 1)) % @blocks@ AS INTEGER)
 -- The largest likelihood of how many blocks hold the value: the estimate, cut.
 least(greatest(@estimate@, 0), s.total)::DOUBLE
 
+-- name: free
+-- The probability of each block without the true value, and how much larger that of one with it is.
+((1 - @number.own@) / (@blocks@ - @held@))
+
+-- name: more
+(@number.own@ / @held@ - @free@)
+
+-- name: list.holders
+-- By value: the places of the blocks that hold it, from 1.
+[[(o + x * @stride@) % @blocks@ + 1 FOR o IN @first@] FOR x IN range(@size@)]
+
+-- name: list.members
+-- By block: the places in the domain of the values that it holds, from 1.
+[[(y - o + @blocks@) % @blocks@ // @stride@ + 1 FOR o IN @first@
+  IF (y - o + @blocks@) % @blocks@ % @stride@ = 0 AND (y - o + @blocks@) % @blocks@ // @stride@ < @size@]
+ FOR y IN range(@blocks@)]
+
+-- name: em_ratio
+-- Shown over expected, for every block.
+[e[1] / greatest(@free@ + @more@ * coalesce(list_sum(list_select(f, e[2])), 0), 1e-300) FOR e IN list_zip(shown, _priv_members)]
+
+-- name: em_step
+-- Every value takes the part of each block's rows that it is likely to have caused.
+[[e[1] * (t + @more@ * list_sum(list_select(ratio, e[2]))) FOR e IN list_zip(f, _priv_holders)]
+ FOR t IN [@free@ * list_sum(ratio)]][1]
+
+-- name: query.tallied
+SELECT numbered._priv_group,
+        list(coalesce(_priv_rows, 0) / greatest(_priv_total, 1) ORDER BY _priv_number) AS shown
+    FROM numbered
+    CROSS JOIN (SELECT unnest(range(@blocks@)) AS _priv_number)
+    LEFT JOIN counted ON counted._priv_group = numbered._priv_group AND counted._priv_block = _priv_number
+    GROUP BY numbered._priv_group
+
 -- name: query.shown
 -- Rows are counted by group and block first; every count then goes to each of the values that the block holds.
 incidence AS MATERIALIZED (

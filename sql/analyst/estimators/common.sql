@@ -163,5 +163,10 @@ NULL
 -- Sums over all values of a group.
 NULL
 
+-- name: query.tallied
+-- For the iterative Bayesian method: the shares of the rows of each group that show each of what can be shown, in order.
+SELECT _priv_group, list((@em_shown@) / greatest(_priv_total, 1) ORDER BY _priv_position) AS shown
+    FROM observed GROUP BY _priv_group
+
 -- name: query.numbers
 -- What a value of the domain has besides its numbers in the catalog.

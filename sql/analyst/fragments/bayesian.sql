@@ -1,13 +1,12 @@
 -- The query behind priv.reconstructed_distribution with method := 'bayesian': expectation maximization, over all groups
 -- at once, two steps at a time with squared extrapolation (SQUAREM), until no frequency would grow by more than one part
 -- in a hundred million: then the log-likelihood of a record is as close to its maximum, whatever led there.
-WITH RECURSIVE @observed@, counted AS (
-    SELECT _priv_group, list((@em_shown@) / greatest(_priv_total, 1) ORDER BY _priv_position) AS shown
-    FROM observed GROUP BY _priv_group
+WITH RECURSIVE @observed@, tallied AS (
+    @query.tallied@
 ), law AS MATERIALIZED (
     SELECT @size@ AS _priv_size@em_lists@
 ), steps AS (
-    SELECT 0 AS step, false AS settled, _priv_group, shown, @em_start@ AS f FROM counted, law
+    SELECT 0 AS step, false AS settled, _priv_group, shown, @em_start@ AS f FROM tallied, law
     UNION ALL
     SELECT step + 1, settled, _priv_group, shown, CASE WHEN settled THEN next ELSE @squarem@ END
     FROM (
