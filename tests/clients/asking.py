@@ -57,8 +57,8 @@ def job(path: Path, questions: Sequence[str]) -> Job:
     return {"path": str(path), "files": [str(path)], "setup": [], "questions": list(questions)}
 
 
-def attached(releases: Mapping[str, Release], name: str) -> Job:
-    """Attach all releases under names of their own, none of them in use; ask one."""
+def attached(releases: Mapping[str, Release]) -> Job:
+    """Attach all releases under names of their own, none of them in use; ask each."""
     return {
         "path": None,
         "files": [str(release.path) for release in releases.values()],
@@ -66,15 +66,21 @@ def attached(releases: Mapping[str, Release], name: str) -> Job:
             f"ATTACH '{release.path}' AS at_{alias} (READ_ONLY)"
             for alias, release in releases.items()
         ],
-        "questions": releases[name].questions(f"at_{name}"),
+        "questions": [
+            question
+            for alias, release in releases.items()
+            for question in release.questions(f"at_{alias}")
+        ],
     }
 
 
 def in_use(releases: Mapping[str, Release], name: str) -> Job:
-    """Attach all releases, and use the one that is asked."""
-    every = attached(releases, name)
-    return every | {
-        "setup": [*every["setup"], f"USE at_{name}"],
+    """Attach a release and two others, and use the one that is asked."""
+    names = [*releases, *releases]
+    place = names.index(name)
+    others = attached({alias: releases[alias] for alias in names[place : place + 3]})
+    return others | {
+        "setup": [*others["setup"], f"USE at_{name}"],
         "questions": releases[name].questions(),
     }
 
@@ -172,10 +178,11 @@ class Client:
 
     name: str
     ask: Callable[[Sequence[Job]], list[Reply]]
-    ways: tuple[Callable[[Mapping[str, Release], str], Job], ...] = (opened, attached, in_use)
+    ways: tuple[Callable[[Mapping[str, Release], str], Job], ...] = (opened, in_use)
+    """How it is asked one release after the other, besides all of them at once."""
 
 
-PLAINLY = (opened, attached)
+PLAINLY = (opened,)
 CLIENTS = (
     Client("DuckDB shell", ask_shell),
     Client("DuckDB shell, piped", partial(ask_shell, pipe=True)),

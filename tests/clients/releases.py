@@ -41,9 +41,9 @@ CALLS = {
     " min_retention := 0.05",
     "matrix": "publish_matrix('stays', 'matrix', sensitive := 'disease', matrix := 'exchange'",
     "reconstruction_private": "publish_reconstruction_private('stays', 'reconstruction_private',"
-    " sensitive := 'disease', retention := 0.5, epsilon := 0.3, delta := 0.3, republish := true",
-    "splu": "publish_splu('stays', 'splu', sensitive := 'disease', gamma := 3, republish := true",
-    "anatomy": "publish_anatomy('stays', 'anatomy', sensitive := 'disease', l := 3, republish := true",
+    " sensitive := 'disease', retention := 0.5, epsilon := 0.3, delta := 0.3",
+    "splu": "publish_splu('stays', 'splu', sensitive := 'disease', gamma := 3",
+    "anatomy": "publish_anatomy('stays', 'anatomy', sensitive := 'disease', l := 3",
     "distribution": "publish_distribution('stays', 'distribution', sensitive := 'disease'",
     "safe_k": "publish_safe_k('stays', 'safe_k', k := 10, beta := 0.3, epsilon := 1.0,"
     " hierarchies := 'hierarchies', levels := {'age': 0, 'ward': 0}, exclude := ['disease', 'drug']",
@@ -139,24 +139,27 @@ class Release:
 
 
 def publish_all(folder: Path, *, rows: int = 6000) -> dict[str, Release]:
-    """Publish by every mechanism, and export each release to a file of its own."""
+    """Publish by every mechanism, and export each release to a file of its own.
+
+    From a database of its own as well: where persons were published before, they are looked up.
+    """
     found = {}
-    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
-        for statement in (STAYS.format(rows=rows), EXCHANGE, HIERARCHIES):
-            publisher.execute(statement)
-        for name, call in CALLS.items():
-            excluded = "" if "exclude" in call or name == "two" else ", exclude := ['drug']"
+    for name, call in CALLS.items():
+        excluded = "" if "exclude" in call or name == "two" else ", exclude := ['drug']"
+        path = folder / f"{name}.duckdb"
+        with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+            for statement in (STAYS.format(rows=rows), EXCHANGE, HIERARCHIES):
+                publisher.execute(statement)
             publisher.execute(f"FROM priv.{call}, record_id := 'id'{excluded})").fetchall()
-            path = folder / f"{name}.duckdb"
             publisher.execute("FROM priv.export_release(?, ?)", [name, str(path)]).fetchall()
-            sampled = name == "safe_k"
-            found[name] = Release(
-                path,
-                name,
-                attribute="age" if sampled else "disease",
-                value="'30'" if sampled else "'flu'",
-                scaled=sampled or name == "reconstruction_private",
-            )
+        sampled = name == "safe_k"
+        found[name] = Release(
+            path,
+            name,
+            attribute="age" if sampled else "disease",
+            value="'30'" if sampled else "'flu'",
+            scaled=sampled or name == "reconstruction_private",
+        )
     return found
 
 
