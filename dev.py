@@ -115,7 +115,7 @@ def test(*options: str) -> None:
     run(programs / "ruff", "format", "--check", ".")
     run(programs / "mypy")
     run(programs / "lint-imports")
-    surface = ("-m", "surface", "tests/sql", "tests/contract")
+    surface = ("-m", "surface", "tests/contract", "tests/sql")
     older = {"PYTHONPATH": str(oldest_duckdb(programs))}
     run(programs / "python", "-m", "pytest", *IN_PARALLEL, *surface, environ=older)
     run(programs / "python", "-m", "pytest", *IN_PARALLEL)

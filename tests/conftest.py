@@ -23,7 +23,8 @@ settings.register_profile(
 settings.load_profile("steady")
 
 SURFACE = ("sql", "contract")
-"""The folders whose tests are of the SQL surface, but for those that are marked ``once``."""
+"""The folders whose tests are of the SQL surface, but for those that are marked ``once``: simulations, and what Python
+says or decides."""
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
