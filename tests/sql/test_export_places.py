@@ -9,17 +9,23 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from conftest import VISITS
 
 from duckdb_priv.publisher import placing
 
 
-@pytest.fixture
-def out(visits):
-    """A database with one release."""
-    visits.execute(
+def publish_out(con):
+    con.execute(VISITS)
+    con.execute(
         "FROM priv.publish_uniform('visits', 'out', sensitive := 'disease', retention := 0.5, record_id := 'id')"
-    )
-    return visits
+    ).fetchall()
+
+
+@pytest.fixture
+def out(made):
+    """A database with one release, which is published once for all tests."""
+    with made(publish_out) as connection:
+        yield connection
 
 
 def export(con, path: Path, form: str = "duckdb", release: str = "out"):
@@ -28,6 +34,7 @@ def export(con, path: Path, form: str = "duckdb", release: str = "out"):
     ).fetchall()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("name", "form", "remedy"),
     [
@@ -47,6 +54,7 @@ def test_a_name_that_promises_another_format_is_refused(out, tmp_path, name, for
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("name", "form"),
     [
@@ -65,6 +73,7 @@ def test_other_names_are_taken_as_they_are(out, tmp_path, name, form):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("form", ["duckdb", "parquet"])
 def test_a_pipe_is_refused_at_once(out, tmp_path, form):
     os.mkfifo(tmp_path / "pipe")
@@ -112,6 +121,7 @@ def test_a_write_ahead_file_without_its_database_is_not_replayed(out, tmp_path):
     assert list(tmp_path.iterdir()) == [left]
 
 
+@pytest.mark.once
 def test_what_is_left_of_killed_programs_goes_and_what_others_write_stays(out, tmp_path):
     path, mark = tmp_path / "out.duckdb", "0" * 32
     ended = subprocess.Popen([sys.executable, "-c", ""])

@@ -103,6 +103,7 @@ class TestFiles:
             assert os.umask(0o077) == 0o077
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "weak",
     [
@@ -122,6 +123,7 @@ def test_a_weak_secret_is_refused_and_not_shown(weak, tmp_path):
     assert "battery" not in str(refused.value)
 
 
+@pytest.mark.once
 class TestRotation:
     @pytest.fixture
     def con(self):
