@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,16 +16,25 @@ from duckdb_priv.errors import InvalidReleaseFile
 NOTE = "a note of the analyst"
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> dict[str, Path]:
-    """A publisher's database, a release of it, and a file of the analyst's own."""
-    paths = {name: tmp_path / f"{name}.duckdb" for name in ("publisher", "release")}
+@pytest.fixture(scope="module")
+def unharmed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a publisher's database, and a release of it."""
+    folder = tmp_path_factory.mktemp("unharmed")
+    paths = {name: folder / f"{name}.duckdb" for name in ("publisher", "release")}
     with duckdb_priv.connect(paths["publisher"], secret=bytes(range(32))) as publisher:
         publisher.execute("CREATE TABLE t AS SELECT i AS id, i % 3 AS s FROM range(90) AS t(i)")
         publisher.execute(
             "FROM priv.publish_uniform('t', 'r', sensitive := 's', retention := 0.5, record_id := 'id')"
         ).fetchall()
         publisher.execute("FROM priv.export_release('r', ?)", [str(paths["release"])]).fetchall()
+    return folder
+
+
+@pytest.fixture
+def files(unharmed: Path, tmp_path: Path) -> dict[str, Path]:
+    """A publisher's database, a release of it, and a file of the analyst's own."""
+    shutil.copytree(unharmed, tmp_path, dirs_exist_ok=True)
+    paths = {name: tmp_path / f"{name}.duckdb" for name in ("publisher", "release")}
     paths["note"] = tmp_path / "note.txt"
     paths["note"].write_text(NOTE)
     return paths
