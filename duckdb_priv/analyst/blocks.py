@@ -9,26 +9,15 @@ from __future__ import annotations
 from duckdb_priv.release.model import Blocks
 from duckdb_priv.sqltext.quoting import literal
 
-PLACES = ("blocks", "held", "stride", "mask", "incidence")
+PLACES = ("blocks", "held", "stride", "incidence")
 """How many blocks there are, how many of them hold a value, by how much the numbers of its blocks grow from a value to
-the next, the least 2**k - 1 that no number is above, and whether each block holds the first value, three times over."""
+the next, and digits that say whether each block holds the first value."""
 
 
 def block_places(of: Blocks) -> dict[str, str]:
     """Write what is known of blocks as literals, by the names of PLACES."""
-    found = (
-        str(of.count),
-        str(len(of.first)),
-        str(of.stride),
-        str(of.mask),
-        incidence(literal(of.bits)),
-    )
+    found = (str(of.count), str(len(of.first)), str(of.stride), literal(of.bits))
     return dict(zip(PLACES, found, strict=True))
-
-
-def incidence(digits: str) -> str:
-    """Write the digits of the blocks of the first value so that they can be read from any block on."""
-    return f"repeat({digits}, 3)::BIT"
 
 
 def first_blocks(of: Blocks) -> str:

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from duckdb_priv.analyst.blocks import PLACES, incidence
+from duckdb_priv.analyst.blocks import PLACES
 from duckdb_priv.analyst.forms import CONSTANTS, FORMS, form_of
 from duckdb_priv.analyst.written import (
     RELEASE_FIELDS,
@@ -157,7 +157,7 @@ def _facts(attribute: SensitiveAttribute) -> dict[str, str]:
 
 
 def _blocks(of: Blocks) -> str:
-    return f"{of.count},{len(of.first)},{of.stride},{of.mask},{of.bits}"
+    return f"{of.count},{len(of.first)},{of.stride},{of.bits}"
 
 
 def _numbers(numbers: Sequence[float]) -> str:
@@ -348,7 +348,7 @@ class Chosen(Lookup):
         every = f"string_split(nullif(priv.{BLOCKS}({self._key}), ''), ',')"
         found = [f"list_extract({every}, {place})" for place in range(1, len(PLACES) + 1)]
         numbers = [f"CAST({each} AS INTEGER)" for each in found[:-1]]
-        return dict(zip(PLACES, [*numbers, incidence(found[-1])], strict=True))
+        return dict(zip(PLACES, [*numbers, found[-1]], strict=True))
 
     def reports(self, values: str) -> str:
         """Write whether a row reports one of a list of texts, all of them values of its domain."""

@@ -47,11 +47,6 @@ class Blocks:
     """The blocks that hold the value at position 0."""
 
     @property
-    def mask(self) -> int:
-        """The least 2**k - 1 that no number of a block is above."""
-        return (1 << (self.count - 1).bit_length()) - 1
-
-    @property
     def bits(self) -> str:
         """Whether each block holds the value at position 0, as digits.
 

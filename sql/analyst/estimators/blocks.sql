@@ -1,20 +1,26 @@
 -- blocks: W[x, y] = (1{block y holds x} - other) / (own - other), of records that report the number of a block of values. A
 -- record that has the value reports a block which holds it with own, a record that has any other value with other: the same
 -- law as in two_weights, of another match. The blocks of the value at position x, from 0, are those of position 0 moved on
--- by x * stride, modulo how many there are; the digits of these, three times over, are @incidence@.
+-- by x * stride, modulo how many there are; @incidence@ has a digit for each block, which says whether it is one of these.
 
 -- name: match
--- Whether the block of a row holds the value. A number that no block has is brought among those that the digits reach: the
--- function says what is wrong with it.
-get_bit(@incidence@, (@block@ & @mask@) + @turn@) = 1
+-- Whether the block of a row holds the value: its digits are turned once, so that each row is one look-up. Where the statistics of
+-- the column say that there are such blocks only, as they do of the reported one, the condition costs nothing.
+CASE WHEN @block@ BETWEEN 0 AND @blocks@ - 1 THEN
+    get_bit(CAST(substring(repeat(@incidence@, 2), @turn@ + 1, @blocks@) AS BIT), @block@) = 1 END
 
 -- name: turn
 -- How far the digits of the value stand behind those of the value at position 0.
 CAST(@blocks@ - (@stride@ * (@position@ - 1)) % @blocks@ AS INTEGER)
 
+-- name: row_weight
+-- Here the value may differ from row to row, so that the place of the digit is turned.
+(CASE WHEN @block@ BETWEEN 0 AND @blocks@ - 1 THEN get_bit(CAST(repeat(@incidence@, 2) AS BIT), @block@ + @turn@) END
+    - @number.other@) / @gap@
+
 -- name: row
 -- W[value, y] for every block y.
-[(get_bit(@incidence@, CAST(y AS INTEGER) + @turn@) - @number.other@) / @gap@ FOR y IN range(@blocks@)]
+[(get_bit(CAST(repeat(@incidence@, 2) AS BIT), CAST(y AS INTEGER) + @turn@) - @number.other@) / @gap@ FOR y IN range(@blocks@)]
 
 -- name: mle
 -- The largest likelihood of how many blocks hold the value: the estimate, cut.
