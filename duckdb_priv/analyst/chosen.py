@@ -28,6 +28,7 @@ from duckdb_priv.analyst.written import (
     type_text,
 )
 from duckdb_priv.release.model import LISTS, NUMBERS, Blocks, SensitiveAttribute
+from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.literals import SEPARATORS, enum, packed, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import MARKED_ARGUMENT, body, fill, read
@@ -261,7 +262,7 @@ def _extracted(contents: str, keys: Sequence[tuple[str, str]]) -> str:
 
 def _macro(file: str, macro: str, comment: str, **fillings: str) -> str:
     places = {"macro": identifier(macro), "comment": literal(comment), **fillings}
-    return fill(body(read(FOLDER, file)), places)
+    return qualified(fill(body(read(FOLDER, file)), places))
 
 
 class Chosen(Lookup):
@@ -360,8 +361,8 @@ class Chosen(Lookup):
         queries = _unpacked(f"priv.{QUERIES_}({self._key})")
         pieces = _unpacked(f"list_extract({queries}, {QUERIES.index(name) + 1})")
         return (
-            "[array_to_string([CASE WHEN n % 2 = 1 THEN list_extract(q, n) ELSE CASE list_extract(q, n)"
-            f" {cases} END END FOR n IN range(1, len(q) + 1)], '') FOR q IN [{pieces}]][1]"
+            "[list_aggregate([CASE WHEN n % 2 = 1 THEN list_extract(q, n) ELSE CASE list_extract(q, n)"
+            f" {cases} END END FOR n IN range(1, len(q) + 1)], 'string_agg', '') FOR q IN [{pieces}]][1]"
         )
 
     def named(self, field: str, key: str = "_release") -> str:

@@ -59,8 +59,8 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         wrong = f"[v FOR v IN ({' || '.join(lists)}) IF NOT coalesce({known}, false)]"
         # Values of the domain are among these texts: what looks like a place in them is none.
         found[f"known_{name}"] = (
-            f"(coalesce({lookup.is_here()} AND {given} AND len({wrong}) = 0, false) AND {confidence} AND "
-            + template("@weight_fits@)")
+            template("(@sound@ AND @weight_fits@ AND @column_fits@ AND coalesce(")
+            + f"{lookup.is_here()} AND {given} AND len({wrong}) = 0, false) AND {confidence})"
         )
         found[f"mistaken_{name}"] = (
             template("CASE WHEN @known_release@ IS NULL THEN @mistaken_release@")
@@ -68,7 +68,10 @@ def _guards(lookup: Lookup) -> dict[str, str]:
             f" WHEN len({wrong}) > 0 THEN '\"' || _release || '\" has no value '"
             f" || coalesce('''' || list_extract({wrong}, 1) || '''', 'NULL') || '; it has ' || {lookup.listing()}"
             f" WHEN NOT {confidence} THEN 'confidence must lie strictly between 0 and 1; 0.95 is usual'"
-            + template(" ELSE @mistaken_weight@ END")
+            + template(
+                " WHEN NOT @weight_fits@ THEN @mistaken_weight@"
+                " WHEN @sound@ THEN @mistaken_column@ ELSE @shadowed@ END"
+            )
         )
     return found
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from duckdb_priv.analyst.forms import INTERVAL
 from duckdb_priv.analyst.written import Lookup
+from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.templates import body, computed, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
@@ -58,12 +61,13 @@ def fillings(lookup: Lookup) -> dict[str, str]:
         "joint_release": lookup.named("attributes"),
         "joint_known": each.joined(),
         "joint_value": f"CASE WHEN {VALUE} IS NULL THEN {each.has_missing()} ELSE {each.is_value(VALUE)} END",
-        "joint_query": computed(fill(body(read(FRAGMENTS, "joint")), of_query), ARGUMENTS),
-        "joint_paper": computed(fill(body(read(FRAGMENTS, "joint_paper")), {}), ARGUMENTS),
+        "joint_query": _query("joint", of_query),
+        "joint_paper": _query("joint_paper", {}),
         "joint_table": f"{OF_EACH['database']} || {lookup.named('table')}",
         "joint_name": lookup.named("table"),
         "joint_patterns": _of_states(
-            "o", f"'coalesce(count_if(' || {pattern} || ' = ' || CAST(o AS VARCHAR) || '), 0)'"
+            "o",
+            f"'coalesce(system.main.count_if(' || {pattern} || ' = ' || CAST(o AS VARCHAR) || '), 0)'",
         ),
         "joint_laws": _joined(each.query("law", OF_EACH), ", "),
         "joint_owns": _joined(each.query("own", OF_EACH), ", "),
@@ -71,18 +75,27 @@ def fillings(lookup: Lookup) -> dict[str, str]:
             f"{each.query('weight', OF_EACH)} || ' AS _priv_weight' || {NUMBER}", ", "
         ),
         "joint_sums": _of_states(
-            "s", f"'coalesce(sum(' || {_joined(in_state.format(NUMBER), ' * ')} || '), 0)'"
+            "s",
+            f"'coalesce(system.main.sum(' || {_joined(in_state.format(NUMBER), ' * ')} || '), 0)'",
         ),
-        "joint_scale": f"'greatest(' || {_joined(each.query('scale', OF_EACH), ', ')} || ')'",
+        "joint_scale": f"'system.main.greatest(' || {_joined(each.query('scale', OF_EACH), ', ')} || ')'",
         "joint_product": _joined(f"'_priv_weight' || {NUMBER}", " * "),
     }
 
 
+def _query(name: str, fillings: Mapping[str, str]) -> str:
+    """Write the text of a query."""
+    return computed(qualified(fill(body(read(FRAGMENTS, name)), fillings)), ARGUMENTS)
+
+
 def _of_states(letter: str, piece: str) -> str:
     """Write the texts of all states, numbered by a letter, one after the other."""
-    return f"array_to_string([{piece} FOR {letter} IN range(1 << CAST(least(len({ATTRIBUTES}), 8) AS INTEGER))], ', ')"
+    return (
+        f"list_aggregate([{piece} FOR {letter} IN range(1 << CAST(least(len({ATTRIBUTES}), 8) AS INTEGER))],"
+        " 'string_agg', ', ')"
+    )
 
 
 def _joined(piece: str, separator: str) -> str:
     """Write the texts of all attributes that are asked for, one after the other."""
-    return f"array_to_string([{piece} FOR i IN range(1, len({ATTRIBUTES}) + 1)], '{separator}')"
+    return f"list_aggregate([{piece} FOR i IN range(1, len({ATTRIBUTES}) + 1)], 'string_agg', '{separator}')"

@@ -28,6 +28,7 @@ from duckdb_priv.analyst.written import Lookup, Shape, Written, merged, shapes_o
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import LISTS, NUMBERS, SCALE, SensitiveAttribute
 from duckdb_priv.sqltext import templates
+from duckdb_priv.sqltext.builtins import SOUND, SOUND_BITS, qualified
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, template
 
@@ -124,7 +125,10 @@ def statements(lookup: Lookup) -> list[str]:
     """Return the SQL of every function, for the attributes of a lookup."""
     fillings = _messages(lookup) | _estimates(lookup) | _guards(lookup) | joint.fillings(lookup)
     fillings |= comparisons.fillings(lookup)
-    return [fill(body(read("analyst", name)), fillings) for name in templates.names("analyst")]
+    return [
+        qualified(fill(body(read("analyst", name)), fillings))
+        for name in templates.names("analyst")
+    ]
 
 
 def _run(connection: duckdb.DuckDBPyConnection, texts: Iterable[str]) -> None:
@@ -161,13 +165,16 @@ def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:
 
 def _guards(lookup: Lookup) -> dict[str, str]:
     """Say what a call must satisfy."""
+    has_blocks = any(FORMS[form].blocks for form in lookup.shapes)
     has_weighed = any(FORMS[form].weighed for form in lookup.shapes)
     return {
+        "sound": f"({SOUND} AND {SOUND_BITS})" if has_blocks else SOUND,
+        "sound_query": f"({SOUND} AND {SOUND_BITS})",
         "known": template(
-            "(coalesce(@known_value@, false) AND @weight_fits@ AND @column_fits@ AND @rows_fit@)"
+            "(@sound@ AND coalesce(@known_value@, false) AND @weight_fits@ AND @column_fits@ AND @rows_fit@)"
         ),
         "known_row": template(
-            "(coalesce(@known_value@, false) AND @row_weight_fits@ AND @column_fits_row@)"
+            "(@sound@ AND coalesce(@known_value@, false) AND @row_weight_fits@ AND @column_fits_row@)"
         ),
         "known_release": f"(CASE WHEN {lookup.is_here()} THEN true END)",
         "known_value": f"({lookup.is_here()} AND CASE WHEN _value IS NULL THEN {lookup.has_missing()}"
@@ -176,7 +183,7 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         "column_fits_row": _column_fits(lookup, "_column", "NOT coalesce({}, false)"),
         "by_reported": "coalesce(regexp_matches(regexp_replace(lower(concat_ws(' ', group_columns, condition)),"
         " '''[^'']*''', ' ', 'g'), "
-        + lookup.named("reported", "split_part(_release, '.', 1)")
+        + lookup.named("reported", "list_extract(string_split(_release, '.'), 1)")
         + "), false)",
         # An aggregate over the weights where there may be some: a column cannot stand outside of one.
         "weight_fits": by_form(
@@ -332,16 +339,20 @@ def _messages(lookup: Lookup) -> dict[str, str]:
         "mistake": mistake
         + template(
             " WHEN NOT @weight_fits@ THEN @mistaken_weight@"
-            " WHEN NOT @column_fits@ THEN @mistaken_column@ ELSE @mistaken_rows@ END"
+            " WHEN NOT @column_fits@ THEN @mistaken_column@ WHEN @sound@ THEN @mistaken_rows@ ELSE @shadowed@ END"
         ),
         "mistake_row": mistake
         + template(" WHEN NOT @row_weight_fits@ THEN @mistaken_row_weight@")
-        + template(" ELSE @mistaken_column@ END"),
+        + template(" WHEN @sound@ THEN @mistaken_column@ ELSE @shadowed@ END"),
         "mistaken_column": "'what records report of \"' || _release || '\" stands in the column ' || "
         + lookup.column()
         + " || "
         + literal(
             ": give that column, as it is\nHint: not a public one, and not its name as a text"
+        ),
+        "shadowed": literal(
+            "a macro of yours takes the place of an operator, or of a function behind lists and structs, which this one"
+            " is written with\nHint: drop it; FROM duckdb_functions() WHERE NOT internal lists the macros there are"
         ),
         "mistaken_rows": chosen_by_reported(
             "' || coalesce('''' || left(CAST(_value AS VARCHAR), 100) || '''', 'NULL') || '"

@@ -17,7 +17,7 @@ TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
 def listed(values: str) -> str:
     """Write the list of texts that an argument stands for: itself, or the one value that it is."""
     return (
-        f"(CASE WHEN typeof({values}) LIKE '%]' THEN TRY_CAST({values} AS VARCHAR[])"
+        f"(CASE WHEN right(typeof({values}), 1) = ']' THEN TRY_CAST({values} AS VARCHAR[])"
         f" ELSE [CAST({values} AS VARCHAR)] END)"
     )
 
@@ -25,6 +25,11 @@ def listed(values: str) -> str:
 def lists_missing(values: str) -> str:
     """Write whether a list of texts has the missing value."""
     return f"len({values}) > list_aggregate({values}, 'count')"
+
+
+def shared(one: str, two: str) -> str:
+    """Write what two lists have in common, once each."""
+    return f"[v FOR v IN list_distinct({one}) IF list_contains({two}, v)]"
 
 
 def struct(**values: str) -> str:

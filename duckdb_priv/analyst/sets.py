@@ -21,6 +21,7 @@ from duckdb_priv.analyst.set_formulas import (
     lists_missing,
     ordinary,
     plausible,
+    shared,
     struct,
 )
 from duckdb_priv.analyst.written import Lookup
@@ -356,7 +357,7 @@ class Sets:
         lists = [listed(each) for each in dict.fromkeys(sets) if each is not None]
         if not lists:
             return self.take(self._of.size())
-        different = f"list_intersect({lists[0]}, {lists[1]})" if len(lists) == 2 else lists[0]
+        different = shared(*lists) if len(lists) == 2 else lists[0]
         missing = " AND ".join(map(lists_missing, lists))
         return self.take(
             f"(len(list_distinct({different})) + CASE WHEN {missing} THEN 1 ELSE 0 END)"
@@ -379,7 +380,7 @@ class Sets:
     def _weighed(self, rows: Coefficient, function: str, one: str | None, two: str | None) -> str:
         """Write the sum of a function of a, b and both: what a row counts for two sets, and for what they share."""
         first, second = self._positions(one), self._positions(two)
-        both = first if one == two else f"list_intersect({first}, {second})"
+        both = first if one == two else shared(first, second)
         sets = {"a": first, "b": second, "both": both}
         used = {name: places for name, places in sets.items() if f"{{{name}}}" in function}
         if self._by_row:
@@ -420,7 +421,7 @@ class Sets:
         if not self._shape.has_missing or self.form.blocks:
             return self._keep(entries)
         missing = self.take("coalesce(count_if(_column IS NULL), 0)")
-        return self._keep(f"list_append({entries}, {{place: {size}, n: {missing}::UBIGINT}})")
+        return self._keep(f"list_concat({entries}, [{{place: {size}, n: {missing}::UBIGINT}}])")
 
     @property
     def _outcomes(self) -> str:

@@ -16,6 +16,7 @@ from duckdb_priv.analyst import distribution, joint_texts
 from duckdb_priv.analyst.blocks import PLACES, block_places
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.release.model import NUMBERS, SensitiveAttribute
+from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.literals import SEPARATORS, doubles, enum, is_among, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import computed
@@ -238,7 +239,8 @@ def merged(some: Mapping[str, Shape], more: Mapping[str, Shape]) -> dict[str, Sh
 
 def query_texts(attribute: SensitiveAttribute) -> dict[str, str]:
     """Return the texts of the queries about an attribute, with marked places for the arguments of a call."""
-    return distribution.queries(attribute) | joint_texts.texts_of(attribute)
+    every = distribution.queries(attribute) | joint_texts.texts_of(attribute)
+    return {name: qualified(text) for name, text in every.items()}
 
 
 class Written(Lookup):

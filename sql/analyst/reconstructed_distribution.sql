@@ -14,6 +14,7 @@ CREATE OR REPLACE MACRO priv.reconstructed_distribution(
     confidence := 0.95, database := NULL
 ) AS TABLE
     FROM query(CASE
+        WHEN NOT @sound_query@ THEN error(@shadowed@)
         WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
             THEN error('confidence must lie strictly between 0 and 1; 0.95 is usual' || chr(10) || 'Hint: write confidence := 0.95')
         WHEN NOT coalesce(method IN ('inverse', 'bayesian'), false)

@@ -65,7 +65,7 @@ ratio
 
 -- name: query.rows
 (
-        SELECT *, unnest(@attribute@) AS _priv_shown, generate_subscripts(@attribute@, 1) AS _priv_place,
+        SELECT *, unnest(@attribute@) AS _priv_shown, unnest(range(1, len(@attribute@) + 1)) AS _priv_place,
             len(@attribute@) AS _priv_size
         FROM {database}@table@ WHERE ({condition}
         )

@@ -116,7 +116,7 @@ list_extract(@row@, CASE WHEN _column IS NULL THEN @size@ ELSE list_position(@te
             ELSE [error(_priv_text) FOR _priv_text IN ['the iterative Bayesian method did not settle in 1000 steps; ask for larger groups, or write priv.reconstructed_count']][1]::DOUBLE END
         FOR next IN [[@em_step@ FOR ratio IN [@em_ratio@]][1]]][1]
     FOR f IN [list_reduce(
-        list_prepend(@mle_start@, [[0e0] FOR step IN range(1000)]),
+        list_concat([@mle_start@], [[0e0] FOR step IN range(1000)]),
         lambda f, step: [@em_step@ FOR ratio IN [@em_ratio@]][1]
     )]][1] END
  FOR shown IN [[coalesce(list_extract(map_extract(t.histogram, y), 1), 0) / greatest(t.total, 1) FOR y IN @texts@]

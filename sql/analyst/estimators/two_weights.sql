@@ -47,7 +47,7 @@ s.total * s.other * (1 - s.other) / (s.own - s.other) ** 2
 -- method for the scale on a convex, piecewise linear function: every step at least halves the
 -- residual or the number of records in play, so 64 steps end beyond double precision.
 [CASE WHEN t.total = 0 THEN 0e0 ELSE t.total * greatest(0, (list_reduce(
-        list_prepend(1e0, [0e0 FOR step IN range(64)]),
+        list_concat([1e0], [0e0 FOR step IN range(64)]),
         lambda scale, step: (@gap@ + @number.other@ * len([o FOR o IN t.observed IF o * scale > @number.other@]))
             / list_sum([o FOR o IN t.observed IF o * scale > @number.other@])
     ) * t.shown / t.total - @number.other@) / @gap@) END
@@ -56,7 +56,7 @@ s.total * s.other * (1 - s.other) / (s.own - s.other) ** 2
 -- name: counts
 -- How many records the rows stand for, how many of them show the value, and how many show each value.
 {total: count(*)::DOUBLE, shown: coalesce(count_if(@match@), 0)::DOUBLE,
- counts: list_append(map_values(histogram(_column)), coalesce(count_if(_column IS NULL), 0)::UBIGINT)::DOUBLE[]}
+ counts: list_concat(map_values(histogram(_column)), [coalesce(count_if(_column IS NULL), 0)::UBIGINT])::DOUBLE[]}
 
 -- name: em_ratio
 -- Shown over expected, for every published value.

@@ -1,0 +1,174 @@
+"""What a reader has called like a function of DuckDB does not change what ours answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+import duckdb_priv
+from duckdb_priv.sqltext.builtins import BUILT_INS, WHOLE
+
+TABLE = """
+    CREATE TABLE visits AS
+    SELECT i AS id, (i % 40)::INTEGER AS age, (['north', 'south'])[1 + i % 2] AS ward,
+        (['none', 'flu', 'cold'])[1 + (hash(i) % 3)::INTEGER] AS disease, (hash(i || 'x') % 3)::INTEGER AS drug
+    FROM range(600) AS t(i);
+    CREATE TABLE exchange AS
+    SELECT a.v AS original, b.v AS published, CASE WHEN a.v = b.v THEN 0.7 ELSE 0.15 END AS probability
+    FROM (SELECT unnest(['none', 'flu', 'cold']) AS v) AS a, (SELECT unnest(['none', 'flu', 'cold']) AS v) AS b;
+"""
+PUBLISH = "FROM priv.publish_{}, record_id := 'id', public := ['age', 'ward'{}])"
+RELEASES = {
+    "two": "uniform('visits', 'two', sensitive := ['disease', 'drug'], retention := 0.5",
+    "exchanged": "matrix('visits', 'exchanged', sensitive := 'disease', matrix := 'exchange'",
+}
+IMPLICIT = (
+    "+", "-", "*", "/", "**", "||", "list_value", "list_apply", "list_filter", "struct_pack", "struct_extract",
+    "array_extract",
+)  # fmt: skip
+"""What operators, lists and structs call, which no text can name in full."""
+QUESTIONS = (
+    "SELECT ward, {0}priv.reconstructed_count('{1}.disease', reported_disease, 'flu') FROM {0}{1} GROUP BY ward",
+    "SELECT {0}priv.reconstructed_interval('{1}.disease', reported_disease, 'flu') FROM {0}{1}",
+    "SELECT {0}priv.reconstructed_mle('{1}.disease', reported_disease, 'flu') FROM {0}{1}",
+    "SELECT {0}priv.reconstructed_share_ratio('{1}.disease', reported_disease, 'flu', age > 20, true) FROM {0}{1}",
+    "SELECT {0}priv.reconstructed_mean('{1}.disease', reported_disease, ['flu', 'cold'], age) FROM {0}{1}",
+    "SELECT w FROM (SELECT {0}priv.weight('{1}.disease', reported_disease, 'flu') AS w FROM {0}{1})",
+    "FROM {0}priv.reconstructed_distribution('{1}.disease', group_columns := 'ward', database := 'file')",
+    "FROM {0}priv.reconstructed_distribution('{1}.disease', method := 'bayesian', database := 'file')",
+)
+JOINT = (
+    "FROM {0}priv.reconstructed_joint('two', ['disease', 'drug'], ['flu', '1'], database := 'file')"
+)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("planted")
+    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+        publisher.execute(TABLE)
+        for name, call in RELEASES.items():
+            publisher.execute(PUBLISH.format(call, "")).fetchall()
+            publisher.execute("FROM priv.export_release(?, ?)", [name, f"{folder}/{name}.duckdb"])
+    return {name: f"{folder}/{name}.duckdb" for name in RELEASES}
+
+
+@pytest.fixture(params=RELEASES)
+def reader(request, files) -> Iterator[tuple[duckdb.DuckDBPyConnection, list[str]]]:
+    """A session to which a release is attached, and questions about it."""
+    name = request.param
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{files[name]}' AS file (READ_ONLY)")
+        asked = [*QUESTIONS, *([JOINT] if name == "two" else [])]
+        yield connection, [f"{question.format('file.', name)} ORDER BY ALL" for question in asked]
+
+
+def answers(connection: duckdb.DuckDBPyConnection, questions: list[str]) -> list[object]:
+    return [connection.execute(question).fetchall() for question in questions]
+
+
+@pytest.mark.parametrize("kind", ["", "TEMP "], ids=["in the main schema", "temporary"])
+def test_a_macro_called_like_a_function_of_duckdb_changes_nothing(reader, kind):
+    connection, questions = reader
+    expected = answers(connection, questions)
+    for name in {
+        *BUILT_INS,
+        *WHOLE,
+        "f",
+        "shown",
+        "ratio",
+        "list_aggr",
+    } - {"nullif"}:
+        connection.execute(f'CREATE {kind}MACRO "{name}"(a) AS 7, (a, b) AS 7, (a, b, c) AS 7')
+    assert answers(connection, questions) == expected
+
+
+@pytest.mark.parametrize("name", IMPLICIT)
+def test_a_macro_in_the_place_of_an_operator_changes_no_number(reader, name):
+    connection, (count, _, likely, _, _, *others) = reader
+    questions = [count, likely, *others]
+    expected = answers(connection, questions)
+    for body in ("7", "a"):
+        connection.execute(f'CREATE OR REPLACE MACRO "{name}"(a) AS {body}, (a, b) AS {body}')
+        for question, answer in zip(questions, expected, strict=True):
+            try:
+                found = connection.execute(question).fetchall()
+            except duckdb.Error:
+                continue
+            assert found == answer, (question, body)
+
+
+def test_the_error_says_what_is_in_the_way(reader):
+    connection, (first, *_) = reader
+    connection.execute('CREATE MACRO "*"(a, b) AS 7')
+    with pytest.raises(duckdb.InvalidInputException, match="a macro of yours takes the place of"):
+        connection.execute(first)
+
+
+def test_every_function_is_called_by_its_full_name(files):
+    """But what syntax calls, which is looked up in any case."""
+    allowed = {
+        "list_apply",
+        "list_value",
+        "list_filter",
+        "struct_pack",
+        "struct_extract",
+        "coalesce",
+        "unnest",
+        "row",
+    }
+    for file in files.values():
+        with duckdb.connect(file, read_only=True) as connection:
+            texts = connection.execute(
+                "SELECT function_name, macro_definition FROM duckdb_functions()"
+                " WHERE schema_name = 'priv' AND NOT internal AND function_name <> 'example'"
+            ).fetchall()
+        assert texts
+        for macro, text in texts:
+            called = set(re.findall(r'(?<![\w."])"?([a-z_][a-z0-9_]*)"?\(', text))
+            assert called <= allowed | {"duckdb_functions", "reconstructed_count"}, macro
+
+
+def test_a_column_called_like_a_variable_of_ours_changes_nothing(con):
+    """Public columns of the names that the macros use for what they compute."""
+    names = [
+        "f",
+        "shown",
+        "ratio",
+        "scale_",
+        "step",
+        "t",
+        "o",
+        "e",
+        "w",
+        "c",
+        "q",
+        "r",
+        "s",
+        "i",
+        "k",
+        "l",
+        "p",
+        "u",
+        "v",
+        "x",
+        "h",
+    ]
+    con.execute(TABLE)
+    columns = ", ".join(f"{5 + number} AS {name}" for number, name in enumerate(names))
+    con.execute(f"CREATE TABLE named AS SELECT *, {columns} FROM visits")
+    kept = "".join(f", '{name}'" for name in names)
+    con.execute(PUBLISH.format(RELEASES["exchanged"], ""))
+    renamed = RELEASES["exchanged"].replace("'visits', 'exchanged'", "'named', 'renamed'")
+    con.execute(PUBLISH.format(renamed, kept))
+    for question in QUESTIONS:
+        plain, other = (
+            con.execute(
+                question.format("", name).replace(", database := 'file'", "") + " ORDER BY ALL"
+            ).fetchall()
+            for name in ("exchanged", "renamed")
+        )
+        assert plain == other, question
