@@ -9,39 +9,24 @@ such as 1, 2, 3 are ids in many tables: that they are shared counts only where t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from duckdb_priv.engine.source import Source, parse_name, readable_name
+from duckdb_priv.engine.attributes import number_attributes
+from duckdb_priv.engine.fingerprints import Fingerprints, take_fingerprints
+from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.mechanism.determination import ODDS, Groups, determination
-from duckdb_priv.mechanism.sketch import Overlap, level_of
+from duckdb_priv.mechanism.sketch import Overlap
 from duckdb_priv.release.catalog import now
-from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
-from duckdb_priv.sqltext.templates import body, fill, read
+from duckdb_priv.sqltext.quoting import literal
 
-COMPARED = 2**12
-"""Records whose public values are kept as fingerprints, on average."""
 FALSE_ALARM = 1e-6
 """Probability that the values of unrelated records agree as often as is asked for."""
 AGREEING = 0.5
 """Share of the records, beyond chance, whose values must agree."""
-SPARSE = 1_000
-"""Numbers that are spread so many times wider than there are records are not shared by accident."""
 CONTENT, ENOUGH = 0.5, 10
 """Share of what records hold, and number of such contents, that as many records must hold."""
-SAME = 0.95
-"""Share of the records of which two attributes must tell each other, to be one under two names."""
-LIMIT = 2**64 - 1
-"""The largest hash."""
-WHOLE = "*"
-"""Stands for the attribute where every column is treated alike."""
-
-INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
-NUMBERS = ("UBIGINT", "HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 
 
 @dataclass(frozen=True)
@@ -64,27 +49,35 @@ class Known:
 class Recognition:
     """What a source is known as."""
 
-    workspace: Workspace = field(repr=False)
-    source: Source = field(repr=False)
+    fingerprints: Fingerprints
     number: int
     """Its number among the sources; a new one unless exactly its records, with these values, were published before."""
     new: bool
     population: int
-    level: int
     known: tuple[Known, ...]
     attributes: dict[str, int]
     """By sensitive column: the number of the attribute, which is the same under any name."""
 
     @property
+    def source(self) -> Source:
+        """The source."""
+        return self.fingerprints.source
+
+    @property
+    def level(self) -> int:
+        """The zero bits that the hash of a record begins with, if it was looked at."""
+        return self.fingerprints.level
+
+    @property
     def overlap(self) -> Overlap | None:
         """How many of its records were published before, as far as ids tell."""
-        with_ids = [each for each in self.known if each.shared is not None]
+        with_ids = {each.number: each.shared for each in self.known if each.shared is not None}
         if not with_ids or not self.source.record_id:
             return None
-        level = max(self.level, *(each.shared.level for each in with_ids if each.shared))
-        sources = ", ".join(str(each.number) for each in with_ids)
-        ((seen,),) = _query(self.workspace, "seen", sources=sources, level=str(level))
-        return Overlap(seen, level)
+        if len(with_ids) == 1:
+            return next(iter(with_ids.values()))
+        level = max(self.level, *(shared.level for shared in with_ids.values()))
+        return Overlap(self._seen(with_ids, level), level)
 
     @property
     def persons(self) -> Overlap | None:
@@ -93,72 +86,48 @@ class Recognition:
         if not sharing:
             return Overlap(0, self.level) if self.source.person else None
         sources = ", ".join(map(str, sharing))
-        ((level,),) = self.workspace.rows(
+        ((level,),) = self.fingerprints.workspace.rows(
             f"SELECT greatest(max(level), {self.level}) FROM priv.source WHERE number IN ({sources})"
         )
-        ((seen,),) = _query(self.workspace, "seen_persons", sources=sources, level=str(level))
+        ((seen,),) = self.fingerprints.query("seen_persons", sources=sources, level=str(level))
         return Overlap(seen, level)
 
     def seen_in(self, sources: Sequence[int]) -> Overlap:
         """Estimate how many of its records are among those of known sources."""
-        listed = ", ".join(map(str, sources)) or "NULL"
-        ((seen,),) = _query(self.workspace, "seen", sources=listed, level=str(self.level))
-        return Overlap(seen, self.level)
+        return Overlap(self._seen(sources, self.level), self.level)
 
     def changed(self, known: int, attribute: str) -> int:
         """Estimate how many records have another value of an attribute than when a source was published."""
         if attribute not in self.source.sensitive:
             return 0
-        ((changed,),) = _query(
-            self.workspace,
-            "changed",
-            known=str(known),
-            attribute=literal(attribute.lower()),
-            number=str(self.source.sensitive.index(attribute) + 1),
-        )
-        return int(changed) << self.level
+        if known == self.number and not self.new:
+            # Otherwise it would be another source.
+            return 0
+        return _changed(self.fingerprints, known, attribute) << self.level
+
+    def _seen(self, sources: Iterable[int], level: int) -> int:
+        listed = ", ".join(map(str, sources)) or "NULL"
+        ((seen,),) = self.fingerprints.query("seen", sources=listed, level=str(level))
+        return int(seen)
 
     def persist(self) -> None:
         """Keep what the records are known by, in the transaction of the publication."""
-        run = self.workspace.cursor.execute
-        columns = _columns(self.source)
         if self.new:
-            run(
+            self.fingerprints.workspace.cursor.execute(
                 "INSERT INTO priv.source VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     self.number,
                     self.population,
                     self.source.name,
-                    _origins(self.workspace, self.source),
+                    self.fingerprints.origins,
                     self.source.rows,
                     self.level,
                     "id" if self.source.record_id else "content",
                     now(),
                 ],
             )
-            for kind, table in (("id", "_priv_record"), ("content", "_priv_content")):
-                run(
-                    f"INSERT INTO priv.fingerprint SELECT {self.number}, '{kind}', level, mark FROM temp.main.{table}"
-                )
-        if self.source.person:
-            run(
-                f"INSERT INTO priv.fingerprint SELECT {self.number}, 'person', level, mark FROM temp.main._priv_person"
-                f" WHERE NOT EXISTS (FROM priv.fingerprint WHERE source = {self.number} AND kind = 'person')"
-            )
-        known = {
-            name
-            for (name,) in self.workspace.rows(
-                "SELECT DISTINCT attribute FROM priv.value_fingerprint WHERE source = ?",
-                [self.number],
-            )
-        }
-        for place, name in enumerate(columns, start=1):
-            if name.lower() not in known:
-                level = 0 if name in self.source.sensitive else _compared(self.source)
-                run(
-                    f"INSERT INTO priv.value_fingerprint SELECT {self.number}, {literal(name.lower())}, mark,"
-                    f" shown[{place}] FROM temp.main._priv_record WHERE level >= {level}"
-                )
+            self.fingerprints.keep(self.number)
+        self.fingerprints.keep_values(self.number)
 
 
 def recognize(workspace: Workspace, source: Source) -> Recognition:
@@ -166,109 +135,31 @@ def recognize(workspace: Workspace, source: Source) -> Recognition:
 
     Reads the source twice and writes temporary tables; ``Recognition.persist`` keeps what was found.
     """
-    _ensure_identity(workspace)
-    level = level_of(source.rows)
-    _take_fingerprints(workspace, source, level)
-    known = _known(workspace, source, level)
-    number, new = _number(workspace, source, known)
+    taken = take_fingerprints(workspace, source)
+    known = _known(taken)
+    number, new = _number(taken, known)
     population = _population(workspace, known)
-    attributes = _attributes(workspace, source, known, population)
-    return Recognition(workspace, source, number, new, population, level, tuple(known), attributes)
+    sharing = {each.number for each in known if each.shared is not None}
+    attributes = number_attributes(taken, sharing, population)
+    return Recognition(taken, number, new, population, tuple(known), attributes)
 
 
-def _ensure_identity(workspace: Workspace) -> None:
-    if workspace.rows("SELECT count(*) FROM priv.identity") == [(0,)]:
-        workspace.cursor.execute(
-            "INSERT INTO priv.identity SELECT uuid(), _priv_new_secret(1), ?", [now()]
-        )
-
-
-def _query(workspace: Workspace, name: str, **fillings: str) -> list[tuple[Any, ...]]:
-    return workspace.rows(_sql(name, **fillings))
-
-
-def _sql(name: str, folder: str = "recognition", **fillings: str) -> str:
-    return fill(body(read(f"publisher/{folder}", name)), fillings)
-
-
-def _columns(source: Source) -> list[str]:
-    """List the columns whose values are compared: the sensitive ones first, and never the id."""
-    others = [name for name in source.types if name in source.public]
-    return [*source.sensitive, *others]
-
-
-def canonical_sql(column: str, kind: str) -> str:
-    """Write a value of a column of this type so that 7, 7.0, '7' and '007' are the same.
-
-    >>> print(canonical_sql("s.id", "BIGINT"))
-    s.id::VARCHAR
-    """
-    if kind in INTEGERS:
-        return f"{column}::VARCHAR"
-    if kind == "TIMESTAMP WITH TIME ZONE":
-        return f"epoch_us({column})::VARCHAR"
-    if kind.startswith(NUMBERS) and not kind.endswith("]"):
-        whole = (
-            f"CASE WHEN {column} = round({column}) THEN TRY_CAST({column} AS HUGEINT)::VARCHAR END"
-        )
-        return f"coalesce({whole}, {column}::VARCHAR)"
-    text = f"lower(trim({column}::VARCHAR))"
-    return f"coalesce(nullif(ltrim({text}, '0'), ''), {text}[-1:])"
-
-
-def _id_sql(source: Source, names: Sequence[str]) -> str:
-    """Write the id that these columns make."""
-    parts = [canonical_sql(f"s.{identifier(name)}", source.types[name]) for name in names]
-    if len(parts) == 1:
-        return parts[0]
-    # Lengths keep ('ab', 'c') and ('a', 'bc') apart.
-    return " || ".join(f"length({part}) || ':' || {part}" for part in parts)
-
-
-def _compared(source: Source) -> int:
-    return level_of(source.rows, COMPARED)
-
-
-def _take_fingerprints(workspace: Workspace, source: Source, level: int) -> None:
-    limit = str(LIMIT >> level)
-    values = [
-        canonical_sql(f"s.{identifier(name)}", source.types[name]) for name in _columns(source)
-    ]
-    none = f"(FROM {source.table} LIMIT 0)"
-    workspace.cursor.execute(
-        _sql(
-            "records",
-            id=_id_sql(source, source.record_id) if source.record_id else "NULL::VARCHAR",
-            values=", ".join(values),
-            source=source.table if source.record_id else none,
-            limit=limit,
-        )
-    )
-    workspace.cursor.execute(
-        _sql(
-            "persons",
-            id=_id_sql(source, source.person) if source.person else "NULL::VARCHAR",
-            source=source.table if source.person else none,
-            limit=limit,
-        )
-    )
-    columns = identifiers([*source.public, *source.sensitive]) or "NULL"
-    workspace.cursor.execute(_sql("contents", columns=columns, source=source.table, limit=limit))
-
-
-def _known(workspace: Workspace, source: Source, level: int) -> list[Known]:
+def _known(taken: Fingerprints) -> list[Known]:
     """Find the sources that share records or tables with this one."""
-    rows = _query(workspace, "shared", level=str(level))
-    alike = _alike(workspace, rows, level)
-    persons = _persons(workspace, rows)
-    linked = alike | persons | _confirmed(workspace, source, rows)
-    by_origin = workspace.rows(
-        "SELECT number, population FROM priv.source WHERE list_has_any(origins, ?)",
-        [_origins(workspace, source)],
+    by_origin = dict(
+        taken.workspace.rows(
+            "SELECT number, population FROM priv.source WHERE list_has_any(origins, ?)",
+            [taken.origins],
+        )
     )
-    populations = dict(by_origin) | {number: population for number, population, *_ in rows}
+    rows = taken.query("shared", level=str(taken.level))
+    alike = _alike(taken, rows)
+    persons = _persons(taken, rows)
     shared = {number: Overlap(hits, at) for number, _, _, kind, at, hits in rows if kind == "id"}
-    same = _same(workspace, source, level, shared)
+    linked = {*by_origin} | alike | persons
+    linked |= _confirmed(taken, shared.keys() - linked)
+    populations = by_origin | {number: population for number, population, *_ in rows}
+    same = _same(taken, shared)
     return [
         Known(
             number,
@@ -278,58 +169,49 @@ def _known(workspace: Workspace, source: Source, level: int) -> list[Known]:
             number in persons,
             number in alike,
         )
-        for number in sorted({number for number, _ in by_origin} | linked)
+        for number in sorted(linked)
     ]
 
 
-def _alike(workspace: Workspace, rows: Sequence[tuple[Any, ...]], level: int) -> set[int]:
+def _alike(taken: Fingerprints, rows: Sequence[tuple[Any, ...]]) -> set[int]:
     """Return the sources that hold what this one holds, as often."""
-    numbers = ", ".join(str(row[0]) for row in rows if row[3] == "content")
-    if not numbers:
+    alike = {number: hits for number, _, _, kind, _, hits in rows if kind == "content"}
+    if not alike:
         return set()
-    kept = {
-        number: count
-        for number, kind, count in _query(workspace, "kept", level=str(level), sources=numbers)
-        if kind == "content"
-    }
-    (mine,) = workspace.rows("SELECT count(*) FROM temp.main._priv_content")[0]
+    kept = dict(taken.query("kept", level=str(taken.level), sources=", ".join(map(str, alike))))
     return {
         number
-        for number, _, _, kind, _, hits in rows
-        if kind == "content" and hits >= max(ENOUGH, CONTENT * min(mine, kept.get(number, 0)))
+        for number, hits in alike.items()
+        if hits >= max(ENOUGH, CONTENT * min(taken.contents, kept.get(number, 0)))
     }
 
 
-def _confirmed(workspace: Workspace, source: Source, rows: Sequence[tuple[Any, ...]]) -> set[int]:
-    """Return the sources whose records are not shared by accident."""
-    ids = {row[0] for row in rows if row[3] == "id"}
-    if not ids or _telling(workspace, "_priv_record"):
+def _confirmed(taken: Fingerprints, sharing: Iterable[int]) -> set[int]:
+    """Return those of the sources with some of the same ids whose records are not shared by accident."""
+    ids = {*sharing}
+    if not ids or taken.records.telling:
         return ids
     return {
         number
-        for number, records, agreeing, expected in _query(
-            workspace, "agreement", level=str(_compared(source)), sources=", ".join(map(str, ids))
+        for number, records, agreeing, expected in taken.query(
+            "agreement", sources=", ".join(map(str, ids))
         )
         if _beyond_chance(records, agreeing, expected)
     }
 
 
-def _persons(workspace: Workspace, rows: Sequence[tuple[Any, ...]]) -> set[int]:
+def _persons(taken: Fingerprints, rows: Sequence[tuple[Any, ...]]) -> set[int]:
     """Return the sources that share persons: named in both, or named in one while ids of the other tell as much."""
-    found = {row[0] for row in rows if row[3] == "person"}
-    for kind, table in (("person of id", "_priv_person"), ("id of person", "_priv_record")):
-        sharing = {row[0] for row in rows if row[3] == kind}
-        if sharing and _telling(workspace, table):
-            found |= sharing
+    sharing = {
+        asked: {number for number, _, _, kind, _, _ in rows if kind == asked}
+        for asked in ("person", "person of id", "id of person")
+    }
+    found = sharing["person"]
+    if sharing["person of id"] and taken.persons.telling:
+        found |= sharing["person of id"]
+    if sharing["id of person"] and taken.records.telling:
+        found |= sharing["id of person"]
     return found
-
-
-def _telling(workspace: Workspace, table: str) -> bool:
-    """Say whether ids are such that two tables do not share them by accident: texts, or numbers far apart."""
-    (numeric, low, high, records) = workspace.rows(
-        f"SELECT bool_and(number IS NOT NULL), min(number), max(number), count(*) FROM temp.main.{table}"
-    )[0]
-    return not numeric or high - low >= SPARSE * max(1, records)
 
 
 def _beyond_chance(records: int, agreeing: int, expected: float) -> bool:
@@ -341,36 +223,40 @@ def _beyond_chance(records: int, agreeing: int, expected: float) -> bool:
     return log_chance < math.log(FALSE_ALARM) and share >= AGREEING
 
 
-def _same(workspace: Workspace, source: Source, level: int, shared: dict[int, Overlap]) -> set[int]:
+def _same(taken: Fingerprints, shared: Mapping[int, Overlap]) -> set[int]:
     """Return the known sources that have exactly these records."""
     if not shared:
         return set()
-    (mine,) = workspace.rows("SELECT count(*) FROM temp.main._priv_record")[0]
-    counted = workspace.rows(
+    counted = taken.workspace.rows(
         "SELECT number, count(*) FROM priv.source JOIN priv.fingerprint ON source = number AND kind = 'id'"
         f" WHERE number IN ({', '.join(map(str, shared))}) AND records = ? AND priv.source.level = ?"
         " GROUP BY number",
-        [source.rows, level],
+        [taken.source.rows, taken.level],
     )
+    mine = taken.records.marks if counted else 0
     return {number for number, theirs in counted if shared[number].hits == mine == theirs}
 
 
-def _number(workspace: Workspace, source: Source, known: Sequence[Known]) -> tuple[int, bool]:
+def _number(taken: Fingerprints, known: Sequence[Known]) -> tuple[int, bool]:
     """Return the number of the source that has these records with these values, or a new one."""
     for each in known:
         if each.same and not any(
-            _query(
-                workspace,
-                "changed",
-                known=str(each.number),
-                attribute=literal(name.lower()),
-                number=str(place),
-            )[0][0]
-            for place, name in enumerate(source.sensitive, start=1)
+            _changed(taken, each.number, name) for name in taken.source.sensitive
         ):
             return each.number, False
-    ((last,),) = workspace.rows("SELECT coalesce(max(number), 0) FROM priv.source")
+    ((last,),) = taken.workspace.rows("SELECT coalesce(max(number), 0) FROM priv.source")
     return last + 1, True
+
+
+def _changed(taken: Fingerprints, known: int, attribute: str) -> int:
+    """Count the fingerprints of a sensitive attribute that are other ones than those that a source has."""
+    ((changed,),) = taken.query(
+        "changed",
+        known=str(known),
+        attribute=literal(attribute.lower()),
+        number=str(taken.source.sensitive.index(attribute) + 1),
+    )
+    return int(changed)
 
 
 def _population(workspace: Workspace, known: Sequence[Known]) -> int:
@@ -384,101 +270,3 @@ def _population(workspace: Workspace, known: Sequence[Known]) -> int:
             "UPDATE priv.source SET population = ? WHERE population = ?", [found[0], other]
         )
     return found[0]
-
-
-def _attributes(
-    workspace: Workspace, source: Source, known: Sequence[Known], population: int
-) -> dict[str, int]:
-    """Number the sensitive columns: as before where the population had such an attribute, under whatever name."""
-    earlier = workspace.rows(
-        "SELECT DISTINCT entry.attribute_number, lower(entry.attribute), entry.source_number FROM priv.ledger AS entry"
-        " JOIN priv.source ON priv.source.number = entry.source_number WHERE population = ?",
-        [population],
-    )
-    ((last,),) = workspace.rows("SELECT coalesce(max(attribute_number), 0) FROM priv.ledger")
-    found: dict[str, int] = {}
-    sharing = {each.number for each in known if each.shared is not None}
-    for place, name in enumerate(source.sensitive or (WHOLE,), start=1):
-        same = {
-            number
-            for number, attribute, of_source in earlier
-            if attribute == name.lower()
-            or (
-                WHOLE not in (attribute, name)
-                and of_source in sharing
-                and _one_attribute(workspace, of_source, attribute, place)
-            )
-        }
-        if not same:
-            last += 1
-            same = {last}
-        found[name] = min(same)
-        for other in same - {min(same)}:
-            workspace.cursor.execute(
-                "UPDATE priv.ledger SET attribute_number = ? WHERE attribute_number = ?",
-                [min(same), other],
-            )
-    return found
-
-
-def _one_attribute(workspace: Workspace, known: int, attribute: str, place: int) -> bool:
-    """Say whether a column is an attribute that was published before, its values renamed, merged or refined."""
-    return any(
-        _determines(workspace, known, attribute, place, key, value)
-        for key, value in (("before", "now"), ("now", "before"))
-    )
-
-
-def _determines(
-    workspace: Workspace, known: int, attribute: str, place: int, key: str, value: str
-) -> bool:
-    counted = _sql(
-        "both_values",
-        known=str(known),
-        attribute=literal(attribute),
-        number=str(place),
-        key=key,
-        value=value,
-    )
-    prior = f"SELECT 0 AS told, value, sum(rows)::BIGINT AS rows FROM ({counted}) GROUP BY ALL"
-    groups = _fetch(
-        workspace,
-        _sql(
-            "determined",
-            folder="check",
-            counted=counted,
-            prior=prior,
-            certainty=literal(SAME),
-            odds=literal(ODDS),
-        ),
-    )
-    if not groups["size"].size:
-        return False
-    found = Groups(groups["size"], groups["groups"], groups["determined"])
-    records = int((found.sizes * found.groups).sum())
-    each = determination(found, _fetch(workspace, prior)["rows"], records, SAME)
-    return each.evident and each.share >= SAME
-
-
-def _fetch(workspace: Workspace, sql: str) -> dict[str, np.ndarray]:
-    columns = workspace.cursor.execute(sql).fetchnumpy()
-    return {name: np.asarray(values).astype(np.int64) for name, values in columns.items()}
-
-
-def _origins(workspace: Workspace, source: Source) -> list[str]:
-    """Name the tables that a source reads, by the identity of their databases where those have one."""
-    paths = [parse_name(name) for name in source.origins]
-    names: dict[str, str] = {}
-    for database, file in workspace.rows("SELECT database_name, path FROM duckdb_databases()"):
-        names[database] = file or database
-    prepared = {
-        database
-        for (database,) in workspace.rows(
-            "SELECT database_name FROM duckdb_tables() WHERE schema_name = 'priv' AND table_name = 'identity'"
-        )
-    }
-    for database in prepared & {path[0] for path in paths}:
-        rows = workspace.rows(f"SELECT database::VARCHAR FROM {identifier(database)}.priv.identity")
-        if rows:
-            names[database] = rows[0][0]
-    return [readable_name([names.get(path[0], path[0]), *path[1:]]) for path in paths]

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
+import numpy as np
 
 from duckdb_priv.engine import randomness
 from duckdb_priv.engine.instance import Instance
 from duckdb_priv.engine.secrets import current_secret
+from duckdb_priv.mechanism.arrays import Integers
 
 
 @dataclass
@@ -30,6 +32,11 @@ class Workspace:
     def rows(self, sql: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
         """Run one statement and fetch everything."""
         return self.cursor.execute(sql, parameters or []).fetchall()
+
+    def integers(self, sql: str) -> dict[str, Integers]:
+        """Run one statement and fetch its columns, all of whole numbers."""
+        columns = self.cursor.execute(sql).fetchnumpy()
+        return {name: np.asarray(values).astype(np.int64) for name, values in columns.items()}
 
     def another_cursor(self) -> duckdb.DuckDBPyConnection:
         """Open a cursor on which an error does not abort the transaction of this one."""

@@ -76,12 +76,12 @@ def _redrawn(
     values = {each.name: list(each.values) for each in plan.attributes}
     if entry.fresh or entry.attribute not in values:
         return None
-    rows = workspace.rows(
-        "SELECT entry.release, (SELECT list(value ORDER BY position) FROM priv.coefficient AS of"
-        " WHERE of.release = entry.release AND of.attribute = entry.attribute) AS domain"
-        " FROM priv.ledger AS entry JOIN priv.source AS known ON known.number = entry.source_number"
+    releases = workspace.rows(
+        "SELECT entry.release, entry.attribute FROM priv.ledger AS entry"
+        " JOIN priv.source AS known ON known.number = entry.source_number"
+        " SEMI JOIN priv.coefficient AS of ON of.release = entry.release AND of.attribute = entry.attribute"
         " WHERE known.population = ? AND entry.attribute_number = ? AND entry.mechanism = ? AND NOT entry.fresh"
-        " AND lower(entry.attribute) = lower(?) AND domain IS NOT NULL ORDER BY entry.number DESC LIMIT 1",
+        " AND lower(entry.attribute) = lower(?) ORDER BY entry.number DESC LIMIT 1",
         [
             recognition.population,
             recognition.attributes[entry.attribute],
@@ -89,7 +89,14 @@ def _redrawn(
             entry.attribute,
         ],
     )
-    return rows[0][0] if rows and rows[0][1] != values[entry.attribute] else None
+    for release, attribute in releases:
+        domain = workspace.rows(
+            "SELECT value FROM priv.coefficient WHERE release = ? AND attribute = ? ORDER BY position",
+            [release, attribute],
+        )
+        if [value for (value,) in domain] != values[entry.attribute]:
+            return str(release)
+    return None
 
 
 def _spent(workspace: Workspace, recognition: Recognition, entry: LedgerEntry) -> float:

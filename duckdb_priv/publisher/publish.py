@@ -194,8 +194,10 @@ def _warn_of_mixture(
 def _make_room(workspace: Workspace, request: Request) -> None:
     """Refuse a name that is taken, or drop the release that is to be replaced."""
     taken = workspace.rows(
-        "SELECT table_name FROM information_schema.tables"
-        " WHERE table_catalog = ? AND table_schema = ? AND lower(table_name) = lower(?)",
+        "SELECT table_name FROM duckdb_tables()"
+        " WHERE database_name = $1 AND schema_name = $2 AND lower(table_name) = lower($3)"
+        " UNION ALL SELECT view_name FROM duckdb_views()"
+        " WHERE database_name = $1 AND schema_name = $2 AND lower(view_name) = lower($3)",
         [workspace.database, SCHEMA, request.release],
     )
     if not taken:

@@ -7,9 +7,6 @@ from functools import reduce
 from itertools import combinations
 from operator import and_
 
-import numpy as np
-
-from duckdb_priv.mechanism.arrays import Integers
 from duckdb_priv.mechanism.determination import (
     ODDS,
     Determination,
@@ -145,10 +142,10 @@ def _counted(exam: Examination, columns: Columns, other: str) -> Determination:
         "source_groups", columns=identifiers(columns), other=identifier(other), rate=rate
     )
     prior = exam.sql("source_values", other=identifier(other))
-    table = _fetch(exam, _question(exam, counted, prior))
+    table = exam.workspace.integers(_question(exam, counted, prior))
     found = Groups(*(table[each] for each in ("size", "groups", "determined")))
     records = int((found.sizes * found.groups).sum())
-    return determination(found, _fetch(exam, prior)["rows"], records, exam.certainty)
+    return determination(found, exam.workspace.integers(prior)["rows"], records, exam.certainty)
 
 
 def _question(exam: Examination, counted: str, prior: str) -> str:
@@ -159,15 +156,6 @@ def _question(exam: Examination, counted: str, prior: str) -> str:
         certainty=literal(exam.certainty),
         odds=literal(ODDS),
     )
-
-
-def _fetch(exam: Examination, sql: str) -> dict[str, Integers]:
-    columns = exam.workspace.cursor.execute(sql).fetchnumpy()
-    return {
-        name: np.asarray(values).astype(np.int64)
-        for name, values in columns.items()
-        if name != "value"
-    }
 
 
 def _told(exam: Examination, columns: Columns, other: str, found: Determination) -> Finding:

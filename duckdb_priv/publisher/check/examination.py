@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,7 @@ class Examination:
 
     @cached_property
     def codes(self) -> dict[str, Codes]:
-        """Number the values of every column of the sample, the missing one being a value, too."""
+        """Number the values of every column of the sample, the missing one, if any, at last."""
         return {name: codes for name, (codes, _) in self._numbered.items()}
 
     @cached_property
@@ -164,6 +165,8 @@ class Examination:
 
     def distinctness(self, columns: Sequence[str], groups: float) -> Distinctness:
         """Count the records that have a value of columns for themselves, of about so many values in all."""
+        if self.whole:
+            return self._distinctness_in_sample(columns)
         rate = self.rate(groups)
         names = [identifier(name) for name in columns]
         values, records, alone, most = self.query(
@@ -177,6 +180,15 @@ class Examination:
         share = self.profiles[columns[0]].present / self.rows if len(names) == 1 else 1.0
         return Distinctness(share * alone / records, records / values, most, rate)
 
+    def _distinctness_in_sample(self, columns: Sequence[str]) -> Distinctness:
+        counts = reduce(and_, (self.codes[name] for name in columns)).counts
+        if len(columns) == 1:
+            counts = counts[: self.profiles[columns[0]].distinct]
+        if not counts.size:
+            return Distinctness(0.0, 0.0, 0, 1)
+        alone = int((counts == 1).sum())
+        return Distinctness(alone / self.rows, float(counts.mean()), int(counts.max()), 1)
+
     def basis(self, rate: int = 1) -> str:
         """Say which groups were counted."""
         if rate == 1:
@@ -186,7 +198,7 @@ class Examination:
 
 def _numbered(column: pa.ChunkedArray) -> tuple[Codes, Profile]:
     """Number the values of a column, and count them."""
-    found = pc.dictionary_encode(column.combine_chunks(), null_encoding="encode")
-    codes = Codes(found.indices.to_numpy().astype(np.int64), len(found.dictionary))
-    missing = column.null_count
-    return codes, Profile(len(column) - missing, codes.size - bool(missing))
+    found, missing = pc.dictionary_encode(column.combine_chunks()), column.null_count
+    distinct = len(found.dictionary)
+    numbers = found.indices.fill_null(distinct).to_numpy().astype(np.int64)
+    return Codes(numbers, distinct + bool(missing)), Profile(len(column) - missing, distinct)

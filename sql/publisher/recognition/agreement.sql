@@ -1,8 +1,8 @@
 -- Of the records that a known source has under the same ids: how many have the same value in one of its columns and in one
 -- of this source's, and how many would if the ids were shared by accident.
 WITH mine AS (
-    SELECT mark, unnest(range(len(shown)))::USMALLINT AS number, unnest(shown) AS value FROM _priv_record
-    WHERE level >= @level@
+    SELECT mark, unnest(range(len(shown)))::USMALLINT AS number, unnest(shown) AS value
+    FROM (SELECT mark, list_concat(shown, others) AS shown FROM _priv_record WHERE others IS NOT NULL)
 ), paired AS (
     SELECT theirs.source, theirs.attribute, mine.number, theirs.value AS before, mine.value AS now
     FROM priv.value_fingerprint AS theirs JOIN mine USING (mark) WHERE theirs.source IN (@sources@)

@@ -1,5 +1,5 @@
 -- What the records of a source hold, and how many hold the same, by keyed fingerprints.
-CREATE OR REPLACE TEMP TABLE _priv_content AS
+INSERT INTO _priv_content
 WITH record AS (
     SELECT hash(@columns@) AS content FROM @source@ AS s
 ), counted AS (

@@ -1,5 +1,5 @@
--- How many fingerprints each known source has at the level of the coarser of both.
-SELECT source, kind, count(*) AS kept
+-- How many fingerprints of what records hold each known source has, at the level of the coarser of both.
+SELECT source, count(*) AS kept
 FROM priv.fingerprint JOIN priv.source AS known ON known.number = source
-WHERE fingerprint.level >= greatest(known.level, @level@) AND source IN (@sources@)
-GROUP BY ALL
+WHERE kind = 'content' AND fingerprint.level >= greatest(known.level, @level@) AND source IN (@sources@)
+GROUP BY source

@@ -1,6 +1,6 @@
 -- The persons of a source as they are known again: by keyed fingerprints of their ids, made as those of records are, so that
 -- persons of one table are found among the records of another that has one record of each.
-CREATE OR REPLACE TEMP TABLE _priv_person AS
+INSERT INTO _priv_person
 WITH person AS (
     SELECT DISTINCT @id@ AS id FROM @source@ AS s
 ), chosen AS (
