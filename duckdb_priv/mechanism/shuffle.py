@@ -142,11 +142,13 @@ def log_delta(pair: Pair, group_size: int, epsilon: float, *, tolerance: float =
     )
 
 
-def shuffle_epsilon(pairs: Iterable[Pair], group_size: int, delta: float) -> float:
-    """Return an epsilon with which a group of ``group_size`` records is (epsilon, delta)-private, for all pairs.
+def shuffle_epsilon(
+    pairs: Iterable[Pair], group_size: int, delta: float, close: float = 1e-6
+) -> float:
+    """Return an epsilon with which a group of so many records is (epsilon, delta)-private, for all pairs.
 
-    Never below what the bound gives at ``delta``, and above it by about a millionth. A group of one record has the
-    local epsilon. Infinite where no epsilon reaches ``delta``.
+    Never below what the bound gives at ``delta``, and about what it gives at ``(1 - close) delta``. A group of one
+    record has the local epsilon. Infinite where no epsilon reaches ``delta``.
 
     >>> round(shuffle_epsilon([code_pair(Code(50), 9.0)], 100, 1e-6), 4)
     0.5702
@@ -156,15 +158,15 @@ def shuffle_epsilon(pairs: Iterable[Pair], group_size: int, delta: float) -> flo
         if group_size == 1:
             largest = max(largest, pair.epsilon)
         elif log_delta(pair, group_size, largest) > goal:
-            largest = _epsilon_above(pair, group_size, goal, largest)
+            largest = _epsilon_above(pair, group_size, goal, largest, close)
     return largest
 
 
-def _epsilon_above(pair: Pair, group_size: int, goal: float, low: float) -> float:
+def _epsilon_above(pair: Pair, group_size: int, goal: float, low: float, close: float) -> float:
     """Find where the logarithm of delta falls below the goal, above ``low``."""
 
     def excess(epsilon: float) -> float:
-        return log_delta(pair, group_size, epsilon) - goal
+        return log_delta(pair, group_size, epsilon, tolerance=max(close / 100, 1e-6)) - goal
 
     limit = min(pair.epsilon, LARGEST_EPSILON)
     if excess(limit) > 0:
@@ -172,7 +174,7 @@ def _epsilon_above(pair: Pair, group_size: int, goal: float, low: float) -> floa
     high = min(limit, max(2 * low, 4 / math.sqrt(group_size)))
     while high < limit and excess(high) > 0:
         low, high = high, min(2 * high, limit)
-    return safe_end(excess, safe=high, other=low, close=1e-6)
+    return safe_end(excess, safe=high, other=low, close=close)
 
 
 def safe_end(excess: Callable[[float], float], *, safe: float, other: float, close: float) -> float:

@@ -30,7 +30,7 @@ def ledger(con, columns):
 def test_the_guarantee_says_it(visits, published, declared):
     domain = {"domain": DECLARED} if declared else {}
     published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id", **domain)
-    (statement,) = statements(visits, "r").values()
+    statement = statements(visits, "r")["local_differential_privacy"]
     said = "no other record is drawn anew" if declared else "draws all records anew"
     assert statement.count(CERTAIN) == 1
     assert said in statement

@@ -82,7 +82,28 @@ def test_the_catalog_says_how_to_read_it(visits, published):
     assert rows(visits, guarantees) == [
         ("local_differential_privacy", "disease", pytest.approx(2.1972245773)),
         ("rho1_rho2_privacy", "disease", pytest.approx(9)),
+        ("shuffle_privacy", "disease", pytest.approx(2.1972245773, rel=0.1)),
     ]
+
+
+def test_what_records_with_equal_public_columns_hide_is_stated_and_audited(visits, published):
+    """The smallest groups say the worst; half of the records, and nearly all, are in larger ones."""
+    visits.execute("CREATE TABLE few AS SELECT id, gender, age > 80 AS old, disease FROM visits")
+    published(visits, "few", "public", sensitive="disease", retention=0.3, record_id="id")
+    claim = "FROM priv.guarantee WHERE guarantee = 'shuffle_privacy'"
+    ((worst, parameters),) = rows(visits, f"SELECT value, parameters {claim}")
+    stated = json.loads(parameters)
+    groups = rows(visits, "SELECT count(*) FROM few GROUP BY gender, old ORDER BY ALL")
+    assert stated["group_sizes"]["1.0"] == groups[0][0]
+    assert stated["group_sizes"]["0.5"] == groups[-2][0]
+    for share, size in stated["group_sizes"].items():
+        ((exact,),) = rows(visits, f"SELECT priv.shuffled_epsilon(0.3, 5, {size}, 1e-6)")
+        assert exact <= stated["epsilons"][share] <= 1.05 * exact
+    assert worst == stated["epsilons"]["1.0"]
+    audit = "SELECT holds FROM priv.audit('public') WHERE guarantee = 'shuffle_privacy'"
+    assert rows(visits, audit) == [(True,)]
+    visits.execute("CREATE OR REPLACE TABLE public AS SELECT *, rowid % 50 AS number FROM public")
+    assert rows(visits, audit) == [(False,)]
 
 
 def test_public_columns_are_published_as_they_are(released):

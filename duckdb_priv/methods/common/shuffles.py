@@ -1,4 +1,4 @@
-"""What the shuffle of a group of equal public columns promises, recomputed from a release and its operator."""
+"""What the shuffle of a group of equal public columns promises: stated, and recomputed from a release."""
 
 from __future__ import annotations
 
@@ -8,13 +8,116 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from duckdb_priv.engine.byte_order import total_order
-from duckdb_priv.engine.source import key_expression
+from duckdb_priv.engine.source import Source, key_expression
+from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.shuffle import code_pair, joint_pairs, log_delta
+from duckdb_priv.mechanism.shuffled_retention import joint_epsilon, size_class
 from duckdb_priv.mechanism.symmetric_code import Code
-from duckdb_priv.methods.common.crowds import keys_of
+from duckdb_priv.mechanism.uniform import Uniform
+from duckdb_priv.methods.common.crowds import GROUPS, keys_of, sizes_of_groups
 from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, Subject, finding
-from duckdb_priv.release.model import SCALE
+from duckdb_priv.release.model import SCALE, Guarantee
+
+DELTA = 1e-6
+"""The delta that is stated where none is asked for."""
+SHARES = (0.5, 0.95)
+"""Of so many records it is said what epsilon they have at most; and of all."""
+MOST_ATTRIBUTES = 3
+"""The ways in which two records differ double with every sensitive attribute: of more of them nothing is said."""
+
+
+def shuffle_guarantees(
+    workspace: Workspace, source: Source, operators: Mapping[str, Uniform]
+) -> list[Guarantee]:
+    """Say what records with the same public columns hide of each other, where all are perturbed alike.
+
+    ``operators`` are those of the sensitive attributes, which are perturbed independently.
+    """
+    if len(operators) > MOST_ATTRIBUTES:
+        return []
+    sizes = sizes_of_groups(workspace, source)
+    workspace.cursor.execute(f"DROP TABLE {GROUPS}")
+    found = {share: _size_of(share, sizes) for share in (*SHARES, 1.0)}
+    epsilons = {
+        share: joint_epsilon(tuple(operators.values()), size_class(size), DELTA)
+        for share, size in found.items()
+    }
+    half, most, worst = epsilons.values()
+    together = ", and all other sensitive attributes together," if len(operators) > 1 else ""
+    return [
+        Guarantee(
+            "shuffle_privacy",
+            "Who knows everything of all other records, and sees this release alone but not the coins, tells two values"
+            f" of the true {name}{together} of a record apart by a factor of at most exp(epsilon), but for delta ="
+            f" {DELTA:g}, since nothing says which row of equal public columns is whose: epsilon = {half:.4g} for half"
+            f" of the records, {most:.4g} for 95% of them, and {worst:.4g} at worst, in the smallest group, of"
+            f" {found[1.0]}.",
+            value=worst,
+            attribute=name,
+            parameters={
+                "delta": DELTA,
+                "retentions": {name: each.retention for name, each in operators.items()},
+                "domain_sizes": {name: each.domain_size for name, each in operators.items()},
+                "group_sizes": {str(share): size for share, size in found.items()},
+                "epsilons": {str(share): epsilon for share, epsilon in epsilons.items()},
+            },
+        )
+        for name in operators
+    ]
+
+
+def _size_of(share: float, sizes: Mapping[int, int]) -> int:
+    """Return the size such that the share of the records is in groups that are no smaller."""
+    outside = (1 - share) * sum(size * number for size, number in sizes.items())
+    smaller = 0
+    for size, number in sorted(sizes.items()):
+        smaller += size * number
+        if smaller > outside:
+            return size
+    return min(sizes)
+
+
+def audit_shuffle(subject: Subject) -> list[AuditRow]:
+    """Recompute that statement from the operator and the sizes of the published groups, where it was made."""
+    if "shuffle_privacy" not in subject.claims:
+        return []
+    worst, given = subject.claims["shuffle_privacy"]
+    of_names = {
+        name: Uniform(retention, given["domain_sizes"][name])
+        for name, retention in given["retentions"].items()
+    }
+    operators, own = tuple(of_names.values()), of_names[subject.attribute.name]
+    numbers = subject.attribute.numbers
+    as_stored = (
+        abs(own.own - numbers["own"][0]) <= TOLERANCE and own.domain_size == subject.attribute.size
+    )
+    keys = "".join(f"{key}, " for key in keys_of(public_types(subject)))
+    sizes = dict(
+        subject.workspace.rows(
+            f"SELECT size, count(*) FROM (SELECT {keys}count(*) AS size FROM {subject.table} AS s GROUP BY ALL)"
+            " GROUP BY size"
+        )
+    )
+    found = {
+        share: joint_epsilon(operators, size_class(_size_of(float(share), sizes)), given["delta"])
+        for share in given["epsilons"]
+    }
+    holds = as_stored and all(
+        found[share] <= claimed * (1 + TOLERANCE) for share, claimed in given["epsilons"].items()
+    )
+    return [
+        finding(
+            "shuffle_privacy",
+            f"Among the records with the same public columns, and at delta = {given['delta']:g}: epsilon of the"
+            " smallest group.",
+            max(found.values()),
+            holds,
+            subject.attribute.name,
+            claimed=worst,
+            epsilons=found,
+        )
+    ]
 
 
 def public_types(subject: Subject) -> dict[str, str]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from duckdb_priv.methods.common.local_privacy import audit_uniform as audit
+from duckdb_priv.methods.common.findings import AuditRow, Subject
+from duckdb_priv.methods.common.local_privacy import audit_uniform
+from duckdb_priv.methods.common.shuffles import audit_shuffle
 
-__all__ = ["audit"]
+
+def audit(subject: Subject) -> list[AuditRow]:
+    """Recompute what is promised of one record, and of a record among those with the same public columns."""
+    return [*audit_uniform(subject), *audit_shuffle(subject)]

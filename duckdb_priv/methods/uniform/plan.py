@@ -21,6 +21,7 @@ from duckdb_priv.methods.common.local_privacy import (
     uniform_perturbation,
 )
 from duckdb_priv.methods.common.perturbation import perturb_kernel
+from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.methods.uniform.arguments import UniformArguments
 from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan
 
@@ -51,6 +52,12 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: UniformA
                 value=total,
             )
         )
+    strongest = guarantees[-1].statement if len(domains) > 1 else guarantees[0].statement
+    guarantees += shuffle_guarantees(
+        workspace,
+        source,
+        {domain.attribute: operator for domain, operator in zip(domains, operators, strict=True)},
+    )
     return Plan(
         mechanism=MECHANISM,
         parameters={
@@ -83,7 +90,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: UniformA
             )
             for each, operator in zip(perturbations, operators, strict=True)
         ],
-        strongest=guarantees[-1].statement if len(domains) > 1 else guarantees[0].statement,
+        strongest=strongest,
         rows_expected=source.rows,
         warnings=[warning for domain in domains for warning in warn_of_domain(domain, source)],
     )

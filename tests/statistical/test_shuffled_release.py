@@ -1,0 +1,63 @@
+"""Shuffled groups of real records: each follows its own law, and intervals hold the truth as often as they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import duckdb_priv
+
+FALSE_ALARM = 1e-9
+PUBLIC = "['decade', 'gender', 'state']"
+
+
+@pytest.fixture(scope="module")
+def con(secret: bytes, census: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb_priv.connect(secret=secret) as connection:
+        connection.execute(
+            "CREATE TABLE person AS SELECT row_number() OVER () AS id, age // 10 AS decade, gender,"
+            f" state % 10 AS state, education::INTEGER AS education FROM (FROM '{census}' LIMIT 40000)"
+        )
+        connection.execute(
+            "FROM priv.publish_shuffled('person', 'crowds', sensitive := 'education', epsilon := 1.0, delta := 1e-6,"
+            f" record_id := 'id', public := {PUBLIC})"
+        ).fetchall()
+        yield connection
+
+
+def test_every_scale_has_its_own_law(con):
+    """Of the groups of one scale it is known what they truly hold, and so what they report on average."""
+    groups = "SELECT decade, gender, state, any_value(scale) AS scale FROM crowds GROUP BY ALL"
+    shown = "SELECT scale, reported_education AS value, count(*) AS shown FROM crowds GROUP BY ALL"
+    true = (
+        f"SELECT scale, education AS value, count(*) AS held FROM person JOIN ({groups}) USING (decade, gender, state)"
+        " GROUP BY ALL"
+    )
+    table = con.execute(
+        f"SELECT scale, coalesce(shown, 0), coalesce(held, 0) FROM ({shown}) FULL JOIN ({true}) USING (scale, value)"
+    ).fetchnumpy()
+    scales, shown, held = (np.asarray(column, dtype=np.float64) for column in table.values())
+    statistic, values = 0.0, 14
+    for scale in np.unique(scales):
+        of = scales == scale
+        total = held[of].sum()
+        assert shown[of].sum() == total
+        own, other = (1 + scale) / (1 + values * scale), scale / (1 + values * scale)
+        mean = (own - other) * held[of] + other * total
+        variance = held[of] * own * (1 - own) + (total - held[of]) * other * (1 - other)
+        statistic += ((shown[of] - mean) ** 2 / variance).sum()
+    assert chi2.sf(statistic, len(scales)) > FALSE_ALARM
+
+
+def test_intervals_hold_the_truth_over_groups_of_all_sizes(con):
+    ((queries, covered, spread),) = con.execute(
+        "SELECT count(*), avg(covered::INTEGER), avg(((estimate - true_count) / stderr) ** 2)"
+        " FROM priv.evaluate('person', 'crowds', queries := 1000)"
+    ).fetchall()
+    assert queries == 1000
+    assert covered >= 0.94
+    assert 0.8 < spread < 1.2
