@@ -125,6 +125,18 @@ def test_a_publication_writes_as_much_beside_a_hundred_releases_as_beside_one(vi
     assert sum(map(len, texts[100])) - sum(map(len, texts[2])) < 98 * 2_000
 
 
+def test_a_first_release_of_texts_finds_its_functions_written(visits, monkeypatch):
+    written = []
+    monkeypatch.setattr(macros, "statements", lambda lookup: written.append(lookup) or [])
+    visits.execute("CREATE TABLE known AS FROM visits WHERE disease IS NOT NULL")
+    visits.execute(PUBLISH.format("first").replace("'visits'", "'known'"))
+    assert not written
+    visits.execute(PUBLISH.format("second"))
+    assert [
+        {form: shape.has_missing for form, shape in lookup.shapes.items()} for lookup in written
+    ] == [{"two_weights": True}]
+
+
 def test_releases_of_many_forms_answer_as_each_does_in_its_file(visits, tmp_path):
     visits.execute(PUBLISH.format("plain"))
     for statement in OTHERS.values():
