@@ -16,7 +16,10 @@ TOO_MANY = (
     "the iterative Bayesian method would take hours over this many values in blocks"
     "\nHint: leave method out, for unbiased estimates with intervals"
 )
+UNNAMED = "CASE WHEN database IS NULL THEN 'true' ELSE 'false' END"
+"""Whether it is left to DuckDB which table is found, as text."""
 ARGUMENTS = {
+    "unnamed": UNNAMED,
     "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
     "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
     "confidence": "CAST(confidence AS VARCHAR)",
@@ -36,6 +39,8 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
     places = dict(form.sections) | {
         "table": identifier(attribute.release),
         "attribute": identifier(attribute.column),
+        "release": literal(attribute.release),
+        "published": literal(attribute.published),
         "scale": template("({weight})"),
         "type": "VARCHAR" if attribute.type == "ENUM" else attribute.type,
         "size": str(attribute.size),
@@ -54,7 +59,8 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
             for name in (*attribute.numbers, *attribute.lists)
         },
         **{
-            name: body(read(FRAGMENTS, name)) for name in ("observed", "normal_quantile", "squarem")
+            name: body(read(FRAGMENTS, name))
+            for name in ("here", "observed", "normal_quantile", "squarem")
         },
     }
     if attribute.blocks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from duckdb_priv.analyst.distribution import UNNAMED
 from duckdb_priv.analyst.forms import INTERVAL
 from duckdb_priv.analyst.written import Lookup
 from duckdb_priv.sqltext.builtins import qualified
@@ -15,6 +16,7 @@ ATTRIBUTES, VALUES = (f"TRY_CAST({name} AS VARCHAR[])" for name in ("_attributes
 EACH, VALUE = (f"CAST(list_extract({of}, i) AS VARCHAR)" for of in (ATTRIBUTES, VALUES))
 QUOTED = f"'''' || replace({VALUE}, '''', '''''') || ''''"
 OF_EACH = {
+    "unnamed": UNNAMED,
     "database": "coalesce('\"' || replace(database, '\"', '\"\"') || '\".', '')",
     "bit": "CAST(1 << (i - 1) AS VARCHAR)",
     "value": f"coalesce({QUOTED}, 'NULL')",

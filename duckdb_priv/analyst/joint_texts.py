@@ -12,8 +12,10 @@ from duckdb_priv.analyst.blocks import block_places
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.literals import doubles, texts
-from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.templates import expand, fill, template
+from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.templates import body, expand, fill, read, template
+
+FRAGMENTS = "analyst/fragments"
 
 
 def texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
@@ -26,11 +28,17 @@ def texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
         return {}
     return {
         "pattern": f"{_is_value(attribute)}::INTEGER * " + template("{bit}"),
-        "law": _law(attribute),
-        "own": _own(attribute),
+        "law": _here(attribute, _law(attribute)),
+        "own": _here(attribute, _own(attribute)),
         "weight": _weight(attribute),
         "scale": identifier(SCALE) if form_of(attribute).varied else "0e0",
     }
+
+
+def _here(of: SensitiveAttribute, law: str) -> str:
+    """Write a law that there is where the table that is read is that of the release."""
+    places = {"release": literal(of.release), "published": literal(of.published)}
+    return f"(SELECT {law} FROM ({fill(body(read(FRAGMENTS, 'here')), places)}) WHERE found)"
 
 
 def _is_value(of: SensitiveAttribute) -> str:

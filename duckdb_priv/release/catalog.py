@@ -195,7 +195,7 @@ def sensitive_attributes(
     # An older release file has fewer columns; blocks are long, and read once an attribute.
     published = {(of.release, of.attribute): of for of in published_columns(connection)}
     found = connection.execute(
-        "SELECT r.parameters, a.* EXCLUDE (release, attribute), c.*"
+        "SELECT r.parameters, CAST(r.created_at AS VARCHAR) AS published, a.* EXCLUDE (release, attribute), c.*"
         " FROM priv.coefficient AS c"
         " JOIN (SELECT COLUMNS(lambda name: name <> 'blocks') FROM priv.attribute) AS a USING (release, attribute)"
         " JOIN priv.release AS r USING (release)"
@@ -224,6 +224,7 @@ def sensitive_attributes(
                 values=columns["value"],
                 form=columns["form"][0],
                 column=column.name,
+                published=columns["published"][0],
                 blocks=stated_blocks(column.blocks),
                 numbers={each: present[each] for each in NUMBERS if each in present},
                 lists={each: present[each] for each in LISTS if each in present},

@@ -77,6 +77,8 @@ class SensitiveAttribute:
     """Numbers among the parameters of the release."""
     column: str = ""
     """Name of its column in the published table; that of reported values, where no other is given."""
+    published: str = ""
+    """When its release was published, as the catalog says it: what tells releases of one name apart."""
     blocks: Blocks | None = None
     """The blocks whose numbers the column shows, where it does not show values."""
 

@@ -9,6 +9,8 @@ import duckdb
 import pytest
 
 import duckdb_priv
+from duckdb_priv.analyst import macros
+from duckdb_priv.release import catalog
 from duckdb_priv.sqltext.builtins import BUILT_INS, WHOLE
 
 TABLE = """
@@ -172,3 +174,53 @@ def test_a_column_called_like_a_variable_of_ours_changes_nothing(con):
             for name in ("exchanged", "renamed")
         )
         assert plain == other, question
+
+
+DISTRIBUTION = "FROM {}.priv.reconstructed_distribution('two.disease'{})"
+TOGETHER = "FROM {}.priv.reconstructed_joint('two', ['disease', 'drug'], ['flu', '1']{})"
+
+
+@pytest.fixture
+def years(files, tmp_path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A session to which two releases of one name are attached, one published a year after the other."""
+    later = tmp_path / "later.duckdb"
+    with duckdb.connect(str(later)) as writer:
+        writer.execute(
+            f"ATTACH '{files['two']}' AS file (READ_ONLY); COPY FROM DATABASE file TO later"
+        )
+        writer.execute("UPDATE priv.release SET created_at = created_at + INTERVAL 1 YEAR")
+        macros.create(writer, catalog.sensitive_attributes(writer))
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"ATTACH '{files['two']}' AS file (READ_ONLY); ATTACH '{later}' AS later (READ_ONLY)"
+        )
+        yield connection
+
+
+@pytest.mark.parametrize("question", [DISTRIBUTION, TOGETHER])
+def test_a_release_of_another_file_is_not_read(years, question):
+    for named in ("file", "later"):
+        assert years.execute(question.format(named, f", database := '{named}'")).fetchall()
+    other = 'the database in use has another release called "two", or none\nHint: say which file'
+    with pytest.raises(duckdb.InvalidInputException, match=other):
+        years.execute(question.format("file", ", database := 'later'"))
+    years.execute("USE later")
+    assert years.execute(question.format("later", "")).fetchall()
+    with pytest.raises(duckdb.InvalidInputException, match=other):
+        years.execute(question.format("file", ""))
+    assert years.execute("FROM file.two_disease_estimates").fetchall()
+
+
+@pytest.mark.parametrize("question", [DISTRIBUTION, TOGETHER])
+def test_a_table_of_the_readers_own_is_not_read(years, question):
+    years.execute("CREATE TABLE memory.main.two AS FROM file.two LIMIT 9")
+    with pytest.raises(duckdb.Error, match="does not exist"):
+        years.execute(question.format("file", ""))
+    years.execute("USE file")
+    expected = years.execute(question.format("file", "")).fetchall()
+    years.execute("CREATE TEMP VIEW two AS FROM file.two LIMIT 9")
+    with pytest.raises(
+        duckdb.InvalidInputException, match="a temporary table or view of yours is called"
+    ):
+        years.execute(question.format("file", ""))
+    assert years.execute(question.format("file", ", database := 'file'")).fetchall() == expected

@@ -2,13 +2,16 @@
 -- query: what stands in braces is filled in when the macro is called, and every name of our own begins with _priv_: the
 -- others are the caller's. Groups are materialized with their numbers: counted a second time, they would come in
 -- another order.
-grouped AS (
+here AS MATERIALIZED (
+    @here@
+), grouped AS (
     SELECT {group_columns} @query.sums@
     FROM @query.rows@ GROUP BY ALL
 ), numbered AS MATERIALIZED (
     SELECT row_number() OVER () AS _priv_group, * FROM grouped
 ), @query.shown@, domain AS (
     SELECT unnest(range(@size@)) AS _priv_position, unnest(@values@)::@type@ AS _priv_value, {@numbers@} AS _priv_numbers
+    FROM here WHERE found
 ), observed AS (
     SELECT numbered.* EXCLUDE (_priv_histogram), domain.*, coalesce(_priv_observed, 0)::DOUBLE AS _priv_observed,
         coalesce(_priv_cell, @query.empty@) AS _priv_cell
