@@ -50,6 +50,11 @@ def uniform(connection: duckdb.DuckDBPyConnection, design: Design, release: str)
     _publish(connection, "uniform", design, release, f"epsilon := {EPSILON}")
 
 
+def block_design(connection: duckdb.DuckDBPyConnection, design: Design, release: str) -> None:
+    """A code of a block design at a local epsilon, which holds without a crowd."""
+    _publish(connection, "block_design", design, release, f"epsilon := {EPSILON}")
+
+
 def shuffled(connection: duckdb.DuckDBPyConnection, design: Design, release: str) -> None:
     """Shuffled groups."""
     _publish(connection, "shuffled", design, release, f"epsilon := {EPSILON}, delta := {DELTA}")
@@ -57,6 +62,7 @@ def shuffled(connection: duckdb.DuckDBPyConnection, design: Design, release: str
 
 MECHANISMS: Mapping[str, Callable[[duckdb.DuckDBPyConnection, Design, str], None]] = {
     "uniform": uniform,
+    "block_design": block_design,
     "shuffled": shuffled,
 }
 
@@ -126,7 +132,8 @@ def _asked(
 def written(answers: list[Answers]) -> str:
     """Write the table."""
     lines = [
-        f"Mean relative errors at (epsilon, delta) = ({EPSILON:g}, {DELTA:g}); uniform perturbation has no delta.",
+        f"Mean relative errors at (epsilon, delta) = ({EPSILON:g}, {DELTA:g}); uniform perturbation and"
+        " codes of block designs have no delta.",
         "",
         f"| public columns | mechanism | all | under {SMALL} | to {LARGE} | from {LARGE} | in 95% intervals |",
         "|---|---|---|---|---|---|---|",
