@@ -131,7 +131,7 @@ def log_delta(pair: Pair, group_size: int, epsilon: float, *, tolerance: float =
     excess = pair.first - math.exp(epsilon) * pair.second
     covered = pair.blanket > 0
     alone = float(np.maximum(excess[~covered], 0).sum())
-    if group_size == 1 or excess[covered].sum() >= 0:
+    if group_size == 1 or excess[covered].sum() > -1e-9:
         # Nobody to hide behind; or the second value is so rarely covered that hiding is not worth computing.
         whole = float(np.maximum(excess, 0).sum())
         return math.log(whole) if whole > 0 else -math.inf

@@ -19,6 +19,7 @@ from duckdb_priv.mechanism.shuffle import (
     shuffle_epsilon,
 )
 from duckdb_priv.mechanism.shuffled_retention import (
+    joint_epsilon,
     log_amplifications,
     retention_of,
     shuffled_epsilon,
@@ -192,6 +193,12 @@ def test_operator_pairs_of_uniform_perturbation_are_its_code():
     (pair,) = operator_pairs(operator.matrix())
     epsilon = shuffle_epsilon([pair], 40, 1e-5)
     assert epsilon == pytest.approx(shuffled_epsilon(0.3, 6, 40, 1e-5), rel=1e-5)
+
+
+def test_rounding_that_leaves_a_mean_just_below_0_costs_no_answer():
+    """At epsilon 0 the two laws weigh the same, so that the mean of a step is 0 but for rounding."""
+    operators = (Uniform(0.4, 8), Uniform(0.4, 5))
+    assert 0 < joint_epsilon(operators, 2000, 0.5) < joint_epsilon(operators, 100, 1e-6) < 6
 
 
 def test_a_group_of_one_has_the_local_epsilon():
