@@ -7,7 +7,7 @@
 -- Whether the block of a row holds the value: its digits are turned once, so that each row is one look-up. Where the statistics of
 -- the column say that there are such blocks only, as they do of the reported one, the condition costs nothing.
 CASE WHEN @block@ BETWEEN 0 AND @blocks@ - 1 THEN
-    get_bit(CAST(substring(repeat(@incidence@, 2), @turn@ + 1, @blocks@) AS BIT), @block@) = 1 END
+    get_bit(CAST(substring(repeat(CAST(@incidence@ AS VARCHAR), 2), @turn@ + 1, @blocks@) AS BIT), @block@) = 1 END
 
 -- name: turn
 -- How far the digits of the value stand behind those of the value at position 0.
@@ -15,12 +15,12 @@ CAST(@blocks@ - (@stride@ * (@position@ - 1)) % @blocks@ AS INTEGER)
 
 -- name: row_weight
 -- Here the value may differ from row to row, so that the place of the digit is turned.
-(CASE WHEN @block@ BETWEEN 0 AND @blocks@ - 1 THEN get_bit(CAST(repeat(@incidence@, 2) AS BIT), @block@ + @turn@) END
+(CASE WHEN @block@ BETWEEN 0 AND @blocks@ - 1 THEN get_bit(CAST(repeat(CAST(@incidence@ AS VARCHAR), 2) AS BIT), @block@ + @turn@) END
     - @number.other@) / @gap@
 
 -- name: row
 -- W[value, y] for every block y.
-[(get_bit(CAST(repeat(@incidence@, 2) AS BIT), CAST(y AS INTEGER) + @turn@) - @number.other@) / @gap@ FOR y IN range(@blocks@)]
+[(get_bit(CAST(repeat(CAST(@incidence@ AS VARCHAR), 2) AS BIT), CAST(y AS INTEGER) + @turn@) - @number.other@) / @gap@ FOR y IN range(@blocks@)]
 
 -- name: mle
 -- The largest likelihood of how many blocks hold the value: the estimate, cut.
