@@ -127,7 +127,8 @@ def _saddle(steps: StepLaw) -> float:
     high = 1 / float(np.abs(steps.values).max())
     while steps.drift(high) < 0:
         high *= 2
-    return float(brentq(steps.drift, 0, high, xtol=high * 1e-6, rtol=1e-9))
+    # Any tilt above 0 gives a bound, 0 gives none: it is what is found where the mean is hardly below 0.
+    return max(float(brentq(steps.drift, 0, high, xtol=high * 1e-6, rtol=1e-9)), high * 1e-6)
 
 
 class Window(NamedTuple):
