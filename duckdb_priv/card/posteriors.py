@@ -13,7 +13,8 @@ from duckdb_priv.release.model import Blocks, SensitiveAttribute
 
 
 def highest_posteriors(attribute: SensitiveAttribute, prior: Vector) -> Vector | None:
-    """Return the highest posterior of each value, over all that may be reported; None where nothing is perturbed.
+    """Return the highest posterior of each value, over all that may be reported; None where nothing is perturbed,
+    and where records differ in how far they are.
 
     ``prior`` has a probability for each value; they sum to one. Where records are not perturbed one by one, a
     value counts as reported or not reported: own and other are the probabilities that it is.
@@ -23,7 +24,8 @@ def highest_posteriors(attribute: SensitiveAttribute, prior: Vector) -> Vector |
     >>> highest_posteriors(kept, np.array([0.5, 0.5])).tolist()
     [0.75, 0.75]
     """
-    if not form_of(attribute).perturbed:
+    form = form_of(attribute)
+    if not form.perturbed or form.varied:
         return None
     if attribute.blocks:
         return _of_blocks(attribute, attribute.blocks, prior)

@@ -51,6 +51,9 @@ STAYED = "'stays', 'r', record_id := ['house', 'arrival'], public := ['weight', 
 CASES = {
     "uniform": f"publish_uniform({VISITS}, retention := 0.4)",
     "uniform of two columns": f"publish_uniform({STAYED}, sensitive := ['disease', 'outcome'], retention := 0.4)",
+    "shuffled": f"publish_shuffled({VISITS}, epsilon := 1.0, delta := 1e-6)",
+    "shuffled groups of two columns": f"publish_shuffled({STAYED}, sensitive := ['disease', 'outcome'], epsilon := 1.0,"
+    " delta := 1e-6)",
     "block design": "publish_block_design('visits', 'r', record_id := 'id', sensitive := ['age', 'disease'],"
     " public := ['gender'], epsilon := 1.0)",
     "fine grain": f"publish_fine_grain({VISITS}, tolerance := 2)",
