@@ -62,7 +62,9 @@ def check_confidence(value: Any) -> None:
     duckdb_priv.errors.InvalidParameter: confidence must lie strictly between 0 and 1, got 1
     Hint: 0.95 is usual
     """
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 < float(value) < 1:
+    number: Any = value if isinstance(value, numbers.Real) and not isinstance(value, bool) else 0
+    # Compared as it is: a whole number may be too large for a float.
+    if not 0 < number < 1:
         raise InvalidParameter(
             f"confidence must lie strictly between 0 and 1, got {echoed(value)}",
             hint="0.95 is usual",
