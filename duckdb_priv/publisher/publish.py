@@ -15,7 +15,7 @@ from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.recognition import Recognition, recognize
 from duckdb_priv.engine.source import Source, open_source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import PublicationFailed, ReleaseExists
+from duckdb_priv.errors import PublicationFailed, ReleaseExists, echoed
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher import comments, persons
 from duckdb_priv.publisher.charging import charges
@@ -210,7 +210,7 @@ def _make_room(workspace: Workspace, request: Request) -> None:
         )
     if not request.replace:
         raise ReleaseExists(
-            f"a release {request.release!r} exists",
+            f"a release {echoed(request.release)} exists",
             hint="choose another name, or write replace := true",
         )
     drop(workspace.cursor, workspace.database, known[request.release.lower()])
