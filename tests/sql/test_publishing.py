@@ -364,7 +364,8 @@ def test_dropping_the_last_release_leaves_macros_that_say_so(visits, published):
     visits.execute("FROM priv.drop_release('one')")
     with pytest.raises(duckdb.InvalidInputException, match="nothing is published here yet"):
         visits.execute(
-            "SELECT priv.reconstructed_count('one', reported_disease, 'flu') FROM visits"
+            "SELECT priv.reconstructed_count('one', reported_disease, 'flu')"
+            " FROM (SELECT disease AS reported_disease FROM visits)"
         )
 
 
