@@ -17,6 +17,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import duckdb_priv
+from duckdb_priv.methods.register import METHODS
 from duckdb_priv.sqltext import templates
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,8 +25,6 @@ HERE = Path(__file__).resolve().parent
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 IMAGE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)")
 OUTSIDE = ("http://", "https://", "mailto:")
-METHODS = ("uniform", "fine_grain", "matrix", "reconstruction_private", "splu", "safe_k")
-BASELINES = ("anatomy", "distribution")
 
 
 def gather(target: Path) -> None:
@@ -51,7 +50,7 @@ def places() -> Iterator[tuple[str, str]]:
     yield "README.md", "start.md"
     for path in sorted((ROOT / "docs").glob("*.md")):
         yield f"docs/{path.name}", path.name
-    for name in (*METHODS, *BASELINES):
+    for name in METHODS:
         yield f"duckdb_priv/methods/{name}/README.md", f"methods/{name}.md"
     for path in sorted((ROOT / "duckdb_priv" / "mechanism").glob("*.md")):
         yield f"duckdb_priv/mechanism/{path.name}", f"derivations/{path.name}"

@@ -52,7 +52,7 @@ HOOK = textwrap.dedent(
     {
         "in the middle of the rows": lambda: stop(randomness.KeyedBits, "draw_for_integers", 20),
         "before the catalog": lambda: stop(catalog, "record"),
-        "before the macros": lambda: stop(macros, "create"),
+        "before the macros": lambda: (stop(macros, "add"), stop(macros, "create")),
         "before the commit": lambda: stop(procedures, "_commit"),
         "while the script is written": lambda: stop(export, "_script"),
         "before the new one takes its place": lambda: stop(Path, "replace"),
@@ -305,7 +305,7 @@ def test_a_defect_in_the_middle_leaves_nothing(con, monkeypatch):
     def fail(*arguments):
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr(publish.macros, "create", fail)
+    monkeypatch.setattr(publish.macros, "add", fail)
     with pytest.raises(duckdb.Error, match="ZeroDivisionError"):
         con.execute(PUBLISH).fetchall()
     monkeypatch.undo()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import duckdb
 import numpy as np
 import pytest
+from plausible import plausible
 from scipy.optimize import brentq
 from scipy.stats import norm
 
@@ -28,29 +29,18 @@ def releases() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def plausible(number: int, total: int) -> range:
-    """List the counts that a value can be shown with but for once in a thousand million times (Bernstein).
-
-    Others are refused: somebody has chosen the rows by what they report.
-    """
+def possible(number: int, total: int) -> range:
+    """List the counts that a value can be shown with; others are refused."""
     retention, size = OPERATORS[number]
-    surprise = np.log(2e9)
-
-    def slack(share: float) -> float:
-        spread = 2 * surprise * total * share * (1 - share)
-        return float(surprise / 3 + np.sqrt((surprise / 3) ** 2 + spread))
-
     other = (1 - retention) / size
-    own = retention + other
-    least = max(np.ceil(total * other - slack(other)), 0)
-    return range(int(least), int(min(np.floor(total * own + slack(own)), total)) + 1)
+    return plausible(total, other, retention + other)
 
 
 def intervals(
     connection: duckdb.DuckDBPyConnection, number: int, total: int, confidence: float
 ) -> np.ndarray:
     """Estimate, standard error, low and high for every plausible count that a value can be shown with."""
-    shown = plausible(number, total)
+    shown = possible(number, total)
     rows = connection.execute(
         f"SELECT unnest(priv.reconstructed_interval('release_{number}', reported_s, 1, confidence := {confidence}))"
         f" FROM (SELECT shown, (i < shown)::INTEGER AS reported_s FROM range({shown.start}, {shown.stop}) AS t(shown),"
@@ -81,7 +71,7 @@ def test_intervals_hold_the_counts_that_the_estimate_does_not_contradict(
         return (count * a * (1 - a) + (total - count) * q * (1 - q)) / retention**2
 
     found = intervals(releases, number, total, confidence)
-    shown_counts = plausible(number, total)
+    shown_counts = possible(number, total)
     assert len(found) == len(shown_counts)
     for shown, (estimate, stderr, low, high) in zip(shown_counts, found, strict=True):
         assert estimate == pytest.approx((shown - total * q) / retention)

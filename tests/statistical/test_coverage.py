@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import duckdb
 import numpy as np
 import pytest
+from plausible import plausible
 from scipy.stats import binom
 
 import duckdb_priv
@@ -121,19 +122,23 @@ def coverage(
                 [retention, domain],
             ).fetchall()
             for size in sorted({cell.size for cell in cells}):
+                other = (1 - retention) / len(domain)
+                shown = plausible(size, other, retention + other)
                 ends = np.array(
                     publisher.execute(
                         f"SELECT i.low, i.high FROM (SELECT shown,"
                         f" priv.reconstructed_interval('{release}', reported_s, ?) AS i"
                         " FROM (SELECT shown, CASE WHEN r < shown THEN ? ELSE ? END AS reported_s"
-                        " FROM range(?) AS t(shown), range(?) AS u(r)) GROUP BY shown) ORDER BY shown",
-                        [domain[0], domain[0], domain[1], size + 1, size],
+                        " FROM range(?, ?) AS t(shown), range(?) AS u(r)) GROUP BY shown) ORDER BY shown",
+                        [domain[0], domain[0], domain[1], shown.start, shown.stop, size],
                     ).fetchall()
                 )
                 for cell in cells:
                     if (cell.attribute, cell.size) == (attribute, size):
                         covers = (ends[:, 0] <= cell.true) & (cell.true <= ends[:, 1])
-                        found[cell, retention] = float(shown_law(cell, retention) @ covers)
+                        # What is refused covers nothing.
+                        law = shown_law(cell, retention)[shown.start : shown.stop]
+                        found[cell, retention] = float(law @ covers)
     return found
 
 
