@@ -70,6 +70,15 @@ class Source:
         return {name: kind for name, kind in self.types.items() if name in read}
 
     @property
+    def published_roles(self) -> dict[str, str]:
+        """The role of each column that is published, in the order of the source."""
+        return {
+            name: "sensitive" if name in self.sensitive else "public"
+            for name in self.types
+            if name in self.sensitive or name in self.public
+        }
+
+    @property
     def id_form(self) -> str:
         """Say how the record id enters the coins."""
         number, _ = self.id_arguments

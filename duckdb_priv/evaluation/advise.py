@@ -19,6 +19,7 @@ from duckdb_priv.evaluation.counted_groups import generalized_groups, micro_grou
 from duckdb_priv.evaluation.workload import Draw, DrawArguments, TableArguments, draw
 from duckdb_priv.mechanism.uniform import amplification_gamma
 from duckdb_priv.methods.common.options import Demand, Option, Question
+from duckdb_priv.methods.common.parameters import RHO1, RHO2
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.release.arguments import (
     NUMBER,
@@ -39,12 +40,8 @@ PRIOR = 0.1
 class AdviceArguments(Arguments):
     """What is required, and what is tried."""
 
-    rho1: float | None = argument(
-        NUMBER, "the largest prior of a true value that is protected", "0.1", default=None
-    )
-    rho2: float | None = argument(
-        NUMBER, "the posterior that a prior of at most rho1 may rise to", "0.5", default=None
-    )
+    rho1: float | None = argument(NUMBER, RHO1, "0.1", default=None)
+    rho2: float | None = argument(NUMBER, RHO2, "0.5", default=None)
     epsilon: float | None = argument(
         NUMBER, "the largest epsilon of differential privacy", "1.0", default=None
     )

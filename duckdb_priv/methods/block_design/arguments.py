@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from duckdb_priv.methods.common.parameters import DOMAIN
+from duckdb_priv.methods.common.parameters import DOMAIN, EPSILON, RHO1, RHO2
 from duckdb_priv.release.arguments import (
     NUMBER,
     NUMBERS,
@@ -21,15 +21,9 @@ from duckdb_priv.release.arguments import (
 class BlockDesignArguments(Arguments):
     """An epsilon, or a prior and a posterior; the design follows from it and from the number of values."""
 
-    epsilon: float | None = argument(
-        NUMBER, "the local differential privacy of one value", "2.0", default=None
-    )
-    rho1: float | None = argument(
-        NUMBER, "the largest prior of a true value that is protected", "0.1", default=None
-    )
-    rho2: float | None = argument(
-        NUMBER, "the posterior that a prior of at most rho1 may rise to", "0.5", default=None
-    )
+    epsilon: float | None = argument(NUMBER, EPSILON, "2.0", default=None)
+    rho1: float | None = argument(NUMBER, RHO1, "0.1", default=None)
+    rho2: float | None = argument(NUMBER, RHO2, "0.5", default=None)
     domain: Any = argument(VALUES, DOMAIN, "['flu', 'cold', NULL]", default=None)
 
     alternatives: ClassVar = (

@@ -12,13 +12,14 @@ from duckdb_priv.mechanism.difference_family import (
     sums_by_block,
 )
 from duckdb_priv.methods.common.findings import (
-    TOLERANCE,
     AuditRow,
     Subject,
+    audit_epsilon,
+    audit_posterior,
     finding,
     source_changed,
 )
-from duckdb_priv.methods.common.local_privacy import audit_odds, audit_uniform
+from duckdb_priv.methods.common.local_privacy import audit_limits, audit_uniform
 from duckdb_priv.release.model import Blocks
 
 
@@ -30,22 +31,12 @@ def audit(subject: Subject) -> list[AuditRow]:
     own, other = subject.attribute.numbers["own"][0], subject.attribute.numbers["other"][0]
     holding = len(blocks.first)
     held, free = own / holding, (1 - own) / (blocks.count - holding)
-    claimed, given = subject.claims["local_differential_privacy"]
-    epsilon = math.log(held / free)
+    _, given = subject.claims["local_differential_privacy"]
     rows = [
         _design(subject, blocks, given["shared"], held, free, other),
-        finding(
-            "local_differential_privacy",
-            f"A block changes the odds between two true values by a factor of at most {held / free:.4g}.",
-            epsilon,
-            epsilon <= (claimed or 0.0) * (1 + TOLERANCE),
-            subject.attribute.name,
-            claimed=claimed,
-        ),
+        audit_epsilon(subject, math.log(held / free), "A block"),
+        *audit_limits(subject, held / free),
     ]
-    if "rho1_rho2_privacy" in subject.claims:
-        _, limits = subject.claims["rho1_rho2_privacy"]
-        rows += audit_odds(subject, held / free, limits["rho1"], limits["rho2"])
     true, shown = subject.true_counts(), subject.shown_counts()
     if true is None or true.sum() != shown.sum():
         return [*rows, source_changed(subject)]
@@ -88,14 +79,4 @@ def _posterior(
     reported = free + (held - free) * within
     least = least_by_value(reported, len(prior), blocks.stride, blocks.first)
     highest = prior * held / least
-    top = int(highest.argmax())
-    return finding(
-        "largest_posterior",
-        "The largest posterior of a true value that a reported block causes, for somebody who knows the true"
-        " frequencies.",
-        float(highest[top]),
-        None,
-        subject.attribute.name,
-        of=subject.attribute.values[top],
-        prior=float(prior[top]),
-    )
+    return audit_posterior(subject, highest, prior, "a reported block")

@@ -31,6 +31,7 @@ from duckdb_priv.methods.common.domain import (
 )
 from duckdb_priv.methods.common.local_privacy import (
     rho_guarantee,
+    together,
     uniform_attribute,
     uniform_guarantees,
     uniform_perturbation,
@@ -68,16 +69,7 @@ def plan(
     domains = open_domains(workspace, source, given_domains(arguments.domain, source))
     of = [_reported(workspace, source, release, domain, amplification, asked) for domain in domains]
     guarantees = [each for reported in of for each in reported.guarantees]
-    if len(of) > 1:
-        total = sum(each.epsilon for each in of)
-        guarantees.append(
-            Guarantee(
-                "local_differential_privacy",
-                f"Over all sensitive attributes together, a published record is {total:.4g}-locally"
-                " differentially private.",
-                value=total,
-            )
-        )
+    guarantees += together([each.epsilon for each in of])
     strongest = guarantees[-1] if len(of) > 1 else guarantees[0]
     return Plan(
         mechanism=MECHANISM,
@@ -87,11 +79,7 @@ def plan(
             **_of_codes({each.attribute.name: each.code for each in of}),
         },
         kernel=perturb_kernel(source, [each.draw for each in of]),
-        columns={
-            name: "sensitive" if name in source.sensitive else "public"
-            for name in source.types
-            if name in source.sensitive or name in source.public
-        },
+        columns=source.published_roles,
         attributes=[each.attribute for each in of],
         provenance={domain.attribute: domain.provenance for domain in domains},
         guarantees=guarantees,

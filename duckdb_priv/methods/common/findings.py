@@ -130,6 +130,38 @@ class Subject(Audited):
         )
 
 
+def audit_epsilon(subject: Subject, epsilon: float, shown: str = "A published value") -> AuditRow:
+    """Judge the local differential privacy of an attribute; ``shown`` is what a record publishes of it."""
+    claimed = subject.claims["local_differential_privacy"][0] or 0.0
+    return finding(
+        "local_differential_privacy",
+        f"{shown} changes the odds between two true values by a factor of at most {np.exp(epsilon):.4g}.",
+        epsilon,
+        epsilon <= claimed * (1 + TOLERANCE),
+        subject.attribute.name,
+        claimed=claimed,
+    )
+
+
+def audit_posterior(
+    subject: Subject,
+    highest: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    shown: str = "a published value",
+) -> AuditRow:
+    """Say which true value is believed most after the fact; ``highest`` and ``prior`` have an entry for each value."""
+    top = int(highest.argmax())
+    return finding(
+        "largest_posterior",
+        f"The largest posterior of a true value that {shown} causes, for somebody who knows the true frequencies.",
+        float(highest[top]),
+        None,
+        subject.attribute.name,
+        of=subject.attribute.values[top],
+        prior=float(prior[top]),
+    )
+
+
 def source_changed(subject: Subject) -> AuditRow:
     """Say that nothing can be compared with the source."""
     return finding(

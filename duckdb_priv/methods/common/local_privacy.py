@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from duckdb_priv.engine.source import Source
@@ -12,6 +14,8 @@ from duckdb_priv.methods.common.findings import (
     TOLERANCE,
     AuditRow,
     Subject,
+    audit_epsilon,
+    audit_posterior,
     finding,
     source_changed,
 )
@@ -52,6 +56,21 @@ def rho_guarantee(attribute: str, amplification: float, limits: tuple[float, flo
     )
 
 
+def together(epsilons: Sequence[float]) -> list[Guarantee]:
+    """Say what several attributes of a record promise together; one alone has said it already."""
+    if len(epsilons) == 1:
+        return []
+    total = sum(epsilons)
+    return [
+        Guarantee(
+            "local_differential_privacy",
+            f"Over all sensitive attributes together, a published record is {total:.4g}-locally"
+            " differentially private.",
+            value=total,
+        )
+    ]
+
+
 def uniform_perturbation(
     workspace: Workspace, source: Source, domain: Domain, operator: Uniform
 ) -> Perturbation:
@@ -84,10 +103,7 @@ def audit_uniform(subject: Subject) -> list[AuditRow]:
     """Recompute what a uniformly perturbed attribute claims, and what may be believed of it."""
     own, other = subject.attribute.numbers["own"][0], subject.attribute.numbers["other"][0]
     operator = Uniform(own - other, subject.attribute.size)
-    rows = audit_draw(subject, own, other)
-    if "rho1_rho2_privacy" in subject.claims:
-        _, given = subject.claims["rho1_rho2_privacy"]
-        rows += audit_odds(subject, own / other, given["rho1"], given["rho2"])
+    rows = [*audit_draw(subject, own, other), *audit_limits(subject, own / other)]
     true, shown = subject.true_counts(), subject.shown_counts()
     if true is None or true.sum() != shown.sum():
         return [*rows, source_changed(subject)]
@@ -102,7 +118,8 @@ def audit_uniform(subject: Subject) -> list[AuditRow]:
 
 def audit_draw(subject: Subject, own: float, other: float) -> list[AuditRow]:
     """Recompute what the draw of one record's value claims."""
-    return [_operator(subject, own, other), _differential(subject, own, other)]
+    epsilon = float(np.log(own / other))
+    return [_operator(subject, own, other), audit_epsilon(subject, epsilon)]
 
 
 def _operator(subject: Subject, own: float, other: float) -> AuditRow:
@@ -118,21 +135,12 @@ def _operator(subject: Subject, own: float, other: float) -> AuditRow:
     )
 
 
-def _differential(subject: Subject, own: float, other: float) -> AuditRow:
-    claimed = subject.claims["local_differential_privacy"][0] or 0.0
-    epsilon = float(np.log(own / other))
-    return finding(
-        "local_differential_privacy",
-        f"A published value changes the odds between two true values by a factor of at most {own / other:.4g}.",
-        epsilon,
-        epsilon <= claimed * (1 + TOLERANCE),
-        subject.attribute.name,
-        claimed=claimed,
-    )
-
-
-def audit_odds(subject: Subject, gamma: float, rho1: float, rho2: float) -> list[AuditRow]:
-    """Compute the worst posterior, over all priors that the claim speaks of."""
+def audit_limits(subject: Subject, gamma: float) -> list[AuditRow]:
+    """Compute the worst posterior, over all priors that a claim about priors speaks of, if there is one."""
+    if "rho1_rho2_privacy" not in subject.claims:
+        return []
+    _, given = subject.claims["rho1_rho2_privacy"]
+    rho1, rho2 = given["rho1"], given["rho2"]
     up = gamma * rho1 / (gamma * rho1 + 1 - rho1)
     down = rho2 / (rho2 + gamma * (1 - rho2))
     limits = {"rho1": rho1, "rho2": rho2, "gamma": amplification_gamma(rho1, rho2)}
@@ -158,18 +166,8 @@ def audit_odds(subject: Subject, gamma: float, rho1: float, rho2: float) -> list
 
 def _posteriors(subject: Subject, operator: Uniform, true: np.ndarray) -> list[AuditRow]:
     high, low = operator.posteriors(true / true.sum())
-    top = int(high.argmax())
     return [
-        finding(
-            "largest_posterior",
-            "The largest posterior of a true value that a published value causes, for somebody who knows the"
-            " true frequencies.",
-            float(high[top]),
-            None,
-            subject.attribute.name,
-            of=subject.attribute.values[top],
-            prior=float(true[top] / true.sum()),
-        ),
+        audit_posterior(subject, high, true / true.sum()),
         finding(
             "smallest_posterior",
             "The smallest posterior of an occurring value that a published value causes, for somebody who knows"

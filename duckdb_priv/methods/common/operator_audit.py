@@ -16,7 +16,13 @@ from duckdb_priv.mechanism.operator import (
     largest_posterior,
     ldp_epsilon,
 )
-from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, Subject, finding
+from duckdb_priv.methods.common.findings import (
+    AuditRow,
+    Subject,
+    audit_epsilon,
+    audit_posterior,
+    finding,
+)
 from duckdb_priv.release.model import SensitiveAttribute
 
 ROUNDING = 1e-12
@@ -80,37 +86,15 @@ def audit_operator(subject: Subject, operator: Matrix) -> list[AuditRow]:
         ),
     ]
     if "local_differential_privacy" in subject.claims:
-        claimed = subject.claims["local_differential_privacy"][0] or 0.0
-        epsilon = ldp_epsilon(operator)
-        rows.append(
-            finding(
-                "local_differential_privacy",
-                "A published value changes the odds between two true values by a factor of at most"
-                f" {np.exp(epsilon):.4g}.",
-                epsilon,
-                epsilon <= claimed * (1 + TOLERANCE),
-                subject.attribute.name,
-                claimed=claimed,
-            )
-        )
+        rows.append(audit_epsilon(subject, ldp_epsilon(operator)))
     return rows
 
 
 def audit_against_source(subject: Subject, operator: Matrix, true: Vector) -> list[AuditRow]:
     """Say what may be believed by somebody who knows the frequencies, and judge the published counts."""
     posteriors = largest_posterior(operator, true)
-    top = int(posteriors.argmax())
     return [
-        finding(
-            "largest_posterior",
-            "The largest posterior of a true value that a published value causes, for somebody who knows the"
-            " true frequencies.",
-            float(posteriors[top]),
-            None,
-            subject.attribute.name,
-            of=subject.attribute.values[top],
-            prior=float(true[top] / true.sum()),
-        ),
+        audit_posterior(subject, posteriors, true / true.sum()),
         subject.noise_as_stated(
             subject.shown_counts(), operator @ true, (operator * (1 - operator)) @ true
         ),

@@ -37,11 +37,7 @@ def plan(
         mechanism=MECHANISM,
         parameters={"rows": source.rows},
         kernel=perturb_kernel(source, redrawn),
-        columns={
-            name: "sensitive" if name in source.sensitive else "public"
-            for name in source.types
-            if name in source.sensitive or name in source.public
-        },
+        columns=source.published_roles,
         attributes=[_attribute(release, domain) for domain in domains],
         provenance=dict.fromkeys(source.sensitive, "source"),
         guarantees=guarantees,

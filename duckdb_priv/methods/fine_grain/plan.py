@@ -38,11 +38,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: FineGrai
             **({"tolerance": programs[0].tolerance} if programs[0].tolerance is not None else {}),
         },
         kernel=perturb_kernel(source, perturbations),
-        columns={
-            name: "sensitive" if name in source.sensitive else "public"
-            for name in source.types
-            if name in source.sensitive or name in source.public
-        },
+        columns=source.published_roles,
         attributes=[_attribute(release, program) for program in programs],
         provenance={program.domain.attribute: program.domain.provenance for program in programs},
         guarantees=guarantees,

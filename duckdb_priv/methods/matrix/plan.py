@@ -70,11 +70,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: MatrixAr
         mechanism=MECHANISM,
         parameters={},
         kernel=perturb_kernel(source, perturbations),
-        columns={
-            name: "sensitive" if name in source.sensitive else "public"
-            for name in source.types
-            if name in source.sensitive or name in source.public
-        },
+        columns=source.published_roles,
         attributes=[_attribute(release, each) for each in exchanged],
         provenance={domain.attribute: domain.provenance for domain in domains},
         guarantees=guarantees,

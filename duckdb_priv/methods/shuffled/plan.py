@@ -81,12 +81,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: Shuffled
         parameters={"epsilon": arguments.epsilon, "delta": arguments.delta},
         kernel=_kernel(source, perturbations, scales),
         staged=(GROUPS,),
-        columns={
-            name: "sensitive" if name in source.sensitive else "public"
-            for name in source.types
-            if name in source.sensitive or name in source.public
-        }
-        | {SCALE: "scale"},
+        columns=source.published_roles | {SCALE: "scale"},
         attributes=[
             SensitiveAttribute(
                 release=release,

@@ -108,11 +108,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         kernel=show(dealt, source, domains, keys, grouping, ranges),
         staged=dealt.staged,
         earlier=earlier,
-        columns={
-            name: "sensitive" if name in source.sensitive else "public"
-            for name in source.types
-            if name in source.sensitive or name in source.public
-        },
+        columns=source.published_roles,
         attributes=[],
         complete=partial(
             _complete, release=release, source=source, domains=domains, grouping=grouping

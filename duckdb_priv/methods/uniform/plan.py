@@ -16,6 +16,7 @@ from duckdb_priv.mechanism.uniform import (
 )
 from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
 from duckdb_priv.methods.common.local_privacy import (
+    together,
     uniform_attribute,
     uniform_guarantees,
     uniform_perturbation,
@@ -23,7 +24,7 @@ from duckdb_priv.methods.common.local_privacy import (
 from duckdb_priv.methods.common.perturbation import perturb_kernel
 from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.methods.uniform.arguments import UniformArguments
-from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan
+from duckdb_priv.release.model import LedgerEntry, Plan
 
 MECHANISM = "uniform"
 
@@ -37,21 +38,12 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: UniformA
         uniform_perturbation(workspace, source, domain, operator)
         for domain, operator in zip(domains, operators, strict=True)
     ]
-    total = sum(operator.ldp_epsilon for operator in operators)
     guarantees = [
         guarantee
         for domain, operator in zip(domains, operators, strict=True)
         for guarantee in uniform_guarantees(domain.attribute, operator, limits)
     ]
-    if len(domains) > 1:
-        guarantees.append(
-            Guarantee(
-                "local_differential_privacy",
-                f"Over all sensitive attributes together, a published record is {total:.4g}-locally"
-                " differentially private.",
-                value=total,
-            )
-        )
+    guarantees += together([operator.ldp_epsilon for operator in operators])
     strongest = guarantees[-1].statement if len(domains) > 1 else guarantees[0].statement
     guarantees += shuffle_guarantees(
         workspace,
@@ -70,11 +62,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: UniformA
             **({"rho1": limits[0], "rho2": limits[1]} if limits else {}),
         },
         kernel=perturb_kernel(source, perturbations),
-        columns={
-            name: "sensitive" if name in source.sensitive else "public"
-            for name in source.types
-            if name in source.sensitive or name in source.public
-        },
+        columns=source.published_roles,
         attributes=[
             uniform_attribute(release, domain, operator)
             for domain, operator in zip(domains, operators, strict=True)

@@ -13,7 +13,7 @@ from duckdb_priv.errors import InvalidParameter, InvalidSource
 from duckdb_priv.mechanism.determination import require_certainty
 from duckdb_priv.mechanism.uniform import Uniform, epsilon_retention, max_retention
 from duckdb_priv.methods.common.domain import given_domains
-from duckdb_priv.methods.common.parameters import DOMAIN, RETENTION
+from duckdb_priv.methods.common.parameters import DOMAIN, EPSILON, RETENTION, RHO1, RHO2
 from duckdb_priv.publisher.check.alone import alone_with_public_columns
 from duckdb_priv.publisher.check.determined import (
     coarser_forms,
@@ -96,15 +96,9 @@ class CheckArguments(Arguments):
     )
     domain: Any = argument(VALUES, DOMAIN, "['flu', 'cold', NULL]", default=None)
     retention: float | None = argument(NUMBER, RETENTION, "0.3", default=None)
-    epsilon: float | None = argument(
-        NUMBER, "the local differential privacy of one value", "1.0", default=None
-    )
-    rho1: float | None = argument(
-        NUMBER, "the largest prior of a true value that is protected", "0.1", default=None
-    )
-    rho2: float | None = argument(
-        NUMBER, "the posterior that a prior of at most rho1 may rise to", "0.5", default=None
-    )
+    epsilon: float | None = argument(NUMBER, EPSILON, "1.0", default=None)
+    rho1: float | None = argument(NUMBER, RHO1, "0.1", default=None)
+    rho2: float | None = argument(NUMBER, RHO2, "0.5", default=None)
     certainty: float = argument(
         NUMBER, "the posterior from which on a value counts as known", "0.95", default=0.95
     )
