@@ -43,41 +43,6 @@ def size_class(group_size: int) -> int:
     return group_size >> dropped << dropped
 
 
-def size_classes(largest: int) -> list[int]:
-    """List the classes of all sizes up to ``largest``.
-
-    >>> size_classes(37)[-5:]
-    [30, 31, 32, 34, 36]
-    """
-    found, size = [], 1
-    while size <= largest:
-        found.append(size)
-        size += 1 << max(0, size.bit_length() - SIGNIFICANT_BITS)
-    return found
-
-
-@lru_cache(maxsize=64)
-def log_amplifications(
-    codes: tuple[Code, ...], largest: int, epsilon: float, delta: float
-) -> dict[int, float]:
-    """Return the logarithm of an amplification for each class of sizes up to ``largest``.
-
-    With it, groups of the class are (epsilon, delta)-private. Records publish one outcome of each of ``codes``, drawn
-    independently with the same amplification. It is near the largest that can be: the delta of the bound is at
-    least ``1 - CLOSE`` of what is allowed. It grows with the size, and all the codes of one record
-    together never have an amplification below exp(epsilon), with which a single record is private without a crowd.
-
-    Classes are worked through from the smallest whichever of them occur, so that the number of a class is a
-    function of the parameters alone.
-    """
-    found: dict[int, float] = {}
-    before = (1, epsilon / len(codes), 1.0)
-    for size in size_classes(largest):
-        before = _next_class(codes, size, epsilon, delta, before, CLOSE, TOLERANCE)
-        found[size] = before[1]
-    return found
-
-
 def _next_class(
     codes: tuple[Code, ...],
     size: int,
@@ -170,6 +135,11 @@ def scales_of_sizes(
 ) -> dict[int, float]:
     """Return the scale of the noise for each size of a group, so that its shuffle is (epsilon, delta)-private.
 
+    Records publish one outcome of each of ``codes``, drawn independently with the same amplification. It is near the
+    largest that can be: the delta of the bound is at least ``1 - CLOSE`` of what is allowed. It grows with the size,
+    and all the codes of one record together never have an amplification below exp(epsilon), with which a single record
+    is private without a crowd.
+
     >>> scales = scales_of_sizes((Code(50),), [1, 40, 41], 1.0, 1e-6)
     >>> round(scales[1], 3), scales[40] == scales[41] < scales[1]
     (0.582, True)
@@ -183,7 +153,7 @@ def scales_of_sizes(
 def _of_classes(
     codes: tuple[Code, ...], classes: tuple[int, ...], epsilon: float, delta: float
 ) -> dict[int, float]:
-    """Return the scale for some classes only, whatever lies between them: in a part of the time."""
+    """Return the scale for each class, in ascending order: each search begins where the one before ended."""
     found: dict[int, float] = {}
     before = (1, epsilon / len(codes), 1.0)
     for size in classes:

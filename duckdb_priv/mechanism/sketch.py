@@ -47,12 +47,3 @@ class Overlap:
         1275
         """
         return math.sqrt(self.records * (2**self.level - 1))
-
-
-def overlooked(level: int, probability: float = 1e-9) -> float:
-    """Return how many records can be shared without a common mark, but for this probability.
-
-    >>> overlooked(0), round(overlooked(7))
-    (0.0, 2642)
-    """
-    return 0.0 if level == 0 else math.log(probability) / math.log1p(-(2.0**-level))
