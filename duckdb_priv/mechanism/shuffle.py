@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import product
 
 import numpy as np
@@ -25,13 +25,16 @@ from duckdb_priv.mechanism.symmetric_code import Code
 
 LARGEST_EPSILON = 50.0
 """Where some published value rules out a true one, delta is asked at this epsilon whether any will do."""
+MOST_PAIRS = 100
+"""Each pair costs milliseconds for every size of a group: of operators with more different ones nothing is said."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pair:
     """Two true values, as somebody sees them who wants to tell them apart: three laws of the published values.
 
-    Published values that say the same may stand together, with the sums of their probabilities.
+    Published values that say the same may stand together, with the sums of their probabilities. Pairs are equal if
+    their laws are, up to rounding.
     """
 
     first: Floats
@@ -40,6 +43,17 @@ class Pair:
     """The same for the second."""
     blanket: Floats
     """What every record publishes at least as often, whatever its true value; sums to at most 1."""
+
+    @cached_property
+    def _rounded(self) -> bytes:
+        mantissas, exponents = np.frexp([self.first, self.second, self.blanket])
+        return bytes(mantissas.round(12).tobytes() + exponents.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pair) and self._rounded == other._rounded
+
+    def __hash__(self) -> int:
+        return hash(self._rounded)
 
     def combined(self, other: Pair) -> Pair:
         """Return the pair for two attributes that are perturbed independently and published together."""
@@ -88,20 +102,37 @@ def code_pair(code: Code, amplification: float) -> Pair:
     return Pair(first, second, blanket[some])
 
 
-def operator_pairs(operator: Floats) -> list[Pair]:
+def operator_pairs(
+    operator: Floats, kinds: Sequence[int] | None = None, most: int | None = None
+) -> list[Pair]:
     """Return the pairs of any operator ``P[published, true]``, those that say the same only once.
 
-    >>> len(operator_pairs(np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])))
-    1
+    Values of one of the ``kinds`` are exchanged alike: the operator stays what it is when two of them change places.
+    Without ``kinds`` every value is compared with every other one. Empty where there are more than ``most``
+    pairs of kinds.
+
+    >>> P = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
+    >>> len(operator_pairs(P)), len(operator_pairs(P, most=2)), len(operator_pairs(P, [0, 0, 0], most=2))
+    (1, 0, 1)
     """
+    members: dict[int, list[int]] = {}
+    for value, kind in enumerate(kinds if kinds is not None else range(operator.shape[1])):
+        members.setdefault(kind, []).append(value)
+    # Of each kind, two values stand for all.
+    two = [(kind, value) for kind, values in members.items() for value in values[:2]]
+    between = {
+        (kind, other): (first, second)
+        for (kind, first), (other, second) in product(two, repeat=2)
+        if first != second
+    }
+    if most is not None and len(between) > most:
+        return []
     blanket: Floats = operator.min(axis=1)
-    found: dict[bytes, Pair] = {}
-    for first, second in product(range(operator.shape[1]), repeat=2):
-        if first != second:
-            pair = Pair(operator[:, first], operator[:, second], blanket).merged()
-            key = np.array([pair.first, pair.second, pair.blanket]).round(12).tobytes()
-            found.setdefault(key, pair)
-    return list(found.values())
+    pairs = (
+        Pair(operator[:, first], operator[:, second], blanket).merged()
+        for first, second in between.values()
+    )
+    return list(dict.fromkeys(pairs))
 
 
 def joint_pairs(pairs: Sequence[Pair]) -> list[Pair]:
@@ -110,6 +141,8 @@ def joint_pairs(pairs: Sequence[Pair]) -> list[Pair]:
     ``pairs`` has one for each attribute, perturbed on its own. Where an attribute does not differ, the two
     true values are the same one.
     """
+    if len(pairs) == 1:
+        return list(pairs)
     found = []
     for differs in product((True, False), repeat=len(pairs)):
         if any(differs):

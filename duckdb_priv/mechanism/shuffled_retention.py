@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from itertools import product
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.shuffle import (
+    Pair,
     code_pair,
     joint_pairs,
     log_delta,
@@ -94,19 +96,22 @@ def retention_of(log_amplification: float, domain_size: int) -> float:
 
 
 @lru_cache(maxsize=1024)
-def joint_epsilon(operators: tuple[Uniform, ...], group_size: int, delta: float) -> float:
+def joint_epsilon(laws: tuple[tuple[Pair, ...], ...], group_size: int, delta: float) -> float:
     """Return the epsilon of a record in a group, of which several attributes are perturbed independently.
 
-    Never too small, and for larger groups at most as much; delta is met to a part of ``CLOSE``.
+    ``laws`` has, for each attribute, the pairs of its true values. Never too small, and for larger groups at most as
+    much; delta is met to a part of ``CLOSE``.
 
-    >>> round(joint_epsilon((Uniform(8 / 58, 50),), 1000, 1e-6), 3)
+    >>> round(joint_epsilon(((code_pair(Code(50), 9.0),),), 1000, 1e-6), 3)
     0.176
     """
-    alone = sum(operator.ldp_epsilon for operator in operators)
+    alone = sum(max(pair.epsilon for pair in pairs) for pairs in laws)
     if group_size == 1:
         return alone
-    pairs = joint_pairs([code_pair(Code(of.domain_size), of.amplification) for of in operators])
-    return min(shuffle_epsilon(pairs, group_size, delta, CLOSE), alone)
+    found = {each: each.epsilon for pairs in product(*laws) for each in joint_pairs(pairs)}
+    # The pair that tells most is looked at first: of others it is then only asked whether they tell less.
+    hardest_first = sorted(found, key=lambda pair: found[pair], reverse=True)
+    return min(shuffle_epsilon(hardest_first, group_size, delta, CLOSE), alone)
 
 
 def noise_scale(log_amplification: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ import duckdb_priv
 from duckdb_priv.card.card import read_card
 from duckdb_priv.mechanism.block_design import choose_design
 from duckdb_priv.mechanism.difference_family import cosets, singer
+from duckdb_priv.mechanism.shuffle import code_pair, shuffle_epsilon
 from duckdb_priv.mechanism.symmetric_code import WORDS, Code
 
 FALSE_ALARM = 1e-9
@@ -299,9 +301,40 @@ def test_the_audit_recomputes_design_law_and_bounds(con: duckdb.DuckDBPyConnecti
             "upward_privacy",
             "downward_privacy",
             "noise_as_stated",
+            "shuffle_privacy",
         ),
         True,
     )
+
+
+def test_what_reported_blocks_hide_of_each_other_is_stated_and_audited() -> None:
+    """With an attribute of few values beside it, whose rows are told apart as well."""
+    with publisher() as con:
+        con.execute(
+            "CREATE TABLE two AS SELECT id, ward, disease, if(id % 3 = 0, 'in', 'out') AS stay FROM visits LIMIT 6000"
+        )
+        for release, columns in (("one", "['disease']"), ("both", "['disease', 'stay']")):
+            con.execute(
+                f"FROM priv.publish_block_design('two', '{release}', sensitive := {columns}, epsilon := 1,"
+                " record_id := 'id', public := ['ward'])"
+            ).fetchall()
+        claims = {
+            (release, attribute): (value, json.loads(parameters))
+            for release, attribute, value, parameters in con.execute(
+                "SELECT release, attribute, value, parameters FROM priv.guarantee WHERE guarantee = 'shuffle_privacy'"
+            ).fetchall()
+        }
+        sizes = con.execute("SELECT count(*) FROM two GROUP BY ward ORDER BY ALL").fetchall()
+        worst, given = claims["one", "disease"]
+        assert given["group_sizes"]["1.0"] == sizes[0][0]
+        pair = code_pair(choose_design(101, math.e).code, math.e)
+        exact = shuffle_epsilon([pair], sizes[0][0], 1e-6)
+        assert exact <= worst <= 1.05 * exact
+        assert worst < claims["both", "disease"][0] == claims["both", "stay"][0] < 2
+        audit = "SELECT holds FROM priv.audit('{}') WHERE guarantee = 'shuffle_privacy'"
+        assert con.execute(audit.format("both")).fetchall() == [(True,), (True,)]
+        con.execute("CREATE OR REPLACE TABLE one AS SELECT *, rowid % 50 AS number FROM one")
+        assert con.execute(audit.format("one")).fetchall() == [(False,)]
 
 
 BAD = {

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import duckdb_priv
+from duckdb_priv.mechanism.shuffled_retention import shuffled_epsilon
 
 PAGE = Path(__file__).parents[2] / "docs" / "fine_grain.md"
 
@@ -349,3 +350,40 @@ class TestFrequencies:
             (False,),
             (True,),
         ]
+
+
+class TestShuffle:
+    """What records with equal public columns hide of each other."""
+
+    def stated(self, con):
+        return con.execute(
+            "SELECT value FROM priv.guarantee WHERE guarantee = 'shuffle_privacy'"
+        ).fetchall()
+
+    @pytest.mark.parametrize(
+        ("mechanism", "rest"),
+        [
+            ("fine_grain", "requirements := 'wanted', record_id := 'id'"),
+            ("matrix", "matrix := 'exchange', record_id := 'id'"),
+        ],
+    )
+    def test_it_is_stated_and_audited(self, con, mechanism, rest):
+        publish(con, rest, mechanism=mechanism)
+        ((epsilon,),) = self.stated(con)
+        ((local,),) = con.execute(
+            "SELECT value FROM priv.guarantee WHERE guarantee = 'local_differential_privacy'"
+        ).fetchall()
+        assert 0 < epsilon < local / 3
+        audit = "SELECT holds FROM priv.audit('out') WHERE guarantee = 'shuffle_privacy'"
+        assert con.execute(audit).fetchall() == [(True,)]
+        con.execute("CREATE OR REPLACE TABLE out AS SELECT *, rowid % 50 AS number FROM out")
+        assert con.execute(audit).fetchall() == [(False,)]
+
+    def test_a_matrix_as_uniform_perturbation_has_its_epsilon(self, con):
+        publish(con, "matrix := 'exchange', record_id := 'id'", mechanism="matrix")
+        ((epsilon,),) = self.stated(con)
+        assert 1 <= epsilon / shuffled_epsilon(0.2, 4, 1333, 1e-6) <= 1.03
+
+    def test_of_an_operator_that_was_computed_from_the_table_nothing_is_said(self, con):
+        publish(con, "tolerance := 3, min_retention := 0.05, record_id := 'id'")
+        assert self.stated(con) == []

@@ -20,14 +20,18 @@ from duckdb_priv.methods.common.findings import (
     source_changed,
 )
 from duckdb_priv.methods.common.local_privacy import audit_limits, audit_uniform
+from duckdb_priv.methods.common.shuffles import audit_shuffle
 from duckdb_priv.release.model import Blocks
 
 
 def audit(subject: Subject) -> list[AuditRow]:
     """Recompute what the code of an attribute claims, and what may be believed of it."""
     blocks = subject.attribute.blocks
-    if blocks is None:
-        return audit_uniform(subject)
+    found = audit_uniform(subject) if blocks is None else _code(subject, blocks)
+    return [*found, *audit_shuffle(subject)]
+
+
+def _code(subject: Subject, blocks: Blocks) -> list[AuditRow]:
     own, other = subject.attribute.numbers["own"][0], subject.attribute.numbers["other"][0]
     holding = len(blocks.first)
     held, free = own / holding, (1 - own) / (blocks.count - holding)

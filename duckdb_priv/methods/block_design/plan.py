@@ -37,6 +37,7 @@ from duckdb_priv.methods.common.local_privacy import (
     uniform_perturbation,
 )
 from duckdb_priv.methods.common.perturbation import BlockDraw, Drawn, open_coins, perturb_kernel
+from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.release.model import Blocks, Guarantee, LedgerEntry, Plan, SensitiveAttribute
 
 MECHANISM = "block_design"
@@ -71,6 +72,8 @@ def plan(
     guarantees = [each for reported in of for each in reported.guarantees]
     guarantees += together([each.epsilon for each in of])
     strongest = guarantees[-1] if len(of) > 1 else guarantees[0]
+    attributes = [each.attribute for each in of]
+    guarantees += shuffle_guarantees(workspace, source, attributes)
     return Plan(
         mechanism=MECHANISM,
         parameters={
@@ -80,7 +83,7 @@ def plan(
         },
         kernel=perturb_kernel(source, [each.draw for each in of]),
         columns=source.published_roles,
-        attributes=[each.attribute for each in of],
+        attributes=attributes,
         provenance={domain.attribute: domain.provenance for domain in domains},
         guarantees=guarantees,
         ledger=[

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.engine.byte_order import total_order
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Vector
-from duckdb_priv.mechanism.shuffle import code_pair, joint_pairs, log_delta
+from duckdb_priv.mechanism.shuffle import (
+    MOST_PAIRS,
+    Pair,
+    code_pair,
+    joint_pairs,
+    log_delta,
+    operator_pairs,
+)
 from duckdb_priv.mechanism.shuffled_retention import joint_epsilon, size_class
 from duckdb_priv.mechanism.symmetric_code import Code
-from duckdb_priv.mechanism.uniform import Uniform
 from duckdb_priv.methods.common.crowds import GROUPS, keys_of, sizes_of_groups
 from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, Subject, finding
-from duckdb_priv.release.model import SCALE, Guarantee
+from duckdb_priv.methods.common.operator_audit import drawn_operator
+from duckdb_priv.release.catalog import sensitive_attributes
+from duckdb_priv.release.model import SCALE, Blocks, Guarantee, SensitiveAttribute
 
 DELTA = 1e-6
 """The delta that is stated where none is asked for."""
@@ -27,44 +36,75 @@ MOST_ATTRIBUTES = 3
 """The ways in which two records differ double with every sensitive attribute: of more of them nothing is said."""
 
 
+def pairs_of(attribute: SensitiveAttribute) -> tuple[Pair, ...]:
+    """Return how any two true values of an attribute are told apart; empty where that takes too long to say."""
+    if attribute.blocks:
+        return (code_pair(*code_of(attribute, attribute.blocks)),)
+    if form_of(attribute).alike:
+        own, other = attribute.numbers["own"][0], attribute.numbers["other"][0]
+        return (code_pair(Code(attribute.size), own / other),)
+    kinds = None
+    if "retention" in attribute.numbers:
+        kinds = np.unique(attribute.numbers["retention"], return_inverse=True)[1].tolist()
+    operator = drawn_operator(attribute)
+    return () if operator is None else tuple(operator_pairs(operator, kinds, MOST_PAIRS))
+
+
+def code_of(attribute: SensitiveAttribute, blocks: Blocks) -> tuple[Code, float]:
+    """Return the code of an attribute whose records report blocks, and its amplification."""
+    own, other = attribute.numbers["own"][0], attribute.numbers["other"][0]
+    holding = len(blocks.first)
+    held, free = own / holding, (1 - own) / (blocks.count - holding)
+    shared = round((other - holding * free) / (held - free))
+    return Code(blocks.count, holding, shared), held / free
+
+
 def shuffle_guarantees(
-    workspace: Workspace, source: Source, operators: Mapping[str, Uniform]
+    workspace: Workspace, source: Source, attributes: Sequence[SensitiveAttribute]
 ) -> list[Guarantee]:
     """Say what records with the same public columns hide of each other, where all are perturbed alike.
 
-    ``operators`` are those of the sensitive attributes, which are perturbed independently.
+    The sensitive attributes are perturbed independently. Nothing is said where a value excludes another for certain,
+    nor where there are so many ways in which two records differ that to compute it takes long.
     """
-    if len(operators) > MOST_ATTRIBUTES:
+    laws = _laws(attributes)
+    if not laws:
         return []
     sizes = sizes_of_groups(workspace, source)
     workspace.cursor.execute(f"DROP TABLE {GROUPS}")
     found = {share: _size_of(share, sizes) for share in (*SHARES, 1.0)}
     epsilons = {
-        share: joint_epsilon(tuple(operators.values()), size_class(size), DELTA)
-        for share, size in found.items()
+        share: joint_epsilon(laws, size_class(size), DELTA) for share, size in found.items()
     }
     half, most, worst = epsilons.values()
-    together = ", and all other sensitive attributes together," if len(operators) > 1 else ""
+    together = ", and all other sensitive attributes together," if len(attributes) > 1 else ""
     return [
         Guarantee(
             "shuffle_privacy",
             "Who knows everything of all other records, and sees this release alone but not the coins, tells two values"
-            f" of the true {name}{together} of a record apart by a factor of at most exp(epsilon), but for delta ="
+            f" of the true {each.name}{together} of a record apart by a factor of at most exp(epsilon), but for delta ="
             f" {DELTA:g}, since nothing says which row of equal public columns is whose: epsilon = {half:.4g} for half"
             f" of the records, {most:.4g} for 95% of them, and {worst:.4g} at worst, in the smallest group, of"
             f" {found[1.0]}.",
             value=worst,
-            attribute=name,
+            attribute=each.name,
             parameters={
                 "delta": DELTA,
-                "retentions": {name: each.retention for name, each in operators.items()},
-                "domain_sizes": {name: each.domain_size for name, each in operators.items()},
                 "group_sizes": {str(share): size for share, size in found.items()},
                 "epsilons": {str(share): epsilon for share, epsilon in epsilons.items()},
             },
         )
-        for name in operators
+        for each in attributes
     ]
+
+
+def _laws(attributes: Sequence[SensitiveAttribute]) -> tuple[tuple[Pair, ...], ...]:
+    """Return the pairs of each attribute, or nothing where nothing can be said of all together."""
+    if len(attributes) > MOST_ATTRIBUTES:
+        return ()
+    laws = tuple(pairs_of(each) for each in attributes)
+    bounded = all(math.isfinite(pair.epsilon) for pairs in laws for pair in pairs)
+    return laws if bounded and 0 < math.prod(map(len, laws)) <= MOST_PAIRS else ()
 
 
 def _size_of(share: float, sizes: Mapping[int, int]) -> int:
@@ -79,19 +119,11 @@ def _size_of(share: float, sizes: Mapping[int, int]) -> int:
 
 
 def audit_shuffle(subject: Subject) -> list[AuditRow]:
-    """Recompute that statement from the operator and the sizes of the published groups, where it was made."""
+    """Recompute that statement from the operators and the sizes of the published groups, where it was made."""
     if "shuffle_privacy" not in subject.claims:
         return []
     worst, given = subject.claims["shuffle_privacy"]
-    of_names = {
-        name: Uniform(retention, given["domain_sizes"][name])
-        for name, retention in given["retentions"].items()
-    }
-    operators, own = tuple(of_names.values()), of_names[subject.attribute.name]
-    numbers = subject.attribute.numbers
-    as_stored = (
-        abs(own.own - numbers["own"][0]) <= TOLERANCE and own.domain_size == subject.attribute.size
-    )
+    laws = _laws(sensitive_attributes(subject.workspace.cursor, subject.release))
     keys = "".join(f"{key}, " for key in keys_of(public_types(subject)))
     sizes = dict(
         subject.workspace.rows(
@@ -100,19 +132,21 @@ def audit_shuffle(subject: Subject) -> list[AuditRow]:
         )
     )
     found = {
-        share: joint_epsilon(operators, size_class(_size_of(float(share), sizes)), given["delta"])
+        share: joint_epsilon(laws, size_class(_size_of(float(share), sizes)), given["delta"])
+        if laws
+        else math.inf
         for share in given["epsilons"]
     }
-    holds = as_stored and all(
-        found[share] <= claimed * (1 + TOLERANCE) for share, claimed in given["epsilons"].items()
-    )
     return [
         finding(
             "shuffle_privacy",
             f"Among the records with the same public columns, and at delta = {given['delta']:g}: epsilon of the"
             " smallest group.",
             max(found.values()),
-            holds,
+            all(
+                found[share] <= claimed * (1 + TOLERANCE)
+                for share, claimed in given["epsilons"].items()
+            ),
             subject.attribute.name,
             claimed=worst,
             epsilons=found,

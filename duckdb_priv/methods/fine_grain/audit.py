@@ -16,9 +16,15 @@ from duckdb_priv.methods.common.findings import (
     source_changed,
 )
 from duckdb_priv.methods.common.operator_audit import audit_against_source, audit_operator
+from duckdb_priv.methods.common.shuffles import audit_shuffle
 
 
 def audit(subject: Subject) -> list[AuditRow]:
+    """Recompute what is promised of one record, and of a record among those with the same public columns."""
+    return [*_audit_alone(subject), *audit_shuffle(subject)]
+
+
+def _audit_alone(subject: Subject) -> list[AuditRow]:
     """Recompute, for every requirement, the worst posterior of the priors that it speaks of."""
     operator = FineGrain(np.array(subject.attribute.numbers["retention"]))
     rows = audit_operator(subject, operator.matrix())

@@ -13,6 +13,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.methods.common.domain import warn_of_domain
 from duckdb_priv.methods.common.perturbation import PerturbationByValue, open_coins, perturb_kernel
 from duckdb_priv.methods.common.score_terms import completed_by
+from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.methods.common.tables import shown
 from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
 from duckdb_priv.methods.fine_grain.program import Program, solve_programs
@@ -30,6 +31,10 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: FineGrai
     perturbations = [_perturbation(workspace, source, program) for program in programs]
     epsilons = [_epsilon(program) for program in programs]
     guarantees = [each for program in programs for each in _guarantees(program)]
+    attributes = [_attribute(release, program) for program in programs]
+    if not any(program.reference.epsilon for program in programs):
+        # An operator that was computed from the table says something of a record besides what it reports.
+        guarantees += shuffle_guarantees(workspace, source, attributes)
     return Plan(
         mechanism=MECHANISM,
         parameters={
@@ -39,7 +44,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: FineGrai
         },
         kernel=perturb_kernel(source, perturbations),
         columns=source.published_roles,
-        attributes=[_attribute(release, program) for program in programs],
+        attributes=attributes,
         provenance={program.domain.attribute: program.domain.provenance for program in programs},
         guarantees=guarantees,
         ledger=[

@@ -8,9 +8,15 @@ from duckdb_priv.methods.common.operator_audit import (
     audit_operator,
     stored_operator,
 )
+from duckdb_priv.methods.common.shuffles import audit_shuffle
 
 
 def audit(subject: Subject) -> list[AuditRow]:
+    """Recompute what is promised of one record, and of a record among those with the same public columns."""
+    return [*_audit_alone(subject), *audit_shuffle(subject)]
+
+
+def _audit_alone(subject: Subject) -> list[AuditRow]:
     """Recompute what an attribute exchanged by a matrix claims, and what may be believed of it."""
     operator = stored_operator(subject.attribute)
     rows = audit_operator(subject, operator)

@@ -25,6 +25,7 @@ from duckdb_priv.mechanism.operator import (
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
 from duckdb_priv.methods.common.perturbation import Exchange, open_coins, perturb_kernel
 from duckdb_priv.methods.common.score_terms import completed_by
+from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.methods.common.tables import as_domain_value, named_tables, read_columns, shown
 from duckdb_priv.methods.matrix.arguments import MatrixArguments
 from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
@@ -66,14 +67,15 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: MatrixAr
     ]
     perturbations = [_perturbation(workspace, source, each) for each in exchanged]
     guarantees = [_guarantee(each) for each in exchanged]
+    attributes = [_attribute(release, each) for each in exchanged]
     return Plan(
         mechanism=MECHANISM,
         parameters={},
         kernel=perturb_kernel(source, perturbations),
         columns=source.published_roles,
-        attributes=[_attribute(release, each) for each in exchanged],
+        attributes=attributes,
         provenance={domain.attribute: domain.provenance for domain in domains},
-        guarantees=guarantees,
+        guarantees=[*guarantees, *shuffle_guarantees(workspace, source, attributes)],
         ledger=[
             LedgerEntry(
                 attribute=each.domain.attribute,

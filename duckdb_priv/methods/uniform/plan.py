@@ -45,11 +45,11 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: UniformA
     ]
     guarantees += together([operator.ldp_epsilon for operator in operators])
     strongest = guarantees[-1].statement if len(domains) > 1 else guarantees[0].statement
-    guarantees += shuffle_guarantees(
-        workspace,
-        source,
-        {domain.attribute: operator for domain, operator in zip(domains, operators, strict=True)},
-    )
+    attributes = [
+        uniform_attribute(release, domain, operator)
+        for domain, operator in zip(domains, operators, strict=True)
+    ]
+    guarantees += shuffle_guarantees(workspace, source, attributes)
     return Plan(
         mechanism=MECHANISM,
         parameters={
@@ -63,10 +63,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: UniformA
         },
         kernel=perturb_kernel(source, perturbations),
         columns=source.published_roles,
-        attributes=[
-            uniform_attribute(release, domain, operator)
-            for domain, operator in zip(domains, operators, strict=True)
-        ],
+        attributes=attributes,
         provenance={domain.attribute: domain.provenance for domain in domains},
         guarantees=guarantees,
         ledger=[
