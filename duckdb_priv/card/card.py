@@ -17,6 +17,7 @@ import numpy as np
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.card.charts import Chart, error_chart, posterior_chart
 from duckdb_priv.card.posteriors import amplification, highest_posteriors
+from duckdb_priv.card.reliability import reliable_from
 from duckdb_priv.engine.source import Source, parse_name
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.evaluation.answers import open_reader, reconstruct
@@ -32,6 +33,8 @@ QUERIES = 1500
 """How many questions the picture of the errors is made from."""
 SHOWN = 12
 """How many values of an attribute are listed."""
+ERRORS = (0.1, 0.25)
+"""Shares of a count by which estimates may be off: from which size on that holds is told."""
 SYMBOLS = {
     "retention": ("p", "probability that a record keeps its value"),
     "own": ("a", "probability that a record shows its own value"),
@@ -80,6 +83,11 @@ class AttributeCard:
     posteriors: Chart | None
     most_exposed: Sequence[Value]
     """Those whose probability rises the most."""
+    odds: float | None
+    """The largest factor by which odds change; None where there is none."""
+    reliable: Sequence[tuple[float, float | None]]
+    """Shares, and the size from which on nearly all counts are within plus and minus this share; empty where nothing
+    was asked."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +112,8 @@ class Card:
     version: str
     columns: Sequence[tuple[str, str, str, int | None]]
     """Name, role, type and domain size."""
+    alone: tuple[int, float] | None
+    """How many rows have public columns that nobody else has, and which share of all; None without public columns."""
     levels: Mapping[str, int]
     """To which level of its hierarchy a column is generalized."""
     parameters: Sequence[tuple[str, str, str]]
@@ -154,6 +164,7 @@ def read_card(
             " ORDER BY role = 'public', attribute",
             [release],
         ).fetchall(),
+        alone=_alone(connection, release),
         levels=json.loads(parameters).get("levels", {}),
         parameters=_parameters(mechanism, json.loads(parameters), attributes),
         guarantees=connection.execute(
@@ -184,6 +195,22 @@ def _words(connection: Connection, release: str) -> dict[str, str]:
     names = [column[0] for column in cursor.description]
     found = dict(zip(names, cursor.fetchall()[0], strict=True))
     return {name: found.get(name) or "" for name in ("title", "description", "contact")}
+
+
+def _alone(connection: Connection, release: str) -> tuple[int, float] | None:
+    """Count the rows whose public columns nobody else has."""
+    public = connection.execute(
+        "SELECT attribute FROM priv.attribute WHERE release = ? AND role IN ('public', 'generalized')",
+        [release],
+    ).fetchall()
+    if not public:
+        return None
+    columns = ", ".join(identifier(name) for (name,) in public)
+    ((alone, share),) = connection.execute(
+        "SELECT count(*) FILTER (rows = 1), coalesce(count(*) FILTER (rows = 1) / sum(rows), 0) FROM"
+        f" (SELECT count(*) AS rows FROM main.{identifier(release)} GROUP BY {columns})"
+    ).fetchall()
+    return alone, share
 
 
 def _warnings(connection: Connection, release: str) -> list[str]:
@@ -294,13 +321,14 @@ def _read_attribute(
     perturbed = [value for value in values if value.after is not None]
     exposed = sorted(perturbed, key=lambda value: value.before - (value.after or 0))[:5]
     answers = truth.answers.get(attribute.name) if truth else None
+    drawn: tuple[Vector, Vector, Vector | None] | None = None
+    if asked:
+        drawn = answers[:3] if answers else _answers(connection, attribute)
     return AttributeCard(
         name=attribute.name,
         values=sorted(values, key=lambda value: -value.estimate)[:SHOWN],
         size=attribute.size,
-        errors=error_chart(*(answers[:3] if answers else _answers(connection, attribute)))
-        if asked
-        else None,
+        errors=error_chart(*drawn) if drawn else None,
         posteriors=posterior_chart(
             amplification(attribute),
             [(str(each.name), each.before, each.after or 0) for each in perturbed],
@@ -308,6 +336,10 @@ def _read_attribute(
         if perturbed
         else None,
         most_exposed=exposed,
+        odds=amplification(attribute) if perturbed else None,
+        reliable=[(error, reliable_from(*drawn[:2], error)) for error in ERRORS]
+        if drawn and len(drawn[0])
+        else (),
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import uuid
+from functools import cache
 from pathlib import Path
 
 import duckdb
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from duckdb_priv.card.card import Card, read_card, read_truth
 from duckdb_priv.engine.procedures import is_interrupt
@@ -50,6 +51,11 @@ def publisher_card(connection: duckdb.DuckDBPyConnection, release: str) -> str:
 
 def render(card: Card) -> str:
     """Write a card as HTML; whatever stands in names and values is escaped."""
+    return _template().render(card=card)
+
+
+@cache
+def _template() -> Template:
     environment = Environment(
         loader=PackageLoader("duckdb_priv.card"),
         autoescape=True,
@@ -58,7 +64,7 @@ def render(card: Card) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"share": share, "whole": whole, "number": number}
-    return environment.get_template("card.html").render(card=card)
+    return environment.get_template("card.html")
 
 
 def share(value: float) -> str:

@@ -1,6 +1,7 @@
 """The release file: one published table with its public catalog and its macros, and nothing else.
 
-It is written beside its place under another name and moved there when it is complete (``placing``).
+It is written beside its place under another name and moved there when it is complete (``placing``). The page that
+explains it to people is made by who calls this: it stands in the file, and beside it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from duckdb_priv.analyst import examples, macros, views
 from duckdb_priv.analyst.written import Written
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
-from duckdb_priv.publisher import comments
+from duckdb_priv.publisher import comments, page
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.placing import (
     begin,
@@ -30,7 +31,7 @@ from duckdb_priv.publisher.placing import (
     refuse_replaying,
 )
 from duckdb_priv.release import catalog
-from duckdb_priv.release.arguments import FILE, NAME, Arguments, argument, choice, read
+from duckdb_priv.release.arguments import FILE, FLAG, NAME, Arguments, argument, choice, read
 from duckdb_priv.sqltext.quoting import identifier, literal, without_carriage_returns
 
 STORAGE_VERSION = "v1.0.0"
@@ -39,6 +40,8 @@ SCRIPT = "setup.sql"
 """The file of a Parquet release that sets everything up."""
 DATA = "data.parquet"
 CATALOG = "catalog"
+PAGE = "card.html"
+"""The page that explains a Parquet release; that of a file is called as the file is."""
 SCRIPT_TITLE = "-- A release published by duckdb_priv."
 SCRIPT_USE = """\
 -- In this folder, run:  duckdb release.duckdb -init setup.sql
@@ -58,21 +61,40 @@ class ExportArguments(Arguments):
     format: str = argument(
         choice("duckdb", "parquet"), "what is written", "'duckdb'", default="duckdb"
     )
+    card: bool = argument(
+        FLAG, "whether the page that explains it is written beside it, too", "false", default=True
+    )
 
 
-def export_release(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Write a release to a file, or to a folder of Parquet files with a script."""
+def export_with(
+    maker: page.Maker, workspace: Workspace, given: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Write a release, and the page that explains it, to a file or to a folder of Parquet files with a script."""
     (arguments,) = read(given, ExportArguments, of="export_release")
     release = catalog.find_release(workspace.cursor, arguments.release)
-    form = arguments.format
-    path = place_for(arguments.path, form)
-    if form == "duckdb":
+    path = place_for(arguments.path, arguments.format)
+    if arguments.format == "duckdb":
+        beside = page.place_beside(path)
         _check_replaceable_file(workspace, path, release)
-        _write_file(workspace, path, release)
+        if arguments.card:
+            page.check_replaceable(beside, release)
+        html = page.named(maker(workspace.cursor, release), release)
+        _write_file(workspace, path, release, html)
+        if arguments.card:
+            page.write(workspace, beside, html)
     else:
+        beside = path / PAGE
         _check_replaceable_folder(path, release)
-        _write_folder(workspace, path, release)
-    return [{"release": release, "path": str(path), "format": form}]
+        html = page.named(maker(workspace.cursor, release), release)
+        _write_folder(workspace, path, release, html, shown=arguments.card)
+    return [
+        {
+            "release": release,
+            "path": str(path),
+            "format": arguments.format,
+            "card": str(beside) if arguments.card else None,
+        }
+    ]
 
 
 def _check_replaceable_file(workspace: Workspace, path: Path, release: str) -> None:
@@ -116,7 +138,7 @@ def _check_replaceable_folder(path: Path, release: str) -> None:
             f"{str(path)!r} exists and is no export of {release!r}",
             hint="choose another name, or remove it first",
         )
-    if foreign := sorted({file.name for file in path.iterdir()} - {SCRIPT, DATA, CATALOG}):
+    if foreign := sorted({file.name for file in path.iterdir()} - {SCRIPT, DATA, CATALOG, PAGE}):
         raise InvalidParameter(
             f"{str(path)!r} holds {foreign[0]!r}, which is not of the export",
             hint="move it elsewhere: the folder is replaced as a whole",
@@ -135,7 +157,7 @@ def _title(release: str) -> str:
     return f"{SCRIPT_TITLE}\n-- Release: {release!r}\n"
 
 
-def _write_file(workspace: Workspace, path: Path, release: str) -> None:
+def _write_file(workspace: Workspace, path: Path, release: str, html: str) -> None:
     part = begin(path)
     alias = identifier(f"_priv_export_{uuid.uuid4().hex}")
     home = identifier(workspace.database)
@@ -173,12 +195,14 @@ def _write_file(workspace: Workspace, path: Path, release: str) -> None:
         cursor.execute(statement)
     macros.create(cursor, attributes)
     views.create(cursor, release)
-    for statement in examples.statements(cursor, release):
+    for statement in (*examples.statements(cursor, release), *page.statements(html)):
         cursor.execute(statement)
     workspace.on_commit.append(move)
 
 
-def _write_folder(workspace: Workspace, path: Path, release: str) -> None:
+def _write_folder(
+    workspace: Workspace, path: Path, release: str, html: str, *, shown: bool
+) -> None:
     part = begin(path)
     workspace.on_rollback.append(lambda: give_up(part))
     part.mkdir()
@@ -208,12 +232,14 @@ def _write_folder(workspace: Workspace, path: Path, release: str) -> None:
             f"COPY (FROM {home}.priv.{table} WHERE release = {literal(release)})"
             f" TO {literal(str(part / CATALOG / f'{table}.parquet'))} (FORMAT parquet)"
         )
-    script = without_carriage_returns(_script(workspace, release, types))
+    script = without_carriage_returns(_script(workspace, release, types, html))
     (part / SCRIPT).write_text(script, encoding="utf-8", newline="\n")
+    if shown:
+        (part / PAGE).write_text(html, encoding="utf-8", newline="\n")
     workspace.on_commit.append(lambda: move_folder(part, path))
 
 
-def _script(workspace: Workspace, release: str, types: dict[str, str]) -> str:
+def _script(workspace: Workspace, release: str, types: dict[str, str], html: str) -> str:
     """Write the script that turns the Parquet files into what a release file holds."""
     columns = ",\n    ".join(
         f"{identifier(name)}::{kind} AS {identifier(name)}" for name, kind in types.items()
@@ -231,5 +257,6 @@ def _script(workspace: Workspace, release: str, types: dict[str, str]) -> str:
         *(statement.rstrip().rstrip(";") for statement in macros.statements(Written(attributes))),
         *views.statements(workspace.cursor, release),
         *examples.statements(workspace.cursor, release),
+        *page.statements(html),
     ]
     return _title(release) + SCRIPT_USE + "\n" + ";\n\n".join(statements) + ";\n"

@@ -20,7 +20,7 @@ PROCEDURES = {
     "drop_release": "duckdb_priv.publisher.publish",
     "evaluate": "duckdb_priv.evaluation.evaluate",
     "evaluation_summary": "duckdb_priv.evaluation.evaluate",
-    "export_release": "duckdb_priv.publisher.export",
+    "export_release": "duckdb_priv.card.export",
     "record_utility": "duckdb_priv.evaluation.utility",
     "rotate_secret": "duckdb_priv.publisher.rotation",
     "workload": "duckdb_priv.evaluation.workload",

@@ -26,6 +26,7 @@ from duckdb_priv.sqltext.quoting import literal
 
 SOURCE = "publisher.duckdb"
 RELEASE = "census.duckdb"
+CARD = "census.html"
 ESTIMATE = ("estimate", "low", "high")
 QUESTION = re.compile(r"-- question: (.*)\n((?s:.*?);)\n-- truth\n((?s:.*?);)\n")
 
@@ -61,7 +62,8 @@ def run(console: Console, *, rows: int, seed: int, keep: str | None = None) -> N
             console.rule("[bold]The analyst", align="left")
             size = (folder / RELEASE).stat().st_size / 1e6
             console.print(
-                f"Opens {RELEASE} ({size:.1f} MB) with plain DuckDB: no Python, no extension, no key."
+                f"Opens {RELEASE} ({size:.1f} MB) with plain DuckDB: no Python, no extension, no key;"
+                f" {CARD} beside it says what it is."
                 " What a row shows may be false;"
                 " counts are estimated from all rows.\n"
             )
@@ -80,7 +82,7 @@ def _folder(keep: str | None) -> Iterator[Path]:
     folder = Path(keep)
     made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
-    if taken := [name for name in (SOURCE, RELEASE) if (folder / name).exists()]:
+    if taken := [name for name in (SOURCE, RELEASE, CARD) if (folder / name).exists()]:
         raise CannotOpen(
             f"{keep!r} holds a file {taken[0]!r} already", hint="name another folder for --keep"
         )
@@ -88,7 +90,7 @@ def _folder(keep: str | None) -> Iterator[Path]:
         yield folder
     except BaseException:
         # Half a demo would keep the next one out.
-        for name in (SOURCE, f"{SOURCE}.wal", RELEASE):
+        for name in (SOURCE, f"{SOURCE}.wal", RELEASE, CARD):
             (folder / name).unlink(missing_ok=True)
         if made:
             folder.rmdir()

@@ -1,21 +1,26 @@
--- FROM priv.export_release(release, path [, format := 'duckdb' | 'parquet']) -> release, path, format, seconds
+-- FROM priv.export_release(release, path [, format := 'duckdb' | 'parquet'] [, card := true])
+--   -> release, path, format, seconds, card
 --
 -- Writes what analysts get: one DuckDB file that every client from version 1.2 on opens, or a folder with Parquet
 -- files and a setup.sql. It holds the published table, the public catalog and the macros: no source row, no
 -- secret, nothing that calls Python. An earlier export of the same release is replaced; anything else is not. It is
 -- written beside its place and moved there when it is complete; what a killed program left there is removed.
 --
+-- The card says to people what the release is, what it promises and what it is good for: one page of HTML, computed from
+-- the release alone. It stands in the release, FROM priv.card, and unless card := false beside it: visits_public.html
+-- beside visits_public.duckdb, card.html in a folder.
+--
 -- Refused: a name that promises another format (x.csv), what is neither a file nor a folder, and in Parquet what would
 -- not read back the same (HUGEINT, INTERVAL, TIME WITH TIME ZONE).
 --
 --   FROM priv.export_release('visits_public', 'visits_public.duckdb');
 
-CREATE OR REPLACE MACRO priv.export_release(release, path, format := 'duckdb') AS TABLE
+CREATE OR REPLACE MACRO priv.export_release(release, path, format := 'duckdb', card := true) AS TABLE
 WITH call AS MATERIALIZED (
-    SELECT uuid()::VARCHAR AS id, to_json({release: release, path: path, format: format, @caller@})::VARCHAR AS arguments
+    SELECT uuid()::VARCHAR AS id, to_json({release: release, path: path, format: format, card: card, @caller@})::VARCHAR AS arguments
 ), @run@
-SELECT unnest(from_json(answer, '[{"release": "VARCHAR", "path": "VARCHAR", "format": "VARCHAR", "seconds": "DOUBLE"}]'),
-    recursive := true)
+SELECT unnest(from_json(answer, '[{"release": "VARCHAR", "path": "VARCHAR", "format": "VARCHAR", "seconds": "DOUBLE",
+    "card": "VARCHAR"}]'), recursive := true)
 FROM answered;
 
 COMMENT ON MACRO TABLE priv.export_release IS

@@ -70,7 +70,47 @@ def test_a_name_that_promises_another_format_is_refused(out, tmp_path, name, for
 def test_other_names_are_taken_as_they_are(out, tmp_path, name, form):
     export(out, tmp_path / name, form)
     export(out, tmp_path / name, form)
-    assert [path.name for path in tmp_path.iterdir()] == [name]
+    page = [f"{name.removesuffix('.duckdb').removesuffix('.db')}.html"] if form == "duckdb" else []
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, *page])
+
+
+@pytest.mark.parametrize("form", ["duckdb", "parquet"])
+def test_the_card_stands_in_a_release_and_beside_it(out, tmp_path, form, monkeypatch):
+    """The release itself can write the very page, in any client."""
+    path = tmp_path / ("out.duckdb" if form == "duckdb" else "folder")
+    ((told,),) = out.execute(
+        "SELECT card FROM priv.export_release('out', ?, format := ?)", [str(path), form]
+    ).fetchall()
+    assert told == str(tmp_path / "out.html" if form == "duckdb" else path / "card.html")
+    with duckdb.connect(str(path) if form == "duckdb" else ":memory:") as reader:
+        if form == "parquet":
+            monkeypatch.chdir(path)
+            reader.execute(Path("setup.sql").read_text("utf-8"))
+        ((comment,),) = reader.execute(
+            "SELECT comment FROM duckdb_views() WHERE view_name = 'card'"
+        ).fetchall()
+        monkeypatch.chdir(tmp_path)
+        reader.execute(comment.partition("To save it: ")[2])
+    saved = (tmp_path / "card.html").read_text("utf-8")
+    assert saved.rstrip("\n") == Path(told).read_text("utf-8").rstrip("\n")
+    assert "What can be learned of one person" in saved
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("what", ["a page", "the card of another", "a folder"])
+def test_a_page_that_is_no_card_of_the_release_is_not_replaced(out, tmp_path, what):
+    page = tmp_path / "out.html"
+    if what == "a folder":
+        page.mkdir()
+    else:
+        other = "<!-- duckdb_priv: the card of out2 -->" if what != "a page" else ""
+        page.write_text(f"<!doctype html>\n{other}\n<p>mine</p>")
+    refused = "exists and is no card of 'out'\nHint: .*card := false"
+    with pytest.raises(duckdb.Error, match=refused):
+        export(out, tmp_path / "out.duckdb")
+    assert list(tmp_path.iterdir()) == [page]
+    out.execute("FROM priv.export_release('out', ?, card := false)", [str(tmp_path / "out.duckdb")])
+    assert what == "a folder" or "mine" in page.read_text()
 
 
 @pytest.mark.once
@@ -106,7 +146,7 @@ def test_what_somebody_wrote_to_an_earlier_export_is_not_replayed(out, tmp_path)
     export(out, path)
     leave_write_ahead(path)
     export(out, path)
-    assert list(tmp_path.iterdir()) == [path]
+    assert sorted(tmp_path.iterdir()) == [path, tmp_path / "out.html"]
     with duckdb.connect(str(path), read_only=True) as reader:
         assert reader.execute("SELECT count(*) FROM out").fetchall() == [(4000,)]
 
@@ -116,6 +156,7 @@ def test_a_write_ahead_file_without_its_database_is_not_replayed(out, tmp_path):
     export(out, path)
     left = leave_write_ahead(path)
     path.unlink()
+    (tmp_path / "out.html").unlink()
     with pytest.raises(duckdb.Error, match=r"is what DuckDB replays when 'out\.duckdb' is opened"):
         export(out, path)
     assert list(tmp_path.iterdir()) == [left]
@@ -141,7 +182,7 @@ def test_what_is_left_of_killed_programs_goes_and_what_others_write_stays(out, t
     writing.touch()
     export(out, path)
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted(
-        [*alive, writing.name, path.name]
+        [*alive, writing.name, path.name, "out.html"]
     )
     placing.give_up(writing)
     assert not writing.exists()

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from click.testing import CliRunner
 import duckdb_priv
 from duckdb_priv.card.report import analyst_card, publisher_card, write
 from duckdb_priv.errors import InvalidParameter, UnknownRelease
+from duckdb_priv.release import catalog
 from duckdb_priv.shell.cli import main
 
 pytestmark = pytest.mark.once
@@ -124,10 +126,29 @@ def test_a_card_says_what_a_release_is(
             assert " ".join(statement.split()) in page.text
         assert page.tags.count("svg") >= 2 + 5
         assert "missing" in page.text
-        for words in ("What it is good for", "What it hides", "How to query it", "What to know"):
+        for words in (
+            "In short",
+            "What it is good for",
+            "What it hides",
+            "How to query it",
+            "What to know",
+        ):
             assert words in page.text
         for statement in page.statements:
             assert con.execute(statement).fetchall()
+
+
+def test_in_short_is_what_the_law_of_the_release_says(con: duckdb.DuckDBPyConnection) -> None:
+    """Uniform perturbation from rho1 .1 to rho2 .4: odds change by 6 at most, so one half becomes 6/7."""
+    text = Page(publisher_card(con, "uniform")).text
+    assert (
+        "the odds change by a factor of 6 at most: who was half sure is 85.7% sure at most" in text
+    )
+    found = re.search(r"with a probability of ([\d.]+)%; .* it is ([\d.]+)% at most", text)
+    assert found is not None
+    before, after = (float(each) / 100 for each in found.groups())
+    assert before < after <= before * 6 / (1 + before * 5) + 1e-3
+    assert "No row is alone with its combination of them." in text
 
 
 def test_a_card_needs_no_network(con: duckdb.DuckDBPyConnection) -> None:
@@ -150,8 +171,11 @@ def test_the_publishers_card_says_that_it_saw_the_truth(
     )
 
 
-def test_the_analysts_card_is_a_function_of_the_release_file(tmp_path: Path) -> None:
+def test_the_analysts_card_is_a_function_of_the_release_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two sources, the same published rows and catalog: the same card."""
+    monkeypatch.setattr(catalog, "now", lambda: datetime(2026, 1, 1))
     cards = []
     for shift in (0, 1):
         con = duckdb_priv.connect()
@@ -162,7 +186,6 @@ def test_the_analysts_card_is_a_function_of_the_release_file(tmp_path: Path) -> 
             "FROM priv.publish_uniform('t', 'r', sensitive := 's', retention := 0.5)"
         ).fetchall()
         con.execute("UPDATE r SET reported_s = 'v' || (rowid * 7 % 3)")
-        con.execute("UPDATE priv.release SET created_at = '2026-01-01'")
         cards.append(card_of_file(con, "r", tmp_path))
         con.close()
     assert cards[0] == cards[1]

@@ -1,0 +1,84 @@
+"""The page that explains a release to people: it stands in the release, as one row, and beside it, as a file.
+
+What is on it is not decided here; whoever exports gives a function that makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+
+import duckdb
+
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.publisher.placing import ENDINGS, begin, give_up, move_file
+from duckdb_priv.sqltext.quoting import literal
+
+VIEW = "priv.card"
+DOCTYPE = "<!doctype html>\n"
+
+Maker = Callable[[duckdb.DuckDBPyConnection, str], str]
+"""Makes the page of a release of the current database, as HTML."""
+
+
+def named(html: str, release: str) -> str:
+    """Return a page that says at its beginning which release it is of.
+
+    >>> print(named("<!doctype html>\\n<p>…</p>", "visits_public"))
+    <!doctype html>
+    <!-- duckdb_priv: the card of visits_public -->
+    <p>…</p>
+    """
+    return _beginning(release) + html.removeprefix(DOCTYPE)
+
+
+def place_beside(release_file: Path) -> Path:
+    """Return where the page of a release file stands.
+
+    >>> place_beside(Path("visits.duckdb")).name, place_beside(Path("visits_1.2")).name
+    ('visits.html', 'visits_1.2.html')
+    """
+    ends = release_file.suffix.removeprefix(".").lower() in ENDINGS["duckdb"]
+    return release_file.with_name(f"{release_file.stem if ends else release_file.name}.html")
+
+
+def _beginning(release: str) -> str:
+    # Without ">", no name ends the comment.
+    return f"{DOCTYPE}<!-- duckdb_priv: the card of {escape(release)} -->\n"
+
+
+def statements(html: str) -> list[str]:
+    """Return the SQL that puts a page into the release that stands in the current database."""
+    return [
+        f"CREATE VIEW {VIEW} AS FROM (VALUES ({literal(html)})) AS t(html)",
+        f"COMMENT ON VIEW {VIEW} IS "
+        + literal(
+            "What this release is, for people: one page of HTML. To save it:"
+            f" COPY (FROM {VIEW}) TO 'card.html' (FORMAT csv, HEADER false, QUOTE '', ESCAPE '');"
+        ),
+    ]
+
+
+def check_replaceable(place: Path, release: str) -> None:
+    """Refuse to overwrite anything but an earlier page of the same release."""
+    if not place.exists():
+        return
+    mark, found = _beginning(release).encode(), b""
+    if place.is_file():
+        with place.open("rb") as file:
+            found = file.read(len(mark))
+    if found != mark:
+        raise InvalidParameter(
+            f"{str(place)!r} exists and is no card of {release!r}",
+            hint="choose another name, remove it first, or write card := false",
+        )
+
+
+def write(workspace: Workspace, place: Path, html: str) -> None:
+    """Write a page that comes to stand in its place when the transaction is committed."""
+    part = begin(place)
+    workspace.on_rollback.append(lambda: give_up(part))
+    part.write_text(html, encoding="utf-8", newline="\n")
+    workspace.on_commit.append(lambda: move_file(part, place))
