@@ -56,6 +56,11 @@ FIELDS: Mapping[str, Sequence[str]] = {
 }
 """By the macro that chooses: the fields of the text that it gives."""
 PLACE, RELEASES, THERE, KNOWN = "_place", "_releases", "_there", "_known"
+READ = ("_fact", "_number", "_numbers", "_number_at", "_every_number")
+"""What reads one field of the numbers of an attribute."""
+QUANTILE = "_normal_quantile"
+"""These stand in macros of their own, and not wherever a formula needs them, so that the functions are short: DuckDB 2
+takes a microsecond for every character of a macro that is written."""
 SHORT = 500
 """Most characters of a text that stands in the choice."""
 APART, ELSEWHERE = SEPARATORS[-1], SEPARATORS[-2]
@@ -99,7 +104,7 @@ def own_names(each: NamedAttribute) -> set[str]:
 
 def choice_names() -> set[str]:
     """Name the macros that choose."""
-    return {*SAID, PLACE, RELEASES, THERE, KNOWN}
+    return {*SAID, *READ, QUANTILE, PLACE, RELEASES, THERE, KNOWN}
 
 
 def own_statements(attribute: SensitiveAttribute) -> Iterator[str]:
@@ -189,6 +194,12 @@ def choice_statements(attributes: Sequence[NamedAttribute]) -> Iterator[str]:
             among = _extracted(_split(short), [*named.values()])
             chosen = f"coalesce(nullif({among}, '{ELSEWHERE}'), {chosen})" if long else among
         yield _macro("choice", kind, comment, chosen=chosen)
+    quantile = fill(
+        body(read("analyst/fragments", "normal_quantile")), {"confidence": "_confidence"}
+    )
+    places = {"between": literal(BETWEEN), "size": str(_place("size")), "quantile": quantile}
+    for name in (*READ, QUANTILE):
+        yield qualified(fill(body(read(FOLDER, name.removeprefix("_"))), places))
     cases = " ".join(
         f"WHEN lower(_key) IN ({', '.join(map(literal, sorted({*named[of]})))})"
         f" THEN priv.{identifier(of.macro(PLACE))}(_column)"
@@ -326,19 +337,19 @@ class Chosen(Lookup):
     def number(self, name: str, position: str) -> str:
         """Write a number of the value at a position of the domain."""
         if all(name in shape.equal for shape in self.shapes.values()):
-            return f"CAST(nullif({self._field(FACTS, name)}, '') AS DOUBLE)"
-        every = self._list(name)
-        return f"list_extract({every}, least({position}, len({every})))"
+            return self.constant(name)
+        return f"priv._number_at({self._key}, {_place(name)}, {position})"
 
     def numbers(self, name: str) -> str:
         """Write the numbers of all values."""
-        every = self._list(name)
-        count = f"{self.size()} * {self.size()}" if name in LISTS else self.size()
-        return f"list_resize({every}, {count}, list_extract({every}, 1))"
+        if name not in LISTS:
+            return f"priv._every_number({self._key}, {_place(name)})"
+        every = f"string_split(nullif({self._field(LISTS_, name)}, ''), ',')::DOUBLE[]"
+        return f"list_resize({every}, {self.size()} * {self.size()}, list_extract({every}, 1))"
 
     def constant(self, name: str) -> str:
         """Write a number of the release."""
-        return f"CAST(nullif({self._field(FACTS, name)}, '') AS DOUBLE)"
+        return f"priv._number({self._key}, {_place(name)})"
 
     def place(self) -> str:
         """Write the place in the domain of what a row of an ENUM reports, from 0."""
@@ -374,7 +385,13 @@ class Chosen(Lookup):
         """Write the end of the message that there is no such release."""
         return f"priv.{THERE}()"
 
+    def quantile(self) -> str:
+        """Write the z of a normal interval at ``confidence``."""
+        return "priv._normal_quantile(confidence)"
+
     def _field(self, kind: str, name: str) -> str:
+        if kind == FACTS:
+            return f"priv._fact({self._key}, {_place(name)})"
         place = FIELDS[kind].index(name) + 1
         return f"list_extract(string_split(priv.{kind}({self._key}), '{BETWEEN}'), {place})"
 
@@ -383,9 +400,10 @@ class Chosen(Lookup):
         plain = all(shape.plain for shape in self.shapes.values())
         return literal(BETWEEN) if plain else f"left({every}, 1)"
 
-    def _list(self, name: str) -> str:
-        kind = LISTS_ if name in LISTS else FACTS
-        return f"string_split(nullif({self._field(kind, name)}, ''), ',')::DOUBLE[]"
+
+def _place(name: str) -> int:
+    """Return the place of a field among the numbers of an attribute, from 1."""
+    return FIELDS[FACTS].index(name) + 1
 
 
 def _unpacked(text: str) -> str:

@@ -12,7 +12,7 @@ from duckdb_priv.analyst.set_formulas import formula, let, listed, moments
 from duckdb_priv.analyst.sets import Coefficient, Part, Sets
 from duckdb_priv.analyst.written import Lookup
 from duckdb_priv.sqltext.quoting import literal
-from duckdb_priv.sqltext.templates import body, fill, read, template
+from duckdb_priv.sqltext.templates import template
 
 FRAGMENTS = "analyst/fragments"
 COUNTS = (
@@ -219,14 +219,9 @@ def _compared(
     return f"[{compared} FOR r IN [{_reaches(sets, *sums)}]][1]"
 
 
-def _z(sets: Sets) -> str:
-    quantile = fill(body(read(FRAGMENTS, "normal_quantile")), {"confidence": "confidence"})
-    return sets.take(quantile)
-
-
 def _interval(sets: Sets, sums: str) -> str:
     """Write the interval of one sum, from its struct of sums."""
-    return let("i", INTERVAL, m=f"[{moments(sets.form)} FOR s IN [{sums}]][1]", z=_z(sets))
+    return let("i", INTERVAL, m=f"[{moments(sets.form)} FOR s IN [{sums}]][1]", z=sets.quantile())
 
 
 def _reaches(sets: Sets, *sums: str) -> str:
@@ -234,5 +229,5 @@ def _reaches(sets: Sets, *sums: str) -> str:
     reach = let(
         "i", formula("reach"), m="(e).m", z="(e).z", n="(e).n", r=f"[{INTERVAL} FOR i IN [e]][1]"
     )
-    of_sum = f"{{m: {moments(sets.form)}, z: {_z(sets)}, n: (s).per}}"
+    of_sum = f"{{m: {moments(sets.form)}, z: {sets.quantile()}, n: (s).per}}"
     return f"[{reach} FOR e IN [{of_sum} FOR s IN [{', '.join(sums)}]]]"

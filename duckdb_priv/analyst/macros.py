@@ -249,8 +249,7 @@ def _estimates(lookup: Lookup) -> dict[str, str]:
             lookup,
             lambda form, of: write("plausible", form, of) if FORMS[form].independent else "true",
         ),
-        "confidence": "confidence",
-        "normal_quantile": body(read(FRAGMENTS, "normal_quantile")),
+        "normal_quantile": lookup.quantile(),
         "interval": INTERVAL,
         "distribution_query": f"CASE method WHEN 'inverse' THEN {inverse} ELSE {bayesian} END",
     }

@@ -98,6 +98,10 @@ class Sets:
         """Return the field of t with an aggregate, or with a number."""
         return f"(t).{self._taken.setdefault(sql, f't{len(self._taken)}')}"
 
+    def quantile(self) -> str:
+        """Return the field of t with the z of a normal interval at ``confidence``."""
+        return self.take(self._of.quantile())
+
     def make(self, sql: str) -> str:
         """Return the field of u with what is made of fields of t and w."""
         return f"(u).{self._made.setdefault(sql, f'u{len(self._made)}')}"

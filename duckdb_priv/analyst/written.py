@@ -19,7 +19,7 @@ from duckdb_priv.release.model import NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.literals import SEPARATORS, doubles, enum, is_among, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import computed
+from duckdb_priv.sqltext.templates import body, computed, fill, read
 
 LISTED = 20
 """How many names an error message lists."""
@@ -139,6 +139,10 @@ class Lookup(ABC):
     @abstractmethod
     def unknown_release(self) -> str:
         """Write the end of the message that there is no such release."""
+
+    @abstractmethod
+    def quantile(self) -> str:
+        """Write the z of a normal interval at ``confidence``."""
 
 
 RELEASE_FIELDS = ("table", "attributes", "several", "reported")
@@ -387,6 +391,12 @@ class Written(Lookup):
     def unknown_release(self) -> str:
         """Write the end of the message that there is no such release."""
         return literal(there_is({of.release for of in self._all}))
+
+    def quantile(self) -> str:
+        """Write the z of a normal interval at ``confidence``."""
+        return fill(
+            body(read("analyst/fragments", "normal_quantile")), {"confidence": "confidence"}
+        )
 
     def _chosen(
         self,
