@@ -104,6 +104,35 @@ class Fingerprints:
                         f" {shown}[{place}] FROM temp.main._priv_record WHERE {shown} IS NOT NULL"
                     )
 
+    def renew(self, number: int) -> None:
+        """Add to a source the records that came, and keep of each record the latest values."""
+        attributes = [name.lower() for name in self.source.sensitive]
+        others = [name.lower() for name in _others(self.source)]
+        self.workspace.cursor.execute(
+            sql(
+                "renew",
+                number=str(number),
+                attributes=listed(attributes),
+                others=listed(others),
+                records=str(self.source.rows),
+                level=str(self.level),
+            )
+        )
+
+    def moved_from(self, number: int, level: int) -> tuple[int, int, int]:
+        """Count the records that a known source does not have, that are gone from it, and that have other values.
+
+        Of sources of which a sample is kept, ``level`` being its own, the counts are of the sample.
+        """
+        attributes = [name.lower() for name in self.source.sensitive]
+        ((arrived, gone, changed),) = self.query(
+            "moved",
+            known=str(number),
+            attributes=listed(attributes),
+            level=str(max(level, self.level)),
+        )
+        return arrived, gone, changed
+
     def _kept(self, table: str) -> Kept:
         numeric, low, high, marks = self.workspace.rows(
             f"SELECT bool_and(number IS NOT NULL), min(number), max(number), count(*) FROM temp.main.{table}"
@@ -142,6 +171,15 @@ def take_fingerprints(workspace: Workspace, source: Source) -> Fingerprints:
 def sql(name: str, folder: str = "recognition", **fillings: str) -> str:
     """Fill a query of a folder of the publisher's."""
     return fill(body(read(f"publisher/{folder}", name)), fillings)
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Write a list of texts.
+
+    >>> listed(["age"]), listed([])
+    ("['age']::VARCHAR[]", '[]::VARCHAR[]')
+    """
+    return f"[{', '.join(map(literal, texts))}]::VARCHAR[]"
 
 
 def _others(source: Source) -> list[str]:

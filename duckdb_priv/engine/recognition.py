@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from duckdb_priv.engine.attributes import number_attributes
@@ -57,6 +57,8 @@ class Recognition:
     known: tuple[Known, ...]
     attributes: dict[str, int]
     """By sensitive column: the number of the attribute, which is the same under any name."""
+    goes_on: bool = False
+    """Whether it is a known source that goes on with other records, and keeps its number."""
 
     @property
     def source(self) -> Source:
@@ -100,7 +102,7 @@ class Recognition:
         """Estimate how many records have another value of an attribute than when a source was published."""
         if attribute not in self.source.sensitive:
             return 0
-        if known == self.number and not self.new:
+        if known == self.number and not (self.new or self.goes_on):
             # Otherwise it would be another source.
             return 0
         return _changed(self.fingerprints, known, attribute) << self.level
@@ -112,6 +114,9 @@ class Recognition:
 
     def persist(self) -> None:
         """Keep what the records are known by, in the transaction of the publication."""
+        if self.goes_on:
+            self.fingerprints.renew(self.number)
+            return
         if self.new:
             self.fingerprints.workspace.cursor.execute(
                 "INSERT INTO priv.source VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -130,10 +135,11 @@ class Recognition:
         self.fingerprints.keep_values(self.number)
 
 
-def recognize(workspace: Workspace, source: Source) -> Recognition:
+def recognize(workspace: Workspace, source: Source, going_on: int | None = None) -> Recognition:
     """Say which of the sources that were published before a source is, or shares records with.
 
-    Reads the source twice and writes temporary tables; ``Recognition.persist`` keeps what was found.
+    ``going_on`` is the known source that it is, whatever records came and left. Reads the source twice and writes
+    temporary tables; ``Recognition.persist`` keeps what was found.
     """
     taken = take_fingerprints(workspace, source)
     known = _known(taken)
@@ -141,7 +147,10 @@ def recognize(workspace: Workspace, source: Source) -> Recognition:
     population = _population(workspace, known)
     sharing = {each.number for each in known if each.shared is not None}
     attributes = number_attributes(taken, sharing, population)
-    return Recognition(taken, number, new, population, tuple(known), attributes)
+    found = Recognition(taken, number, new, population, tuple(known), attributes)
+    if not new or going_on not in {each.number for each in known}:
+        return found
+    return replace(found, number=going_on, new=False, goes_on=True)
 
 
 def _known(taken: Fingerprints) -> list[Known]:

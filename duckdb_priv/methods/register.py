@@ -31,6 +31,28 @@ class Words:
 
 
 @dataclass(frozen=True)
+class Refreshing:
+    """How the next version of a release is published from a source that has changed."""
+
+    told: str
+    """What whoever compares two versions learns, in one sentence without its full stop."""
+    given: Mapping[str, Any] = field(default_factory=lambda: {"replace": True}, hash=False)
+    """What is given beside what was said when the release was declared."""
+    keeps: bool = True
+    """Whether records that did not change show what they showed, which needs the same coins."""
+    batch: Callable[[Any], int] | None = None
+    """Where new records join a release whose other rows stay: how many there must be, from what the method is given."""
+    refused: str = ""
+    """Why it cannot be refreshed, and what to do, where it cannot."""
+
+
+KEYED = Refreshing(
+    "a record that shows another value has changed, with certainty; all others show what they showed"
+)
+"""Every record stands alone, and its coins are keyed by its id and its value."""
+
+
+@dataclass(frozen=True)
 class Method:
     """A way to publish."""
 
@@ -53,6 +75,8 @@ class Method:
     """Whether all records are drawn anew where any of them changed, so that comparing releases shows no change."""
     once: str = ""
     """Where it groups: what a second grouping of the same records does."""
+    refreshing: Refreshing = KEYED
+    """How its releases follow a source that changes."""
     baseline: bool = False
     """Whether it is for comparison only, and protects less than it seems to."""
     procedures: Mapping[str, str] = field(default_factory=dict, hash=False)

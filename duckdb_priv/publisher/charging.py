@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from duckdb_priv.engine.recognition import Known, Recognition
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.methods.register import Method
+from duckdb_priv.publisher.draws import count_draws
 from duckdb_priv.release.catalog import Charge
 from duckdb_priv.release.model import LedgerEntry, Plan
 
@@ -37,8 +38,12 @@ def charges(
             each.release: recognition.changed(each.source, entry.attribute) for each in earlier
         }
         changed = max(changes.values(), default=0)
-        same = _shows_the_same(method, recognition, earlier, changed)
-        alike = same and _all_shown(recognition, earlier)
+        draws = count_draws(workspace, method, recognition, entry)
+        if draws is None:
+            same = _shows_the_same(method, recognition, earlier, changed)
+            alike = same and _all_shown(recognition, earlier)
+        else:
+            same, alike = draws.after == draws.before, draws.anew == 0
         found.append(
             Charge(
                 adds=not same,

@@ -22,6 +22,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.publisher import comments, page
 from duckdb_priv.publisher.comments import SCHEMA
+from duckdb_priv.publisher.declared import keep_export
 from duckdb_priv.publisher.placing import (
     begin,
     give_up,
@@ -87,6 +88,7 @@ def export_with(
         _check_replaceable_folder(path, release)
         html = page.named(maker(workspace.cursor, release), release)
         _write_folder(workspace, path, release, html, shown=arguments.card)
+    keep_export(workspace, release, str(path), arguments.format, card=arguments.card)
     return [
         {
             "release": release,

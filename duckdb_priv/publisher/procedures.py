@@ -21,7 +21,9 @@ PROCEDURES = {
     "evaluate": "duckdb_priv.evaluation.evaluate",
     "evaluation_summary": "duckdb_priv.evaluation.evaluate",
     "export_release": "duckdb_priv.card.export",
+    "publications": "duckdb_priv.publisher.refresh",
     "record_utility": "duckdb_priv.evaluation.utility",
+    "refresh": "duckdb_priv.publisher.refresh",
     "rotate_secret": "duckdb_priv.publisher.rotation",
     "workload": "duckdb_priv.evaluation.workload",
 }

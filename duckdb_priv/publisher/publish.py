@@ -11,19 +11,22 @@ import duckdb
 
 from duckdb_priv.analyst import macros, views
 from duckdb_priv.engine.byte_order import total_order
-from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.recognition import Recognition, recognize
-from duckdb_priv.engine.source import Source, open_source
+from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PublicationFailed, ReleaseExists, echoed
 from duckdb_priv.methods.register import METHODS, Method
-from duckdb_priv.publisher import comments, persons
+from duckdb_priv.publisher import comments, persons, versions
 from duckdb_priv.publisher.charging import charges
 from duckdb_priv.publisher.check.check import findings_before_publishing
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.comparing import told_of_comparing
+from duckdb_priv.publisher.declared import declare, forget
+from duckdb_priv.publisher.declared import find as find_declared
 from duckdb_priv.publisher.dictionaries import narrow
 from duckdb_priv.publisher.grouping import group_once
+from duckdb_priv.publisher.records import digest_of, open_records
+from duckdb_priv.publisher.succession import Succession
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import read
 from duckdb_priv.release.model import Plan, renamed_columns
@@ -33,24 +36,32 @@ from duckdb_priv.sqltext.quoting import identifier
 ENUM_VALUES = re.compile(r"^ENUM\(.*\)", re.DOTALL)
 
 
-def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+def publish(
+    method: Method,
+    workspace: Workspace,
+    given: Mapping[str, Any],
+    follows: Succession | None = None,
+) -> list[dict[str, Any]]:
     """Publish a source by a method, inside the transaction that is open in the workspace.
 
-    Raises ReleaseExists if the name is taken, and PublicationFailed if the rows that were written are
-    not as many as the plan says, or none.
+    ``follows`` is known where it is the next version of a release. Raises ReleaseExists if the name is taken, and
+    PublicationFailed if the rows that were written are not as many as the plan says, or none.
     """
     request, arguments = method.read(given)
+    declared = find_declared(workspace.cursor, request.release)
+    before = versions.previous(workspace, request.release)
     if not arguments.extends:
         _make_room(workspace, request)
     persons.check_request(method, request, extends=arguments.extends)
-    whole = open_source(workspace, request.source, request.roles)
-    source = count_persons(workspace, whole, request.max_rows)
+    whole, source = open_records(workspace, request)
     # Before anything is computed; the names that a plan adds are looked at when it is written.
     renamed_columns(
         dict.fromkeys(source.public, "public") | dict.fromkeys(source.sensitive, "sensitive")
     )
-    recognition = recognize(workspace, source)
+    recognition = recognize(workspace, source, follows.source_number if follows else None)
     plan = method.plan(workspace, source, request.release, arguments)
+    if follows:
+        follows.check(plan, recognition)
     costs: list[str] = []
     if method.groups:
         plan, costs = group_once(
@@ -109,6 +120,7 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
     catalog.record(
         workspace.cursor,
         request,
+        versions.version_of(workspace, request.release, target, plan, before),
         plan,
         {name: ENUM_VALUES.sub("ENUM", kind) for name, kind in types.items()},
         published,
@@ -120,6 +132,15 @@ def publish(method: Method, workspace: Workspace, given: Mapping[str, Any]) -> l
         charged,
     )
     recognition.persist()
+    declare(
+        workspace,
+        method.name,
+        given,
+        catalog.version(workspace.cursor, request.release),
+        digest_of(workspace, source),
+        declared,
+        extends=arguments.extends,
+    )
     attributes = catalog.sensitive_attributes(workspace.cursor, request.release)
     for statement in comments.statements(workspace.cursor, request.release, attributes):
         workspace.cursor.execute(statement)
@@ -229,5 +250,6 @@ def drop_release(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[st
     (arguments,) = read(given, ReleaseName, of="drop_release")
     release = catalog.find_release(workspace.cursor, arguments.release)
     drop(workspace.cursor, workspace.database, release)
+    forget(workspace.cursor, release)
     macros.remove(workspace.cursor)
     return [{"release": release}]

@@ -146,6 +146,14 @@ def find_release(connection: Connection, name: str) -> str:
     raise UnknownRelease.among("release", name, known, also="FROM priv.release lists every release")
 
 
+def version(connection: Connection, release: str) -> int:
+    """Return which version of a release stands in the database."""
+    ((number,),) = connection.execute(
+        "SELECT version FROM priv.release WHERE release = ?", [release]
+    ).fetchall()
+    return int(number)
+
+
 @dataclass(frozen=True)
 class PublishedColumn:
     """A column of a published table, and the attribute that it shows."""
@@ -303,9 +311,22 @@ class Charge:
     person_adds: bool
 
 
+@dataclass(frozen=True)
+class Version:
+    """Which version of a release it is, and what whoever has the one before counts in both."""
+
+    number: int = 1
+    previous_at: dt.datetime | None = None
+    """When the version before was published; None where there is none, or it is not known."""
+    previous_rows: int | None = None
+    rows_kept: int | None = None
+    """Published rows that stand in both, alike in every column; None where columns or parameters are others."""
+
+
 def record(
     connection: Connection,
     request: Request,
+    which: Version,
     plan: Plan,
     types: dict[str, str],
     rows_published: int,
@@ -319,7 +340,7 @@ def record(
     """Write the catalog rows of a release and its entries in the ledger."""
     time, release = now(), request.release
     connection.execute(
-        "INSERT INTO priv.release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO priv.release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             release,
             plan.mechanism,
@@ -331,6 +352,10 @@ def record(
             request.title,
             request.description,
             request.contact,
+            which.number,
+            which.previous_at,
+            which.previous_rows,
+            which.rows_kept,
         ],
     )
     sensitive = {attribute.name: attribute for attribute in plan.attributes}

@@ -144,6 +144,24 @@ def export(file: str, release: str, path: str, format_: str) -> None:
 
 
 @main.command()
+@click.argument("file")
+def refresh(file: str) -> None:
+    """Publish the next version of every release of FILE whose source has changed, and export it again.
+
+    Prints a line for each release. The exit code is 1 where one could not be refreshed or exported, so that a
+    scheduler notices.
+    """
+    from duckdb_priv.shell.refreshing import refresh_all
+
+    with one_sentence():
+        must_exist(file)
+        with closing(open_publisher(file)) as connection:
+            whole = _run(connection, lambda each: refresh_all(each, click.echo))
+    if not whole:
+        raise click.exceptions.Exit(1)
+
+
+@main.command()
 @click.argument("file", required=False)
 @click.argument("release", required=False)
 @click.option("--release-file", metavar="FILE", help="A release: the card says what FILE says.")

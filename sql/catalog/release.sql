@@ -10,7 +10,11 @@ CREATE TABLE priv.release (
     library_version   VARCHAR   NOT NULL,
     title             VARCHAR,
     description       VARCHAR,
-    contact           VARCHAR
+    contact           VARCHAR,
+    version           INTEGER   NOT NULL DEFAULT 1 CHECK (version >= 1),
+    previous_at       TIMESTAMP,
+    previous_rows     BIGINT    CHECK (previous_rows >= 0),
+    rows_kept         BIGINT    CHECK (rows_kept >= 0)
 );
 COMMENT ON TABLE  priv.release IS 'One row per published table: what was done to it, and by which version.';
 COMMENT ON COLUMN priv.release.release IS 'Name of the published table.';
@@ -23,3 +27,7 @@ COMMENT ON COLUMN priv.release.library_version IS 'Version of duckdb_priv that p
 COMMENT ON COLUMN priv.release.title IS 'What the release is called among people; NULL where its publisher said nothing.';
 COMMENT ON COLUMN priv.release.description IS 'What its readers should know; NULL where its publisher said nothing.';
 COMMENT ON COLUMN priv.release.contact IS 'Whom they may ask; NULL where its publisher said nothing.';
+COMMENT ON COLUMN priv.release.version IS 'How often a release of this name was published, this time included.';
+COMMENT ON COLUMN priv.release.previous_at IS 'created_at of the version before; NULL where there is none, or it is not known.';
+COMMENT ON COLUMN priv.release.previous_rows IS 'Rows of the version before.';
+COMMENT ON COLUMN priv.release.rows_kept IS 'How many published rows stand in both, alike in every column: as who has both counts them. NULL where columns or parameters are others.';

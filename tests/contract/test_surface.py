@@ -66,6 +66,7 @@ PUBLISHER = {
     "max_retention": "rho1 rho2 m",
     "micro_groups": "source sensitive retention epsilon delta bound record_id exclude domain_size",
     "propose_hierarchies": "source exclude folder",
+    "publications": "",
     "publish_anatomy": "source release sensitive l republish" + COMMON,
     "publish_block_design": "source release sensitive epsilon rho1 rho2 domain" + COMMON,
     "publish_distribution": "source release sensitive" + COMMON,
@@ -89,6 +90,7 @@ PUBLISHER = {
     ),
     "reconstruction_threshold": "max_frequency m retention epsilon delta bound",
     "record_utility": "release",
+    "refresh": "release",
     "rotate_secret": "",
     "sampling_delta": "k beta epsilon",
     "sampling_epsilon": "k beta delta",
@@ -131,12 +133,14 @@ ANALYST = {
 
 MACROS = PUBLISHER | ANALYST
 PRIVATE_TABLES = {
+    "drawn",
     "fingerprint",
     "grouped_record",
     "identity",
     "ledger",
     "migration",
     "noisy_count",
+    "publication",
     "secret",
     "source",
     "value_fingerprint",

@@ -1,7 +1,7 @@
 """Anatomy, a baseline."""
 
 from duckdb_priv.methods.anatomy.arguments import AnatomyArguments
-from duckdb_priv.methods.register import Method, Words
+from duckdb_priv.methods.register import Method, Refreshing, Words
 
 METHOD = Method(
     name="anatomy",
@@ -15,4 +15,10 @@ METHOD = Method(
     groups=True,
     once="a second group narrows the true value of a record down to what both have in common, often one value",
     baseline=True,
+    refreshing=Refreshing(
+        "",
+        keeps=False,
+        refused="a record that comes or goes changes the lists of others, and two lists of a record tell its"
+        " value; it is a baseline, and never for real",
+    ),
 )

@@ -1,7 +1,7 @@
 """Values redrawn from their distribution, a baseline."""
 
 from duckdb_priv.methods.distribution.arguments import DistributionArguments
-from duckdb_priv.methods.register import Method, Words
+from duckdb_priv.methods.register import Method, Refreshing, Words
 
 METHOD = Method(
     name="distribution",
@@ -13,4 +13,9 @@ METHOD = Method(
     ),
     arguments=DistributionArguments,
     baseline=True,
+    refreshing=Refreshing(
+        "",
+        keeps=False,
+        refused="it is a baseline that no longer has anything to do with its records",
+    ),
 )

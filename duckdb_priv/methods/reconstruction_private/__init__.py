@@ -4,7 +4,7 @@ from duckdb_priv.methods.reconstruction_private.arguments import (
     ReconstructionPrivateArguments,
     ReconstructionPrivateGrid,
 )
-from duckdb_priv.methods.register import Method, Words
+from duckdb_priv.methods.register import Method, Refreshing, Words
 
 METHOD = Method(
     name="reconstruction_private",
@@ -24,4 +24,10 @@ METHOD = Method(
         "epsilon": ("ε", "relative error that shall not be rare"),
         "delta": ("δ", "how likely it was asked to be"),
     },
+    refreshing=Refreshing(
+        "",
+        keeps=False,
+        refused="a record that comes to a sampled group moves others into its sample or out of it, so that who has both"
+        " versions has more independent trials of the group than were promised",
+    ),
 )

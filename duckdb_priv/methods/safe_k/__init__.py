@@ -1,6 +1,6 @@
 """Safe k-anonymity on a fresh random sample."""
 
-from duckdb_priv.methods.register import Method, Words
+from duckdb_priv.methods.register import Method, Refreshing, Words
 from duckdb_priv.methods.safe_k.arguments import SafeKArguments, SafeKGrid
 
 METHOD = Method(
@@ -15,4 +15,7 @@ METHOD = Method(
     grid=SafeKGrid,
     sensitive=False,
     whole_records=True,
+    refreshing=Refreshing(
+        "", keeps=False, refused="every version is another sample, which is charged whole each time"
+    ),
 )

@@ -1,6 +1,6 @@
 """Retention by the size of the group of equal public columns, whose records hide each other."""
 
-from duckdb_priv.methods.register import Method, Words
+from duckdb_priv.methods.register import Method, Refreshing, Words
 from duckdb_priv.methods.shuffled.arguments import ShuffledArguments, ShuffledGrid
 
 METHOD = Method(
@@ -19,4 +19,9 @@ METHOD = Method(
         "epsilon": ("ε", "parameter of differential privacy of one record's value in its group"),
         "delta": ("δ", "probability with which that may fail"),
     },
+    refreshing=Refreshing(
+        "",
+        keeps=False,
+        refused="a change of any record draws all of them anew, which is charged whole each time",
+    ),
 )

@@ -1,7 +1,7 @@
 """Decoy groups (SPLU-Gen)."""
 
-from duckdb_priv.methods.register import Method, Words
-from duckdb_priv.methods.splu.arguments import SpluArguments, SpluGrid
+from duckdb_priv.methods.register import Method, Refreshing, Words
+from duckdb_priv.methods.splu.arguments import SpluArguments, SpluGrid, fewest_of_a_batch
 
 METHOD = Method(
     name="splu",
@@ -18,4 +18,10 @@ METHOD = Method(
     " the values",
     grid=SpluGrid,
     symbols={"rows": ("N", "records in decoy groups")},
+    refreshing=Refreshing(
+        "the new records are in decoy groups among themselves, and who compares sees which rows are theirs",
+        given={"append": True},
+        keeps=False,
+        batch=fewest_of_a_batch,
+    ),
 )

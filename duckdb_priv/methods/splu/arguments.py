@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from duckdb_priv.methods.common.parameters import REPUBLISH
 from duckdb_priv.release.arguments import FLAG, WHOLES, Arguments, argument, choice, whole
 
+GROUPS_OF_A_BATCH = 10
+"""How many groups a batch has at least that is appended."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SpluArguments(Arguments):
@@ -31,6 +34,11 @@ class SpluArguments(Arguments):
     def extends(self) -> bool:
         """Whether the release is there already, and stays."""
         return self.append
+
+
+def fewest_of_a_batch(arguments: SpluArguments) -> int:
+    """Return how many records are appended at least, so that comparing does not tell who is in a group with whom."""
+    return GROUPS_OF_A_BATCH * arguments.gamma
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,7 +48,7 @@ from duckdb_priv.methods.common.republication import (
     reasons,
     remember,
 )
-from duckdb_priv.methods.splu.arguments import SpluArguments
+from duckdb_priv.methods.splu.arguments import GROUPS_OF_A_BATCH, SpluArguments
 from duckdb_priv.release.model import Guarantee, Plan, SensitiveAttribute
 
 MECHANISM = "splu"
@@ -60,8 +60,6 @@ DECOY_GROUPS = Rule(
 )
 EPSILON, ALPHA, ERROR_PROBABILITY = 0.3, 3, 0.05
 """What the guarantees of a release are stated for; the calculators state them for others."""
-GROUPS_OF_A_BATCH = 10
-"""How many groups a batch has at least that is appended."""
 WIDE = 1.96
 """Standard errors from the middle of an interval to its ends, in a warning."""
 MANY_GROUPS_SHOWN = 5

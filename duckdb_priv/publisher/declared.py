@@ -1,0 +1,133 @@
+"""What was said when a release was declared, so that its next version can be published without saying it again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import PublicationFailed
+from duckdb_priv.sqltext.quoting import identifier
+
+OF_ONE_CALL = ("release", "replace", "append", "republish")
+"""What is said for one call, and not for the versions to come."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A release as it was declared, and where it stands."""
+
+    release: str
+    mechanism: str
+    arguments: Mapping[str, Any]
+    """What was said, by name."""
+    schemas: tuple[str, ...]
+    version: int
+    digest: str
+    path: str | None = None
+    format: str | None = None
+    card: bool | None = None
+    """Whether the page that explains it stands beside the file."""
+    exported: int | None = None
+    """The version that was exported last."""
+
+    @property
+    def source(self) -> str:
+        """The table that is published."""
+        return str(self.arguments["source"])
+
+    @property
+    def behind(self) -> bool:
+        """Whether the file that was handed out last is of an earlier version."""
+        return self.path is not None and self.exported != self.version
+
+
+def all_declared(cursor: duckdb.DuckDBPyConnection) -> list[Declared]:
+    """List the releases that can be refreshed, by name."""
+    rows = cursor.execute(
+        "SELECT release, mechanism, arguments, schemas, version, digest, path, format, card, exported"
+        " FROM priv.publication ORDER BY release"
+    ).fetchall()
+    return [
+        Declared(release, mechanism, json.loads(arguments), tuple(schemas), *rest)
+        for release, mechanism, arguments, schemas, *rest in rows
+    ]
+
+
+def find(cursor: duckdb.DuckDBPyConnection, release: str) -> Declared | None:
+    """Return what was said of a release, upper and lower case being the same."""
+    known = (each for each in all_declared(cursor) if each.release.lower() == release.lower())
+    return next(known, None)
+
+
+def require(cursor: duckdb.DuckDBPyConnection, release: str) -> Declared:
+    """Return what was said of a release; raises PublicationFailed where it was not kept."""
+    if found := find(cursor, release):
+        return found
+    raise PublicationFailed(
+        f"what was said when release {release!r} was published was not kept by the duckdb_priv of that time",
+        hint="publish it once more with replace := true; FROM priv.refresh(…) does it from then on",
+    )
+
+
+def declare(
+    workspace: Workspace,
+    mechanism: str,
+    given: Mapping[str, Any],
+    version: int,
+    digest: str,
+    before: Declared | None,
+    *,
+    extends: bool,
+) -> None:
+    """Keep what was said of a release that is published; ``before`` is what was said of the same name earlier."""
+    arguments = {
+        name: value
+        for name, value in given.items()
+        if value is not None and name not in OF_ONE_CALL
+    }
+    schemas: Sequence[str] = workspace.schemas
+    if extends and before is not None:
+        arguments, schemas = dict(before.arguments), before.schemas
+    forget(workspace.cursor, given["release"])
+    workspace.cursor.execute(
+        "INSERT INTO priv.publication VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            given["release"],
+            mechanism,
+            json.dumps(arguments, ensure_ascii=False),
+            list(schemas),
+            version,
+            digest,
+            *((before.path, before.format, before.card, before.exported) if before else [None] * 4),
+        ],
+    )
+
+
+def forget(cursor: duckdb.DuckDBPyConnection, release: str) -> None:
+    """Forget what was said of a release."""
+    cursor.execute("DELETE FROM priv.publication WHERE lower(release) = lower(?)", [release])
+
+
+def keep_export(workspace: Workspace, release: str, path: str, form: str, *, card: bool) -> None:
+    """Keep where a release was exported to, once it stands there."""
+    home = identifier(workspace.database)
+    version = workspace.rows(
+        f"SELECT version FROM {home}.priv.publication WHERE lower(release) = lower(?)", [release]
+    )
+
+    def keep() -> None:
+        # Not in the transaction of the export, which writes to another database.
+        with workspace.another_cursor() as cursor:
+            cursor.execute(
+                f"UPDATE {home}.priv.publication SET path = ?, format = ?, card = ?, exported = ?"
+                " WHERE lower(release) = lower(?)",
+                [path, form, card, version[0][0], release],
+            )
+
+    if version:
+        workspace.on_commit.append(keep)

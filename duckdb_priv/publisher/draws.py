@@ -1,0 +1,58 @@
+"""How often a record is charged: once for each value that was ever drawn for it with the same coins.
+
+Keyed coins show the same value for the same record and the same true value, however often they are asked. So what
+is known of a record after many versions of a release is what its different true values showed, and the price of the
+release is that of the record with most of them: epsilon times the number of its draws. Records are told apart by
+their fingerprints; of a table of which only a sample is kept nothing is known here, and every change is charged to
+all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from duckdb_priv.engine.recognition import Recognition
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.methods.register import Method
+from duckdb_priv.release.model import LedgerEntry
+from duckdb_priv.sqltext.quoting import literal
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The most draws of one record with the same coins."""
+
+    before: int
+    after: int
+    anew: int
+    """Values of records that are drawn for the first time."""
+
+
+def count_draws(
+    workspace: Workspace, method: Method, recognition: Recognition, entry: LedgerEntry
+) -> Draws | None:
+    """Count the draws of a record by an entry of the ledger, and keep what is drawn for the first time.
+
+    None where coins are not of single records, or where not all records have fingerprints.
+    """
+    source = recognition.source
+    if entry.fresh or method.groups or method.afresh or entry.attribute not in source.sensitive:
+        return None
+    fillings = {
+        "coins": literal(entry.coins),
+        "population": str(recognition.population),
+        "number": str(source.sensitive.index(entry.attribute) + 1),
+    }
+    sampled = workspace.rows(
+        "SELECT count(*) FROM priv.ledger AS entry JOIN priv.source AS known ON known.number = entry.source_number"
+        " WHERE entry.coins = ? AND known.population = ? AND known.level > 0",
+        [entry.coins, recognition.population],
+    )
+    if recognition.level or sampled != [(0,)]:
+        return None
+    recognition.fingerprints.query("drawn", **fillings)
+    ((before, after, anew),) = recognition.fingerprints.query("looks", **fillings)
+    workspace.cursor.execute(
+        f"INSERT INTO priv.drawn SELECT {recognition.number}, {fillings['coins']}, mark, value FROM _priv_drawn"
+    )
+    return Draws(before, after, anew)

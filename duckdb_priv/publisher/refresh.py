@@ -1,0 +1,292 @@
+"""The next version of a release: published from its source as it is now, and exported where the last one was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import duckdb
+
+from duckdb_priv.engine.fingerprints import take_fingerprints
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import GuaranteeViolated, PrivError
+from duckdb_priv.methods.register import METHODS
+from duckdb_priv.publisher import declared
+from duckdb_priv.publisher.declared import Declared
+from duckdb_priv.publisher.procedures import find_procedure
+from duckdb_priv.publisher.publish import publish
+from duckdb_priv.publisher.records import digest_of, open_records
+from duckdb_priv.publisher.succession import Moved, Succession, moved, succeed
+from duckdb_priv.release import catalog
+from duckdb_priv.release.arguments import Arguments, read
+from duckdb_priv.release.request import ReleaseName
+from duckdb_priv.sqltext.quoting import identifier
+
+NOTHING = Moved(0, 0, 0)
+CURRENT, DUE, WAITING, REFUSED = "current", "due", "waiting", "refused"
+"""How a release stands to its source: it shows it as it is, a refresh is advised, too few new records wait, or it
+cannot be refreshed."""
+
+
+def refresh(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Publish the next version of a release, if its source has changed, and export it if the last one was.
+
+    Raises PublicationFailed where it is not known how it was declared, and GuaranteeViolated where its method or its
+    coins do not allow a next version.
+    """
+    (arguments,) = read(given, ReleaseName, of="refresh")
+    release = catalog.find_release(workspace.cursor, arguments.release)
+    said = declared.require(workspace.cursor, release)
+    method = METHODS[said.mechanism]
+    workspace.schemas = said.schemas
+    follows = succeed(workspace, release)
+    _, source = _records(workspace, said)
+    if digest_of(workspace, source) == said.digest:
+        row = _nothing(workspace, said)
+    elif waiting := _waiting(workspace, said, follows):
+        row = waiting
+    else:
+        if method.refreshing.refused:
+            raise GuaranteeViolated(
+                f"{release!r} cannot be refreshed: {method.refreshing.refused}",
+                hint="publish it once more with replace := true and what that costs, if that must be",
+            )
+        whole = {**said.arguments, "release": release, **method.refreshing.given}
+        (receipt,) = publish(method, workspace, whole, follows)
+        row = _published(workspace, follows, receipt)
+        said = declared.require(workspace.cursor, release)
+    row |= {"path": said.path, "exported": False if said.behind else None}
+    if said.path is not None and said.behind:
+        workspace.on_commit.append(lambda: _export(workspace, said, row))
+    return [row]
+
+
+def _records(workspace: Workspace, said: Declared) -> tuple[Source, Source]:
+    request, _ = METHODS[said.mechanism].read({**said.arguments, "release": said.release})
+    return open_records(workspace, request)
+
+
+def _moved(workspace: Workspace, said: Declared, follows: Succession) -> Moved:
+    """Count how far the source of a release has moved since it was published."""
+    _, source = _records(workspace, said)
+    taken = take_fingerprints(workspace, source)
+    return moved(taken, follows.last_source, follows.level)
+
+
+def _waiting(workspace: Workspace, said: Declared, follows: Succession) -> dict[str, Any] | None:
+    """Say how many new records wait for more, where they join a release that stays.
+
+    Raises GuaranteeViolated where others left or changed: those rows would have to leave their groups.
+    """
+    batch = follows.method.refreshing.batch
+    if batch is None:
+        return None
+    found = _moved(workspace, said, follows)
+    if found.gone or found.changed:
+        raise GuaranteeViolated(
+            f"{found.gone:,} records of {said.release!r} are gone and {found.changed:,} have other values, and none can"
+            " leave its group: the others in it would stand in a group of which something is known",
+            hint="publish it once more with republish := true, replace := true and what that costs",
+        )
+    _, arguments = follows.method.read({**said.arguments, "release": said.release})
+    fewest = batch(arguments)
+    if found.arrived >= fewest:
+        return None
+    return _unchanged(
+        workspace,
+        said,
+        found,
+        f"{found.arrived:,} new records wait until there are {fewest:,} of them: fewer would be known by being new.",
+    )
+
+
+def _nothing(workspace: Workspace, said: Declared) -> dict[str, Any]:
+    """Say that nothing has changed."""
+    told = f"Nothing has changed since version {said.version}, so nothing was published."
+    return _unchanged(workspace, said, NOTHING, told)
+
+
+def _unchanged(
+    workspace: Workspace, said: Declared, found: Moved, statement: str
+) -> dict[str, Any]:
+    """Say why the version that stands stays."""
+    (rows,) = workspace.rows(
+        "SELECT rows_published FROM priv.release WHERE release = ?", [said.release]
+    )[0]
+    return {
+        **_counts(found),
+        "release": said.release,
+        "version": said.version,
+        "rows_published": rows,
+        "adds": False,
+        "epsilon": _spent(workspace, said.release),
+        "statement": statement,
+        "warnings": [],
+    }
+
+
+def _published(
+    workspace: Workspace, follows: Succession, receipt: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Say what was published, and what comparing it with the version before discloses."""
+    assert follows.moved is not None
+    found, release = follows.moved, receipt["release"]
+    ((adds,),) = workspace.rows(
+        "SELECT bool_or(adds) FROM priv.ledger WHERE release = ?"
+        " AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE release = ?)",
+        [release, release],
+    )
+    about = "" if found.exact else "about "
+    return {
+        **_counts(found),
+        "release": release,
+        "version": catalog.version(workspace.cursor, release),
+        "rows_published": receipt["rows_published"],
+        "adds": adds,
+        "epsilon": _spent(workspace, release),
+        "statement": f"Since the version before, {about}{found.arrived:,} records came, {found.gone:,} left and"
+        f" {found.changed:,} have other values. Who has both versions: {follows.method.refreshing.told}.",
+        "warnings": list(receipt["warnings"]),
+    }
+
+
+def _counts(found: Moved) -> dict[str, int]:
+    return {
+        "new_records": found.arrived,
+        "gone_records": found.gone,
+        "changed_records": found.changed,
+    }
+
+
+def _spent(workspace: Workspace, release: str) -> float | None:
+    """Add up what all versions of a release have cost: None where its method has no epsilon."""
+    ((spent,),) = workspace.rows(
+        "SELECT CASE WHEN bool_and(epsilon IS NOT NULL) THEN sum(CASE WHEN adds THEN epsilon ELSE 0 END) END"
+        " FROM priv.ledger WHERE lower(release) = lower(?)",
+        [release],
+    )
+    return None if spent is None else float(spent)
+
+
+def _export(workspace: Workspace, said: Declared, row: dict[str, Any]) -> None:
+    """Write the version that was just committed; what is in the way is told, and undoes nothing."""
+    with _beside(workspace, said.schemas) as other:
+        try:
+            find_procedure("export_release")(
+                other,
+                {
+                    "release": said.release,
+                    "path": said.path,
+                    "format": said.format,
+                    "card": said.card,
+                },
+            )
+            other.cursor.execute("COMMIT")
+            for do in other.on_commit:
+                do()
+        except (PrivError, duckdb.Error, OSError) as error:
+            with suppress(duckdb.Error):
+                other.cursor.execute("ROLLBACK")
+            for undo in reversed(other.on_rollback):
+                undo()
+            row["warnings"] = [
+                *row["warnings"],
+                f"version {row['version']} stands in the database, but was not exported: {error}",
+            ]
+        else:
+            row["exported"] = True
+
+
+@contextmanager
+def _beside(workspace: Workspace, schemas: tuple[str, ...]) -> Iterator[Workspace]:
+    """Open a workspace on a cursor of its own, in a transaction of its own."""
+    with workspace.another_cursor() as cursor:
+        cursor.execute(f"USE {identifier(workspace.database)}")
+        cursor.execute("SET python_enable_replacements = false")
+        cursor.execute("BEGIN TRANSACTION")
+        yield Workspace(workspace.instance, cursor, workspace.database, schemas)
+
+
+class NoArguments(Arguments):
+    """Nothing is asked."""
+
+
+def publications(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """List the releases, and how far their sources have moved since they were published."""
+    read(given, of="publications")
+    rows = workspace.rows(
+        "SELECT r.release, entry.source, r.mechanism, title, version, rows_published, created_at::VARCHAR,"
+        " (?::TIMESTAMP - created_at)::VARCHAR FROM priv.release AS r"
+        " LEFT JOIN (SELECT release, arg_max(source, number) AS source FROM priv.ledger GROUP BY release) AS entry"
+        " ON entry.release = r.release ORDER BY r.release",
+        [catalog.now()],
+    )
+    names = (
+        "release",
+        "source",
+        "mechanism",
+        "title",
+        "version",
+        "rows_published",
+        "published_at",
+        "age",
+    )
+    known = {each.release: each for each in declared.all_declared(workspace.cursor)}
+    found = []
+    for row in rows:
+        said = known.get(row[0])
+        state, advice, moved = _state(workspace, said, row[0])
+        of_file = (said.path, said.format, said.exported) if said else (None, None, None)
+        found.append(
+            {
+                **dict(zip(names, row, strict=True)),
+                **(_counts(moved) if moved else {}),
+                "state": state,
+                "advised": state == DUE,
+                "advice": advice,
+                **dict(zip(("path", "format", "exported"), of_file, strict=True)),
+            }
+        )
+    return found
+
+
+def _state(
+    workspace: Workspace, said: Declared | None, release: str
+) -> tuple[str, str, Moved | None]:
+    """Say how a release stands to its source, why a refresh is advised or not, and how far the source has moved."""
+    if said is None:
+        try:
+            declared.require(workspace.cursor, release)
+        except PrivError as error:
+            return REFUSED, one_line(error), None
+    assert said is not None
+    # An error of DuckDB would abort the transaction, and those that are asked about afterwards with it.
+    with _beside(workspace, said.schemas) as other:
+        try:
+            _, source = _records(other, said)
+            follows = succeed(other, release)
+            if digest_of(other, source) == said.digest:
+                if said.behind:
+                    return DUE, f"version {said.version} was not exported yet", NOTHING
+                return CURRENT, f"nothing has changed since version {said.version}", NOTHING
+            found = _moved(other, said, follows)
+            waiting = _waiting(other, said, follows)
+        except PrivError as error:
+            return REFUSED, one_line(error), None
+        except duckdb.Error as error:
+            return REFUSED, f"its source cannot be read: {type(error).__name__}", None
+        finally:
+            with suppress(duckdb.Error):
+                other.cursor.execute("ROLLBACK")
+    if waiting is not None:
+        return WAITING, str(waiting["statement"]), found
+    if refused := METHODS[said.mechanism].refreshing.refused:
+        return REFUSED, refused, found
+    return DUE, f"who has both versions: {METHODS[said.mechanism].refreshing.told}", found
+
+
+def one_line(error: PrivError) -> str:
+    """Write a message with its hint in one line."""
+    return str(error).replace("\nHint: ", "; hint: ").replace("\n", " ")

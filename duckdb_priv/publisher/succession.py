@@ -1,0 +1,101 @@
+"""What the next version of a release keeps of the one before, and how far its source has moved since."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from duckdb_priv.engine.fingerprints import Fingerprints
+from duckdb_priv.engine.recognition import Recognition
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import GuaranteeViolated
+from duckdb_priv.methods.register import METHODS, Method
+from duckdb_priv.release.model import Plan
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How many records came, left, and changed since a version was published."""
+
+    arrived: int
+    gone: int
+    changed: int
+    """Those of which a sensitive value is another one."""
+    exact: bool = True
+    """Whether every record has a fingerprint; otherwise it is estimated from a sample."""
+
+
+@dataclass
+class Succession:
+    """The version that is followed, and what is learned while the next one is published."""
+
+    release: str
+    method: Method
+    coins: dict[str, str]
+    """Of the version before, by attribute."""
+    last_source: int
+    level: int
+    shared: bool
+    """Whether other publications know that source under the same number, and rely on it."""
+    moved: Moved | None = field(default=None)
+
+    @property
+    def source_number(self) -> int | None:
+        """The known source that goes on, if one does."""
+        return None if self.shared or not self.method.refreshing.keeps else self.last_source
+
+    def check(self, plan: Plan, recognition: Recognition) -> None:
+        """Count what moved; refuse to draw all records anew.
+
+        Raises GuaranteeViolated where the coins are not those of the version before.
+        """
+        self.moved = moved(recognition.fingerprints, self.last_source, self.level)
+        if not self.method.refreshing.keeps:
+            return
+        for entry in plan.ledger:
+            if self.coins.get(entry.attribute) != entry.coins:
+                raise GuaranteeViolated(
+                    f"a refresh of {self.release!r} would draw {entry.attribute!r} of every record anew, a second look"
+                    " at all of them: its domain, its operator, the record id or the secret is another than before",
+                    hint="declare a domain := […] with every value that could occur, and publish once more with"
+                    " replace := true and what that costs",
+                )
+
+
+def succeed(workspace: Workspace, release: str) -> Succession:
+    """Look up what the next version of a release follows.
+
+    Raises GuaranteeViolated where its coins were fresh: every version would be a second look at all records.
+    """
+    entries = workspace.rows(
+        "SELECT attribute, coins, source_number, mechanism, fresh FROM priv.ledger WHERE lower(release) = lower(?)"
+        " AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE lower(release) = lower(?))",
+        [release, release],
+    )
+    method = METHODS[entries[0][3]]
+    if method.sensitive and any(fresh for *_, fresh in entries):
+        raise GuaranteeViolated(
+            f"{release!r} was published without record_id, so every version would draw all records anew, and their"
+            " average would tell the true values",
+            hint="publish it once more with record_id := …, replace := true and what that costs",
+        )
+    number = entries[0][2]
+    others = workspace.rows(
+        "SELECT count(*) FROM priv.ledger WHERE source_number = ? AND lower(release) <> lower(?)",
+        [number, release],
+    )
+    ((level,),) = workspace.rows("SELECT level FROM priv.source WHERE number = ?", [number])
+    return Succession(
+        release,
+        method,
+        {attribute: coins for attribute, coins, *_ in entries},
+        number,
+        level,
+        others != [(0,)],
+    )
+
+
+def moved(taken: Fingerprints, number: int, level: int) -> Moved:
+    """Count how far a source has moved from a known one, of which one of 2 ** level records has a fingerprint."""
+    of_both = max(level, taken.level)
+    arrived, gone, changed = (count << of_both for count in taken.moved_from(number, level))
+    return Moved(arrived, gone, changed, exact=of_both == 0)

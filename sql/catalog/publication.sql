@@ -1,0 +1,25 @@
+-- priv.publication: how each release was declared, so that it can be refreshed. Private: never exported.
+
+CREATE TABLE priv.publication (
+    release   VARCHAR   PRIMARY KEY CHECK (release <> ''),
+    mechanism VARCHAR   NOT NULL,
+    arguments VARCHAR   NOT NULL,
+    schemas   VARCHAR[] NOT NULL,
+    version   INTEGER   NOT NULL CHECK (version >= 1),
+    digest    VARCHAR   NOT NULL,
+    path      VARCHAR,
+    format    VARCHAR,
+    card      BOOLEAN,
+    exported  INTEGER
+);
+COMMENT ON TABLE  priv.publication IS 'PRIVATE, never exported: how each release was declared, so that FROM priv.refresh(release) can publish its next version.';
+COMMENT ON COLUMN priv.publication.release IS 'Name of the published table.';
+COMMENT ON COLUMN priv.publication.mechanism IS 'How it was published: priv.publish_<mechanism>.';
+COMMENT ON COLUMN priv.publication.arguments IS 'What was said when it was published, a JSON object.';
+COMMENT ON COLUMN priv.publication.schemas IS 'Where names of tables were looked up, in order.';
+COMMENT ON COLUMN priv.publication.version IS 'The version that stands in the database.';
+COMMENT ON COLUMN priv.publication.digest IS 'Tells whether the source holds what that version was made of.';
+COMMENT ON COLUMN priv.publication.path IS 'Where it was exported to last; NULL if it never was.';
+COMMENT ON COLUMN priv.publication.format IS 'What was written there: duckdb or parquet.';
+COMMENT ON COLUMN priv.publication.card IS 'Whether the page that explains it was written beside it.';
+COMMENT ON COLUMN priv.publication.exported IS 'The version that was written there.';

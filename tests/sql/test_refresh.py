@@ -1,0 +1,281 @@
+"""A release follows its source: versions, what they keep, what they cost, and what is in the way."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import duckdb_priv
+from duckdb_priv.shell.cli import main
+
+PUBLISH = (
+    "FROM priv.publish_uniform('visits', 'r', sensitive := 'disease', retention := 0.3, record_id := 'id',"
+    " domain := ['asthma', 'cold', 'cough', 'flu', 'measles', NULL], title := 'Visits')"
+)
+CHANGE = """
+    UPDATE visits SET disease = 'measles' WHERE id < 5;
+    DELETE FROM visits WHERE id IN (100, 101);
+    INSERT INTO visits VALUES (9999, 20, 'male', 'cold')
+"""
+
+
+def table(con, query: str, *given: object) -> list[dict]:
+    cursor = con.execute(query, list(given))
+    names = [name for name, *_ in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def refreshed(con, release: str = "r") -> dict:
+    (row,) = table(con, "FROM priv.refresh(?)", release)
+    return row
+
+
+def listed(con) -> dict:
+    (row,) = table(con, "FROM priv.publications()")
+    return row
+
+
+def shown(con) -> list[tuple]:
+    return con.execute("SELECT age, gender, reported_disease::VARCHAR FROM r").fetchall()
+
+
+def _declare(con) -> None:
+    con.execute(
+        "CREATE TABLE visits AS SELECT i AS id, 18 + i * 37 % 70 AS age, ['female', 'male'][1 + i % 2] AS gender,"
+        " ['asthma', 'cold', 'cough', 'flu', NULL][1 + i * i % 23 % 5] AS disease FROM range(2000) AS t(i)"
+    )
+    con.execute(PUBLISH)
+
+
+@pytest.fixture
+def declared(made):
+    with made(_declare) as connection:
+        yield connection
+
+
+def test_a_refresh_shows_what_was_shown_but_for_what_changed(declared, tmp_path):
+    before = sorted(shown(declared), key=str)
+    declared.execute("FROM priv.export_release('r', ?)", [str(tmp_path / "r.duckdb")])
+    ages = declared.execute("SELECT age FROM visits WHERE id < 5 OR id IN (100, 101)").fetchall()
+    declared.execute(CHANGE)
+    told = listed(declared)
+    assert (told["new_records"], told["gone_records"], told["changed_records"]) == (1, 2, 5)
+    assert (told["state"], told["advised"], told["version"]) == ("due", True, 1)
+    row = refreshed(declared)
+    assert (row["version"], row["rows_published"], row["exported"]) == (2, 1999, True)
+    assert (row["new_records"], row["gone_records"], row["changed_records"]) == (1, 2, 5)
+    others = {*(age for (age,) in ages), 20}
+    kept = [row for row in before if row[0] not in others]
+    assert kept == [row for row in sorted(shown(declared), key=str) if row[0] not in others]
+    assert listed(declared)["state"] == "current"
+    with duckdb_priv.open_release(tmp_path / "r.duckdb") as analyst:
+        ((title, version, rows, previous, unchanged),) = analyst.execute(
+            "SELECT title, version, rows_published, previous_rows, rows_kept FROM priv.release"
+        ).fetchall()
+    after = shown(declared)
+    assert (title, version, rows, previous) == ("Visits", 2, 1999, 2000)
+    assert unchanged == sum(min(before.count(row), after.count(row)) for row in {*before})
+
+
+def test_a_record_is_charged_once_for_each_of_its_values(declared):
+    """Whichever records change, the price is that of the one that was drawn most often."""
+    for change, adds, draws in (
+        ("UPDATE visits SET disease = 'measles' WHERE id = 1", True, 2),
+        ("UPDATE visits SET disease = 'measles' WHERE id = 2", False, 2),
+        ("INSERT INTO visits VALUES (7777, 20, 'male', 'cold')", False, 2),
+        ("UPDATE visits SET disease = 'flu' WHERE id = 2", True, 3),
+        ("UPDATE visits SET disease = 'measles' WHERE id = 2", False, 3),
+        ("DELETE FROM visits WHERE id = 3", False, 3),
+    ):
+        declared.execute(change)
+        row = refreshed(declared)
+        assert (row["adds"], change) == (adds, change)
+        assert row["epsilon"] == pytest.approx(draws * spent_once(declared))
+    ((total,),) = declared.execute("SELECT max(epsilon_attribute) FROM priv.ledger()").fetchall()
+    assert total == pytest.approx(3 * spent_once(declared))
+
+
+def spent_once(con) -> float:
+    return con.execute("SELECT max(epsilon) FROM priv.ledger()").fetchall()[0][0]
+
+
+def test_a_refresh_with_nothing_to_do_does_nothing(declared, inventory):
+    before = inventory(declared)
+    row = refreshed(declared)
+    assert row["version"] == 1
+    assert "nothing was published" in row["statement"]
+    assert inventory(declared) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("ALTER TABLE visits DROP disease", "disease"),
+        ("ALTER TABLE visits DROP id", "'id'"),
+        ("DROP TABLE visits", "visits"),
+        ("DELETE FROM visits", "has no rows"),
+        ("UPDATE visits SET disease = 'gout' WHERE id = 1", "'gout', which the given domain lacks"),
+        ("ALTER TABLE visits ALTER id TYPE VARCHAR", "draw 'disease' of every record anew"),
+        ("INSERT INTO visits FROM visits", "not unique"),
+    ],
+)
+def test_what_is_wrong_with_the_source_is_said_and_the_release_stays(
+    declared, inventory, change, told
+):
+    declared.execute(change)
+    before = inventory(declared)
+    with pytest.raises(duckdb.Error, match=told):
+        refreshed(declared)
+    assert inventory(declared) == before
+    row = listed(declared)
+    assert row["version"] == 1
+    assert told in row["advice"] or row["state"] == "due"
+
+
+def test_a_rotated_secret_and_fresh_coins_are_refused(declared):
+    declared.execute(
+        "FROM priv.publish_uniform('visits', 'fresh', sensitive := 'disease', retention := 0.3, exclude := ['id'])"
+    )
+    declared.execute("INSERT INTO visits VALUES (9999, 20, 'male', 'cold')")
+    with pytest.raises(duckdb.Error, match="published without record_id"):
+        refreshed(declared, "fresh")
+    assert {
+        row["release"]: row["state"] for row in table(declared, "FROM priv.publications()")
+    } == {
+        "r": "due",
+        "fresh": "refused",
+    }
+
+
+def test_what_was_published_before_arguments_were_kept_is_said(declared):
+    declared.execute("DELETE FROM priv.publication")
+    assert listed(declared)["state"] == "refused"
+    with pytest.raises(duckdb.Error, match=r"publish it once more with replace := true"):
+        refreshed(declared)
+    declared.execute(PUBLISH.replace("title", "replace := true, title"))
+    assert listed(declared)["version"] == 2
+    assert refreshed(declared)["version"] == 2
+
+
+def test_a_file_that_cannot_be_written_is_told_and_written_later(declared, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    declared.execute("FROM priv.export_release('r', ?)", [str(folder / "r.duckdb")])
+    folder.rename(tmp_path / "elsewhere")
+    declared.execute(CHANGE)
+    row = refreshed(declared)
+    assert (row["version"], row["exported"]) == (2, False)
+    assert "does not exist" in row["warnings"][-1]
+    assert listed(declared)["advised"]
+    (tmp_path / "elsewhere").rename(folder)
+    row = refreshed(declared)
+    assert (row["version"], row["exported"]) == (2, True)
+    with duckdb_priv.open_release(folder / "r.duckdb") as analyst:
+        assert analyst.execute("SELECT version FROM priv.release").fetchall() == [(2,)]
+    assert not listed(declared)["advised"]
+
+
+def test_two_refreshes_at_once_publish_one_version(declared):
+    declared.execute(CHANGE)
+    gate, found = threading.Barrier(2), []
+
+    def run() -> None:
+        with declared.cursor() as cursor:
+            gate.wait()
+            found.append(refreshed(cursor))
+
+    workers = [threading.Thread(target=run) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [row["version"] for row in found] == [2, 2]
+    assert sorted(row["new_records"] for row in found) == [0, 1]
+
+
+def test_a_killed_refresh_leaves_the_old_version_whole(declared, monkeypatch):
+    """Killed while it writes the catalog, which is the last thing that it does."""
+    from duckdb_priv.publisher import publish
+
+    before = shown(declared)
+    declared.execute(CHANGE)
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(publish, "declare", killed)
+    with pytest.raises(duckdb.Error, match="interrupted"):
+        refreshed(declared)
+    monkeypatch.undo()
+    assert shown(declared) == before
+    assert listed(declared)["version"] == 1
+    assert refreshed(declared)["version"] == 2
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("publish", "told"),
+    [
+        ("reconstruction_private('v', 'r', sensitive := 'disease', retention := 0.5, epsilon := 0.3, delta := 0.2,"
+         " record_id := 'id')", "more independent trials"),
+        ("shuffled('v', 'r', sensitive := 'disease', epsilon := 1.0, delta := 1e-6, record_id := 'id')",
+         "charged whole"),
+        ("anatomy('v', 'r', sensitive := 'disease', l := 2, record_id := 'id')", "baseline"),
+    ],
+)  # fmt: skip
+def test_methods_that_cannot_be_refreshed_say_why(con, publish, told):
+    con.execute(
+        "CREATE TABLE v AS SELECT i AS id, i % 2 AS gender, 'd' || i * i % 23 % 5 AS disease FROM range(600) AS t(i)"
+    )
+    con.execute(f"FROM priv.publish_{publish}")
+    con.execute("DELETE FROM v WHERE id = 7")
+    with pytest.raises(duckdb.Error, match=told):
+        refreshed(con)
+    assert listed(con)["state"] == "refused"
+
+
+def test_new_records_of_decoy_groups_wait_until_there_are_enough(con):
+    con.execute(
+        "CREATE TABLE v AS SELECT i AS id, i % 2 AS gender, 'd' || i % 5 AS disease FROM range(100) AS t(i)"
+    )
+    con.execute(
+        "FROM priv.publish_splu('v', 'r', sensitive := 'disease', gamma := 2, record_id := 'id')"
+    )
+    con.execute("INSERT INTO v SELECT i, i % 2, 'd' || i % 5 FROM range(100, 110) AS t(i)")
+    assert (listed(con)["state"], listed(con)["new_records"]) == ("waiting", 10)
+    row = refreshed(con)
+    assert (row["version"], row["new_records"]) == (1, 10)
+    assert "wait until there are 20" in row["statement"]
+    con.execute("INSERT INTO v SELECT i, i % 2, 'd' || i % 5 FROM range(110, 125) AS t(i)")
+    row = refreshed(con)
+    assert (row["version"], row["rows_published"]) == (2, 124)
+    assert listed(con)["new_records"] in (0, 1)
+    con.execute("DELETE FROM v WHERE id = 3")
+    with pytest.raises(duckdb.Error, match="none can leave its group"):
+        refreshed(con)
+
+
+@pytest.mark.once
+def test_the_command_refreshes_all_that_are_due(tmp_path: Path):
+    path = str(tmp_path / "hospital.duckdb")
+    with duckdb_priv.connect(path) as con:
+        _declare(con)
+        con.execute("FROM priv.export_release('r', ?)", [str(tmp_path / "r.duckdb")])
+    run = CliRunner().invoke
+    done = run(main, ["refresh", path])
+    assert (done.exit_code, done.output) == (0, "r: nothing has changed since version 1\n")
+    with duckdb_priv.connect(path) as con:
+        con.execute(CHANGE)
+    done = run(main, ["refresh", path])
+    assert done.exit_code == 0
+    assert done.output.startswith("r: version 2, 1,999 rows, exported to ")
+    assert done.output.count("\n") == 1
+    with duckdb_priv.connect(path) as con:
+        con.execute("ALTER TABLE visits DROP disease")
+    done = run(main, ["refresh", path])
+    assert done.exit_code == 1
+    assert done.output.startswith("r: not refreshed: ")
