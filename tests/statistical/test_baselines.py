@@ -24,17 +24,15 @@ COVERAGE = 0.94
 
 
 @pytest.mark.parametrize(
-    "call", ["anatomy('numbered', 'r', l := 4", "distribution('numbered', 'r'"]
+    "call", ["anatomy('numbered', 'r', l := 4, republish := true", "distribution('numbered', 'r'"]
 )
 def test_counts_of_independent_values_are_right_on_average_and_covered(
     made: Callable[..., duckdb.DuckDBPyConnection], call: str
 ) -> None:
     """Each of six wards has the same eight diseases, in the same numbers."""
     true = np.tile([90, 80, 70, 60, 50, 30, 15, 5], 6)
-    found = []
-    for run in range(RUNS):
-        with made(duckdb.DuckDBPyConnection.execute, SOURCE) as con:
-            found.append(_published(con, run, call))
+    with made(duckdb.DuckDBPyConnection.execute, SOURCE) as con:
+        found = [_published(con, run, call) for run in range(RUNS)]
     estimates, low, high = (
         np.array([run[name] for run in found]) for name in ("estimate", "low", "high")
     )
@@ -50,9 +48,11 @@ def test_counts_of_independent_values_are_right_on_average_and_covered(
 def _published(con: duckdb.DuckDBPyConnection, run: int, call: str) -> dict[str, np.ndarray]:
     """Publish under ids of its own in every run, so that coins differ from run to run."""
     con.execute(
-        f"CREATE VIEW numbered AS SELECT * REPLACE (id + {run} * 1_000_000 AS id) FROM source"
+        f"CREATE OR REPLACE VIEW numbered AS SELECT * REPLACE (id + {run} * 1_000_000 AS id) FROM source"
     )
-    con.execute(f"FROM priv.publish_{call}, sensitive := 'disease', record_id := 'id')").fetchall()
+    con.execute(
+        f"FROM priv.publish_{call}, sensitive := 'disease', record_id := 'id', replace := true)"
+    ).fetchall()
     return con.execute(
         "SELECT estimate, low, high FROM priv.reconstructed_distribution('r', group_columns := 'ward')"
         " ORDER BY ward, value"

@@ -43,13 +43,13 @@ def publish(con: duckdb.DuckDBPyConnection, run: int, sensitive: str, gamma: int
 
 @pytest.fixture
 def published(made: Made) -> Published:
-    """Publish a table some times, in a database of its own each time: none has looked for its persons before."""
+    """Publish a table some times, each time in the place of the release before."""
 
     def runs(
         table: str, sensitive: str, gamma: int, count: int
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        for run in range(count):
-            with made(duckdb.DuckDBPyConnection.execute, table) as con:
+        with made(duckdb.DuckDBPyConnection.execute, table) as con:
+            for run in range(count):
                 publish(con, run, sensitive, gamma)
                 yield con
 
