@@ -172,6 +172,16 @@ def _numbers(numbers: Sequence[float]) -> str:
     return ",".join(repr(float(number)) for number in shown)
 
 
+def reading_statements() -> Iterator[str]:
+    """Write the macros through which the functions read what is chosen."""
+    quantile = fill(
+        body(read("analyst/fragments", "normal_quantile")), {"confidence": "_confidence"}
+    )
+    places = {"between": literal(BETWEEN), "size": str(_place("size")), "quantile": quantile}
+    for name in (*READ, QUANTILE):
+        yield qualified(fill(body(read(FOLDER, name.removeprefix("_"))), places))
+
+
 def choice_statements(attributes: Sequence[NamedAttribute]) -> Iterator[str]:
     """Write the macros that choose among attributes, listed in order of their names."""
     releases: dict[str, list[NamedAttribute]] = {}
@@ -194,12 +204,6 @@ def choice_statements(attributes: Sequence[NamedAttribute]) -> Iterator[str]:
             among = _extracted(_split(short), [*named.values()])
             chosen = f"coalesce(nullif({among}, '{ELSEWHERE}'), {chosen})" if long else among
         yield _macro("choice", kind, comment, chosen=chosen)
-    quantile = fill(
-        body(read("analyst/fragments", "normal_quantile")), {"confidence": "_confidence"}
-    )
-    places = {"between": literal(BETWEEN), "size": str(_place("size")), "quantile": quantile}
-    for name in (*READ, QUANTILE):
-        yield qualified(fill(body(read(FOLDER, name.removeprefix("_"))), places))
     cases = " ".join(
         f"WHEN lower(_key) IN ({', '.join(map(literal, sorted({*named[of]})))})"
         f" THEN priv.{identifier(of.macro(PLACE))}(_column)"

@@ -111,7 +111,7 @@ def _choose(
     shapes = shapes or chosen.USUAL
     _run(connection, [*chosen.choice_statements(known), chosen.kept_statement(known, shapes)])
     if shapes != written:
-        _run(connection, statements(Chosen(shapes)))
+        _run(connection, [*chosen.reading_statements(), *statements(Chosen(shapes))])
 
 
 def _kept(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 
@@ -84,3 +85,16 @@ def test_the_oldest_duckdb_is_installed_once_and_never_half(dev, tmp_path, monke
     assert folder.is_dir()
     assert dev.oldest_duckdb(programs) == folder
     assert installed == [f"duckdb=={dev.OLDEST_DUCKDB}"] * 2
+
+
+@pytest.mark.parametrize("codes", [(0, 0), (1, 0), (0, 1)])
+def test_two_runs_at_once_are_both_heard_and_both_count(dev, codes, monkeypatch, capfd):
+    monkeypatch.setattr(dev, "ROOT", ROOT)
+    newest, older = (
+        [sys.executable, "-c", f"import os; print('on', os.environ.get('WHAT')); exit({code})"]
+        for code in codes
+    )
+    with pytest.raises(SystemExit) if any(codes) else nullcontext():
+        dev.run_together(older, {"WHAT": "older"}, *newest)
+    output = capfd.readouterr().out
+    assert output.index("on None") < output.index("on older")
