@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -26,7 +26,32 @@ from duckdb_priv.sqltext.quoting import identifier
 
 
 def audit(workspace: Workspace, given: Mapping[str, Any]) -> list[AuditRow]:
-    """Audit a release: one row for each thing that was claimed, or that is to be known."""
+    """Audit a release: the verdict, then one row for each thing that was claimed, or that is to be known."""
+    findings = _findings(workspace, given)
+    return [_verdict(findings), *findings]
+
+
+def _verdict(findings: Sequence[AuditRow]) -> AuditRow:
+    """Sum up whether what was claimed holds."""
+    judged = [each for each in findings if each["holds"] is not None]
+    broken = [each for each in judged if not each["holds"]]
+    statement = f"Everything that is claimed holds: {len(judged)} claims were recomputed, the others are to be known."
+    if broken:
+        named = ", ".join(
+            dict.fromkeys(
+                each["guarantee"] + (f" of {each['attribute']}" if each["attribute"] else "")
+                for each in broken
+            )
+        )
+        statement = (
+            f"{len(broken)} of {len(judged)} claims do not hold: {named}. Do not hand this release out: publish it"
+            " again with replace := true, and audit that."
+        )
+    # Each failure is one row that does not hold; the verdict counts them, and is none.
+    return finding("verdict", statement, float(len(broken)))
+
+
+def _findings(workspace: Workspace, given: Mapping[str, Any]) -> list[AuditRow]:
     (arguments,) = read(given, ReleaseName, of="audit")
     release = catalog.find_release(workspace.cursor, arguments.release)
     table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(release)}"

@@ -1,8 +1,9 @@
--- FROM priv.audit(release) -> attribute, guarantee, statement, parameters, value, holds
+-- FROM priv.audit(release) -> attribute, guarantee, statement, parameters, value, holds, unit
 --
 -- Recomputes what a release claims, from its operator as stored and from the source as it is now. holds is
--- true or false for what was claimed, and NULL for what is only to be known. For the publisher: it speaks of
--- true frequencies.
+-- true or false for what was claimed, and NULL for what is only to be known; unit says what value is measured in.
+-- The first row is the verdict: whether all that is claimed holds, in words, and how many claims do not. For the
+-- publisher: it speaks of true frequencies.
 --
 --   SELECT guarantee, value, holds FROM priv.audit('visits_public');
 
@@ -11,7 +12,7 @@ WITH call AS MATERIALIZED (
     SELECT to_json({release: release, @caller@})::VARCHAR AS arguments
 ), @ask@
 SELECT unnest(from_json(answer, '[{"attribute": "VARCHAR", "guarantee": "VARCHAR", "statement": "VARCHAR",
-    "parameters": "VARCHAR", "value": "DOUBLE", "holds": "BOOLEAN"}]'), recursive := true)
+    "parameters": "VARCHAR", "value": "DOUBLE", "holds": "BOOLEAN", "unit": "VARCHAR"}]'), recursive := true)
 FROM answered;
 
 COMMENT ON MACRO TABLE priv.audit IS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator
@@ -12,7 +13,9 @@ import duckdb
 import pytest
 
 import duckdb_priv
+from duckdb_priv.methods.common.findings import UNIT_OF
 from duckdb_priv.methods.register import METHODS
+from duckdb_priv.publisher.persons import PERSON, RECORDS
 from duckdb_priv.release.arguments import Arguments, read, specs
 from duckdb_priv.release.request import SensitiveRequest
 from duckdb_priv.sqltext import templates
@@ -148,3 +151,22 @@ def test_a_misspelt_argument_of_python_is_named_with_the_nearest_one() -> None:
         "Hint: gamma is the number of values that a record hides among, usually 5 to 10: write gamma := 5\n"
         "      did you mean 'gamma'?"
     )
+
+
+@pytest.mark.once
+def test_every_finding_of_an_audit_has_a_unit() -> None:
+    """Or none of its calls gives a value."""
+    calls = [
+        node
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "finding"
+    ]
+    named = {
+        call.args[0].value
+        for call in calls
+        if isinstance(call.args[0], ast.Constant) and ast.unparse(call.args[2]) != "None"
+    }
+    assert len(named) > 30
+    assert named <= set(UNIT_OF)
+    assert {PERSON, RECORDS} <= set(UNIT_OF)

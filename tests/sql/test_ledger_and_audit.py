@@ -149,6 +149,21 @@ def test_an_audit_finds_numbers_that_were_tampered_with(visits, published):
     assert found["disease", "noise_as_stated"]["holds"] is False
 
 
+def test_the_first_row_of_an_audit_is_the_verdict(released):
+    first = "SELECT guarantee, statement, value, holds, unit FROM priv.audit('r') LIMIT 1"
+    ((name, words, value, holds, unit),) = rows(released, first)
+    judged = sum(row["holds"] is not None for row in audit(released, "r").values())
+    assert (name, value, holds, unit) == ("verdict", 0, None, "claims")
+    assert words.startswith(f"Everything that is claimed holds: {judged} claims were recomputed")
+    released.execute("UPDATE priv.coefficient SET own = 0.9, other = 0.025")
+    ((_, words, value, holds, _),) = rows(released, first)
+    broken = [name for (_, name), row in audit(released, "r").items() if row["holds"] is False]
+    assert (value, holds) == (len(broken), None)
+    named = ", ".join(f"{name} of disease" for name in broken)
+    assert words.startswith(f"{len(broken)} of {judged} claims do not hold: {named}. Do not hand")
+    assert {"local_differential_privacy", "noise_as_stated"} <= set(broken)
+
+
 def test_an_audit_without_its_source_still_recomputes_the_claims(released):
     released.execute("DROP TABLE visits")
     found = audit(released, "r")

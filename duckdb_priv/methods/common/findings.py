@@ -23,6 +23,32 @@ TOLERANCE = 1e-9
 ENOUGH = 100
 """How many records a value of a public column has on average, where it tells of more than of single persons."""
 
+UNITS = {
+    unit: names.split()
+    for unit, names in {
+        "epsilon": "local_differential_privacy differential_privacy shuffle_privacy accumulated_epsilon"
+        " privacy_of_a_person",
+        "probability": "upward_privacy downward_privacy largest_posterior smallest_posterior decoy_group"
+        " small_sum_privacy exact_tails tight_delta l_diversity posterior_by_correlation operator independence",
+        "standard errors": "noise_as_stated",
+        "share of the records": "singletons homogeneous_neighbourhoods lost_association eligible sampled_as_stated",
+        "share of the groups": "largest_inclusion",
+        "% of the groups": "violating_groups_before violating_groups_after groups_outside_the_claim",
+        "% of the records": "largest_frequencies_given_away",
+        "records": "sample_size largest_sample large_sum_threshold exact_large_sum_threshold k_anonymity scale"
+        " insiders exact_counts records_of_a_person order_of_rows",
+        "groups": "groups_represented",
+        "sizes": "scale_by_size",
+        "values": "certain_candidates",
+        "publications": "sample_used_once",
+        "factor": "largest_likelihood_ratio condition_number",
+        "1: yes, 0: no": "keyed_randomness",
+        "claims": "verdict",
+    }.items()
+}
+"""What values are measured in, with the findings whose value it is of."""
+UNIT_OF = {name: unit for unit, names in UNITS.items() for name in names}
+
 AuditRow = dict[str, Any]
 
 
@@ -32,9 +58,15 @@ def finding(
     value: float | None,
     holds: bool | None = None,
     attribute: str | None = None,
+    *,
+    unit: str | None = None,
     **parameters: Any,
 ) -> AuditRow:
-    """Describe one row of an audit; ``holds`` is None for what is only to be known."""
+    """Describe one row of an audit.
+
+    ``holds`` is None for what is only to be known; ``unit``, which is that of all findings of this name unless it is
+    given, says what the value is measured in.
+    """
     return {
         "attribute": attribute,
         "guarantee": name,
@@ -42,6 +74,7 @@ def finding(
         "parameters": to_json(parameters),
         "value": value,
         "holds": holds,
+        "unit": None if value is None else unit or UNIT_OF.get(name),
     }
 
 

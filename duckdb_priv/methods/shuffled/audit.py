@@ -49,6 +49,7 @@ def audit(subject: Subject) -> list[AuditRow]:
             delta,
             delta <= given["delta"] * (1 + TOLERANCE),
             name,
+            unit="probability",
             epsilon=epsilon,
             delta=given["delta"],
             group_size=group,
