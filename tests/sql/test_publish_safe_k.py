@@ -418,7 +418,7 @@ def test_an_audit_bears_the_claims_out(released):
         "SELECT guarantee, value, holds FROM priv.audit('public')"
     ).fetchall()
     assert {name: holds for name, _, holds in findings} == {
-        "differential_privacy": True, "tight_delta": True, "k_anonymity": True, "scale": True,
+        "verdict": None, "differential_privacy": True, "tight_delta": True, "k_anonymity": True, "scale": True,
         "sampled_as_stated": True, "sample_used_once": True, "accumulated_epsilon": None,
     }  # fmt: skip
 
