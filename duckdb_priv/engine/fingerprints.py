@@ -6,7 +6,7 @@ source a sample is taken, chosen by a hash of the ids (``mechanism/sketch.md``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -69,7 +69,7 @@ class Fingerprints:
     @cached_property
     def origins(self) -> list[str]:
         """The tables that the source reads, by the identity of their databases where those have one."""
-        return _origins(self.workspace, self.source)
+        return identified_origins(self.workspace, self.source.origins)
 
     def query(self, name: str, **fillings: str) -> list[tuple[Any, ...]]:
         """Run a query of the folder publisher/recognition."""
@@ -140,12 +140,17 @@ class Fingerprints:
         return Kept(marks, not numeric or high - low >= SPARSE * max(1, marks))
 
 
-def take_fingerprints(workspace: Workspace, source: Source) -> Fingerprints:
-    """Take the fingerprints of a source. It is read twice, and once more where persons are told."""
+def identify(workspace: Workspace) -> None:
+    """Give the database what it is known by, if it has nothing yet."""
     if workspace.rows("SELECT count(*) FROM priv.identity") == [(0,)]:
         workspace.cursor.execute(
             "INSERT INTO priv.identity SELECT uuid(), _priv_new_secret(1), ?", [now()]
         )
+
+
+def take_fingerprints(workspace: Workspace, source: Source) -> Fingerprints:
+    """Take the fingerprints of a source. It is read twice, and once more where persons are told."""
+    identify(workspace)
     taken = Fingerprints(workspace, source, level_of(source.rows))
     run, limit = workspace.cursor.execute, str(LIMIT >> taken.level)
     run(sql("fingerprints"))
@@ -153,7 +158,7 @@ def take_fingerprints(workspace: Workspace, source: Source) -> Fingerprints:
         run(
             sql(
                 "records",
-                id=_id_sql(source, source.record_id),
+                id=id_sql(source, source.record_id),
                 shown=_values_sql(source, source.sensitive),
                 others=_values_sql(source, _others(source)),
                 compared=str(LIMIT >> taken.compared),
@@ -162,7 +167,7 @@ def take_fingerprints(workspace: Workspace, source: Source) -> Fingerprints:
             )
         )
     if source.person:
-        run(sql("persons", id=_id_sql(source, source.person), source=source.table, limit=limit))
+        run(sql("persons", id=id_sql(source, source.person), source=source.table, limit=limit))
     columns = identifiers([*source.public, *source.sensitive]) or "NULL"
     run(sql("contents", columns=columns, source=source.table, limit=limit))
     return taken
@@ -215,8 +220,8 @@ def _values_sql(source: Source, names: Sequence[str]) -> str:
     )
 
 
-def _id_sql(source: Source, names: Sequence[str]) -> str:
-    """Write the id that these columns make."""
+def id_sql(source: Source, names: Sequence[str]) -> str:
+    """Write the id that these columns of a record ``s`` make."""
     parts = [canonical_sql(f"s.{identifier(name)}", source.types[name]) for name in names]
     if len(parts) == 1:
         return parts[0]
@@ -224,9 +229,9 @@ def _id_sql(source: Source, names: Sequence[str]) -> str:
     return " || ".join(f"length({part}) || ':' || {part}" for part in parts)
 
 
-def _origins(workspace: Workspace, source: Source) -> list[str]:
+def identified_origins(workspace: Workspace, origins: Iterable[str]) -> list[str]:
     """Name the tables that a source reads, by the identity of their databases where those have one."""
-    paths = [parse_name(name) for name in source.origins]
+    paths = [parse_name(name) for name in origins]
     names: dict[str, str] = {}
     for database, file in workspace.rows("SELECT database_name, path FROM duckdb_databases()"):
         names[database] = file or database

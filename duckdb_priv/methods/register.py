@@ -42,6 +42,8 @@ class Refreshing:
     """Whether records that did not change show what they showed, which needs the same coins."""
     batch: Callable[[Any], int] | None = None
     """Where new records join a release whose other rows stay: how many there must be, from what the method is given."""
+    charged: bool = False
+    """Whether every version is charged whole, so that there must be a budget that ends it."""
     refused: str = ""
     """Why it cannot be refreshed, and what to do, where it cannot."""
 

@@ -18,6 +18,7 @@ from duckdb_priv.methods.common.findings import Audited, AuditRow, Subject, find
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.persons import audit_persons
+from duckdb_priv.publisher.withdrawal import leave_out_withdrawn
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import read
 from duckdb_priv.release.model import SensitiveAttribute
@@ -97,7 +98,7 @@ def _source_as_it_is(workspace: Workspace, release: str, method: Method) -> Sour
     person = last.person if limited or last.max_rows is None else ()
     roles = Roles(last.attributes if method.sensitive else (), last.record_id, person=person)
     try:
-        source = open_source(workspace, last.source, roles)
+        source = leave_out_withdrawn(workspace, open_source(workspace, last.source, roles))
         return count_persons(workspace, source, last.max_rows if limited else None)
     except (PrivError, duckdb.Error):
         return None

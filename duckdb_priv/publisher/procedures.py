@@ -16,6 +16,7 @@ PROCEDURES = {
     "advise": "duckdb_priv.evaluation.advise",
     "aggregate_utility": "duckdb_priv.evaluation.utility",
     "audit": "duckdb_priv.publisher.audit",
+    "budget": "duckdb_priv.publisher.budget",
     "check": "duckdb_priv.publisher.check.check",
     "drop_release": "duckdb_priv.publisher.publish",
     "evaluate": "duckdb_priv.evaluation.evaluate",
@@ -25,6 +26,7 @@ PROCEDURES = {
     "record_utility": "duckdb_priv.evaluation.utility",
     "refresh": "duckdb_priv.publisher.refresh",
     "rotate_secret": "duckdb_priv.publisher.rotation",
+    "withdraw": "duckdb_priv.publisher.withdrawal",
     "workload": "duckdb_priv.evaluation.workload",
 }
 """The module that has a function of this name."""

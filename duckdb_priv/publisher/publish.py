@@ -17,6 +17,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PublicationFailed, ReleaseExists, echoed
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher import comments, persons, versions
+from duckdb_priv.publisher.budget import require_budget
 from duckdb_priv.publisher.charging import charges
 from duckdb_priv.publisher.check.check import findings_before_publishing
 from duckdb_priv.publisher.comments import SCHEMA
@@ -132,6 +133,7 @@ def publish(
         charged,
     )
     recognition.persist()
+    require_budget(workspace, recognition.population, request.release)
     declare(
         workspace,
         method.name,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.source import Source, open_source
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.publisher.withdrawal import leave_out_withdrawn
 from duckdb_priv.release.request import Request
 from duckdb_priv.sqltext.quoting import identifiers
 
 
 def open_records(workspace: Workspace, request: Request) -> tuple[Source, Source]:
-    """Open the source of a request: all its records, and those that ``max_rows`` leaves."""
-    whole = open_source(workspace, request.source, request.roles)
+    """Open the source of a request: all records that were not withdrawn, and those that ``max_rows`` leaves."""
+    whole = leave_out_withdrawn(workspace, open_source(workspace, request.source, request.roles))
     return whole, count_persons(workspace, whole, request.max_rows)
 
 

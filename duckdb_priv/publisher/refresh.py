@@ -8,12 +8,13 @@ from typing import Any
 
 import duckdb
 
-from duckdb_priv.engine.fingerprints import take_fingerprints
+from duckdb_priv.engine.fingerprints import identified_origins, take_fingerprints
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated, PrivError
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import declared
+from duckdb_priv.publisher.budget import stated_for
 from duckdb_priv.publisher.declared import Declared
 from duckdb_priv.publisher.procedures import find_procedure
 from duckdb_priv.publisher.publish import publish
@@ -53,6 +54,7 @@ def refresh(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, An
                 f"{release!r} cannot be refreshed: {method.refreshing.refused}",
                 hint="publish it once more with replace := true and what that costs, if that must be",
             )
+        _require_end(workspace, follows, source)
         whole = {**said.arguments, "release": release, **method.refreshing.given}
         (receipt,) = publish(method, workspace, whole, follows)
         row = _published(workspace, follows, receipt)
@@ -68,9 +70,21 @@ def _records(workspace: Workspace, said: Declared) -> tuple[Source, Source]:
     return open_records(workspace, request)
 
 
-def _moved(workspace: Workspace, said: Declared, follows: Succession) -> Moved:
-    """Count how far the source of a release has moved since it was published."""
+def _require_end(workspace: Workspace, follows: Succession, source: Source) -> None:
+    """Refuse to charge one version after the other as long as no budget ends it."""
+    origins = identified_origins(workspace, source.origins)
+    if follows.method.refreshing.charged and not stated_for(workspace, origins):
+        raise GuaranteeViolated(
+            f"every version of {follows.release!r} is charged whole, and no budget says when to stop",
+            hint="state one first: FROM priv.budget(source, epsilon := …, delta := …)",
+        )
+
+
+def _moved(workspace: Workspace, said: Declared, follows: Succession) -> Moved | None:
+    """Count how far the source of a release has moved since it was published; None where ids do not tell."""
     _, source = _records(workspace, said)
+    if not source.record_id:
+        return None
     taken = take_fingerprints(workspace, source)
     return moved(taken, follows.last_source, follows.level)
 
@@ -84,6 +98,7 @@ def _waiting(workspace: Workspace, said: Declared, follows: Succession) -> dict[
     if batch is None:
         return None
     found = _moved(workspace, said, follows)
+    assert found is not None
     if found.gone or found.changed:
         raise GuaranteeViolated(
             f"{found.gone:,} records of {said.release!r} are gone and {found.changed:,} have other values, and none can"
@@ -131,23 +146,27 @@ def _published(
     workspace: Workspace, follows: Succession, receipt: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Say what was published, and what comparing it with the version before discloses."""
-    assert follows.moved is not None
     found, release = follows.moved, receipt["release"]
     ((adds,),) = workspace.rows(
         "SELECT bool_or(adds) FROM priv.ledger WHERE release = ?"
         " AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE release = ?)",
         [release, release],
     )
-    about = "" if found.exact else "about "
+    told = f"Who has both versions: {follows.method.refreshing.told}."
+    if found is not None:
+        about = "" if found.exact else "about "
+        told = (
+            f"Since the version before, {about}{found.arrived:,} records came, {found.gone:,} left and"
+            f" {found.changed:,} have other values. {told}"
+        )
     return {
-        **_counts(found),
+        **(_counts(found) if found else {}),
         "release": release,
         "version": catalog.version(workspace.cursor, release),
         "rows_published": receipt["rows_published"],
         "adds": adds,
         "epsilon": _spent(workspace, release),
-        "statement": f"Since the version before, {about}{found.arrived:,} records came, {found.gone:,} left and"
-        f" {found.changed:,} have other values. Who has both versions: {follows.method.refreshing.told}.",
+        "statement": told,
         "warnings": list(receipt["warnings"]),
     }
 
@@ -273,6 +292,7 @@ def _state(
                 return CURRENT, f"nothing has changed since version {said.version}", NOTHING
             found = _moved(other, said, follows)
             waiting = _waiting(other, said, follows)
+            _require_end(other, follows, source)
         except PrivError as error:
             return REFUSED, one_line(error), None
         except duckdb.Error as error:

@@ -48,7 +48,8 @@ class Succession:
 
         Raises GuaranteeViolated where the coins are not those of the version before.
         """
-        self.moved = moved(recognition.fingerprints, self.last_source, self.level)
+        if recognition.source.record_id:
+            self.moved = moved(recognition.fingerprints, self.last_source, self.level)
         if not self.method.refreshing.keeps:
             return
         for entry in plan.ledger:

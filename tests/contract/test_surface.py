@@ -45,6 +45,7 @@ PUBLISHER = {
     "amplified_delta": "delta beta",
     "amplified_epsilon": "epsilon beta",
     "audit": "release",
+    "budget": "source epsilon delta",
     "check": CHECK,
     "check_source": CHECK,
     "date_hierarchy": "attribute low high parts",
@@ -98,6 +99,7 @@ PUBLISHER = {
     "shuffled_epsilon": "retention domain_size group_size delta",
     "shuffled_retention": "epsilon delta domain_size group_size",
     "small_sum_privacy": "gamma epsilon alpha",
+    "withdraw": "source id kind",
     "workload": (
         "source sensitive queries max_public_attributes min_selectivity selectivity"
         " small_counts seed record_id exclude"
@@ -133,6 +135,7 @@ ANALYST = {
 
 MACROS = PUBLISHER | ANALYST
 PRIVATE_TABLES = {
+    "budget",
     "drawn",
     "fingerprint",
     "grouped_record",
@@ -145,6 +148,7 @@ PRIVATE_TABLES = {
     "source",
     "value_fingerprint",
     "warning",
+    "withdrawn",
 }
 
 

@@ -16,6 +16,6 @@ METHOD = Method(
     sensitive=False,
     whole_records=True,
     refreshing=Refreshing(
-        "", keeps=False, refused="every version is another sample, which is charged whole each time"
+        "they are two samples, each charged by itself", keeps=False, charged=True
     ),
 )

@@ -20,8 +20,8 @@ METHOD = Method(
         "delta": ("δ", "probability with which that may fail"),
     },
     refreshing=Refreshing(
-        "",
+        "all records were drawn anew, and both versions together are two looks at each",
         keeps=False,
-        refused="a change of any record draws all of them anew, which is charged whole each time",
+        charged=True,
     ),
 )

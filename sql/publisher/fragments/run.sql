@@ -1,8 +1,8 @@
 -- Runs a procedure in two lanes, of which one does the work, and commits behind both (procedures.py says why).
 one_lane AS MATERIALIZED (
-    SELECT _priv_begin(id, @name@, arguments) AS ticket FROM call
+    SELECT _priv_begin(call.id, @name@, arguments) AS ticket FROM call
 ), other_lane AS MATERIALIZED (
-    SELECT _priv_begin(id, @name@, arguments) AS ticket FROM call
+    SELECT _priv_begin(call.id, @name@, arguments) AS ticket FROM call
 ), begun AS MATERIALIZED (
     SELECT max(ticket) AS ticket FROM (FROM one_lane UNION ALL FROM other_lane)
 ), finished AS MATERIALIZED (

@@ -1,0 +1,15 @@
+-- priv.budget: what may be spent of the persons of a source. Private: never exported.
+
+CREATE TABLE priv.budget (
+    source    VARCHAR   NOT NULL,
+    origins   VARCHAR[] NOT NULL,
+    epsilon   DOUBLE    NOT NULL CHECK (epsilon >= 0),
+    delta     DOUBLE    NOT NULL CHECK (delta >= 0 AND delta < 1),
+    stated_at TIMESTAMP NOT NULL
+);
+COMMENT ON TABLE  priv.budget IS 'PRIVATE, never exported: what may be spent of the persons of a source. Publishing beyond it is refused.';
+COMMENT ON COLUMN priv.budget.source IS 'The table or view that it was stated for.';
+COMMENT ON COLUMN priv.budget.origins IS 'The tables that it reads, each with the identity of its database where that has one.';
+COMMENT ON COLUMN priv.budget.epsilon IS 'The largest epsilon of all that is published of it together.';
+COMMENT ON COLUMN priv.budget.delta IS 'The largest delta.';
+COMMENT ON COLUMN priv.budget.stated_at IS 'When it was stated (UTC).';

@@ -1,0 +1,156 @@
+"""What may be spent of a source: stated, counted by the best rule that holds, and kept."""
+
+from __future__ import annotations
+
+import math
+
+import duckdb
+import pytest
+
+GIVEN = "sensitive := 'disease', record_id := 'id', domain := ['a', 'b', 'c', 'd']"
+
+
+def row(con, query: str) -> dict:
+    cursor = con.execute(query)
+    names = [name for name, *_ in cursor.description]
+    ((*values,),) = cursor.fetchall()
+    return dict(zip(names, values, strict=True))
+
+
+def spent(con, *given: str) -> dict:
+    listed = ", ".join(["'v'", *given])
+    return row(con, f"FROM priv.budget({listed})")
+
+
+def publish(con, release: str, epsilon: float, more: str = GIVEN, source: str = "v") -> None:
+    con.execute(f"FROM priv.publish_uniform('{source}', '{release}', epsilon := {epsilon}, {more})")
+
+
+def _made(con) -> None:
+    con.execute(
+        "CREATE TABLE v AS SELECT i AS id, 'P' || i % 300 AS person, i % 2 AS gender,"
+        " chr(97 + (i * i % 23 % 4)::INTEGER) AS disease FROM range(600) AS t(i)"
+    )
+
+
+@pytest.fixture
+def con(made):
+    with made(_made) as connection:
+        yield connection
+
+
+def test_nothing_is_refused_without_a_budget(con):
+    told = spent(con)
+    assert (told["epsilon"], told["epsilon_spent"], told["epsilon_left"]) == (None, 0, None)
+    publish(con, "r", 2.0, GIVEN + ", exclude := ['person']")
+    assert spent(con)["epsilon_spent"] == pytest.approx(2.0)
+
+
+def test_publishing_beyond_a_budget_is_refused_and_nothing_is_lost(con, inventory):
+    given = GIVEN + ", exclude := ['person']"
+    assert spent(con, "epsilon := 3.0")["epsilon_left"] == 3
+    publish(con, "r", 2.0, given)
+    before = inventory(con)
+    with pytest.raises(
+        duckdb.Error, match=r"epsilon = 4 .* would be spent .*budget of .* is epsilon = 3"
+    ):
+        publish(con, "more", 2.0, given.replace("['a'", "['e', 'a'"))
+    # Neither a view nor a copy is another table.
+    con.execute("CREATE TABLE copy AS FROM v")
+    with pytest.raises(duckdb.Error, match="would be spent"):
+        publish(con, "more", 1.5, given, source="copy")
+    con.execute("DROP TABLE copy")
+    assert inventory(con) == before
+    publish(con, "same", 2.0, given)
+    assert spent(con)["epsilon_left"] == pytest.approx(1.0)
+    publish(con, "more", 1.0, given)
+    assert spent(con)["epsilon_left"] == pytest.approx(0.0)
+
+
+def test_what_has_no_epsilon_is_beyond_every_budget(con):
+    spent(con, "epsilon := 100.0")
+    with pytest.raises(duckdb.Error, match="epsilon = inf"):
+        con.execute(
+            "FROM priv.publish_splu('v', 'r', sensitive := 'disease', gamma := 2, record_id := 'id',"
+            " exclude := ['person'])"
+        )
+
+
+def test_persons_are_charged_for_all_their_records(con):
+    publish(con, "r", 2.0, GIVEN + ", person := 'person'")
+    told = spent(con)
+    assert told["epsilon_spent"] == pytest.approx(4.0)
+    assert "by persons" in told["rule"]
+
+
+def test_disjoint_records_are_charged_in_parallel(con):
+    """Women and men in releases of their own: nobody is in both."""
+    given = GIVEN + ", exclude := ['person']"
+    for gender in (0, 1):
+        con.execute(f"CREATE VIEW of_{gender} AS FROM v WHERE gender = {gender}")
+        publish(con, f"r{gender}", 1.0 + gender, given, source=f"of_{gender}")
+    told = spent(con)
+    assert told["epsilon_spent"] == pytest.approx(2.0)
+    assert "parallel" in told["rule"]
+    publish(con, "both", 0.5, given)
+    assert spent(con)["epsilon_spent"] == pytest.approx(2.5)
+
+
+def test_disjoint_records_with_the_same_coins_are_each_charged_once(con):
+    """The second release adds nothing to any record, but its records were drawn, too."""
+    given = GIVEN + ", exclude := ['person']"
+    for gender in (0, 1):
+        con.execute(f"CREATE VIEW of_{gender} AS FROM v WHERE gender = {gender}")
+        publish(con, f"r{gender}", 1.0, given, source=f"of_{gender}")
+    publish(con, "other", 2.0, given, source="of_1")
+    assert spent(con)["epsilon_spent"] == pytest.approx(3.0)
+
+
+def test_many_small_ones_compose_better_with_a_delta(con):
+    """By all attributes of a record: six times 0.05 in a table whose records are known by what they hold."""
+    con.execute("CREATE VIEW w AS SELECT gender, disease FROM v")
+    for number in range(6):
+        publish(con, f"r{number}", 0.01, "sensitive := 'disease'", source="w")
+    told = row(con, "FROM priv.budget('w', epsilon := 1.0, delta := 0.999)")
+    ((slack_0,),) = con.execute(
+        "SELECT max(epsilon_advanced) FROM priv.ledger(slack := 0.999)"
+    ).fetchall()
+    assert told["epsilon_spent"] == pytest.approx(slack_0)
+    assert told["epsilon_spent"] < 6 * 0.01
+    assert "advanced" in told["rule"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("'v', epsilon := -1", "epsilon must be at least 0"),
+        ("'v', delta := 0.1", "a delta alone is no budget"),
+        ("'v', epsilon := 1, delta := 1", "delta must be at least 0 and below 1"),
+        ("'nowhere', epsilon := 1", "nowhere"),
+        ("'v', epsilon := 'x'", "epsilon must be a number"),
+    ],
+)
+def test_a_budget_that_is_none_is_refused(con, given, told):
+    with pytest.raises(duckdb.Error, match=told):
+        con.execute(f"FROM priv.budget({given})").fetchall()
+    assert con.execute("FROM priv.budget").fetchall() == []
+
+
+def test_a_budget_ends_what_is_charged_whole_each_time(con):
+    con.execute("CREATE VIEW few AS SELECT id, gender, disease FROM v")
+    con.execute(
+        "FROM priv.publish_shuffled('few', 'r', sensitive := 'disease', epsilon := 1.0, delta := 1e-6,"
+        " record_id := 'id')"
+    )
+    con.execute("FROM priv.budget('few', epsilon := 2.5, delta := 1e-5)")
+    for version in (2, 3):
+        con.execute(
+            f"UPDATE v SET disease = 'd' WHERE id = {version}; DELETE FROM v WHERE id = {version + 10}"
+        )
+        if version == 3:
+            with pytest.raises(duckdb.Error, match="epsilon = 3 "):
+                con.execute("FROM priv.refresh('r')")
+            continue
+        told = row(con, "FROM priv.refresh('r')")
+        assert (told["version"], told["adds"]) == (version, True)
+    assert math.isclose(spent(con)["epsilon_spent"], 2.0)

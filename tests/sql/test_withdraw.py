@@ -1,0 +1,104 @@
+"""A record or a person is withdrawn: out of all further versions, whatever they are made of."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+
+def _made(con) -> None:
+    con.execute(
+        "CREATE TABLE v AS SELECT i AS id, 'P' || lpad((i % 300)::VARCHAR, 4, '0') AS person, i AS age,"
+        " chr(97 + (i * i % 23 % 4)::INTEGER) AS disease FROM range(600) AS t(i)"
+    )
+    con.execute(
+        "FROM priv.publish_uniform('v', 'r', sensitive := 'disease', retention := 0.5, record_id := 'id',"
+        " public := ['age'], domain := ['a', 'b', 'c', 'd'], person := 'person')"
+    )
+
+
+@pytest.fixture
+def con(made):
+    with made(_made) as connection:
+        yield connection
+
+
+def ages(con, release: str = "r") -> set[int]:
+    return {age for (age,) in con.execute(f"SELECT age FROM {release}").fetchall()}
+
+
+def test_a_record_is_out_of_the_next_version_of_every_release(con):
+    con.execute("CREATE VIEW w AS SELECT id, age, disease FROM v")
+    con.execute(
+        "FROM priv.publish_uniform('w', 's', sensitive := 'disease', retention := 0.3, record_id := 'id',"
+        " public := ['age'], domain := ['a', 'b', 'c', 'd'])"
+    )
+    rows = con.execute("FROM priv.withdraw('v', 7, kind := 'record')").fetchall()
+    assert [(release, version) for release, version, *_ in rows] == [("r", 1), ("s", 1)]
+    assert all("cannot be taken back" in statement for *_, statement, _ in rows)
+    for release in ("r", "s"):
+        assert 7 in ages(con, release)
+        ((gone, adds),) = con.execute(
+            f"SELECT gone_records, adds FROM priv.refresh('{release}')"
+        ).fetchall()
+        assert (gone, adds) == (1, False)
+        assert ages(con, release) == {*range(600)} - {7}
+    # Nor does it come back under another name, nor is it in what is audited.
+    con.execute(
+        "FROM priv.publish_uniform('v', 't', sensitive := 'disease', retention := 0.4, record_id := 'id',"
+        " public := ['age'])"
+    )
+    assert 7 not in ages(con, "t")
+    assert con.execute(
+        "SELECT DISTINCT holds FROM priv.audit('r') WHERE guarantee = 'noise_as_stated'"
+    ).fetchall() == [(True,)]
+    assert con.execute("SELECT count(*) FROM priv.ledger() WHERE release = 'r'").fetchall() == [
+        (2,)
+    ]
+
+
+def test_all_records_of_a_person_are_out(con):
+    con.execute("FROM priv.withdraw('v', 'P0007')")
+    con.execute("FROM priv.refresh('r')")
+    assert ages(con) == {*range(600)} - {7, 307}
+    assert con.execute("SELECT kind FROM priv.withdrawn").fetchall() == [("person",)]
+
+
+def test_who_left_the_table_before_can_be_withdrawn_and_stays_out(con):
+    con.execute("DELETE FROM v WHERE id = 9")
+    con.execute("FROM priv.withdraw('v', 9, kind := 'record')")
+    con.execute("INSERT INTO v VALUES (9, 'P0009', 9, 'a')")
+    con.execute("FROM priv.refresh('r')")
+    assert 9 not in ages(con)
+
+
+def test_without_ids_nothing_is_published_of_which_something_was_withdrawn(con):
+    con.execute("FROM priv.withdraw('v', 7, kind := 'record')")
+    with pytest.raises(duckdb.Error, match="without record_id it cannot be told which"):
+        con.execute(
+            "FROM priv.publish_uniform('v', 'x', sensitive := 'disease', retention := 0.5, public := ['age'])"
+        )
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("'v', 'nobody'", "no person of 'v' has this id"),
+        ("'v', 7", "no person of 'v' has this id"),
+        ("'v', 77777, kind := 'record'", "no record of 'v' has this id"),
+        ("'v', [1, 2], kind := 'record'", "2 values are given"),
+        ("'v', 7, kind := 'patient'", "kind must be"),
+        ("'nowhere', 7", "nowhere"),
+        ("'v', NULL", "of"),
+    ],
+)
+def test_who_is_not_there_cannot_be_withdrawn(con, given, told):
+    with pytest.raises(duckdb.Error, match=told):
+        con.execute(f"FROM priv.withdraw({given})").fetchall()
+    assert con.execute("FROM priv.withdrawn").fetchall() == []
+
+
+def test_the_id_itself_is_not_kept(con):
+    con.execute("FROM priv.withdraw('v', 'P0007')")
+    kept = con.execute("SELECT COLUMNS(*)::VARCHAR FROM priv.withdrawn").fetchall()
+    assert not any("P0007" in text for row in kept for text in row)
