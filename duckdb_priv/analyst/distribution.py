@@ -5,9 +5,10 @@ from __future__ import annotations
 from duckdb_priv.analyst.blocks import block_places, first_blocks
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.literals import doubles, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, fill, read, template
+from duckdb_priv.sqltext.templates import body, computed, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
 MOST_PAIRS = 500_000
@@ -25,8 +26,22 @@ ARGUMENTS = {
     "confidence": "CAST(confidence AS VARCHAR)",
     "weight": "coalesce(CAST(weight AS VARCHAR), 'NULL')",
     "database": "coalesce('\"' || replace(database, '\"', '\"\"') || '\".', '')",
+    "unseen": "'_priv_moments,'",
 }
 """How the arguments of the macro stand in its query."""
+CELLS = ARGUMENTS | {
+    "group_columns": "CAST(group_columns AS VARCHAR) || ', coalesce((' || coalesce(CAST(condition AS VARCHAR), 'true')"
+    " || chr(10) || '), false) AS _priv_chosen,'",
+    "condition": "'true'",
+    "unseen": "''",
+}
+"""The same for smoothed counts: all rows are counted, some of them chosen, and what intervals are made of stays."""
+
+
+def smoothed(every: str) -> str:
+    """Write the query behind priv.smoothed_count, over that of a distribution with the arguments CELLS."""
+    value = "coalesce('''' || replace(CAST(_value AS VARCHAR), '''', '''''') || '''', 'NULL')"
+    return computed(qualified(body(read(FRAGMENTS, "smoothed"))), {"every": every, "value": value})
 
 
 def queries(attribute: SensitiveAttribute) -> dict[str, str]:

@@ -251,6 +251,7 @@ def _estimates(lookup: Lookup) -> dict[str, str]:
         ),
         "normal_quantile": lookup.quantile(),
         "interval": INTERVAL,
+        "smoothed_query": distribution.smoothed(lookup.query("inverse", distribution.CELLS)),
         "distribution_query": f"CASE method WHEN 'inverse' THEN {inverse} ELSE {bayesian} END",
     }
 
@@ -340,6 +341,7 @@ def _messages(lookup: Lookup) -> dict[str, str]:
             " WHEN NOT @weight_fits@ THEN @mistaken_weight@"
             " WHEN NOT @column_fits@ THEN @mistaken_column@ WHEN @sound@ THEN @mistaken_rows@ ELSE @shadowed@ END"
         ),
+        "mistaken_value": mistake + " END",
         "mistake_row": mistake
         + template(" WHEN NOT @row_weight_fits@ THEN @mistaken_row_weight@")
         + template(" WHEN @sound@ THEN @mistaken_column@ ELSE @shadowed@ END"),

@@ -45,6 +45,8 @@ CALLS = {
     "splu": "publish_splu('stays', 'splu', sensitive := 'disease', gamma := 3",
     "anatomy": "publish_anatomy('stays', 'anatomy', sensitive := 'disease', l := 3",
     "distribution": "publish_distribution('stays', 'distribution', sensitive := 'disease'",
+    "shuffled": "publish_shuffled('stays', 'shuffled', sensitive := 'disease', epsilon := 1.0, delta := 1e-6",
+    "block_design": "publish_block_design('stays', 'block_design', sensitive := 'disease', epsilon := 0.5",
     "safe_k": "publish_safe_k('stays', 'safe_k', k := 10, beta := 0.3, epsilon := 1.0,"
     " hierarchies := 'hierarchies', levels := {'age': 0, 'ward': 0}, exclude := ['disease', 'drug']",
 }
@@ -82,6 +84,8 @@ class Release:
         holds = f"{self.column} = {self.value}"
         if self.name == "anatomy":
             holds = f"list_contains({self.column}, {self.value})"
+        if self.name == "block_design":
+            holds = f"{self.column} < 4"
         counted = f"count(*) FILTER ({holds})"
         return f"SELECT ward, ({counted})::VARCHAR FROM {self.name} GROUP BY ward"
 
@@ -102,6 +106,7 @@ class Release:
         )
         key, weight = self.key, self.weight
         text_weight = ", weight := 'scale'" if self.scaled else ""
+        row_weight = weight if self.name == "shuffled" else ""
         database = f", database := '{catalog}'" if catalog else ""
         aggregate = f"('{key}', {self.column}, {self.value}{weight}"
         asked = [
@@ -113,7 +118,10 @@ class Release:
             f"FROM {table}_{self.attribute}_estimates",
             f"SELECT age, {priv}.reconstructed_count{aggregate}) FROM {table} GROUP BY age",
             f"FROM {priv}.reconstructed_distribution('{key}'{text_weight}{database})",
-            f"SELECT sum({priv}.weight('{key}', {self.column}, {self.value})) FROM {table}",
+            # Sums of numbers that are not whole come in any order.
+            f"SELECT age, round(smoothed, 6) FROM {priv}.smoothed_count('{key}', {self.value}, group_columns := 'age',"
+            f" condition := 'age > ''20'''{text_weight}{database})",
+            f"SELECT sum({priv}.weight('{key}', {self.column}, {self.value}{row_weight})) FROM {table}",
             f"SELECT release, mechanism, rows_published FROM {priv}.release",
             f"SELECT * EXCLUDE (parameters) FROM {priv}.guarantee",
         ]
@@ -158,7 +166,7 @@ def publish_all(folder: Path, *, rows: int = 6000) -> dict[str, Release]:
             name,
             attribute="age" if sampled else "disease",
             value="'30'" if sampled else "'flu'",
-            scaled=sampled or name == "reconstruction_private",
+            scaled=sampled or name in ("reconstruction_private", "shuffled"),
         )
     return found
 

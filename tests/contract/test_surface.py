@@ -130,6 +130,7 @@ ANALYST = {
     "reconstructed_share_ratio": "_release _column _values _group _other_group weight confidence",
     "reconstructed_stderr": "_release _column _value weight",
     "reconstructed_sum": "_release _column _values _amount weight confidence",
+    "smoothed_count": "_release _value group_columns condition weight confidence database",
     "weight": "_release _column _value weight",
 }
 

@@ -40,6 +40,7 @@ QUESTIONS = (
     "SELECT {0}priv.reconstructed_mean('{1}.disease', reported_disease, ['flu', 'cold'], age) FROM {0}{1}",
     "SELECT w FROM (SELECT {0}priv.weight('{1}.disease', reported_disease, 'flu') AS w FROM {0}{1})",
     "FROM {0}priv.reconstructed_distribution('{1}.disease', group_columns := 'ward', database := 'file')",
+    "FROM {0}priv.smoothed_count('{1}.disease', 'flu', group_columns := 'age', database := 'file')",
     "FROM {0}priv.reconstructed_distribution('{1}.disease', method := 'bayesian', database := 'file')",
 )
 JOINT = (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from duckdb_priv.mechanism.smoothing import LARGEST_MOVE, smoothed_counts
+from duckdb_priv.mechanism.reference.smoothing import LARGEST_MOVE, smoothed_counts
 from duckdb_priv.mechanism.uniform import Uniform
 
 

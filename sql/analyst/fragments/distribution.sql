@@ -1,4 +1,4 @@
--- The query behind priv.reconstructed_distribution.
+-- The query behind priv.reconstructed_distribution, and what priv.smoothed_count is made from.
 WITH @observed@, summed AS (
     SELECT *, @query.window@ AS _priv_window FROM observed WINDOW of_group AS (PARTITION BY _priv_group)
 ), estimated AS (
@@ -7,7 +7,7 @@ WITH @observed@, summed AS (
     SELECT *, [@interval@ FOR i IN [{m: _priv_moments, z: @normal_quantile@}]][1] AS _priv_interval FROM estimated
 )
 SELECT * EXCLUDE (_priv_group, _priv_total, _priv_sums, _priv_position, _priv_value, _priv_numbers, _priv_observed, _priv_cell,
-        _priv_window, _priv_moments, _priv_interval),
+        _priv_window, {unseen} _priv_interval),
     _priv_value AS value, _priv_interval.estimate AS estimate, _priv_interval.stderr AS stderr,
     _priv_interval.low AS low, _priv_interval.high AS high, _priv_observed::BIGINT AS observed
 FROM reconstructed ORDER BY ALL
