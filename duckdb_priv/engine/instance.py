@@ -41,6 +41,10 @@ class Instance:
         """By database: the secrets that callers of install() keep themselves."""
         self.working: set[duckdb.DuckDBPyConnection] = set()
         """Cursors on which a procedure is at work."""
+        self.stage = ""
+        """What the procedure at work is doing, in a word or two for who waits."""
+        self.watched = False
+        """Whether somebody looks at how far the statements of procedures are, which DuckDB then keeps book of."""
         self.turn = threading.Lock()
         """Held from the first statement of a publication to its commit."""
 
@@ -68,6 +72,15 @@ class Instance:
         """Stop the procedures at work; each of them leaves nothing behind."""
         for cursor in list(self.working):
             cursor.interrupt()
+
+    def progress(self) -> float | None:
+        """Say how far the statement is that a procedure has running, in percent, where DuckDB knows."""
+        for cursor in list(self.working):
+            with suppress(duckdb.Error):
+                percent = cursor.query_progress()
+                if percent > 0:
+                    return percent
+        return None
 
 
 def keep(instance: Instance) -> None:

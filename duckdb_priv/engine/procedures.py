@@ -244,7 +244,20 @@ def open_workspace(instance: Instance, text: str) -> tuple[Workspace, Mapping[st
     cursor = instance.cursor()
     cursor.execute(f"USE {identifier(database)}")
     cursor.execute("SET python_enable_replacements = false")
+    if instance.watched:
+        show_progress(cursor)
+    instance.stage = ""
     return Workspace(instance, cursor, database, schemas), arguments
+
+
+def show_progress(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let DuckDB keep book of how far its statements are, and print nothing itself.
+
+    Does nothing where settings are locked, as in a release file that was opened confined to itself.
+    """
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar = true")
+        connection.execute("SET enable_progress_bar_print = false")
 
 
 TELLING = (

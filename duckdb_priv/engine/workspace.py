@@ -29,6 +29,10 @@ class Workspace:
     on_commit: list[Callable[[], None]] = field(default_factory=list)
     on_rollback: list[Callable[[], None]] = field(default_factory=list)
 
+    def stage(self, words: str) -> None:
+        """Say what is being done, for whoever waits for it."""
+        self.instance.stage = words
+
     def rows(self, sql: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
         """Run one statement and fetch everything."""
         return self.cursor.execute(sql, parameters or []).fetchall()

@@ -67,12 +67,15 @@ def advise(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
             hint="ask for each of them; their epsilons add up",
         )
     required = _demand(arguments)
+    workspace.stage("counting what is asked")
     question = _question(workspace, source, wish, arguments, required)
-    rows = [
-        _row(table, source, METHODS[name], option, required)
-        for name, grid in zip(advised, grids, strict=True)
-        for option in METHODS[name].options(question, grid)
-    ]
+    rows = []
+    for number, (name, grid) in enumerate(zip(advised, grids, strict=True), start=1):
+        workspace.stage(f"predicting errors: {name}, {number} of {len(advised)}")
+        rows += [
+            _row(table, source, METHODS[name], option, required)
+            for option in METHODS[name].options(question, grid)
+        ]
     return sorted(rows, key=lambda row: (not row["meets"], row["mean_relative_error"]))
 
 

@@ -98,7 +98,9 @@ def compare(workspace: Workspace, arguments: EvaluationArguments) -> Source:
     ]
     source = _open_source(workspace, arguments, readers)
     _take_workload(workspace, arguments, source, readers)
+    workspace.stage("counting the truth")
     count(workspace.cursor, source)
+    workspace.stage("asking the releases")
     reconstruct(
         workspace.cursor,
         readers,

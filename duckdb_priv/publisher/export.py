@@ -74,6 +74,7 @@ def export_with(
     (arguments,) = read(given, ExportArguments, of="export_release")
     release = catalog.find_release(workspace.cursor, arguments.release)
     path = place_for(arguments.path, arguments.format)
+    workspace.stage("asking for the card, and writing")
     if arguments.format == "duckdb":
         beside = page.place_beside(path)
         _check_replaceable_file(workspace, path, release)

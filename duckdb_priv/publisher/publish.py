@@ -54,12 +54,15 @@ def publish(
     if not arguments.extends:
         _make_room(workspace, request)
     persons.check_request(method, request, extends=arguments.extends)
+    workspace.stage("reading the source")
     whole, source = open_records(workspace, request)
     # Before anything is computed; the names that a plan adds are looked at when it is written.
     renamed_columns(
         dict.fromkeys(source.public, "public") | dict.fromkeys(source.sensitive, "sensitive")
     )
+    workspace.stage("recognizing records")
     recognition = recognize(workspace, source, follows.source_number if follows else None)
+    workspace.stage("planning")
     plan = method.plan(workspace, source, request.release, arguments)
     if follows:
         follows.check(plan, recognition)
@@ -68,6 +71,7 @@ def publish(
         plan, costs = group_once(
             workspace, plan, recognition, republish=arguments.republish, extends=arguments.extends
         )
+    workspace.stage("checking the columns")
     findings = (
         findings_before_publishing(workspace, source, request.public or ())
         if "public" in plan.columns.values()
@@ -85,6 +89,7 @@ def publish(
         guarantees=[*plan.guarantees, *of_persons],
         strongest=" ".join([plan.strongest, *(each.statement for each in of_persons[1:])]),
     )
+    workspace.stage("drawing values")
     target = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(request.release)}"
     kernel = plan.kernel.renamed(renamed_columns(plan.columns))
     with kernel.opened(workspace.cursor, source.table, plan.staged) as rows:
@@ -109,6 +114,7 @@ def publish(
         )
     if plan.complete is not None:
         plan = plan.complete(plan, _histograms(workspace, target, plan))
+    workspace.stage("writing the catalog")
     charged, changes = charges(workspace, method, plan, recognition)
     warnings = [
         *plan.warnings,

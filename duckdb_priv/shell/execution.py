@@ -1,7 +1,7 @@
 """Runs a statement on a thread of its own, so that the terminal can stop it and show how far it is.
 
 Ctrl-C stops the statement, and the procedures that it called: they work on cursors of their own. The bar is
-what DuckDB says of the statement; while a procedure is at work that means nothing, and only time is shown.
+what DuckDB says of the statement; while a procedure is at work, what it is doing, and how far its own statement is.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from threading import Event, Lock
 from types import FrameType
 from typing import Any, TypeVar
@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from duckdb_priv.engine.instance import Instance, find
+from duckdb_priv.engine.procedures import show_progress
 
 TICK = 0.1
 """Seconds between two looks at a statement at work."""
@@ -44,10 +45,9 @@ class Execution:
         self._console = console
         self._instance = _instance(connection)
         self._stop = Event()
-        # A release file that was opened confined to itself has its settings locked, and shows no percentage.
-        with suppress(duckdb.InvalidInputException):
-            connection.execute("SET enable_progress_bar = true")
-            connection.execute("SET enable_progress_bar_print = false")
+        show_progress(connection)
+        if self._instance is not None:
+            self._instance.watched = True
 
     def fetch(self, statement: str, parameters: Mapping[str, Any] | None = None) -> ResultSet:
         """Run a statement and fetch everything; raises as run() does.
@@ -83,7 +83,7 @@ class Execution:
                 if self._stop.is_set():
                     self._interrupt()
                 else:
-                    bar.update(self._percent())
+                    bar.update(*self._progress())
         bar.close()
         error = future.exception()
         if self._stop.is_set():
@@ -96,11 +96,12 @@ class Execution:
         if self._instance is not None:
             self._instance.interrupt()
 
-    def _percent(self) -> float | None:
+    def _progress(self) -> tuple[float | None, str]:
+        """Return how far it is, in percent where that is known, and with what."""
         if self._instance is not None and self._instance.working:
-            return None
+            return self._instance.progress(), self._instance.stage
         percent = self._connection.query_progress()
-        return percent if percent > 0 else None
+        return percent if percent > 0 else None, ""
 
 
 @contextmanager
@@ -145,13 +146,14 @@ class Bar:
             BarColumn(),
             TextColumn("{task.fields[percent]}"),
             TimeElapsedColumn(),
+            TextColumn("{task.fields[stage]}"),
             console=console,
             transient=True,
         )
-        self._task = self._progress.add_task("", total=None, percent="")
+        self._task = self._progress.add_task("", total=None, percent="", stage="")
 
-    def update(self, percent: float | None) -> None:
-        """Show the bar, or only that something is at work, if it is time."""
+    def update(self, percent: float | None, stage: str) -> None:
+        """Show the bar, or only that something is at work, and what is being done, if it is time."""
         with self._lock:
             if not self._open or time.monotonic() - self._started < PATIENCE:
                 return
@@ -160,6 +162,7 @@ class Bar:
                 total=None if percent is None else 100,
                 completed=percent or 0,
                 percent="" if percent is None else f"{percent:.0f} %",
+                stage=stage,
             )
             self._progress.start()
 
