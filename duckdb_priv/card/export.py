@@ -15,8 +15,9 @@ from duckdb_priv.publisher.export import export_with
 
 def export_release(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Write a release, with a card that was computed from nothing but what is written."""
-    return export_with(_analysts_card, workspace, given)
+    return export_with(analysts_card, workspace, given)
 
 
-def _analysts_card(connection: duckdb.DuckDBPyConnection, release: str) -> str:
+def analysts_card(connection: duckdb.DuckDBPyConnection, release: str) -> str:
+    """Return the card of a release of the current database, as HTML."""
     return render(read_card(connection, release))

@@ -1,7 +1,8 @@
-"""What a plan needs to know of the source: counts, which any engine that holds the records can answer.
+"""What must be known of the source: counts and samples, which any engine that holds the records can answer.
 
-``Aggregates`` lists the questions, and answers them in SQL. No question asks for a record, and what is
-planned from the answers is planned without looking at the source again.
+``Aggregates`` lists the questions, and answers them in SQL; ``aggregates_of`` finds who answers for a source. What is
+planned is planned from counts, without looking at the source again; samples are of limited size, for the checks before
+publishing and for what the records are known by.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from duckdb_priv.engine.kernel import Kernel, Step
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import identifier, identifiers
 from duckdb_priv.sqltext.templates import body, fill, read
 
 
@@ -83,6 +84,12 @@ class Aggregates:
     workspace: Workspace
     source: Source
 
+    def sql(self, folder: str, fragment: str, **fillings: str) -> str:
+        """Return a query of a folder of the publisher's, about this source."""
+        return fill(
+            body(read(f"publisher/{folder}", fragment)), {"source": self.source.table, **fillings}
+        )
+
     def histogram(self, attribute: str) -> list[tuple[str | None, int]]:
         """Count the records of each value of an attribute: its text and the count, in the order of its type."""
         column = key_expression(attribute, self.source.types[attribute])
@@ -119,6 +126,85 @@ class Aggregates:
                 f"SELECT _priv_size, count(*) FROM {step.table} GROUP BY ALL ORDER BY ALL"
             )
         )
+
+    def persons(self) -> tuple[int, int, int]:
+        """Count the records of nobody, the persons, and the records of the one who has most."""
+        names = self.source.person
+        missing = " OR ".join(f"{identifier(name)} IS NULL" for name in names)
+        query = self.sql("check", "persons", columns=identifiers(names), missing=missing)
+        missing_records, persons, most = self.workspace.rows(query)[0]
+        return missing_records, persons, most
+
+    def records_by_hash(self, columns: Sequence[str], id_sql: str, limit: str) -> str:
+        """Write where columns of the records are read whose id hashes to at most a limit; others may stand there, too.
+
+        ``id_sql`` is the id of a record ``s``.
+        """
+        return self.source.table
+
+    def contents(self, columns: Sequence[str], limit: str) -> str:
+        """Write the query of what records hold, as hashes up to a limit: ``content``, and how many ``records``."""
+        held = identifiers(columns) or "NULL"
+        return self.sql("recognition", "held", columns=held, limit=limit)
+
+    def sample(self, columns: Sequence[str], sampling: str) -> str:
+        """Write where columns of a sample are read; ``sampling`` is the clause that takes it, none for all records."""
+        if not sampling:
+            return self.source.table
+        self.workspace.cursor.execute(
+            self.sql("check", "sample", columns=identifiers(columns), sampling=sampling)
+        )
+        return "temp.main._priv_sample"
+
+    def profiles(self, columns: Sequence[str]) -> list[tuple[int, int]]:
+        """Count, by column, the records that have a value, and about how many values there are."""
+        names = list(map(identifier, columns))
+        query = self.sql(
+            "check",
+            "profile",
+            present=", ".join(f"count({name})" for name in names),
+            distinct=", ".join(f"approx_count_distinct({name})" for name in names),
+        )
+        ((present, distinct),) = self.workspace.rows(query)
+        return list(zip(present, distinct, strict=True))
+
+    def distinctness(self, columns: Sequence[str], rate: int) -> tuple[int, int, int, int]:
+        """Count the values of columns, their records, those that are alone with theirs, and the most of one value.
+
+        Of a single column only present values count; of very many values, one of ``rate`` is looked at.
+        """
+        query = self.sql(
+            "check",
+            "distinctness",
+            columns=identifiers(columns),
+            present=f"{identifier(columns[0])} IS NOT NULL" if len(columns) == 1 else "true",
+            rate=str(rate),
+        )
+        values, records, alone, most = self.workspace.rows(query)[0]
+        return values, records, alone, most
+
+    def cells(self, columns: Sequence[str], other: str, rate: int) -> str:
+        """Write the query that counts ``rows`` by a ``key`` of columns and the ``value`` of another one, both hashed.
+
+        Of very many keys, one of ``rate`` is looked at.
+        """
+        return self.sql(
+            "check",
+            "source_groups",
+            columns=identifiers(columns),
+            other=identifier(other),
+            rate=str(rate),
+        )
+
+    def values(self, column: str) -> str:
+        """Write the query that counts the ``rows`` of each ``value`` of a column, hashed."""
+        return self.sql("check", "source_values", other=identifier(column))
+
+
+def aggregates_of(workspace: Workspace, source: Source) -> Aggregates:
+    """Return who answers for a source."""
+    answers = source.answers or Aggregates
+    return answers(workspace, source)
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.source import Source, parse_name, readable_name
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.sketch import level_of
 from duckdb_priv.release.catalog import now
-from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
-from duckdb_priv.sqltext.templates import body, fill, read
+from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.templates import body, fill
+from duckdb_priv.sqltext.templates import read as read_template
 
 COMPARED = 2**12
 """Records whose public values are kept as fingerprints, on average."""
@@ -152,30 +154,34 @@ def take_fingerprints(workspace: Workspace, source: Source) -> Fingerprints:
     """Take the fingerprints of a source. It is read twice, and once more where persons are told."""
     identify(workspace)
     taken = Fingerprints(workspace, source, level_of(source.rows))
+    asked = aggregates_of(workspace, source)
     run, limit = workspace.cursor.execute, str(LIMIT >> taken.level)
     run(sql("fingerprints"))
     if source.record_id:
+        of_record = id_sql(source, source.record_id)
+        read = (*source.record_id, *source.sensitive, *_others(source))
         run(
             sql(
                 "records",
-                id=id_sql(source, source.record_id),
+                id=of_record,
                 shown=_values_sql(source, source.sensitive),
                 others=_values_sql(source, _others(source)),
                 compared=str(LIMIT >> taken.compared),
-                source=source.table,
+                source=asked.records_by_hash(read, of_record, limit),
                 limit=limit,
             )
         )
     if source.person:
-        run(sql("persons", id=id_sql(source, source.person), source=source.table, limit=limit))
-    columns = identifiers([*source.public, *source.sensitive]) or "NULL"
-    run(sql("contents", columns=columns, source=source.table, limit=limit))
+        of_person = id_sql(source, source.person)
+        persons = asked.records_by_hash(source.person, of_person, limit)
+        run(sql("persons", id=of_person, source=persons, limit=limit))
+    run(sql("contents", counted=asked.contents([*source.public, *source.sensitive], limit)))
     return taken
 
 
 def sql(name: str, folder: str = "recognition", **fillings: str) -> str:
     """Fill a query of a folder of the publisher's."""
-    return fill(body(read(f"publisher/{folder}", name)), fillings)
+    return fill(body(read_template(f"publisher/{folder}", name)), fillings)
 
 
 def listed(texts: Sequence[str]) -> str:

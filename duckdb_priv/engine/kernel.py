@@ -187,7 +187,7 @@ class Kernel:
         self, cursor: duckdb.DuckDBPyConnection, records: str, stream: pa.RecordBatchReader
     ) -> Iterator[pa.RecordBatch]:
         with self.opened(cursor, records) as select:
-            for piece in _merged(stream):
+            for piece in merged(stream):
                 cursor.register(STREAM, piece)
                 missing = piece.num_rows
                 for batch in cursor.sql(select).to_arrow_reader(PIECE):
@@ -200,7 +200,7 @@ class Kernel:
                     )
 
 
-def _merged(stream: pa.RecordBatchReader) -> Iterator[pa.Table]:
+def merged(stream: pa.RecordBatchReader) -> Iterator[pa.Table]:
     """Merge batches into pieces of about PIECE records, so that many small ones cost no more than few large ones."""
     waiting: list[pa.RecordBatch] = []
     rows = 0

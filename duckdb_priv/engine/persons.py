@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -29,11 +30,7 @@ def count_persons(workspace: Workspace, source: Source, max_rows: int | None = N
     """
     if not source.person:
         return source
-    missing = " OR ".join(f"{identifier(name)} IS NULL" for name in source.person)
-    unknown, persons, most = workspace.rows(
-        f"SELECT coalesce(sum(records) FILTER ({missing}), 0), count(*), max(records) FROM"
-        f" (SELECT {identifiers(source.person)}, count(*) AS records FROM {source.table} GROUP BY ALL)"
-    )[0]
+    unknown, persons, most = aggregates_of(workspace, source).persons()
     if unknown:
         raise InvalidSource(
             f"person {' and '.join(map(repr, source.person))} is NULL in {unknown} of {source.rows} rows",

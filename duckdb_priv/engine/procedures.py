@@ -15,8 +15,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -234,6 +234,32 @@ def _commit(cursor: duckdb.DuckDBPyConnection) -> None:
         except duckdb.TransactionException:
             return
         raise
+
+
+@contextmanager
+def working(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
+    """Work in a transaction of its own, for a caller in Python: committed at the end, or nothing is kept."""
+    with instance.turn:
+        given = {"_database": database, "_schemas": schemas}
+        workspace, _ = open_workspace(instance, json.dumps(given))
+        try:
+            instance.working.add(workspace.cursor)
+            workspace.cursor.execute("BEGIN TRANSACTION")
+            yield workspace
+            _commit(workspace.cursor)
+            for do in workspace.on_commit:
+                do()
+        except BaseException as error:
+            with suppress(duckdb.Error):
+                workspace.cursor.execute("ROLLBACK")
+            for undo in reversed(workspace.on_rollback):
+                undo()
+            if isinstance(error, PrivError) or not isinstance(error, Exception):
+                raise
+            raise _explained(error) from None
+        finally:
+            instance.working.discard(workspace.cursor)
+            workspace.cursor.close()
 
 
 def open_workspace(instance: Instance, text: str) -> tuple[Workspace, Mapping[str, Any]]:

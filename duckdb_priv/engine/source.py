@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -15,6 +16,9 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, UnknownName, echoed
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import identifier
+
+if TYPE_CHECKING:
+    from duckdb_priv.engine.aggregates import Aggregates
 
 PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^".\s]+))\s*(?:\.|$)')
 PLAIN = re.compile(r"^\w+$")
@@ -57,6 +61,10 @@ class Source:
     """The most records that one of them has, or may have; None where persons are not told."""
     collated: tuple[str, ...] = ()
     """The texts that its owner's table compares otherwise than byte by byte."""
+    answers: Callable[[Workspace, Source], Aggregates] | None = field(
+        default=None, repr=False, compare=False
+    )
+    """What answers questions about the records, where another engine than DuckDB holds them."""
 
     @property
     def stored(self) -> str:
@@ -126,54 +134,73 @@ def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
     table = ".".join(map(identifier, path))
     described = workspace.rows(f"DESCRIBE SELECT * FROM {table}")
     types = {row[0]: row[1] for row in described}
-    if len({each.lower() for each in types}) < len(types):
-        raise InvalidSource(f"{name!r} has two columns of one name", hint="rename one")
-    if taken := [each for each in types if each.lower().startswith(RESERVED)]:
-        raise InvalidSource(
-            f"column {taken[0]!r} has a name that begins with {RESERVED}",
-            hint="such names are taken; rename it in a view, and publish the view",
-        )
-    sensitive = _columns(roles.sensitive, types, name)
-    record_id = _columns(roles.record_id, types, name)
-    exclude = _columns(roles.exclude, types, name)
-    person = _columns(roles.person, types, name)
-    for column in sensitive:
-        if not SCALAR.match(types[column]):
-            raise InvalidSource(
-                f"sensitive column {column!r} has type {types[column]}, whose values cannot be listed",
-                hint="cast it to text or to a number in a view, and publish the view",
-            )
+    found = columns_of_roles(name, [row[0] for row in described], types, roles)
     texts = compared_by_bytes(workspace, table, types)
-    table = read_exactly(table, types, sensitive, texts)
-    hidden = {*sensitive, *record_id, *exclude, *person}
-    if roles.public is not None:
-        hidden |= {*types} - {*_columns(roles.public, types, name)}
+    table = read_exactly(table, types, found.sensitive, texts)
     (rows,) = workspace.rows(f"SELECT count(*) FROM {table}")[0]
-    if rows == 0:
-        raise InvalidSource(f"{name!r} has no rows", hint="publish a table that has some")
+    refuse_empty(name, rows)
     origins = origins_of(workspace, path)
     if private := [each for each in sorted(origins) if parse_name(each)[-2] == "priv"]:
         raise InvalidSource(
             f"{name!r} reads {private[0]!r}, which is never published",
             hint="what the schema priv holds is the publisher's; leave it out of the view",
         )
-    if record_id:
-        _check_steady(workspace, table, path, (*record_id, *person, *sensitive))
+    if found.record_id:
+        coined = (*found.record_id, *found.person, *found.sensitive)
+        _check_steady(workspace, table, path, coined)
         _check_record_id(
-            workspace, table, path, {column: types[column] for column in record_id}, rows
+            workspace, table, path, {column: types[column] for column in found.record_id}, rows
         )
     return Source(
         table=table,
         name=readable_name(path),
         types=types,
-        public=tuple(column for column in types if column not in hidden),
-        sensitive=sensitive,
-        record_id=record_id,
+        public=found.public or (),
+        sensitive=found.sensitive,
+        record_id=found.record_id,
         origins=tuple(sorted(origins)),
         rows=rows,
-        person=person,
+        person=found.person,
         collated=tuple(texts),
     )
+
+
+def columns_of_roles(
+    source: str, names: Sequence[str], types: dict[str, str], roles: Roles
+) -> Roles:
+    """Return the columns of each role as the source spells them, the public ones in its order.
+
+    Raises UnknownName for an unknown column, and InvalidSource for one that cannot have its role, for two of one name
+    and for a name that is taken.
+    """
+    if len({each.lower() for each in names}) < len(names):
+        raise InvalidSource(f"{source!r} has two columns of one name", hint="rename one")
+    if taken := [each for each in names if each.lower().startswith(RESERVED)]:
+        raise InvalidSource(
+            f"column {taken[0]!r} has a name that begins with {RESERVED}",
+            hint="such names are taken; rename it in a view, and publish the view",
+        )
+    sensitive = _columns(roles.sensitive, types, source)
+    record_id = _columns(roles.record_id, types, source)
+    exclude = _columns(roles.exclude, types, source)
+    person = _columns(roles.person, types, source)
+    for column in sensitive:
+        if not SCALAR.match(types[column]):
+            raise InvalidSource(
+                f"sensitive column {column!r} has type {types[column]}, whose values cannot be listed",
+                hint="cast it to text or to a number in a view, and publish the view",
+            )
+    hidden = {*sensitive, *record_id, *exclude, *person}
+    if roles.public is not None:
+        hidden |= {*types} - {*_columns(roles.public, types, source)}
+    public = tuple(column for column in types if column not in hidden)
+    return Roles(sensitive, record_id, exclude, public, person)
+
+
+def refuse_empty(source: str, rows: int) -> None:
+    """Refuse a source without rows."""
+    if rows == 0:
+        raise InvalidSource(f"{source!r} has no rows", hint="publish a table that has some")
 
 
 def parse_name(text: str) -> list[str]:
@@ -260,6 +287,11 @@ def _check_record_id(
     if _is_key(workspace, path, tuple(record_id)):
         return
     with_id, distinct = _count_ids(workspace, table, record_id, rows)
+    refuse_ids(tuple(record_id), rows, with_id, distinct)
+
+
+def refuse_ids(record_id: Sequence[str], rows: int, with_id: int, distinct: int) -> None:
+    """Refuse ids that some of the rows lack, or share."""
     what = " and ".join(map(repr, record_id))
     if with_id < rows:
         raise InvalidSource(

@@ -36,9 +36,15 @@ perturbed: what whoever reads it must know of an attribute."""
 
 
 def statements(
-    connection: duckdb.DuckDBPyConnection, release: str, attributes: Iterable[SensitiveAttribute]
+    connection: duckdb.DuckDBPyConnection,
+    release: str,
+    attributes: Iterable[SensitiveAttribute],
+    kind: str = "TABLE",
 ) -> list[str]:
-    """Return the SQL that describes a published table of the current database, whose catalog rows are there."""
+    """Return the SQL that describes a published table of the current database, whose catalog rows are there.
+
+    ``kind`` is VIEW where its rows stand elsewhere.
+    """
     table = f"{SCHEMA}.{identifier(release)}"
     mechanism = connection.execute(
         "SELECT mechanism FROM priv.release WHERE release = ?", [release]
@@ -56,7 +62,7 @@ def statements(
     ]
     done = {DONE[role] for _, role in columns if role in DONE}
     return [
-        f"COMMENT ON TABLE {table} IS "
+        f"COMMENT ON {kind} {table} IS "
         + literal(
             f"Published by duckdb_priv ({mechanism}): {' and '.join(sorted(done))}."
             " Count with priv.reconstructed_count; see FROM priv.release and FROM priv.guarantee."

@@ -209,11 +209,24 @@ def _write_folder(
     part = begin(path)
     workspace.on_rollback.append(lambda: give_up(part))
     part.mkdir()
-    (part / CATALOG).mkdir()
     home = identifier(workspace.database)
     types = {
         row[0]: row[1] for row in workspace.rows(f"DESCRIBE {home}.{SCHEMA}.{identifier(release)}")
     }
+    refuse_for_parquet(release, types)
+    workspace.cursor.execute(
+        f"COPY (FROM {home}.{SCHEMA}.{identifier(release)})"
+        f" TO {literal(str(part / DATA))} (FORMAT parquet, COMPRESSION zstd)"
+    )
+    selected = f"{columns_sql(types)}\nFROM read_parquet('{DATA}')"
+    write_catalog(workspace, part, release, "TABLE", selected, html)
+    if shown:
+        (part / PAGE).write_text(html, encoding="utf-8", newline="\n")
+    workspace.on_commit.append(lambda: move_folder(part, path))
+
+
+def refuse_for_parquet(release: str, types: Mapping[str, str]) -> None:
+    """Refuse names and types that a folder of Parquet files cannot hold."""
     for name in (release, *types):
         if "\r" in name:
             raise InvalidParameter(
@@ -226,27 +239,36 @@ def _write_folder(
                 f"column {column!r} has type {kind}, whose values Parquet would change",
                 hint="format := 'duckdb', or cast it in a view and publish the view",
             )
-    workspace.cursor.execute(
-        f"COPY (FROM {home}.{SCHEMA}.{identifier(release)})"
-        f" TO {literal(str(part / DATA))} (FORMAT parquet, COMPRESSION zstd)"
+
+
+def columns_sql(types: Mapping[str, str]) -> str:
+    """Write how columns of Parquet files are read in their types."""
+    return ",\n    ".join(
+        f"{identifier(name)}::{kind} AS {identifier(name)}" for name, kind in types.items()
     )
+
+
+def write_catalog(
+    workspace: Workspace, part: Path, release: str, kind: str, selected: str, html: str
+) -> None:
+    """Write into a folder what stands beside the rows: the catalog, and the script that sets everything up.
+
+    ``kind`` is what the script makes of the rows, a TABLE or a VIEW, ``selected`` how it reads them, and ``html`` the
+    page that explains the release.
+    """
+    home = identifier(workspace.database)
+    (part / CATALOG).mkdir()
     for table in catalog.PUBLIC:
         workspace.cursor.execute(
             f"COPY (FROM {home}.priv.{table} WHERE release = {literal(release)})"
             f" TO {literal(str(part / CATALOG / f'{table}.parquet'))} (FORMAT parquet)"
         )
-    script = without_carriage_returns(_script(workspace, release, types, html))
+    script = without_carriage_returns(_script(workspace, release, kind, selected, html))
     (part / SCRIPT).write_text(script, encoding="utf-8", newline="\n")
-    if shown:
-        (part / PAGE).write_text(html, encoding="utf-8", newline="\n")
-    workspace.on_commit.append(lambda: move_folder(part, path))
 
 
-def _script(workspace: Workspace, release: str, types: dict[str, str], html: str) -> str:
+def _script(workspace: Workspace, release: str, kind: str, selected: str, html: str) -> str:
     """Write the script that turns the Parquet files into what a release file holds."""
-    columns = ",\n    ".join(
-        f"{identifier(name)}::{kind} AS {identifier(name)}" for name, kind in types.items()
-    )
     attributes = catalog.sensitive_attributes(workspace.cursor, release)
     statements = [
         "CREATE SCHEMA IF NOT EXISTS priv",
@@ -255,8 +277,8 @@ def _script(workspace: Workspace, release: str, types: dict[str, str], html: str
             f"INSERT INTO priv.{table} FROM read_parquet('{CATALOG}/{table}.parquet')"
             for table in catalog.PUBLIC
         ),
-        f"CREATE TABLE {identifier(release)} AS SELECT\n    {columns}\nFROM read_parquet('{DATA}')",
-        *comments.statements(workspace.cursor, release, attributes),
+        f"CREATE {kind} {identifier(release)} AS SELECT\n    {selected}",
+        *comments.statements(workspace.cursor, release, attributes, kind),
         *(statement.rstrip().rstrip(";") for statement in macros.statements(Written(attributes))),
         *views.statements(workspace.cursor, release),
         *examples.statements(workspace.cursor, release),

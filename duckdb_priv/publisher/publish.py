@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
 
 from duckdb_priv.analyst import macros, views
 from duckdb_priv.engine.byte_order import total_order
+from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.recognition import Recognition, recognize
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -37,6 +38,28 @@ from duckdb_priv.sqltext.quoting import identifier
 ENUM_VALUES = re.compile(r"^ENUM\(.*\)", re.DOTALL)
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A publication that is decided, of which no row is written yet."""
+
+    method: Method
+    request: Request
+    whole: Source
+    """All records."""
+    source: Source
+    """Those that enter: of each person at most ``max_rows``."""
+    recognition: Recognition
+    plan: Plan
+    warnings: Sequence[str]
+    before: versions.Previous | None
+    """The version that stands in the database."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """What gives the rows, under the names that are published."""
+        return self.plan.kernel.renamed(renamed_columns(self.plan.columns))
+
+
 def publish(
     method: Method,
     workspace: Workspace,
@@ -50,12 +73,52 @@ def publish(
     """
     request, arguments = method.read(given)
     declared = find_declared(workspace.cursor, request.release)
+    prepared = prepare(method, workspace, request, arguments, follows=follows)
+    plan = prepared.plan
+    workspace.stage("drawing values")
+    target = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(request.release)}"
+    with prepared.kernel.opened(workspace.cursor, prepared.source.table, plan.staged) as rows:
+        select = f"FROM ({rows}) UNION ALL BY NAME {plan.earlier}" if plan.earlier else rows
+        types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({select})")}
+        workspace.cursor.execute(
+            f"CREATE TABLE {target} AS FROM ({select}) ORDER BY {total_order(types)}"
+        )
+    types = narrow(
+        workspace, target, types, (name for name, role in plan.columns.items() if role == "public")
+    )
+    receipt = record(workspace, prepared, target, types)
+    declare(
+        workspace,
+        method.name,
+        given,
+        catalog.version(workspace.cursor, request.release),
+        digest_of(workspace, prepared.source),
+        declared,
+        extends=arguments.extends,
+    )
+    describe(workspace, request.release)
+    return [receipt]
+
+
+def prepare(
+    method: Method,
+    workspace: Workspace,
+    request: Request,
+    arguments: Any,
+    *,
+    opening: Callable[[Workspace, Request], tuple[Source, Source]] = open_records,
+    follows: Succession | None = None,
+) -> Prepared:
+    """Decide everything about a publication, after all that is to be refused was looked for.
+
+    ``opening`` gives all records of the source, and those that enter.
+    """
     before = versions.previous(workspace, request.release)
     if not arguments.extends:
         _make_room(workspace, request)
     persons.check_request(method, request, extends=arguments.extends)
     workspace.stage("reading the source")
-    whole, source = open_records(workspace, request)
+    whole, source = opening(workspace, request)
     # Before anything is computed; the names that a plan adds are looked at when it is written.
     renamed_columns(
         dict.fromkeys(source.public, "public") | dict.fromkeys(source.sensitive, "sensitive")
@@ -89,18 +152,19 @@ def publish(
         guarantees=[*plan.guarantees, *of_persons],
         strongest=" ".join([plan.strongest, *(each.statement for each in of_persons[1:])]),
     )
-    workspace.stage("drawing values")
-    target = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(request.release)}"
-    kernel = plan.kernel.renamed(renamed_columns(plan.columns))
-    with kernel.opened(workspace.cursor, source.table, plan.staged) as rows:
-        select = f"FROM ({rows}) UNION ALL BY NAME {plan.earlier}" if plan.earlier else rows
-        types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({select})")}
-        workspace.cursor.execute(
-            f"CREATE TABLE {target} AS FROM ({select}) ORDER BY {total_order(types)}"
-        )
-    types = narrow(
-        workspace, target, types, (name for name, role in plan.columns.items() if role == "public")
-    )
+    told = [each.statement for each in findings if each.severity != "note"]
+    warnings = [*costs, *persons.warnings_of_persons(source, request), *told]
+    return Prepared(method, request, whole, source, recognition, plan, warnings, before)
+
+
+def record(
+    workspace: Workspace, prepared: Prepared, target: str, types: Mapping[str, str]
+) -> dict[str, Any]:
+    """Write the catalog and the ledger of rows that were written, and return the receipt.
+
+    ``target`` is the table expression of the rows, ``types`` those of its columns.
+    """
+    request, source, plan = prepared.request, prepared.source, prepared.plan
     (published,) = workspace.rows(f"SELECT count(*) FROM {target}")[0]
     if plan.rows_expected is not None and published != plan.rows_expected:
         raise PublicationFailed(
@@ -115,19 +179,17 @@ def publish(
     if plan.complete is not None:
         plan = plan.complete(plan, _histograms(workspace, target, plan))
     workspace.stage("writing the catalog")
-    charged, changes = charges(workspace, method, plan, recognition)
+    charged, changes = charges(workspace, prepared.method, plan, prepared.recognition)
     warnings = [
         *plan.warnings,
         *changes,
-        *costs,
-        *persons.warnings_of_persons(source, request),
-        *(each.statement for each in findings if each.severity != "note"),
-        *_warn_of_mixture(workspace, source, plan, recognition),
+        *prepared.warnings,
+        *_warn_of_mixture(workspace, source, plan, prepared.recognition),
     ]
     catalog.record(
         workspace.cursor,
         request,
-        versions.version_of(workspace, request.release, target, plan, before),
+        versions.version_of(workspace, request.release, target, plan, prepared.before),
         plan,
         {name: ENUM_VALUES.sub("ENUM", kind) for name, kind in types.items()},
         published,
@@ -138,33 +200,31 @@ def publish(
         warnings,
         charged,
     )
-    recognition.persist()
-    require_budget(workspace, recognition.population, request.release)
-    declare(
-        workspace,
-        method.name,
-        given,
-        catalog.version(workspace.cursor, request.release),
-        digest_of(workspace, source),
-        declared,
-        extends=arguments.extends,
+    prepared.recognition.persist()
+    require_budget(workspace, prepared.recognition.population, request.release)
+    macros.add(
+        workspace.cursor,
+        request.release,
+        catalog.sensitive_attributes(workspace.cursor, request.release),
     )
-    attributes = catalog.sensitive_attributes(workspace.cursor, request.release)
-    for statement in comments.statements(workspace.cursor, request.release, attributes):
+    rows = prepared.whole.rows
+    return {
+        "release": request.release,
+        "mechanism": plan.mechanism,
+        "rows_source": rows,
+        "rows_published": published,
+        "rows_suppressed": _suppressed(plan, rows, source.rows, published),
+        "guarantee": " ".join([plan.strongest, *_told_of_columns(plan)]),
+        "warnings": warnings,
+    }
+
+
+def describe(workspace: Workspace, release: str, kind: str = "TABLE") -> None:
+    """Write what a published table, or a view of it, says of itself, and create what is read beside it."""
+    attributes = catalog.sensitive_attributes(workspace.cursor, release)
+    for statement in comments.statements(workspace.cursor, release, attributes, kind):
         workspace.cursor.execute(statement)
-    macros.add(workspace.cursor, request.release, attributes)
     views.create_sensitive_tables(workspace.cursor, attributes)
-    return [
-        {
-            "release": request.release,
-            "mechanism": plan.mechanism,
-            "rows_source": whole.rows,
-            "rows_published": published,
-            "rows_suppressed": _suppressed(plan, whole.rows, source.rows, published),
-            "guarantee": " ".join([plan.strongest, *_told_of_columns(plan)]),
-            "warnings": warnings,
-        }
-    ]
 
 
 def _histograms(workspace: Workspace, target: str, plan: Plan) -> dict[str, dict[str | None, int]]:
@@ -249,7 +309,12 @@ def drop(cursor: duckdb.DuckDBPyConnection, database: str, release: str) -> None
     """Drop the tables of a release and its public rows; the ledger keeps what was published."""
     views.drop_sensitive_tables(cursor, release)
     macros.drop_own(cursor, release)
-    cursor.execute(f"DROP TABLE IF EXISTS {identifier(database)}.{SCHEMA}.{identifier(release)}")
+    ((stored_elsewhere,),) = cursor.execute(
+        "SELECT count(*) FROM duckdb_views() WHERE database_name = ? AND schema_name = ? AND view_name = ?",
+        [database, SCHEMA, release],
+    ).fetchall()
+    kind = "VIEW" if stored_elsewhere else "TABLE"
+    cursor.execute(f"DROP {kind} IF EXISTS {identifier(database)}.{SCHEMA}.{identifier(release)}")
     catalog.forget(cursor, release)
 
 

@@ -69,6 +69,21 @@ def leave_out_withdrawn(workspace: Workspace, source: Source) -> Source:
     return replace(source, table=table, rows=rows)
 
 
+def refuse_withdrawn(workspace: Workspace, source: Source) -> None:
+    """Refuse a source from which something was withdrawn, where another engine holds its records.
+
+    Who was withdrawn is known by a key that is not handed to other engines.
+    """
+    origins = identified_origins(workspace, source.origins)
+    if workspace.rows(
+        "SELECT 1 FROM priv.withdrawn WHERE list_has_any(origins, ?) LIMIT 1", [origins]
+    ):
+        raise InvalidSource(
+            f"records were withdrawn from {source.name!r}, and DuckDB alone can tell which",
+            hint="delete them from the table, and publish what is left as another source",
+        )
+
+
 def withdraw(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Withdraw a record or a person from all further versions, and say what stands where."""
     (arguments,) = read(given, WithdrawArguments, of="withdraw")

@@ -27,6 +27,15 @@ SCRIPTS = (
     "streamlit==1.67.0",
 )
 """What asks through Python, and does not mind each other's company."""
+SPARK = (
+    "pyspark==4.3.0",
+    "py4j==0.10.9.9",
+    "pandas==2.3.3",
+    "python-dateutil",
+    "pytz",
+    "tzdata",
+    "six",
+)
 
 
 class Missing(Exception):
@@ -61,6 +70,17 @@ def duckdb_of(version: str) -> Path:
         )  # fmt: skip
 
     return _once(f"duckdb-{version}", (), install)
+
+
+def spark() -> Path:
+    """Return a folder that holds PySpark beside what is installed here, without what it may use and is not used."""
+
+    def install(folder: Path) -> None:
+        _run(
+            sys.executable, *PIP, "--no-deps", "--target", folder, *SPARK,
+        )  # fmt: skip
+
+    return _once("spark", SPARK, install)
 
 
 def node_modules() -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from duckdb_priv.engine import randomness
-from duckdb_priv.engine.aggregates import Aggregates
+from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.byte_order import byte_keys
 from duckdb_priv.engine.kernel import RECORDS, Step
 from duckdb_priv.engine.source import Source
@@ -51,7 +51,7 @@ def _keys(source: Source) -> list[str]:
 
 def sizes_of_groups(workspace: Workspace, source: Source) -> dict[int, int]:
     """Count the groups of each size, smallest first; their table stands on the publisher's cursor afterwards."""
-    return Aggregates(workspace, source).sizes_of_groups(groups_of(source))
+    return aggregates_of(workspace, source).sizes_of_groups(groups_of(source))
 
 
 def require_crowds(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from duckdb_priv.engine.aggregates import Aggregates
+from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.byte_order import one_zero
 from duckdb_priv.engine.kernel import Table
 from duckdb_priv.engine.source import Source, key_type
@@ -126,7 +126,7 @@ def _open(
     workspace: Workspace, source: Source, attribute: str, number: int, given: Sequence[Any] | None
 ) -> Domain:
     kind = source.types[attribute]
-    counted = Aggregates(workspace, source).histogram(attribute)
+    counted = aggregates_of(workspace, source).histogram(attribute)
     if sum(rows for _, rows in counted) != source.rows:
         raise InvalidSource(
             "the source changed while it was being published",

@@ -71,7 +71,7 @@ def shuffle_guarantees(
     if not laws:
         return []
     sizes = sizes_of_groups(workspace, source)
-    workspace.cursor.execute(f"DROP TABLE {GROUPS}")
+    workspace.cursor.execute(f"DROP TABLE IF EXISTS {GROUPS}")
     found = {share: _size_of(share, sizes) for share in (*SHARES, 1.0)}
     epsilons = {
         share: joint_epsilon(laws, size_class(size), DELTA) for share, size in found.items()

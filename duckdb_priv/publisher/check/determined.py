@@ -16,7 +16,7 @@ from duckdb_priv.mechanism.determination import (
 )
 from duckdb_priv.publisher.check.examination import SAMPLE, Examination
 from duckdb_priv.publisher.check.finding import Columns, Finding, Severity, listed, percent
-from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
+from duckdb_priv.sqltext.quoting import literal
 
 REFUSED = 1 / 3
 """Share of the records that one or two columns may tell at most."""
@@ -137,11 +137,8 @@ def _counted(exam: Examination, columns: Columns, other: str) -> Determination:
     groups = 1.0
     for name in columns:
         groups = min(groups * max(1, exam.profiles[name].distinct), exam.rows)
-    rate = str(exam.rate(groups))
-    counted = exam.sql(
-        "source_groups", columns=identifiers(columns), other=identifier(other), rate=rate
-    )
-    prior = exam.sql("source_values", other=identifier(other))
+    counted = exam.asked.cells(columns, other, exam.rate(groups))
+    prior = exam.asked.values(other)
     table = exam.workspace.integers(_question(exam, counted, prior))
     found = Groups(*(table[each] for each in ("size", "groups", "determined")))
     records = int((found.sizes * found.groups).sum())

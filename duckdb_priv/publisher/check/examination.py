@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.determination import Codes
 from duckdb_priv.publisher.check.names import named_like_an_identifier
-from duckdb_priv.sqltext.quoting import identifier, identifiers
-from duckdb_priv.sqltext.templates import body, fill, read
+from duckdb_priv.sqltext.quoting import identifier
 
 SAMPLE = 50_000
 """Records in which suspects are looked for; what is found among them is then counted in the whole table."""
@@ -81,12 +81,9 @@ class Examination:
             if name in published or (named_like_an_identifier(name) and source.record_id != (name,))
         )
         """The columns that anything is asked of."""
-        self.sample = source.table
+        self.asked = aggregates_of(workspace, source)
+        self.sample = self.asked.sample(self.columns, self.sampling(SAMPLE))
         """What the records of the sample are read from: the source itself where it is small."""
-        if not self.whole:
-            columns, sampling = identifiers(self.columns), self.sampling(SAMPLE)
-            workspace.cursor.execute(self.sql("sample", columns=columns, sampling=sampling))
-            self.sample = "temp.main._priv_sample"
 
     @property
     def rows(self) -> int:
@@ -105,9 +102,7 @@ class Examination:
 
     def sql(self, fragment: str, **fillings: str) -> str:
         """Return a query of the folder publisher/check, about this source."""
-        return fill(
-            body(read("publisher/check", fragment)), {"source": self.source.table, **fillings}
-        )
+        return self.asked.sql("check", fragment, **fillings)
 
     def query(self, fragment: str, **fillings: str) -> list[tuple[Any, ...]]:
         """Run a query of the folder publisher/check."""
@@ -136,13 +131,8 @@ class Examination:
             if each.present >= ENOUGH and each.distinct < MANY * each.present
         }
         if many := [name for name in seen if name not in found]:
-            names = list(map(identifier, many))
-            (present, distinct) = self.query(
-                "profile",
-                present=", ".join(f"count({name})" for name in names),
-                distinct=", ".join(f"approx_count_distinct({name})" for name in names),
-            )[0]
-            found |= {name: Profile(*of) for name, *of in zip(many, present, distinct, strict=True)}
+            of_columns = self.asked.profiles(many)
+            found |= {name: Profile(*of) for name, of in zip(many, of_columns, strict=True)}
         return found
 
     @cached_property
@@ -168,16 +158,10 @@ class Examination:
         if self.whole:
             return self._distinctness_in_sample(columns)
         rate = self.rate(groups)
-        names = [identifier(name) for name in columns]
-        values, records, alone, most = self.query(
-            "distinctness",
-            columns=identifiers(columns),
-            present=f"{names[0]} IS NOT NULL" if len(names) == 1 else "true",
-            rate=str(rate),
-        )[0]
+        values, records, alone, most = self.asked.distinctness(columns, rate)
         if not records:
             return Distinctness(0.0, 0.0, 0, rate)
-        share = self.profiles[columns[0]].present / self.rows if len(names) == 1 else 1.0
+        share = self.profiles[columns[0]].present / self.rows if len(columns) == 1 else 1.0
         return Distinctness(share * alone / records, records / values, most, rate)
 
     def _distinctness_in_sample(self, columns: Sequence[str]) -> Distinctness:

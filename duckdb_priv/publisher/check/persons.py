@@ -5,7 +5,6 @@ from __future__ import annotations
 from duckdb_priv.publisher.check.examination import Examination
 from duckdb_priv.publisher.check.finding import Finding, listed
 from duckdb_priv.publisher.check.names import named_like_an_identifier
-from duckdb_priv.sqltext.quoting import identifier, identifiers
 
 FEWEST, MOST = 1.02, 50.0
 """Records of a person, on average, between which a column is taken for one that tells persons apart."""
@@ -50,11 +49,7 @@ def records_of_persons(exam: Examination) -> list[Finding]:
     person = exam.source.person
     if not person:
         return []
-    missing, persons, most = exam.query(
-        "persons",
-        columns=identifiers(person),
-        missing=" OR ".join(f"{identifier(name)} IS NULL" for name in person),
-    )[0]
+    missing, persons, most = exam.asked.persons()
     found = [
         Finding(
             "note",

@@ -1,0 +1,23 @@
+"""The same releases from Spark: Spark moves rows, DuckDB perturbs them inside every task.
+
+What stands here is loaded when it is first used; it needs PySpark 4 (``pip install 'duckdb_priv[spark]'``).
+"""
+
+from __future__ import annotations
+
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from duckdb_priv.spark.publication import publish
+
+__all__ = ["publish"]
+
+_EXPORTS = {"publish": "duckdb_priv.spark.publication:publish"}
+"""Where each name that is loaded late comes from."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return resolve_name(_EXPORTS[name])

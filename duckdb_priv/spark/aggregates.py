@@ -1,0 +1,218 @@
+"""The questions about a source, answered by Spark.
+
+Counts are made by Spark itself; what DuckDB's hashes choose is chosen by DuckDB inside the tasks. Answers are laid out
+in temporary tables of the driver, in DuckDB's types, so that every text, order and hash of a value is DuckDB's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from duckdb_priv.engine.aggregates import Aggregates
+from duckdb_priv.engine.fingerprints import LIMIT
+from duckdb_priv.engine.kernel import Step
+from duckdb_priv.errors import InvalidSource
+from duckdb_priv.spark.tasks import Ask, Choose, read_sql, task
+from duckdb_priv.spark.types import has_floats
+from duckdb_priv.sqltext.quoting import identifier, identifiers
+
+if TYPE_CHECKING:
+    from duckdb_priv.spark.frame import SparkFrame
+
+ROWS = "_priv_rows"
+MOST_VALUES = 1_000_000
+"""Values of a sensitive column that are fetched at most."""
+SEED = 1
+"""Of samples in which suspects are looked for."""
+
+
+def _column(name: str) -> Column:
+    return f.col("`" + name.replace("`", "``") + "`")
+
+
+@dataclass(frozen=True)
+class SparkAggregates(Aggregates):
+    """What is asked of a frame."""
+
+    frame: SparkFrame
+
+    @property
+    def _records(self) -> DataFrame:
+        return self.frame.rows_of
+
+    def _count(self, columns: Sequence[str], key: str, where: Column | None = None) -> DataFrame:
+        """Count the records of each combination of values."""
+        records = self._records if where is None else self._records.where(where)
+        return records.groupBy(*map(_column, columns)).agg(f.count(f.lit(1)).alias(key))
+
+    def _lay_out(self, name: str, columns: Sequence[str], table: pa.Table) -> str:
+        """Lay an answer out as a temporary table, with its columns in the types of the source."""
+        cursor, types = self.workspace.cursor, self.source.types
+        casts = [f"{identifier(each)}::{types[each]} AS {identifier(each)}" for each in columns]
+        more = [identifier(each) for each in table.column_names if each not in columns]
+        cursor.register("_priv_answer", table)
+        cursor.execute(
+            f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {', '.join([*casts, *more])} FROM _priv_answer"
+        )
+        cursor.unregister("_priv_answer")
+        return f"temp.main.{name}"
+
+    def histogram(self, attribute: str) -> list[tuple[str | None, int]]:
+        """Count the records of each value of an attribute: its text and the count, in the order of its type."""
+        found = self.frame.ask(
+            ("histogram", attribute),
+            lambda: self._count([attribute], ROWS).limit(MOST_VALUES + 1),
+        )
+        if found.num_rows > MOST_VALUES:
+            raise InvalidSource(
+                f"sensitive column {attribute!r} has more than {MOST_VALUES:,} values",
+                hint="group its values first",
+            )
+        table, value = (
+            self._lay_out("_priv_histogram", [attribute], found),
+            identifier(attribute),
+        )
+        return self.workspace.rows(
+            f"SELECT {value}::VARCHAR, {ROWS} FROM {table} ORDER BY {value} NULLS LAST"
+        )
+
+    def sizes_of_groups(self, step: Step) -> dict[int, int]:
+        """Count the groups of each size, the smallest first; they stay in Spark."""
+        found = self.frame.ask(("sizes", *self.source.public), self._sizes)
+        return dict(
+            sorted(zip(found["size"].to_pylist(), found["groups"].to_pylist(), strict=True))
+        )
+
+    def _sizes(self) -> DataFrame:
+        keys = [
+            key
+            for name in self.source.public
+            for key in (
+                _column(name),
+                *(
+                    [_column(name).cast("string").alias(f"_priv_text_{name}")]
+                    if has_floats(self._records.schema[name].dataType)
+                    else []
+                ),
+            )
+        ]
+        sizes = self._records.groupBy(*keys).agg(f.count(f.lit(1)).alias("size"))
+        return sizes.groupBy("size").agg(f.count(f.lit(1)).alias("groups"))
+
+    def persons(self) -> tuple[int, int, int]:
+        """Count the records of nobody, the persons, and the records of the one who has most."""
+        found = self.frame.ask(("persons", *self.source.person), self._persons)
+        missing, persons, most = found.to_pylist()[0].values()
+        return missing or 0, persons, most or 0
+
+    def _persons(self) -> DataFrame:
+        missing = f.lit(False)
+        for name in self.source.person:
+            missing = missing | _column(name).isNull()
+        counts = self._count(self.source.person, ROWS)
+        return counts.agg(
+            f.sum(f.when(missing, f.col(ROWS))).alias("missing"),
+            f.count_if(~missing).alias("persons"),
+            f.max(f.when(~missing, f.col(ROWS))).alias("most"),
+        )
+
+    def records_by_hash(self, columns: Sequence[str], id_sql: str, limit: str) -> str:
+        """Fetch the records whose id hashes to at most a limit."""
+        read = list(dict.fromkeys(columns))
+        records = self._records.select(*map(_column, read))
+
+        def chosen() -> DataFrame:
+            if int(limit) == LIMIT:
+                return records
+            condition = f"coalesce(hash({id_sql}) <= {limit}::UBIGINT, false)"
+            work = Choose(
+                read_sql({name: self.source.types[name] for name in read}),
+                condition,
+                self.frame.setting,
+            )
+            return records.mapInArrow(task(work), records.schema)
+
+        found = self.frame.ask(("records", id_sql, limit, *read), chosen)
+        return self._lay_out("_priv_chosen", read, found)
+
+    def contents(self, columns: Sequence[str], limit: str) -> str:
+        """Count what records hold in the tasks, and add it up."""
+        read = list(columns)
+        types = {name: self.source.types[name] for name in read}
+        query = (
+            f"SELECT content::VARCHAR AS content, count(*) AS records FROM (SELECT"
+            f" hash({identifiers(read) or 'NULL'}) AS content FROM {read_sql(types)} AS s)"
+            f" WHERE content <= {limit}::UBIGINT GROUP BY content"
+        )
+        work = task(Ask(query, self.frame.setting))
+        found = self.frame.ask(
+            ("contents", limit, *read),
+            lambda: (
+                self._records.select(*map(_column, read))
+                .mapInArrow(work, "content string, records bigint")
+                .groupBy("content")
+                .agg(f.sum("records").alias("records"))
+            ),
+        )
+        table = self._lay_out("_priv_held", [], found)
+        return f"SELECT content::UBIGINT AS content, records::BIGINT AS records FROM {table}"
+
+    def sample(self, columns: Sequence[str], sampling: str) -> str:
+        """Fetch a sample of about as many records as the clause asks for."""
+        records = self._records.select(*map(_column, columns))
+        share = float(sampling.split()[2].rstrip("%")) / 100 if sampling else 1.0
+        found = self.frame.ask(
+            ("sample", sampling, *columns),
+            lambda: records.sample(fraction=share, seed=SEED) if sampling else records,
+        )
+        return self._lay_out("_priv_sample", columns, found)
+
+    def profiles(self, columns: Sequence[str]) -> list[tuple[int, int]]:
+        """Count, by column, the records that have a value, and about how many values there are."""
+        names = list(map(_column, columns))
+        counts = [f.count(each).alias(f"present{n}") for n, each in enumerate(names)] + [
+            f.approx_count_distinct(each).alias(f"distinct{n}") for n, each in enumerate(names)
+        ]
+        found = self.frame.ask(("profiles", *columns), lambda: self._records.agg(*counts))
+        (row,) = found.to_pylist()
+        return [(row[f"present{n}"], row[f"distinct{n}"]) for n in range(len(names))]
+
+    def distinctness(self, columns: Sequence[str], rate: int) -> tuple[int, int, int, int]:
+        """Count the values of columns, their records, those that are alone with theirs, and the most of one value."""
+        present = _column(columns[0]).isNotNull() if len(columns) == 1 else None
+
+        def sizes() -> DataFrame:
+            return self._count(columns, ROWS, present).agg(
+                f.count(f.lit(1)).alias("values"),
+                f.sum(ROWS).alias("records"),
+                f.count_if(f.col(ROWS) == 1).alias("alone"),
+                f.max(ROWS).alias("most"),
+            )
+
+        (row,) = self.frame.ask(("distinctness", *columns), sizes).to_pylist()
+        return row["values"], row["records"] or 0, row["alone"], row["most"] or 0
+
+    def cells(self, columns: Sequence[str], other: str, rate: int) -> str:
+        """Fetch the counts of a limited number of keys."""
+        read = [*columns, other]
+        held = f.pmod(f.xxhash64(*map(_column, columns)), f.lit(rate)) == 0
+        found = self.frame.ask(
+            ("cells", rate, *read), lambda: self._count(read, ROWS, held if rate > 1 else None)
+        )
+        table = self._lay_out("_priv_cells", read, found)
+        return (
+            f"SELECT 0 AS given, 0 AS told, hash({identifiers(columns)}) AS key, hash({identifier(other)}) AS value,"
+            f" {ROWS} AS rows FROM {table}"
+        )
+
+    def values(self, column: str) -> str:
+        """Fetch the counts of the values of a column."""
+        found = self.frame.ask(("values", column), lambda: self._count([column], ROWS))
+        table = self._lay_out("_priv_values", [column], found)
+        return f"SELECT 0 AS told, hash({identifier(column)}) AS value, {ROWS} AS rows FROM {table}"

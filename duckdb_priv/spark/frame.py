@@ -1,0 +1,223 @@
+"""A data frame of Spark as a source: its columns in the types of DuckDB, and what is wrong with it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial, reduce
+from operator import and_
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from duckdb_priv.engine.source import (
+    Source,
+    columns_of_roles,
+    parse_name,
+    readable_name,
+    refuse_empty,
+    refuse_ids,
+)
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, InvalidSource, PublicationFailed, UnknownName
+from duckdb_priv.release.request import Request, Roles
+from duckdb_priv.spark.aggregates import SparkAggregates
+from duckdb_priv.spark.tasks import Setting
+from duckdb_priv.spark.types import duckdb_type, given_type, has_floats
+
+ELSEWHERE = "_priv_records_stand_in_spark"
+"""Stands where DuckDB would read the records: what is not asked of Spark fails."""
+DRAWN_ANEW = re.compile(r"\b(monotonically_increasing_id|rand|randn|uuid|shuffle)\(")
+"""Functions of Spark whose values hang on how rows are divided, or on nothing."""
+
+
+@dataclass
+class SparkFrame:
+    """A frame whose rows are asked for as often as need be."""
+
+    rows_of: DataFrame
+    """The frame, with one way to write each number."""
+    types: Mapping[str, str]
+    """What DuckDB calls the types of its columns."""
+    setting: Setting
+    answers: dict[tuple[object, ...], pa.Table] = field(default_factory=dict)
+    """What Spark has answered, by question: it is asked once, though a publication is decided twice."""
+
+    def ask(self, key: tuple[object, ...], question: Callable[[], DataFrame]) -> pa.Table:
+        """Fetch the answer to a question, which is of limited size."""
+        if key not in self.answers:
+            self.answers[key] = question().toArrow()
+        return self.answers[key]
+
+    def digest(self, columns: Sequence[str], *counts: Column) -> tuple[str, tuple[int, ...]]:
+        """Count the rows, and add up what they hold, in no order: it tells apart frames that differ in any row.
+
+        What else is to be counted comes beside it.
+        """
+        held = f.xxhash64(*map(column, columns))
+        (row,) = self.rows_of.agg(
+            f.count(f.lit(1)), f.bit_xor(held), f.sum(held.cast("decimal(20,0)")), *counts
+        ).collect()
+        return "/".join(map(str, row[:3])), (row[0], *row[3:])
+
+    def digests(self, source: Source) -> tuple[str, str]:
+        """Return what the rows added up to when they were counted, and what they do when read again."""
+        read = read_columns(source)
+        return self.answers["digest", *read]["digest"][0].as_py(), self.digest(read)[0]
+
+
+def read_columns(roles: Roles | Source) -> list[str]:
+    """List the columns that are read of a record."""
+    named = (*roles.record_id, *roles.person, *roles.sensitive, *(roles.public or ()))
+    return list(dict.fromkeys(named))
+
+
+def column(name: str) -> Column:
+    """Return a column by its name, whatever stands in it."""
+    return f.col("`" + name.replace("`", "``") + "`")
+
+
+def open_frame(frame: DataFrame, request: Request, types: Mapping[str, Any]) -> SparkFrame:
+    """Look at the columns of a frame, and read their numbers so that equal ones are written alike.
+
+    Raises InvalidSource for a type that Spark and DuckDB do not write alike, and for a frame of which functions draw
+    values anew whenever it is read.
+    """
+    roles = request.roles
+    kinds = {each.name: each.dataType for each in frame.schema.fields}
+    spelling = {name.lower(): name for name in kinds}
+    for name in types:
+        if name.lower() not in spelling:
+            raise UnknownName.among("column", name, kinds, of=request.source)
+    given = {spelling[name.lower()]: kind for name, kind in types.items()}
+    names = list(frame.columns)
+    # What is left out may be of any type.
+    left_out = {name.lower() for name in roles.exclude}
+    if roles.public is not None:
+        used = (*roles.public, *roles.sensitive, *roles.record_id, *roles.person)
+        left_out |= {*spelling} - {name.lower() for name in used}
+    found = {
+        name: given_type(name, given[name], kind) if name in given else duckdb_type(name, kind)
+        for name, kind in kinds.items()
+        if name.lower() not in left_out
+    }
+    described = found | {name: "VARCHAR" for name in kinds if name not in found}
+    columns = columns_of_roles(
+        request.source, names, {name: described[name] for name in kinds}, roles
+    )
+    plan = io.StringIO()
+    with contextlib.redirect_stdout(plan):
+        frame.explain(extended=True)
+    if drawn := DRAWN_ANEW.search(plan.getvalue()):
+        raise InvalidSource(
+            f"the frame reads {drawn[1]}(), whose values are others when its rows are divided otherwise",
+            hint="publications of it could be averaged; write the frame to a table, and publish what that holds",
+        )
+    return SparkFrame(
+        frame.select(
+            *(
+                _written_alike(name, kinds[name], zero=name in columns.sensitive).alias(name)
+                for name in found
+            )
+        ),
+        found,
+        Setting(""),
+    )
+
+
+def _written_alike(name: str, kind: Any, *, zero: bool) -> Column:
+    """Read a number so that there is one nan, and in a sensitive column one zero."""
+    value = column(name)
+    if kind.typeName() not in ("float", "double"):
+        return value
+    value = f.when(f.isnan(value), f.lit(float("nan")).cast(kind)).otherwise(value)
+    return f.when(value == 0, f.lit(0.0).cast(kind)).otherwise(value) if zero else value
+
+
+def open_source(workspace: Workspace, frame: SparkFrame, request: Request) -> Source:
+    """Give the columns of a frame their roles, and count its rows and ids.
+
+    Raises InvalidSource for ids that are missing or not unique, and for rows that are others when read again.
+    """
+    columns = columns_of_roles(
+        request.source, list(frame.types), dict(frame.types), _of_frame(request, frame)
+    )
+    rows, with_id, distinct = _counted(frame, columns.record_id, read_columns(columns))
+    refuse_empty(request.source, rows)
+    refuse_ids(columns.record_id, rows, with_id, distinct)
+    path = [workspace.database, "main", *parse_name(request.source)[-3:]][-3:]
+    return Source(
+        table=ELSEWHERE,
+        name=readable_name(path),
+        types=dict(frame.types),
+        public=columns.public or (),
+        sensitive=columns.sensitive,
+        record_id=columns.record_id,
+        origins=(readable_name(path),),
+        rows=rows,
+        person=columns.person,
+        answers=partial(_answering, frame),
+    )
+
+
+def _answering(frame: SparkFrame, workspace: Workspace, source: Source) -> SparkAggregates:
+    return SparkAggregates(workspace, source, frame)
+
+
+def _of_frame(request: Request, frame: SparkFrame) -> Any:
+    """Leave out of the roles what was left out of the frame."""
+    roles = request.roles
+    there = {name.lower() for name in frame.types}
+    kept = tuple(name for name in roles.exclude if name.lower() in there)
+    return type(roles)(roles.sensitive, roles.record_id, kept, roles.public, roles.person)
+
+
+def _counted(
+    frame: SparkFrame, record_id: Sequence[str], read: Sequence[str]
+) -> tuple[int, int, int]:
+    """Count rows, those with an id, and different ids; read twice, a frame must hold the same."""
+    key = ("digest", *read)
+    if key not in frame.answers:
+        ids = list(map(column, record_id))
+        present = reduce(and_, (each.isNotNull() for each in ids))
+        # Rows of which one of these is missing are not counted among the different ones.
+        digest, counts = frame.digest(read, f.count_if(present), f.count_distinct(*ids))
+        refuse_changed(digest, frame.digest(read)[0])
+        frame.answers[key] = pa.table({"count": counts, "digest": [digest] * 3})
+    rows, with_id, distinct = frame.answers[key]["count"].to_pylist()
+    return rows, with_id, distinct
+
+
+def refuse_changed(before: object, after: object) -> None:
+    """Refuse a frame whose rows are others than when they were read before."""
+    if before != after:
+        raise PublicationFailed(
+            "the rows of the frame are others each time they are read",
+            hint="nothing was recorded; write the frame to a table, and publish what that holds",
+        )
+
+
+def refuse_foreign(frame: object) -> None:
+    """Raise InvalidParameter for what is no data frame of Spark."""
+    kind = type(frame)
+    if not kind.__module__.startswith("pyspark.sql") or kind.__name__ != "DataFrame":
+        raise InvalidParameter(
+            f"frame is a {kind.__name__} of {kind.__module__.split('.')[0]}, and no data frame of Spark",
+            hint="write spark.table('visits'); what DuckDB can read, FROM priv.publish_…(…) publishes",
+        )
+
+
+def orderings(schema: Any) -> list[Column]:
+    """Write an order of rows by all columns, which leaves only identical rows in the order that they had."""
+    by_value = [column(each.name).asc_nulls_last() for each in schema.fields]
+    by_text = [
+        column(each.name).cast("string").asc_nulls_last()
+        for each in schema.fields
+        if has_floats(each.dataType)
+    ]
+    return by_value + by_text

@@ -1,0 +1,340 @@
+"""``duckdb_priv.spark.publish``: one release from a data frame, in three steps.
+
+Decide, move rows, record. The first is rolled back and done again in the last, from the same answers of Spark, so that
+no transaction waits for a job, and what was published meanwhile counts. The ledger's entries are committed before the
+files come to stand in their place; whatever ends earlier leaves hidden files at most, which the next run removes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from duckdb_priv import errors
+from duckdb_priv.card.export import analysts_card
+from duckdb_priv.engine.byte_order import total_order
+from duckdb_priv.engine.instance import Instance, find
+from duckdb_priv.engine.persons import count_persons
+from duckdb_priv.engine.procedures import working
+from duckdb_priv.engine.randomness import FreshBits
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import (
+    InvalidParameter,
+    NotInstalled,
+    PrivError,
+    PublicationFailed,
+    UnknownName,
+    echoed,
+)
+from duckdb_priv.methods.register import METHODS, Method
+from duckdb_priv.publisher import page, placing
+from duckdb_priv.publisher.comments import SCHEMA
+from duckdb_priv.publisher.declared import forget
+from duckdb_priv.publisher.export import PAGE, columns_sql, refuse_for_parquet, write_catalog
+from duckdb_priv.publisher.publish import Prepared, describe, prepare, record
+from duckdb_priv.publisher.withdrawal import refuse_withdrawn
+from duckdb_priv.release.request import Request
+from duckdb_priv.spark.frame import (
+    SparkFrame,
+    open_frame,
+    open_source,
+    refuse_changed,
+    refuse_foreign,
+)
+from duckdb_priv.spark.tasks import Setting
+from duckdb_priv.spark.writing import FILES, write_rows
+from duckdb_priv.sqltext.quoting import identifier, literal
+
+OURS = re.compile(r"duckdb_priv\.errors\.(\w+): (.*?)(?:\nHint: ([^\n]*))?(?:\n|$)")
+"""How an error of ours stands in the text of one of Spark's."""
+FILE = ".duckdb"
+"""The ending of a path to one release file."""
+
+
+def publish(
+    connection: duckdb.DuckDBPyConnection,
+    frame: DataFrame,
+    method: str,
+    *,
+    source: str,
+    release: str,
+    path: str | Path,
+    types: Mapping[str, str] | None = None,
+    **arguments: Any,
+) -> dict[str, Any]:
+    """Publish a data frame by a method, and return the receipt.
+
+    ``connection`` is the publisher's database on the driver, which ``duckdb_priv.install`` has prepared: its secret,
+    its ledger and its catalog are those of any publication. ``source`` is what the frame is called there; a release of
+    the same records, secret and arguments is the same one, whichever engine made it. ``arguments`` are those of the
+    procedure ``priv.publish_<method>``; ``record_id`` is needed.
+
+    ``path`` is a folder to be made, with the rows as Parquet files, or the name of one ``.duckdb`` file. ``types`` says
+    what DuckDB calls columns of which Spark has widened the values, as ``{"age": "UTINYINT"}``.
+
+    Raises what the procedure raises; InvalidParameter where the path is taken and for what needs coins that are drawn
+    anew; InvalidSource for types that Spark and DuckDB write differently; PublicationFailed where rows are others each
+    time they are read, and where Spark gives up.
+    """
+    refuse_foreign(frame)
+    started = time.monotonic()
+    found = _method(method)
+    given = json.loads(json.dumps({"source": source, "release": release, **arguments}, default=str))
+    request, read = found.read(given)
+    _refuse_unkeyed(found, request, read)
+    place = _place(path)
+    with _told():
+        instance, database, schemas = _standing(connection)
+        opened = open_frame(frame, request, types or {})
+        ((zone,),) = connection.execute("SELECT current_setting('TimeZone')").fetchall()
+        opened.setting = Setting(str(zone))
+        publication = SparkPublication(instance, database, schemas, found, request, read, opened)
+        receipt = publication.run(place)
+    return {**receipt, "path": str(place), "seconds": round(time.monotonic() - started, 3)}
+
+
+class SparkPublication:
+    """One publication, from what was asked to its receipt."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        database: str,
+        schemas: tuple[str, ...],
+        method: Method,
+        request: Request,
+        arguments: Any,
+        frame: SparkFrame,
+    ) -> None:
+        self.instance = instance
+        self.database = database
+        self.schemas = schemas
+        self.method = method
+        self.request = request
+        self.arguments = arguments
+        self.frame = frame
+
+    @contextmanager
+    def _working(self) -> Iterator[Workspace]:
+        with working(self.instance, self.database, self.schemas) as workspace:
+            yield workspace
+
+    def _prepared(self, workspace: Workspace) -> Prepared:
+        return prepare(self.method, workspace, self.request, self.arguments, opening=self._records)
+
+    def _records(self, workspace: Workspace, request: Request) -> tuple[Source, Source]:
+        whole = open_source(workspace, self.frame, request)
+        refuse_withdrawn(workspace, whole)
+        return whole, count_persons(workspace, whole)
+
+    def run(self, place: Path) -> dict[str, Any]:
+        """Decide, let Spark write the rows beside their place, record, and move them there."""
+        prepared, types = self._decide()
+        if place.suffix != FILE:
+            refuse_for_parquet(self.request.release, types)
+        part = placing.begin(place)
+        try:
+            part.mkdir()
+            write_rows(self.frame, prepared.kernel, types, prepared.source.rows, part)
+            refuse_changed(*self.frame.digests(prepared.whole))
+            return self._record(prepared, types, part, place)
+        finally:
+            placing.give_up(part)
+
+    def _decide(self) -> tuple[Prepared, dict[str, str]]:
+        """Decide everything, and keep nothing of it."""
+        with self._working() as workspace:
+            prepared = self._prepared(workspace)
+            _refuse_kernel(self.method, prepared)
+            nothing = ", ".join(
+                f"NULL::{kind} AS {identifier(name)}"
+                for name, kind in prepared.kernel.reads.items()
+            )
+            with prepared.kernel.opened(
+                workspace.cursor, f"(SELECT {nothing} WHERE false)"
+            ) as rows:
+                types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({rows})")}
+            workspace.cursor.execute("ROLLBACK")
+            workspace.cursor.execute("BEGIN TRANSACTION")
+        return prepared, types
+
+    def _record(
+        self, decided: Prepared, types: dict[str, str], part: Path, place: Path
+    ) -> dict[str, Any]:
+        """Decide again, write catalog and ledger, and move the files to their place when that is committed."""
+        release, one_file = self.request.release, place.suffix == FILE
+        with self._working() as workspace:
+            prepared = self._prepared(workspace)
+            if prepared.kernel != decided.kernel:
+                raise PublicationFailed(
+                    "what is to be published was decided otherwise while Spark wrote the rows",
+                    hint="nothing was recorded; somebody changed the database meanwhile, so run it again",
+                )
+            rows = f"(SELECT {columns_sql(types)} FROM {_files(part)})"
+            if one_file:
+                workspace.cursor.execute(
+                    f"CREATE TABLE {self._target} AS FROM {rows} ORDER BY {total_order(types)}"
+                )
+            else:
+                workspace.cursor.execute(f"CREATE VIEW {self._target} AS FROM {rows}")
+            receipt = record(workspace, prepared, self._target, types)
+            # The records are not DuckDB's to publish again.
+            forget(workspace.cursor, release)
+            describe(workspace, release, "TABLE" if one_file else "VIEW")
+            if not one_file:
+                html = page.named(analysts_card(workspace.cursor, release), release)
+                selected = _selected(workspace, types, part)
+                write_catalog(workspace, part, release, "VIEW", selected, html)
+                (part / PAGE).write_text(html, encoding="utf-8", newline="\n")
+                workspace.on_commit.append(lambda: placing.move_folder(part, place))
+        if one_file:
+            self._export(place)
+        else:
+            self._show(types, place)
+        return receipt
+
+    @property
+    def _target(self) -> str:
+        return f"{identifier(self.database)}.{SCHEMA}.{identifier(self.request.release)}"
+
+    def _export(self, place: Path) -> None:
+        """Write the one file from the table that stands in the publisher's database."""
+        with self.instance.cursor() as cursor:
+            cursor.execute(f"USE {identifier(self.database)}")
+            cursor.execute(
+                "FROM priv.export_release($1, $2)", [self.request.release, str(place)]
+            ).fetchall()
+
+    def _show(self, types: dict[str, str], place: Path) -> None:
+        """Let the publisher read the folder under the name of the release."""
+        with self._working() as workspace:
+            workspace.cursor.execute(
+                f"CREATE OR REPLACE VIEW {self._target} AS SELECT {columns_sql(types)} FROM {_files(place)}"
+            )
+            describe(workspace, self.request.release, "VIEW")
+
+
+def _files(folder: Path) -> str:
+    """Write how the rows of a folder are read, which DuckDB would take for a pattern."""
+    escaped = re.sub(r"([*?\[])", r"[\1]", str(folder))
+    return f"read_parquet({literal(f'{escaped}/{FILES}')})"
+
+
+def _selected(workspace: Workspace, types: Mapping[str, str], part: Path) -> str:
+    """Write how the rows are read by the view of the folder: texts as texts: ENUM takes longer."""
+    stored = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM {_files(part)}")}
+    shown = {name: "VARCHAR" if kind.startswith("ENUM") else kind for name, kind in types.items()}
+    columns = ",\n    ".join(
+        identifier(name) if stored[name] == kind else columns_sql({name: kind})
+        for name, kind in shown.items()
+    )
+    return f"{columns}\nFROM read_parquet('{FILES}')"
+
+
+def _method(name: str) -> Method:
+    if not isinstance(name, str) or name not in METHODS:
+        raise UnknownName.among("method", name, METHODS)
+    return METHODS[name]
+
+
+def _refuse_unkeyed(method: Method, request: Request, arguments: Any) -> None:
+    """Refuse what needs coins that are drawn anew: Spark computes a task again whenever it is lost."""
+    if method.baseline:
+        raise InvalidParameter(
+            f"{method.name} is a baseline, for comparison only, and is not published from Spark",
+            hint="publish a sample of the frame by DuckDB",
+        )
+    if not request.record_id:
+        raise InvalidParameter(
+            "no record_id is named, and without one coins are drawn anew: Spark computes a task again whenever it is"
+            " lost, and a record would show two values",
+            hint="write record_id='id', the column that tells records apart",
+        )
+    if request.max_rows is not None:
+        raise InvalidParameter(
+            "max_rows is not published from Spark",
+            hint="leave the records that a person has beyond it out of the frame",
+        )
+
+
+def _refuse_kernel(method: Method, prepared: Prepared) -> None:
+    fresh = any(isinstance(bits, FreshBits) for bits in prepared.kernel.coins.values())
+    if fresh or not prepared.kernel.alone:
+        raise InvalidParameter(
+            f"{method.name} is not published from Spark: what a record shows hangs on other records",
+            hint="publish by uniform, fine_grain, matrix or block_design, or by DuckDB",
+        )
+
+
+def _place(path: str | Path) -> Path:
+    """Return where the release is to stand: nothing may stand there."""
+    text = str(path)
+    place = placing.place_for(text, "duckdb" if text.endswith(FILE) else "parquet")
+    for each in (place, *([page.place_beside(place)] if place.suffix == FILE else [])):
+        if each.exists() or each.is_symlink():
+            raise InvalidParameter(
+                f"{echoed(str(each))} exists", hint="choose another path, or remove it first"
+            )
+    return place
+
+
+def _standing(connection: duckdb.DuckDBPyConnection) -> tuple[Instance, str, tuple[str, ...]]:
+    """Find the prepared instance of a connection, and where names are looked up."""
+    try:
+        ((name, database, schemas),) = connection.execute(
+            "SELECT _priv_instance(1), current_database(), current_schemas(false)"
+        ).fetchall()
+        instance = find(str(name))
+    except duckdb.Error:
+        instance = None
+    if instance is None:
+        raise NotInstalled(
+            "the connection does not speak priv.*",
+            hint="call duckdb_priv.install(connection), or open it by duckdb_priv.connect(…)",
+        )
+    return instance, str(database), tuple(schemas)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say what ended a job of Spark in our words: Spark's may quote a value."""
+    try:
+        yield
+    except PrivError:
+        raise
+    except PySparkException as error:
+        raise _explained(error) from None
+
+
+def _explained(error: Exception) -> PrivError:
+    text = str(error)
+    if found := OURS.search(text):
+        kind = getattr(errors, found[1], PublicationFailed)
+        return kind(found[2], hint=found[3])
+    if "No module named" in text:
+        missing = re.search(r"No module named '([\w.]+)'", text)
+        return PublicationFailed(
+            f"Spark's tasks have no {missing[1] if missing else 'duckdb_priv'}",
+            hint="install duckdb_priv in the Python of the executors, too",
+        )
+    if "No space left" in text:
+        return PublicationFailed("there is no space left on the disk", hint="nothing was recorded")
+    if "PYTHON_VERSION_MISMATCH" in text:
+        return PublicationFailed(
+            "Spark's tasks run another Python than the driver",
+            hint="set PYSPARK_PYTHON to the same version everywhere",
+        )
+    return PublicationFailed(
+        f"Spark gave up with a {type(error).__name__}, whose text may quote a value",
+        hint="nothing was recorded; Spark's log says more",
+    )

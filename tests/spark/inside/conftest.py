@@ -1,0 +1,70 @@
+"""One session of Spark for all tests, and what they publish."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+# PySpark warns of what it uses itself.
+warnings.simplefilter("ignore")
+os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+
+from pyspark.sql import DataFrame, SparkSession  # noqa: E402
+from spark.tables import PERSONS  # noqa: E402
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """PySpark warns of what it uses itself."""
+    for item in items:
+        item.add_marker(pytest.mark.filterwarnings("ignore"))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Two threads, in a time zone that is none of DuckDB's; tasks may fail three times."""
+    folder = tmp_path_factory.mktemp("spark")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "Pacific/Auckland",
+        "spark.sql.warehouse.dir": str(folder),
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.driver.memory": "1g",
+    }
+    builder = SparkSession.builder.master("local[2,3]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("frames")
+
+
+@pytest.fixture(scope="session")
+def persons(spark: SparkSession, folder: Path) -> DataFrame:
+    """The table of the same name, as a frame."""
+    with duckdb.connect() as connection:
+        connection.execute(PERSONS)
+        connection.execute(f"COPY persons TO '{folder}/persons.parquet'")
+    return spark.read.parquet(f"{folder}/persons.parquet")
+
+
+@pytest.fixture
+def publisher(prepared: Any) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A publisher's database that has no table of persons."""
+    with prepared() as connection:
+        yield connection

@@ -1,0 +1,322 @@
+"""A frame of Spark gives the release that DuckDB gives: rows, catalog, ledger, functions, and the same bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from spark.tables import PERSONS
+
+import duckdb_priv.spark
+from duckdb_priv.errors import PrivError, PublicationFailed
+from duckdb_priv.spark import tasks
+
+Connection = duckdb.DuckDBPyConnection
+
+EXCHANGE = """
+    CREATE TABLE exchange AS
+    SELECT a AS original, b AS published, if(a IS NOT DISTINCT FROM b, 0.6, 0.1) AS probability
+    FROM (VALUES ('cough'), ('cold'), ('flu'), ('zoster'), (NULL)) AS s(a),
+        (VALUES ('cough'), ('cold'), ('flu'), ('zoster'), (NULL)) AS t(b)
+"""
+PUBLIC = {"public": ["age", "gender"]}
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "uniform": ("uniform", {"sensitive": "disease", "record_id": "id", "retention": 0.4, **PUBLIC}),
+    "two columns by a text": (
+        "uniform",
+        {
+            "sensitive": ["score", "outcome"],
+            "record_id": ["ward", "id"],
+            "epsilon": 1.0,
+            "public": ["gender"],
+        },
+    ),
+    "fine grain": ("fine_grain", {"sensitive": "disease", "record_id": "id", "tolerance": 2, **PUBLIC}),
+    "matrix": (
+        "matrix",
+        {"sensitive": "disease", "record_id": "ward", "matrix": "exchange", **PUBLIC},
+    ),
+    "block design": (
+        "block_design",
+        {"sensitive": ["age", "disease"], "record_id": "id", "epsilon": 1.0, "public": ["gender", "score"]},
+    ),
+}  # fmt: skip
+PUBLISHED = {
+    "priv.release": "* EXCLUDE created_at",
+    "priv.attribute": "*",
+    "priv.coefficient": "*",
+    "priv.guarantee": "*",
+    "priv.warning": "*",
+    "priv.ledger": "* EXCLUDE published_at",
+    "priv.source": "number, population, records, level, known_by",
+}
+"""What both engines must write alike."""
+
+
+def contents(connection: Connection, table: str, columns: str = "*") -> list[str]:
+    return sorted(map(repr, connection.sql(f"SELECT {columns} FROM {table}").fetchall()))
+
+
+def sql(arguments: dict[str, Any]) -> str:
+    return ", ".join(f"{name} := {value!r}" for name, value in arguments.items())
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "data").iterdir())}
+
+
+@pytest.fixture
+def theirs(prepared: Callable[..., Connection]) -> Connection:
+    """A publisher's database that has the table."""
+    connection = prepared()
+    connection.execute(PERSONS)
+    connection.execute(EXCHANGE)
+    return connection
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_frame_gives_the_release_that_duckdb_gives(
+    name: str, publisher: Connection, theirs: Connection, persons: DataFrame, tmp_path: Path
+) -> None:
+    method, arguments = CASES[name]
+    publisher.execute(EXCHANGE)
+    receipt = duckdb_priv.spark.publish(
+        publisher, persons, method, source="persons", release="r", path=tmp_path / "r", **arguments
+    )
+    call = f"priv.publish_{method}('persons', 'r', {sql(arguments)})"
+    (told,) = theirs.sql(f"FROM {call}").to_arrow_table().to_pylist()
+    assert {each: receipt[each] for each in told if each != "seconds"} == {
+        each: value for each, value in told.items() if each != "seconds"
+    }
+    assert contents(publisher, "r") == contents(theirs, "r")
+    for table, columns in PUBLISHED.items():
+        assert contents(publisher, table, columns) == contents(theirs, table, columns), table
+    # The folder answers wherever it is.
+    moved = (tmp_path / "r").rename(tmp_path / "else where")
+    attribute = arguments["sensitive"]
+    attribute = attribute if isinstance(attribute, str) else attribute[0]
+    ((value,),) = theirs.execute(
+        "SELECT min(value) FROM priv.coefficient WHERE attribute = ?", [attribute]
+    ).fetchall()
+    question = (
+        f"SELECT gender, priv.reconstructed_count('r.{attribute}', reported_{attribute}, {value!r})"
+        " FROM r GROUP BY gender ORDER BY gender"
+    )
+    with contextlib.chdir(moved), duckdb.connect() as analyst:
+        analyst.execute((moved / "setup.sql").read_text("utf-8"))
+        assert contents(analyst, "r") == contents(theirs, "r")
+        assert analyst.sql(question).fetchall() == theirs.sql(question).fetchall()
+
+
+def test_the_files_do_not_hang_on_the_order_or_the_parts_of_the_source(
+    prepared: Callable[..., Connection],
+    persons: DataFrame,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nor on tasks that fail, and are tried again."""
+    run, failed = tasks.Perturb.__call__, tmp_path / "failed"
+
+    def failing(self: tasks.Perturb, batches: Any) -> Any:
+        rows = list(run(self, batches))
+        if len(rows) and not failed.exists():
+            failed.touch()
+            yield rows[0]
+            raise RuntimeError("lost")
+        yield from rows
+
+    found = []
+    shuffled = persons.repartition(5, "disease").orderBy(f.hash("id")).coalesce(3)
+    for name, frame in (("as it is", persons), ("shuffled", shuffled)):
+        with prepared() as publisher:
+            arguments = {"sensitive": "disease", "record_id": "id", "retention": 0.4}
+            duckdb_priv.spark.publish(
+                publisher, frame, "uniform", source="persons", release="r", path=tmp_path / name,
+                exclude=["ward"], public=["age", "gender", "score"], **arguments
+            )  # fmt: skip
+        found.append(files(tmp_path / name))
+        monkeypatch.setattr(tasks, "task", lambda work: lambda batches: failing(work, batches))
+        monkeypatch.setattr("duckdb_priv.spark.writing.task", tasks.task)
+    assert failed.exists()
+    assert found[0] == found[1]
+    assert list(found[0]) == ["part-00000.parquet"]
+
+
+def test_one_file_is_assembled_by_duckdb(
+    publisher: Connection, theirs: Connection, persons: DataFrame, tmp_path: Path
+) -> None:
+    method, arguments = CASES["uniform"]
+    path = tmp_path / "r.duckdb"
+    duckdb_priv.spark.publish(
+        publisher, persons, method, source="persons", release="r", path=path, **arguments
+    )
+    theirs.sql(f"FROM priv.publish_{method}('persons', 'r', {sql(arguments)})").fetchall()
+    with duckdb_priv.open_release(path) as analyst:
+        assert analyst.sql("FROM r").fetchall() == theirs.sql("FROM r").fetchall()
+        described = (
+            "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = 'r'"
+        )
+        assert analyst.sql(described).fetchall() == theirs.sql(described).fetchall()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["r.duckdb", "r.html"]
+
+
+def test_what_is_published_again_by_the_other_engine_adds_nothing(
+    theirs: Connection, persons: DataFrame, tmp_path: Path
+) -> None:
+    method, arguments = CASES["uniform"]
+    theirs.sql(f"FROM priv.publish_{method}('persons', 'first', {sql(arguments)})").fetchall()
+    duckdb_priv.spark.publish(
+        theirs, persons, method, source="persons", release="again", path=tmp_path / "r", **arguments
+    )
+    assert theirs.sql("SELECT adds, source_number FROM priv.ledger ORDER BY number").fetchall() == [
+        (True, 1),
+        (False, 1),
+    ]
+    assert contents(theirs, "first") == contents(theirs, "again")
+    assert all(
+        holds is not False
+        for (holds,) in theirs.sql("SELECT holds FROM priv.audit('again')").fetchall()
+    )
+    theirs.sql("FROM priv.drop_release('again')").fetchall()
+    assert theirs.sql("SELECT release FROM priv.release").fetchall() == [("first",)]
+
+
+def test_tasks_get_the_keys_of_the_release_and_no_other(
+    publisher: Connection,
+    persons: DataFrame,
+    tmp_path: Path,
+    secret: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[bytes] = []
+    dumps = cloudpickle.dumps
+
+    def sending(value: Any, *more: Any, **options: Any) -> bytes:
+        sent.append(dumps(value, *more, **options))
+        return sent[-1]
+
+    monkeypatch.setattr(cloudpickle, "dumps", sending)
+    monkeypatch.setattr("pyspark.serializers.cloudpickle.dumps", sending)
+    method, arguments = CASES["uniform"]
+    duckdb_priv.spark.publish(
+        publisher, persons, method, source="persons", release="r", path=tmp_path / "r", **arguments
+    )
+    ((identity,),) = publisher.sql("SELECT key FROM priv.identity").fetchall()
+    assert any(b"KeyedBits" in each for each in sent)
+    for payload in sent:
+        for key in (secret, identity):
+            assert key not in payload
+            assert key.hex().encode() not in payload
+    assert all(pickle.loads(each) for each in sent)
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "no record id": ({"record_id": []}, "no record_id is named"),
+    "a baseline": ({"method": "anatomy", "l": 2, "retention": None}, "is a baseline"),
+    "a path that exists": ({"path": "taken"}, "taken' exists"),
+    "a folder that is missing": ({"path": "no/where"}, "does not exist"),
+    "an unknown argument": ({"retantion": 0.3}, "has no argument 'retantion'"),
+    "an unknown method": ({"method": "unifrom"}, "no method is called 'unifrom'"),
+    "an unknown column": ({"sensitive": "diseas"}, "has no column 'diseas'"),
+    "an id that is missing": ({"record_id": "gender", "public": ["age"]}, "is NULL in"),
+    "an id that is not unique": ({"record_id": "age", "public": []}, "is not unique"),
+    "a value outside of the domain": ({"domain": ["flu", "cold"]}, "which the given domain lacks"),
+    "a type that the frame does not hold": ({"types": {"gender": "UTINYINT"}}, "the frame holds string"),
+    "a type that differs": ({"types": {"age": "HUGEINT"}}, "do not write alike"),
+    "an unknown type": ({"types": {"age": "NUMBER!"}}, "which DuckDB does not know"),
+    "the name of a table": ({"release": "exchange"}, "is a table that is no release"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_told_and_nothing_is_left(
+    name: str, publisher: Connection, persons: DataFrame, tmp_path: Path
+) -> None:
+    changed, words = WRONG[name]
+    publisher.execute(EXCHANGE)
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "theirs").touch()
+    given = {**CASES["uniform"][1], "method": "uniform", "path": "r", "release": "r", **changed}
+    given = {each: value for each, value in given.items() if value is not None}
+    method, path = given.pop("method"), tmp_path / given.pop("path")
+    with pytest.raises(PrivError) as error:
+        duckdb_priv.spark.publish(publisher, persons, method, source="persons", path=path, **given)
+    assert words in str(error.value)
+    assert error.value.hint
+    assert "\n" not in error.value.message
+    for table in ("priv.release", "priv.ledger", "priv.source", "priv.fingerprint"):
+        assert contents(publisher, table) == []
+    assert [each.name for each in tmp_path.iterdir()] == ["taken"]
+
+
+FRAMES: dict[str, tuple[Callable[[DataFrame], Any], str]] = {
+    "no frame": (lambda frame: frame.limit(3).toPandas(), "no data frame of Spark"),
+    "ids that hang on the parts": (
+        lambda frame: frame.withColumn("id", f.monotonically_increasing_id()),
+        "monotonically_increasing_id",
+    ),
+    "rows that change": (
+        lambda frame: frame.withColumn("age", f.udf(lambda: int.from_bytes(os.urandom(2)), "int")()),
+        "others each time they are read",
+    ),
+    "an interval": (lambda frame: frame.withColumn("age", f.expr("INTERVAL '1' DAY")), "interval day"),
+    "a map": (lambda frame: frame.withColumn("age", f.create_map(f.lit(1), f.lit(2))), "map<int,int>"),
+    "a collation": (lambda frame: frame.withColumn("gender", f.collate("gender", "UTF8_LCASE")), "collate"),
+    "two columns of one name": (lambda frame: frame.select("*", f.lit(1).alias("AGE")), "two columns of one name"),
+    "no rows": (lambda frame: frame.limit(0), "has no rows"),
+    "a reserved name": (lambda frame: frame.withColumn("_priv_x", f.lit(1)), "begins with _priv_"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_frames_that_cannot_be_published(
+    name: str, publisher: Connection, persons: DataFrame, tmp_path: Path
+) -> None:
+    change, words = FRAMES[name]
+    arguments = CASES["uniform"][1]
+    if name in ("a reserved name", "two columns of one name"):
+        arguments = {**arguments, "exclude": ["ward"]}
+        arguments.pop("public")
+    with pytest.raises(PrivError) as error:
+        duckdb_priv.spark.publish(
+            publisher, change(persons), "uniform", source="persons", release="r", path=tmp_path / "r",
+            **arguments,
+        )  # fmt: skip
+    assert words in str(error.value)
+    assert contents(publisher, "priv.ledger") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_task_that_fails_for_good_leaves_nothing_and_quotes_no_value(
+    publisher: Connection, persons: DataFrame, tmp_path: Path
+) -> None:
+    """A value that does not fit the type that was given for its column."""
+    wide = persons.withColumn("age", f.col("age") + 1000)
+    method, arguments = CASES["uniform"]
+    with pytest.raises(PublicationFailed) as error:
+        duckdb_priv.spark.publish(
+            publisher, wide, method, source="persons", release="r", path=tmp_path / "r",
+            types={"age": "UTINYINT"}, **arguments,
+        )  # fmt: skip
+    assert "10" not in str(error.value)
+    assert contents(publisher, "priv.ledger") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_program_of_the_docs_runs(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(Path(__file__).parents[3] / "docs" / "spark.py"))
+    assert "20000 rows: " in capsys.readouterr().out
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["hospital.duckdb", "visits_public"]

@@ -1,0 +1,11 @@
+"""Tables that are published by both engines."""
+
+PERSONS = """
+    CREATE TABLE persons AS
+    SELECT i AS id, 'H' || i % 7 || '-' || i AS ward, 20 + (hash('a' || i) % 40)::INTEGER AS age,
+        (['f', 'm', NULL])[1 + (hash('g' || i) % 3)::INTEGER] AS gender,
+        (['cough', 'cold', 'flu', 'zoster', NULL])[1 + least((hash('d' || i) % 8)::INTEGER, 4)] AS disease,
+        (hash('s' || i) % 3)::DOUBLE / 2 * (if(i % 2 = 0, 1, -1)) AS score,
+        DATE '2026-01-01' + (hash('o' || i) % 6)::INTEGER AS outcome
+    FROM range(3000) AS t(i)
+"""
