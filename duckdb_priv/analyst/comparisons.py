@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from duckdb_priv.analyst.forms import FORMS, INTERVAL
-from duckdb_priv.analyst.set_formulas import formula, let, listed, moments
+from duckdb_priv.analyst.set_formulas import GIVEN, formula, let, listed, mistake, moments
 from duckdb_priv.analyst.sets import Coefficient, Part, Sets
 from duckdb_priv.analyst.written import Lookup
+from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import template
 
@@ -50,28 +51,28 @@ def refusal(why: str, instead: str) -> str:
 
 
 def _guards(lookup: Lookup) -> dict[str, str]:
-    confidence = "coalesce(confidence > 0 AND confidence < 1, false)"
     known = f"CASE WHEN v IS NULL THEN {lookup.has_missing()} ELSE {lookup.is_value('v')} END"
     found = {}
     for name, arguments in (("set", ["_values"]), ("sets", ["_values", "_other_values"])):
         lists = list(map(listed, arguments))
         given = " AND ".join(f"len({each}) > 0" for each in lists)
-        wrong = f"[v FOR v IN ({' || '.join(lists)}) IF NOT coalesce({known}, false)]"
+        every = lists[0] if len(lists) == 1 else f"list_concat({', '.join(lists)})"
         # Values of the domain are among these texts: what looks like a place in them is none.
-        found[f"known_{name}"] = (
-            template("(@sound@ AND @weight_fits@ AND @column_fits@ AND coalesce(")
-            + f"{lookup.is_here()} AND {given} AND len({wrong}) = 0, false) AND {confidence})"
+        no_value = concatenated(
+            literal('"'),
+            "_release",
+            literal('" has no value '),
+            "CASE WHEN list_extract(w, 1) IS NULL THEN 'NULL' ELSE concat('''', list_extract(w, 1), '''') END",
+            literal("; it has "),
+            lookup.listing(),
         )
+        here = (template("@here@"), template("@mistaken_release@"))
+        some = (given, "'give at least one value'")
+        confidence = (template("@confident@"), template("@mistaken_confidence@"))
         found[f"mistaken_{name}"] = (
-            template("CASE WHEN @known_release@ IS NULL THEN @mistaken_release@")
-            + f" WHEN NOT coalesce({given}, false) THEN 'give at least one value'"
-            f" WHEN len({wrong}) > 0 THEN '\"' || _release || '\" has no value '"
-            f" || coalesce('''' || list_extract({wrong}, 1) || '''', 'NULL') || '; it has ' || {lookup.listing()}"
-            f" WHEN NOT {confidence} THEN 'confidence must lie strictly between 0 and 1; 0.95 is usual'"
-            + template(
-                " WHEN NOT @weight_fits@ THEN @mistaken_weight@"
-                " WHEN @sound@ THEN @mistaken_column@ ELSE @shadowed@ END"
-            )
+            f"coalesce({mistake(here, some)},"
+            f" [CASE WHEN len(w) > 0 THEN {no_value} END FOR w IN [[v FOR v IN {every} IF {known} IS NOT TRUE]]][1],"
+            f" {mistake(confidence, *GIVEN)})"
         )
     return found
 

@@ -6,7 +6,9 @@ database, which is in use where it is worked in, they call the macros of ``chose
 the query is planned: a domain of 1,400 values costs 2 ms.
 
 An aggregate raises its errors inside a list: DuckDB takes error() for a side effect, and refuses to have the
-alias of such an expression in HAVING or elsewhere in the SELECT. DuckDB 2 sees through the list.
+alias of such an expression in HAVING or elsewhere in the SELECT. DuckDB 2 sees through the list. What is wrong with a
+call is one text, NULL where nothing is, so that each condition is planned once with each question; what comes out of
+the list where nothing is wrong shows whether it is a list at all.
 
 What is computed differs between the forms that estimates can take, which ``forms`` has. A macro takes what the one form
 says that its database has, or chooses by release.
@@ -23,14 +25,17 @@ import duckdb
 from duckdb_priv.analyst import chosen, comparisons, distribution, joint
 from duckdb_priv.analyst.chosen import Chosen, NamedAttribute
 from duckdb_priv.analyst.forms import CONSTANTS, FORMS, INTERVAL, Form
+from duckdb_priv.analyst.set_formulas import GIVEN, mistake
 from duckdb_priv.analyst.set_formulas import chosen as chosen_by_reported
 from duckdb_priv.analyst.written import Lookup, Shape, Written, merged, shapes_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import LISTS, NUMBERS, SCALE, SensitiveAttribute
 from duckdb_priv.sqltext import templates
-from duckdb_priv.sqltext.builtins import SOUND, SOUND_BITS, qualified
+from duckdb_priv.sqltext.builtins import ALL_SOUND, qualified, sound
+from duckdb_priv.sqltext.folding import folded
+from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, fill, read, template
+from duckdb_priv.sqltext.templates import body, expand, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
 LAYOUT = (chosen.FIELDS, chosen.QUERIES, tuple(chosen.SAID))
@@ -125,10 +130,11 @@ def statements(lookup: Lookup) -> list[str]:
     """Return the SQL of every function, for the attributes of a lookup."""
     fillings = _messages(lookup) | _estimates(lookup) | _guards(lookup) | joint.fillings(lookup)
     fillings |= comparisons.fillings(lookup)
-    return [
-        qualified(fill(body(read("analyst", name)), fillings))
-        for name in templates.names("analyst")
-    ]
+    found = []
+    for name in templates.names("analyst"):
+        text = folded(expand(body(read("analyst", name)), fillings))
+        found.append(qualified(fill(text, {"sound": sound(text)})))
+    return found
 
 
 def _run(connection: duckdb.DuckDBPyConnection, texts: Iterable[str]) -> None:
@@ -165,21 +171,27 @@ def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:
 
 def _guards(lookup: Lookup) -> dict[str, str]:
     """Say what a call must satisfy."""
-    has_blocks = any(FORMS[form].blocks for form in lookup.shapes)
     has_weighed = any(FORMS[form].weighed for form in lookup.shapes)
+    value_fits = (
+        f"CASE WHEN _value IS NULL THEN {lookup.has_missing()}"
+        f" ELSE {lookup.is_value('CAST(_value AS VARCHAR)')} END"
+    )
     return {
-        "sound": f"({SOUND} AND {SOUND_BITS})" if has_blocks else SOUND,
-        "sound_query": f"({SOUND} AND {SOUND_BITS})",
-        "known": template(
-            "(@sound@ AND coalesce(@known_value@, false) AND @weight_fits@ AND @column_fits@ AND @rows_fit@)"
+        **{name: _right(mistake) for name, mistake in RIGHT.items()},
+        "confident": "(confidence > 0 AND confidence < 1)",
+        # What stands where a call is not right: right is true, or an error, unless a macro of the reader's made it up.
+        "no_number": template("CAST(@shadowed@ AS DOUBLE)"),
+        "no_interval": template(
+            "CAST(@shadowed@ AS STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE))"
         ),
+        "sound_query": ALL_SOUND,
+        "here": lookup.is_here(),
+        "value_fits": value_fits,
         "known_row": template(
-            "(@sound@ AND coalesce(@known_value@, false) AND @row_weight_fits@ AND @column_fits_row@)"
+            "(@sound@ AND coalesce(@here@ AND @value_fits@, false) AND @row_weight_fits@ AND @column_fits_row@)"
         ),
         "known_release": f"(CASE WHEN {lookup.is_here()} THEN true END)",
-        "known_value": f"({lookup.is_here()} AND CASE WHEN _value IS NULL THEN {lookup.has_missing()}"
-        f" ELSE {lookup.is_value('CAST(_value AS VARCHAR)')} END)",
-        "column_fits": _column_fits(lookup, "any_value(_column)", "coalesce(count_if({}), 0) = 0"),
+        "column_fits": _column_fits(lookup, "any_value(_column)", "count(*) FILTER ({}) = 0"),
         "column_fits_row": _column_fits(lookup, "_column", "NOT coalesce({}, false)"),
         "by_reported": "coalesce(regexp_matches(regexp_replace(lower(concat_ws(' ', group_columns, condition)),"
         " '''[^'']*''', ' ', 'g'), "
@@ -205,6 +217,19 @@ def _guards(lookup: Lookup) -> dict[str, str]:
     }
 
 
+RIGHT = {
+    "right": "mistake",
+    "right_interval": "mistake_of_interval",
+    "right_set": "mistaken_set",
+    "right_sets": "mistaken_sets",
+}
+"""By the place that says whether a call is right: that of the words which say what is wrong, NULL where nothing is."""
+
+
+def _right(mistake: str) -> str:
+    return template(f"[coalesce(error(_priv_text), true) FOR _priv_text IN [@{mistake}@]][1]")
+
+
 def _column_fits(lookup: Lookup, column: str, none: str) -> str:
     """Write whether a column may be the one that was published.
 
@@ -212,7 +237,7 @@ def _column_fits(lookup: Lookup, column: str, none: str) -> str:
     may come from a view or from Parquet: its values must all be in the domain.
     """
     # Briefly: it is planned with every question, and seldom asked.
-    wrong = none.format(f"NOT {lookup.is_value('CAST(_column AS VARCHAR)')}")
+    wrong = none.format(lookup.is_no_value("_column"))
     fits = (
         f"CASE typeof({column}) WHEN {lookup.type()} THEN true ELSE"
         f" left(typeof({column}), 5) NOT IN ('ENUM(', '\"NULL') AND {wrong} END"
@@ -316,56 +341,73 @@ def _on_weight_of_row(form: Form) -> str:
 
 def _messages(lookup: Lookup) -> dict[str, str]:
     """Say what is wrong with a call, and what exists."""
-    unknown = (
-        "'no release is called \"' || left(coalesce(_release, 'NULL'), 100) || "
-        + lookup.unknown_release()
-        + " || "
-        + literal("\nHint: FROM priv.release lists what there is")
+    # Values of the domain are among these texts: what looks like a place in them is none.
+    asked = (
+        "CASE WHEN _value IS NULL THEN 'NULL'"
+        " ELSE concat('''', left(CAST(_value AS VARCHAR), 100), '''') END"
     )
-    mistake = (
-        template(
-            "CASE WHEN @known_release@ IS NULL THEN @mistaken_release@"
-            " WHEN NOT coalesce(@known_value@, false) THEN '\"' || _release"
-            " || '\" has no value ' || coalesce('''' || left(CAST(_value AS VARCHAR), 100) || '''', 'NULL')"
-            " || '; it has ' || "
-        )
-        + lookup.listing()
-        + " || "
-        + literal("\nHint: write it as it stands there")
+    unknown = concatenated(
+        literal('no release is called "'),
+        "left(coalesce(_release, 'NULL'), 100)",
+        lookup.unknown_release(),
+        literal("\nHint: FROM priv.release lists what there is"),
     )
-    of_records = "'records of release \"' || _release || '\" '"
+    no_value = concatenated(
+        literal('"'),
+        "_release",
+        literal('" has no value '),
+        asked,
+        literal("; it has "),
+        lookup.listing(),
+        literal("\nHint: write it as it stands there"),
+    )
+    known = [
+        (template("@here@"), template("@mistaken_release@")),
+        (template("@value_fits@"), no_value),
+    ]
+    rows = (template("@rows_fit@"), template("@mistaken_rows@"))
+    confidence = (template("@confident@"), template("@mistaken_confidence@"))
     return {
         "unknown_release": unknown,
-        "mistake": mistake
-        + template(
-            " WHEN NOT @weight_fits@ THEN @mistaken_weight@"
-            " WHEN NOT @column_fits@ THEN @mistaken_column@ WHEN @sound@ THEN @mistaken_rows@ ELSE @shadowed@ END"
+        "mistake": mistake(*known, *GIVEN, rows),
+        "mistake_of_interval": mistake(*known, confidence, *GIVEN, rows),
+        "mistaken_value": mistake(*known),
+        "mistake_row": mistake(
+            *known,
+            (template("@row_weight_fits@"), template("@mistaken_row_weight@")),
+            (template("@column_fits_row@"), template("@mistaken_column@")),
+            last=template("@shadowed@"),
         ),
-        "mistaken_value": mistake + " END",
-        "mistake_row": mistake
-        + template(" WHEN NOT @row_weight_fits@ THEN @mistaken_row_weight@")
-        + template(" WHEN @sound@ THEN @mistaken_column@ ELSE @shadowed@ END"),
-        "mistaken_column": "'what records report of \"' || _release || '\" stands in the column ' || "
-        + lookup.column()
-        + " || "
-        + literal(
-            ": give that column, as it is\nHint: not a public one, and not its name as a text"
+        "mistaken_column": concatenated(
+            literal('what records report of "'),
+            "_release",
+            literal('" stands in the column '),
+            lookup.column(),
+            literal(
+                ": give that column, as it is\nHint: not a public one, and not its name as a text"
+            ),
         ),
         "shadowed": literal(
             "a macro of yours takes the place of an operator, or of a function behind lists and structs, which this one"
             " is written with\nHint: drop it; FROM duckdb_functions() WHERE NOT internal lists the macros there are"
         ),
-        "mistaken_rows": chosen_by_reported(
-            "' || coalesce('''' || left(CAST(_value AS VARCHAR), 100) || '''', 'NULL') || '"
+        "mistaken_rows": chosen_by_reported(asked),
+        "mistaken_confidence": literal(
+            "confidence must lie strictly between 0 and 1; 0.95 is usual\nHint: write confidence := 0.95"
         ),
         "chosen_by_reported": literal(
             "group_columns and condition take public columns only: what a record reports is not what is true of it;"
             " every value has a row already, and priv.reconstructed_joint counts several attributes together"
             "\nHint: leave out what begins with reported_"
         ),
-        "mistaken_weight": f"{of_records} || "
-        + by_form(lookup, lambda form, _: literal(_on_weight(FORMS[form]))),
-        "mistaken_row_weight": f"{of_records} || "
-        + by_form(lookup, lambda form, _: literal(_on_weight_of_row(FORMS[form]))),
-        "mistaken_release": f"coalesce({lookup.named('several')}, {unknown})",
+        "mistaken_weight": _of_records(lookup, _on_weight),
+        "mistaken_row_weight": _of_records(lookup, _on_weight_of_row),
+        "mistaken_release": unknown
+        if (several := lookup.named("several")) == "NULL"
+        else f"coalesce({several}, {unknown})",
     }
+
+
+def _of_records(lookup: Lookup, said: Callable[[Form], str]) -> str:
+    of_form = by_form(lookup, lambda form, _: literal(said(FORMS[form])))
+    return concatenated(literal('records of release "'), "_release", literal('" '), of_form)

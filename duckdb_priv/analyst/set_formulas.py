@@ -6,12 +6,23 @@ from collections.abc import Mapping
 from functools import cache
 
 from duckdb_priv.analyst.forms import FIELD, FORMS, Form
+from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.quoting import literal
-from duckdb_priv.sqltext.templates import expand, sections
+from duckdb_priv.sqltext.templates import expand, sections, template
 
 FRAGMENTS = "analyst/fragments"
 TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
 """What the catalog may say of single values; of sets it follows from two averages."""
+
+GIVEN = tuple(
+    (template(f"@{right}@"), template(f"@{wrong}@"))
+    for right, wrong in (
+        ("weight_fits", "mistaken_weight"),
+        ("column_fits", "mistaken_column"),
+        ("sound", "shadowed"),
+    )
+)
+"""What must hold of what every aggregate is given, and the words where it does not."""
 
 
 def listed(values: str) -> str:
@@ -54,14 +65,28 @@ def formula(name: str) -> str:
     return expand(_formulas()[name], _formulas())
 
 
+def mistake(*conditions: tuple[str, str], last: str = "NULL") -> str:
+    """Write the words that belong to the first condition that does not hold; ``last`` where all do.
+
+    >>> print(mistake(("a > 0", "'a'"), ("b > 0", "'b'")))
+    CASE WHEN a > 0 THEN CASE WHEN b > 0 THEN NULL ELSE 'b' END ELSE 'a' END
+    """
+    for condition, words in reversed(conditions):
+        last = f"CASE WHEN {condition} THEN {last} ELSE {words} END"
+    return last
+
+
 def chosen(asked: str) -> str:
-    """Write the error of rows that were chosen by what they report of what is ``asked`` for, a text in SQL."""
-    return (
-        "'these rows were chosen or grouped by what they report of \"' || _release || '\": more of them, or"
-        f" fewer, report {asked} than a choice by public columns gives' || "
-        + literal(
+    """Write the error of rows that were chosen by what they report of what is ``asked`` for, an SQL expression."""
+    return concatenated(
+        literal('these rows were chosen or grouped by what they report of "'),
+        "_release",
+        literal('": more of them, or fewer, report '),
+        asked,
+        literal(
+            " than a choice by public columns gives"
             "\nHint: choose and group by public columns only, each row once: this function looks at the values itself"
-        )
+        ),
     )
 
 

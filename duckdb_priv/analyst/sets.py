@@ -109,7 +109,8 @@ class Sets:
     def written(self, answer: str) -> str:
         """Write an answer over t, w and u; an error where rows were chosen by what they report."""
         if self._plausible:
-            refused = f"[error(_priv_text) FOR _priv_text IN [{chosen('one of the values')}]][1]"
+            mistake = chosen("'one of the values'")
+            refused = f"[error(_priv_text) FOR _priv_text IN [{mistake}]][1]"
             answer = f"CASE WHEN {' AND '.join(self._plausible)} THEN {answer} ELSE {refused} END"
         for name, fields in (("u", self._made), ("w", self._weights), ("t", self._taken)):
             if fields:

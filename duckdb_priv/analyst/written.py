@@ -88,6 +88,10 @@ class Lookup(ABC):
     def is_value(self, text: str) -> str:
         """Write whether a text is a value of its domain."""
 
+    def is_no_value(self, column: str) -> str:
+        """Write whether a column of another type holds what is no value of its domain."""
+        return f"NOT {self.is_value(f'CAST({column} AS VARCHAR)')}"
+
     @abstractmethod
     def listing(self) -> str:
         """Write the first values of its domain, for people."""
@@ -296,6 +300,15 @@ class Written(Lookup):
         """Write whether a text is a value of its domain."""
         return self._chosen(lambda of: is_among(text, of.values))
 
+    def is_no_value(self, column: str) -> str:
+        """Write whether a column of another type holds what is no value of its domain."""
+        if any(of.type != "ENUM" for of in self._named.values()):
+            return super().is_no_value(column)
+        kind = self._chosen(
+            lambda of: f"TRY_CAST(CAST({column} AS VARCHAR) AS {enum(of.values)}) IS NULL"
+        )
+        return f"{column} IS NOT NULL AND {kind}"
+
     def listing(self) -> str:
         """Write the first values of its domain, for people."""
         return self._chosen(lambda of: literal(listing(of.values)))
@@ -350,14 +363,15 @@ class Written(Lookup):
 
     def reports(self, values: str) -> str:
         """Write whether a row reports one of a list of texts, all of them values of its domain."""
+        # An aggregate is computed before it is known that a value is none: that must not be an error of its own.
         if len({of.type for of in self._named.values()}) > 1:
             return f"list_contains({values}, CAST(_column AS VARCHAR))"
 
         def write(of: SensitiveAttribute) -> str:
             kind = enum(of.values) if of.type == "ENUM" else of.type
             return (
-                f"CASE WHEN len({values}) = 1 THEN _column = CAST(list_extract({values}, 1) AS {kind})"
-                f" ELSE list_contains([CAST(v AS {kind}) FOR v IN {values}], _column) END"
+                f"CASE WHEN len({values}) = 1 THEN _column = TRY_CAST(list_extract({values}, 1) AS {kind})"
+                f" ELSE list_contains([TRY_CAST(v AS {kind}) FOR v IN {values}], _column) END"
             )
 
         return self._chosen(write)
@@ -382,6 +396,8 @@ class Written(Lookup):
             )
             for release, each in attributes.items()
         }
+        if not any(found[field] for found in fields.values()):
+            return "NULL"
         cases = " ".join(
             f"WHEN lower({literal(release)}) THEN {literal(found[field])}"
             for release, found in fields.items()

@@ -2,7 +2,7 @@
 
 A name without a schema is looked up where it is called, and a reader's macro comes before the function of DuckDB.
 Operators, list comprehensions and structs are functions, too, which no text can name in full for every version:
-``SOUND`` says whether they are DuckDB's own.
+``sound`` says whether those of a text are DuckDB's own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from duckdb_priv.sqltext.quoting import TOKEN
 
 CALLED = """
-    abs any_value arg_max avg bool_and bool_or chr concat_ws contains count count_if duckdb_tables
+    abs any_value arg_max avg bool_and bool_or chr concat concat_ws contains count count_if duckdb_tables
     duckdb_views enum_code error exp floor get_bit greatest histogram isfinite least left len list
     list_aggregate list_concat list_contains list_distinct list_dot_product list_extract
     list_position list_reduce list_resize list_select list_slice list_zip ln lower map_entries
@@ -24,10 +24,35 @@ BUILT_INS = frozenset(CALLED.split())
 WHOLE = {"list_sum": "sum", "list_min": "min", "list_max": "max"}
 """Macros of DuckDB, which would look up what they call where they are called: by the aggregate that they are."""
 PIECE = re.compile(rf"""{TOKEN.pattern}|(?<![\w."])(?P<name>[a-z_][a-z0-9_]*)\(|\(|\)""")
-SOUND = "([(({a: 7 - 2 * x + -x * 4 + 8 / 4}).a ** 3)::VARCHAR || 'b' FOR x IN [2, 1] IF x < 2][1] = '27.0b')"
-"""Whether operators, lists and structs are those of DuckDB: false, or an error, where a macro takes their place."""
-SOUND_BITS = "((5 >> 1) & 3) + (7 % 4) * 10 + (9 // 4) * 100 + (1 << 3) * 1000 = 8232"
-"""The same of the operators of whole numbers."""
+CHECKS = {
+    "**": "2 ** 3 = 8", "||": "'a' || 'b' = 'ab'", "//": "9 // 4 = 2", ">>": "5 >> 1 = 2", "<<": "1 << 3 = 8",
+    "+": "3 + 2 = 5", "-": "3 - 2 = 1", "*": "3 * 2 = 6", "/": "8 / 4 = 2", "%": "7 % 4 = 3", "&": "6 & 3 = 2",
+    "{": "({a: 5}).a = 5", " FOR ": "[x FOR x IN [5]][1] = 5", " IF ": "[x FOR x IN [2, 1] IF x < 2][1] = 1",
+}  # fmt: skip
+"""By what SQL has for functions that cannot be named in full: whether it is DuckDB's own; false, or an error, where a
+macro takes its place."""
+NO_OPERATOR = re.compile(r"\(\*\)| FOR _priv_text |(?<![\w.])[0-9.]+e[+-]?[0-9]+|\s+")
+"""What looks like an operator and is none: all rows, the sign of an exponent, spaces of any kind; and the list that an
+error is raised in, which shows in what comes out of it."""
+
+
+def sound(text: str) -> str:
+    """Write whether the operators, lists and structs of an SQL text are DuckDB's own.
+
+    >>> print(sound("count(*) * 2e-3 + len('1 - 1')"))
+    (3 + 2 = 5 AND 3 * 2 = 6)
+    """
+    plain = NO_OPERATOR.sub(" ", TOKEN.sub(" ", text))
+    found = []
+    for sign, check in CHECKS.items():
+        if sign in plain:
+            found.append(check)
+            plain = plain.replace(sign, " ") if len(sign) == 2 else plain
+    return f"({' AND '.join(found)})" if found else "true"
+
+
+ALL_SOUND = sound(" ".join(CHECKS))
+"""The same of all of them."""
 
 
 def qualified(text: str) -> str:

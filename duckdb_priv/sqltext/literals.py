@@ -10,6 +10,9 @@ from duckdb_priv.sqltext.quoting import literal
 SEPARATORS = "\x1f\x1e\x1d\x1c\x01\x02\x03\x04\x05\x06\x07"
 """Candidates for the character between two texts of a list."""
 
+FEW = 50
+"""How many texts of a list are planned as fast one by one."""
+
 
 def texts(values: Iterable[str | None]) -> str:
     """Write a list of texts, the missing one left out, as one literal that is split.
@@ -42,20 +45,33 @@ def enum(values: Iterable[str | None]) -> str:
 
 
 def is_among(text: str, values: Iterable[str | None]) -> str:
-    """Write whether an SQL expression of type VARCHAR is among texts, by searching all of them as one.
+    """Write whether an SQL expression of type VARCHAR is among texts: many of them by searching all as one.
 
     That is far faster to plan than a list, which counts where there are a million of them.
 
-    >>> is_among("x", ["a", "b"]).replace("\x1f", "|")
-    "(contains('|a|b|', ('|' || x || '|')::VARCHAR) AND NOT contains(x, '|'))"
+    >>> is_among("x", ["a", "b"])
+    "(x IN ('a', 'b'))"
+    >>> is_among("x", map(str, range(99)))[-26:].replace("\x1f", "|")
+    " AND NOT contains(x, '|'))"
     """
     present, separator = _separated(values)
+    if 0 < len(present) <= FEW:
+        return f"({text} IN ({', '.join(map(literal, present))}))"
     between = literal(separator)
     everything = literal("".join(separator + value for value in present) + separator)
     return (
         f"(contains({everything}, ({between} || {text} || {between})::VARCHAR)"
         f" AND NOT contains({text}, {between}))"
     )
+
+
+def concatenated(*texts: str) -> str:
+    """Write SQL expressions of texts as one text, in which a missing one is empty: one function is planned, not many.
+
+    >>> print(concatenated("'a'", "b"))
+    concat('a', b)
+    """
+    return f"concat({', '.join(texts)})"
 
 
 def _separated(values: Iterable[str | None]) -> tuple[list[str], str]:

@@ -12,7 +12,7 @@
 --   FROM patients WHERE age > 30 GROUP BY gender;
 
 CREATE OR REPLACE MACRO priv.reconstructed_count(_release, _column, _value, weight := NULL) AS
-    CASE WHEN @known@ THEN @estimate@ ELSE [error(_priv_text) FOR _priv_text IN [@mistake@]][1] END;
+    CASE WHEN @right@ THEN @estimate@ ELSE @no_number@ END;
 
 COMMENT ON MACRO priv.reconstructed_count IS
     'Unbiased estimate of how many source records truly have the value: SELECT priv.reconstructed_count(''release'', column, ''value'') FROM release.';

@@ -16,7 +16,7 @@ CREATE OR REPLACE MACRO priv.reconstructed_distribution(
     FROM query(CASE
         WHEN NOT @sound_query@ THEN error(@shadowed@)
         WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
-            THEN error('confidence must lie strictly between 0 and 1; 0.95 is usual' || chr(10) || 'Hint: write confidence := 0.95')
+            THEN error(@mistaken_confidence@)
         WHEN NOT coalesce(method IN ('inverse', 'bayesian'), false)
             THEN error('method must be "inverse" or "bayesian"' || chr(10) || 'Hint: leave it out for unbiased estimates')
         WHEN @known_release@ IS NULL THEN error(@mistaken_release@)

@@ -10,10 +10,7 @@
 --   SELECT unnest(priv.reconstructed_interval('patients', reported_disease, 'flu')) FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_interval(_release, _column, _value, weight := NULL, confidence := 0.95) AS
-    CASE WHEN @known@ AND coalesce(confidence > 0 AND confidence < 1, false) THEN
-        [@interval@ FOR i IN [{m: @moments@, z: @normal_quantile@}]][1]
-    WHEN @known@ THEN [error(_priv_text) FOR _priv_text IN ['confidence must lie strictly between 0 and 1; 0.95 is usual' || chr(10) || 'Hint: write confidence := 0.95']][1]
-    ELSE [error(_priv_text) FOR _priv_text IN [@mistake@]][1] END;
+    CASE WHEN @right_interval@ THEN [@interval@ FOR i IN [{m: @moments@, z: @normal_quantile@}]][1] ELSE @no_interval@ END;
 
 COMMENT ON MACRO priv.reconstructed_interval IS
     'Estimate, stderr, low and high: a score interval for the true count, at the given confidence.';

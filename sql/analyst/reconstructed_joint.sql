@@ -39,7 +39,7 @@ CREATE OR REPLACE MACRO priv.reconstructed_joint(
                     || left(CAST(list_extract(@joint_values@, i) AS VARCHAR), 100) || '''', '"' || list_extract(@joint_attributes@, i) || '" is never missing')
                 FOR i IN range(1, len(@joint_attributes@) + 1) IF NOT coalesce(@joint_value@, false)][1] || chr(10) || 'Hint: FROM priv.coefficient lists the values')
         WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
-            THEN error('confidence must lie strictly between 0 and 1; 0.95 is usual' || chr(10) || 'Hint: write confidence := 0.95')
+            THEN error(@mistaken_confidence@)
         WHEN @by_reported@ THEN error(@chosen_by_reported@)
         WHEN method = 'paper' THEN @joint_paper@
         ELSE @joint_query@ END);

@@ -6,7 +6,7 @@
 --   SELECT priv.reconstructed_stderr('patients', reported_disease, 'flu') FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_stderr(_release, _column, _value, weight := NULL) AS
-    CASE WHEN @known@ THEN sqrt(greatest(@variance@, 0)) ELSE [error(_priv_text) FOR _priv_text IN [@mistake@]][1] END;
+    CASE WHEN @right@ THEN sqrt(greatest(@variance@, 0)) ELSE @no_number@ END;
 
 COMMENT ON MACRO priv.reconstructed_stderr IS
     'Standard error of priv.reconstructed_count with the same arguments.';

@@ -9,7 +9,7 @@
 CREATE OR REPLACE MACRO priv.reconstructed_sum(
     _release, _column, _values, _amount, weight := NULL, confidence := 0.95
 ) AS
-    CASE WHEN @known_set@ THEN @sum_of_set@ ELSE [error(_priv_text) FOR _priv_text IN [@mistaken_set@]][1] END;
+    CASE WHEN @right_set@ THEN @sum_of_set@ ELSE @no_interval@ END;
 
 COMMENT ON MACRO priv.reconstructed_sum IS
     'Estimate, stderr, low and high of the sum of a public column over the records that have a value.';

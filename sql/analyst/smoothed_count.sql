@@ -16,12 +16,12 @@ CREATE OR REPLACE MACRO priv.smoothed_count(
     FROM query(CASE
         WHEN NOT @sound_query@ THEN error(@shadowed@)
         WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
-            THEN error('confidence must lie strictly between 0 and 1; 0.95 is usual' || chr(10) || 'Hint: write confidence := 0.95')
+            THEN error(@mistaken_confidence@)
         WHEN group_columns IS NULL
             THEN error('group_columns is missing: smoothed counts are those of cells' || chr(10)
                 || 'Hint: name the public columns that make them, as in group_columns := ''ward, age''')
         WHEN @known_release@ IS NULL THEN error(@mistaken_release@)
-        WHEN NOT coalesce(@known_value@, false) THEN error(@mistaken_value@)
+        WHEN NOT coalesce(@value_fits@, false) THEN error(@mistaken_value@)
         WHEN @by_reported@ THEN error(@chosen_by_reported@)
         WHEN @weight_right@ THEN @smoothed_query@
         ELSE error(@mistaken_weight@) END);

@@ -111,8 +111,8 @@ s.total::DOUBLE
 -- Whether as many of the rows, and as few, may show the value, whoever has it: of independent records that show it with a
 -- probability of at most often, more than that by t do with one of exp(-t ** 2 / (2 v + 2 t / 3)) at most, v the variance of
 -- the count if all of them have it (Bernstein); and fewer than rarely the same. Each once in two thousand million times.
-s.seen BETWEEN s.rows * s.rarely - 7.1389e0 - sqrt(50.9634e0 + 42.833e0 * s.rows * s.rarely * (1 - s.rarely))
-    AND s.rows * s.often + 7.1389e0 + sqrt(50.9634e0 + 42.833e0 * s.rows * s.often * (1 - s.often))
+s.seen BETWEEN s.rows * s.rarely - 7.1389e0 - sqrt(50.9634e0 + s.rows * (42.833e0 * s.rarely * (1 - s.rarely)))
+    AND s.rows * s.often + 7.1389e0 + sqrt(50.9634e0 + s.rows * (42.833e0 * s.often * (1 - s.often)))
 
 -- name: rows.rarely
 -- The smallest probability with which a record shows the value, and the largest.
@@ -126,7 +126,7 @@ count(*)
 
 -- name: rows.seen
 -- How many rows show the value, whatever they stand for.
-coalesce(count_if(@match@), 0)
+count(*) FILTER (@match@)
 
 -- name: em_start
 -- Every value alike.

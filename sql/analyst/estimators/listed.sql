@@ -17,7 +17,7 @@ coalesce(list_sum([e.value / e.key FOR e IN @sizes@]), 0e0)
 coalesce(list_sum([e.value / e.key ** 2 FOR e IN @sizes@]), 0e0)
 
 -- name: rows.holders
-coalesce(count_if(@match@), 0)
+count(*) FILTER (@match@)
 
 -- name: cell.shares
 _priv_observed
