@@ -10,13 +10,16 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from conftest import DATA
 
 import duckdb_priv
 from duckdb_priv.errors import QueryRefused
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+) ?(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+TUTORIAL = ROOT / "docs" / "tutorial.md"
+"""Its table is read from a file that everybody has to fetch."""
+DOCUMENTS = sorted({ROOT / "README.md", *(ROOT / "docs").glob("*.md")} - {TUTORIAL})
 FOR_EVERY_DUCKDB = ("README.md", "clients.md", "counting.md", "publishing.md", "sql.md")
 """What runs on the oldest DuckDB, too: the others show again what the tests of its functions run there."""
 
@@ -103,6 +106,48 @@ def test_what_a_document_shows_runs(
         for connection in (publisher, analyst, elsewhere):
             connection.close()
     assert executed, f"{document.name} shows no SQL"
+
+
+@pytest.mark.once
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}")
+def test_the_tutorial_runs_from_the_file_to_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And finds what it says that it finds."""
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect() as writer:
+        writer.execute(f"COPY (FROM '{DATA / 'adult.parquet'}') TO 'adult.csv' (HEADER)")
+    shown = list(blocks(TUTORIAL))
+    with duckdb_priv.connect("census.duckdb") as publisher:
+        for language, reader, text in shown:
+            if (language, reader) == ("sql", "publisher"):
+                run(publisher, text)
+        found = {
+            table: publisher.execute(
+                "SELECT finding FROM priv.check_source(?, sensitive := 'occupation', record_id := 'id')"
+                " WHERE severity <> 'note' ORDER BY 1",
+                [table],
+            ).fetchall()
+            for table in ("adult", "persons")
+        }
+        assert found == {"adult": [("alone",), ("nearly_unique",)], "persons": []}
+        advised = publisher.execute(
+            "SELECT mechanism, round(mean_relative_error * 6) FROM priv.advise('persons', sensitive := 'occupation',"
+            " record_id := 'id', rho1 := 0.1, rho2 := 0.5) WHERE meets LIMIT 1"
+        ).fetchall()
+        assert advised == [("uniform", 1)]
+        ((verdict,),) = publisher.execute(
+            "SELECT value FROM priv.audit('persons_public') LIMIT 1"
+        ).fetchall()
+        assert verdict == 0
+    assert sorted(path.name for path in tmp_path.glob("persons*")) == [
+        "persons_public.duckdb",
+        "persons_public.html",
+    ]
+    with duckdb.connect("persons_public.duckdb", read_only=True) as analyst:
+        for language, reader, text in shown:
+            if language == "sql" and reader != "publisher":
+                RUN.get(reader, run)(analyst, text)
 
 
 def test_the_docs_name_every_function_of_a_release_file(folder: Path) -> None:
