@@ -79,6 +79,8 @@ class Method:
     """Where it groups: what a second grouping of the same records does."""
     refreshing: Refreshing = KEYED
     """How its releases follow a source that changes."""
+    derives: str = ""
+    """The mechanism of coarser releases that are made from what its releases show; empty where none can be."""
     baseline: bool = False
     """Whether it is for comparison only, and protects less than it seems to."""
     procedures: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -105,6 +107,11 @@ class Method:
     def options(self) -> Callable[..., Iterable[Any]]:
         """What says what to expect of it, from a question and a grid."""
         return self._function("advise", "options")
+
+    @property
+    def coarser(self) -> Callable[..., Any]:
+        """What draws a coarser release of an attribute, from the attribute, a name, and how coarse it shall be."""
+        return self._function("derive", "coarser")
 
     def procedure(self, name: str) -> Callable[..., list[dict[str, Any]]]:
         """Return one of the further procedures."""

@@ -77,15 +77,7 @@ def publish(
     plan = prepared.plan
     workspace.stage("drawing values")
     target = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(request.release)}"
-    with prepared.kernel.opened(workspace.cursor, prepared.source.table, plan.staged) as rows:
-        select = f"FROM ({rows}) UNION ALL BY NAME {plan.earlier}" if plan.earlier else rows
-        types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({select})")}
-        workspace.cursor.execute(
-            f"CREATE TABLE {target} AS FROM ({select}) ORDER BY {total_order(types)}"
-        )
-    types = narrow(
-        workspace, target, types, (name for name, role in plan.columns.items() if role == "public")
-    )
+    types = create_table(workspace, plan, target, prepared.source.table)
     receipt = record(workspace, prepared, target, types)
     declare(
         workspace,
@@ -115,7 +107,7 @@ def prepare(
     """
     before = versions.previous(workspace, request.release)
     if not arguments.extends:
-        _make_room(workspace, request)
+        make_room(workspace, request)
     persons.check_request(method, request, extends=arguments.extends)
     workspace.stage("reading the source")
     whole, source = opening(workspace, request)
@@ -191,7 +183,7 @@ def record(
         request,
         versions.version_of(workspace, request.release, target, plan, prepared.before),
         plan,
-        {name: ENUM_VALUES.sub("ENUM", kind) for name, kind in types.items()},
+        described_types(types),
         published,
         source.name,
         source.origins,
@@ -225,6 +217,25 @@ def describe(workspace: Workspace, release: str, kind: str = "TABLE") -> None:
     for statement in comments.statements(workspace.cursor, release, attributes, kind):
         workspace.cursor.execute(statement)
     views.create_sensitive_tables(workspace.cursor, attributes)
+
+
+def create_table(workspace: Workspace, plan: Plan, target: str, records: str) -> dict[str, str]:
+    """Write the rows of a plan over a table expression, in the order of their own columns; return their types."""
+    kernel = plan.kernel.renamed(renamed_columns(plan.columns))
+    with kernel.opened(workspace.cursor, records, plan.staged) as rows:
+        select = f"FROM ({rows}) UNION ALL BY NAME {plan.earlier}" if plan.earlier else rows
+        types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({select})")}
+        workspace.cursor.execute(
+            f"CREATE TABLE {target} AS FROM ({select}) ORDER BY {total_order(types)}"
+        )
+    return narrow(
+        workspace, target, types, (name for name, role in plan.columns.items() if role == "public")
+    )
+
+
+def described_types(types: Mapping[str, str]) -> dict[str, str]:
+    """Return types as the catalog says them: the values of an ENUM are listed with the coefficients."""
+    return {name: ENUM_VALUES.sub("ENUM", kind) for name, kind in types.items()}
 
 
 def _histograms(workspace: Workspace, target: str, plan: Plan) -> dict[str, dict[str | None, int]]:
@@ -280,7 +291,7 @@ def _warn_of_mixture(
     ]
 
 
-def _make_room(workspace: Workspace, request: Request) -> None:
+def make_room(workspace: Workspace, request: Request) -> None:
     """Refuse a name that is taken, or drop the release that is to be replaced."""
     taken = workspace.rows(
         "SELECT table_name FROM duckdb_tables()"

@@ -16,6 +16,7 @@ from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import declared
 from duckdb_priv.publisher.budget import stated_for
 from duckdb_priv.publisher.declared import Declared
+from duckdb_priv.publisher.derivation import DERIVED, derive
 from duckdb_priv.publisher.procedures import find_procedure
 from duckdb_priv.publisher.publish import publish
 from duckdb_priv.publisher.records import digest_of, open_records
@@ -40,6 +41,9 @@ def refresh(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, An
     (arguments,) = read(given, ReleaseName, of="refresh")
     release = catalog.find_release(workspace.cursor, arguments.release)
     said = declared.require(workspace.cursor, release)
+    if said.mechanism == DERIVED:
+        row = _rederived(workspace, said)
+        return [_exported(workspace, row)]
     method = METHODS[said.mechanism]
     workspace.schemas = said.schemas
     follows = succeed(workspace, release)
@@ -58,11 +62,46 @@ def refresh(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, An
         whole = {**said.arguments, "release": release, **method.refreshing.given}
         (receipt,) = publish(method, workspace, whole, follows)
         row = _published(workspace, follows, receipt)
-        said = declared.require(workspace.cursor, release)
+    return [_exported(workspace, row)]
+
+
+def _exported(workspace: Workspace, row: dict[str, Any]) -> dict[str, Any]:
+    """Let the version be exported once it is committed, where the last one was."""
+    said = declared.require(workspace.cursor, row["release"])
     row |= {"path": said.path, "exported": False if said.behind else None}
-    if said.path is not None and said.behind:
+    if said.behind:
         workspace.on_commit.append(lambda: _export(workspace, said, row))
-    return [row]
+    return row
+
+
+def _rederived(workspace: Workspace, said: Declared) -> dict[str, Any]:
+    """Make a coarser release anew from the finer one, if that has another version."""
+    if _version_of(workspace, said.source) == said.digest:
+        return _nothing(workspace, said)
+    asked = {name: value for name, value in said.arguments.items() if name != "source"}
+    (receipt,) = derive(
+        workspace,
+        {**asked, "release": said.source, "coarser": said.release, "replace": True},
+    )
+    return {
+        "release": said.release,
+        "version": catalog.version(workspace.cursor, said.release),
+        "rows_published": receipt["rows_published"],
+        "adds": False,
+        "epsilon": _spent(workspace, said.release),
+        "statement": f"It was made anew from {said.source!r}, and tells nothing that this does not.",
+        "warnings": [],
+    }
+
+
+def _version_of(workspace: Workspace, release: str) -> str:
+    """Return what tells the version of a finer release."""
+    finer = catalog.find_release(workspace.cursor, release)
+    return str(
+        workspace.rows("SELECT created_at::VARCHAR FROM priv.release WHERE release = ?", [finer])[
+            0
+        ][0]
+    )
 
 
 def _records(workspace: Workspace, said: Declared) -> tuple[Source, Source]:
@@ -284,6 +323,8 @@ def _state(
     # An error of DuckDB would abort the transaction, and those that are asked about afterwards with it.
     with _beside(workspace, said.schemas) as other:
         try:
+            if said.mechanism == DERIVED:
+                return _state_of_derived(other, said)
             _, source = _records(other, said)
             follows = succeed(other, release)
             if digest_of(other, source) == said.digest:
@@ -305,6 +346,14 @@ def _state(
     if refused := METHODS[said.mechanism].refreshing.refused:
         return REFUSED, refused, found
     return DUE, f"who has both versions: {METHODS[said.mechanism].refreshing.told}", found
+
+
+def _state_of_derived(workspace: Workspace, said: Declared) -> tuple[str, str, Moved | None]:
+    if _version_of(workspace, said.source) != said.digest:
+        return DUE, f"{said.source!r} has another version", None
+    if said.behind:
+        return DUE, f"version {said.version} was not exported yet", None
+    return CURRENT, f"nothing has changed since version {said.version}", None
 
 
 def one_line(error: PrivError) -> str:

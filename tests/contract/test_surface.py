@@ -49,6 +49,7 @@ PUBLISHER = {
     "check": CHECK,
     "check_source": CHECK,
     "date_hierarchy": "attribute low high parts",
+    "derive": "release coarser retention epsilon replace",
     "drop_release": "release",
     "evaluate": "source release workload queries seed hierarchies method confidence",
     "evaluation_summary": (

@@ -21,4 +21,5 @@ METHOD = Method(
         "own": ("a", "probability that a record reports a block with its own value"),
         "other": ("q", "probability that a record reports a block with one given other value"),
     },
+    derives="block_design",
 )

@@ -15,4 +15,5 @@ METHOD = Method(
     arguments=FineGrainArguments,
     grid=FineGrainGrid,
     procedures={"fine_grain_plan": "preview"},
+    derives="uniform",
 )

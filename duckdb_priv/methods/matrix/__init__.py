@@ -12,4 +12,5 @@ METHOD = Method(
         when="The probabilities are given, or values that are alike should be exchanged for one another.",
     ),
     arguments=MatrixArguments,
+    derives="uniform",
 )

@@ -14,4 +14,5 @@ METHOD = Method(
     ),
     arguments=UniformArguments,
     grid=UniformGrid,
+    derives="uniform",
 )

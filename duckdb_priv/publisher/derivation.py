@@ -1,0 +1,295 @@
+"""Levels of trust: a noisier release made from a finer one, row by row of what that shows.
+
+Rows have no ids. Those that are alike in everything are numbered, and the content of a row with its number keys its
+coins: so the same rows of the next version show the same again, and deriving twice gives one release.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from duckdb_priv.analyst import macros
+from duckdb_priv.engine import randomness
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import GuaranteeViolated
+from duckdb_priv.methods.common.derivation import Asked, Coarser
+from duckdb_priv.methods.common.domain import Domain
+from duckdb_priv.methods.common.parameters import EPSILON, RETENTION
+from duckdb_priv.methods.common.perturbation import Coins, Drawn, perturb_kernel
+from duckdb_priv.methods.register import METHODS
+from duckdb_priv.publisher import versions
+from duckdb_priv.publisher.comments import SCHEMA
+from duckdb_priv.publisher.declared import declare
+from duckdb_priv.publisher.declared import find as find_declared
+from duckdb_priv.publisher.persons import RECORDS, guarantees_of_persons
+from duckdb_priv.publisher.publish import create_table, describe, described_types, make_room
+from duckdb_priv.release import catalog
+from duckdb_priv.release.arguments import (
+    FLAG,
+    NAME,
+    NUMBER,
+    Alternatives,
+    Arguments,
+    argument,
+    read,
+)
+from duckdb_priv.release.catalog import Charge, PublishedColumn
+from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute, to_json
+from duckdb_priv.release.request import Request
+from duckdb_priv.sqltext.quoting import identifier, identifiers
+
+DERIVED = "derive"
+"""What stands for the method where it is kept how a release was declared."""
+ROW = "_priv_row"
+"""The column that keys the coins of a row."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeriveArguments(Arguments):
+    """From what, and how coarse."""
+
+    release: str = argument(NAME, "the finer release", "'visits_public'")
+    coarser: str = argument(NAME, "the name of the coarser one", "'visits_for_all'")
+    retention: float | None = argument(NUMBER, RETENTION, "0.1", default=None)
+    epsilon: float | None = argument(NUMBER, EPSILON, "0.5", default=None)
+    replace: bool = argument(
+        FLAG, "whether a release of this name may be replaced", "true", default=False
+    )
+
+    alternatives: ClassVar = (
+        Alternatives("give either a retention or an epsilon", (("retention",), ("epsilon",))),
+    )
+
+
+def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Make a coarser release from what a finer one shows; the ledger charges nothing for it.
+
+    Raises GuaranteeViolated where the method of the finer one has no such derivation, or what is asked for is no
+    coarser.
+    """
+    (arguments,) = read(given, DeriveArguments, of="derive")
+    finer = catalog.find_release(workspace.cursor, arguments.release)
+    title, description, contact, mechanism, provenance, created = workspace.rows(
+        "SELECT title, description, contact, mechanism, domain_provenance, created_at::VARCHAR FROM priv.release"
+        " WHERE release = ?",
+        [finer],
+    )[0]
+    request = Request(
+        source=finer,
+        release=arguments.coarser,
+        replace=arguments.replace,
+        title=title,
+        description=description,
+        contact=contact,
+    )
+    if finer.lower() == request.release.lower():
+        raise GuaranteeViolated(
+            f"{finer!r} cannot be made from itself", hint="give the coarser one another name"
+        )
+    method = METHODS[mechanism]
+    if not method.derives:
+        raise GuaranteeViolated(
+            f"no coarser release can be made from one of publish_{method.name}: what its records show is not drawn for"
+            " each by itself, so that no noise on top of it is that of another release",
+            hint="publish the coarser one from the source, and charge it; or share this one",
+        )
+    asked = Asked(arguments.retention, arguments.epsilon)
+    found = [
+        method.coarser(each, request.release, asked)
+        for each in catalog.sensitive_attributes(workspace.cursor, finer)
+    ]
+    declared = find_declared(workspace.cursor, request.release)
+    before = versions.previous(workspace, request.release)
+    make_room(workspace, request)
+    columns = catalog.published_columns(workspace.cursor, finer)
+    source = _rows_of(workspace, finer, columns)
+    coins = {each.attribute: each.coins for each in _entries(workspace, finer)}
+    draws = [
+        _drawn(workspace, source, each, coins[each.attribute.name], number)
+        for number, each in enumerate(found)
+    ]
+    plan = _plan(method.derives, source, found, draws, json.loads(provenance), columns)
+    plan = replace(plan, guarantees=[*plan.guarantees, *guarantees_of_persons(plan, source)])
+    target = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(request.release)}"
+    types = create_table(workspace, plan, target, source.table)
+    last = catalog.last_publication(workspace.cursor, finer)
+    catalog.record(
+        workspace.cursor,
+        request,
+        versions.version_of(workspace, request.release, target, plan, before),
+        plan,
+        described_types(types),
+        source.rows,
+        last.source,
+        source.origins,
+        last.record_id,
+        last.person,
+        [],
+        [each.charge for each in _entries(workspace, finer)],
+    )
+    said = {"release": request.release, "source": finer, **_asked(arguments)}
+    number = catalog.version(workspace.cursor, request.release)
+    declare(workspace, DERIVED, said, number, created, declared, extends=False)
+    macros.add(
+        workspace.cursor,
+        request.release,
+        catalog.sensitive_attributes(workspace.cursor, request.release),
+    )
+    describe(workspace, request.release)
+    return [
+        {
+            "release": request.release,
+            "mechanism": plan.mechanism,
+            "rows_published": source.rows,
+            "guarantee": plan.strongest,
+        }
+    ]
+
+
+def _asked(arguments: DeriveArguments) -> dict[str, float]:
+    given = {"retention": arguments.retention, "epsilon": arguments.epsilon}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the ledger says of an attribute of the finer release."""
+
+    attribute: str
+    coins: str
+    charge: Charge
+
+
+def _entries(workspace: Workspace, release: str) -> list[Entry]:
+    """Read the entries of the latest version; what is derived adds nothing to them."""
+    rows = workspace.rows(
+        "SELECT attribute, coins, attribute_number, source_number, records, persons, person_rows FROM priv.ledger"
+        " WHERE release = ? AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE release = ?)"
+        " ORDER BY number",
+        [release, release],
+    )
+    return [
+        Entry(
+            attribute,
+            coins,
+            Charge(
+                adds=False,
+                attribute_number=number,
+                source_number=source,
+                records=records,
+                seen=records,
+                changed=0,
+                persons=persons,
+                persons_seen=persons,
+                person_rows=person_rows,
+                person_adds=False,
+            ),
+        )
+        for attribute, coins, number, source, records, persons, person_rows in rows
+    ]
+
+
+def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -> Source:
+    """Describe the rows of a release as records: attributes by their names, and what keys the coins of each."""
+    table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(finer)}"
+    described = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM {table}")}
+    of = {each.name: each for each in columns}
+    listed = ", ".join(f"{identifier(name)}::VARCHAR" for name in described)
+    selected = ", ".join(
+        f"{identifier(name)} AS {identifier(of[name].attribute)}" for name in described
+    )
+    numbered = f"row_number() OVER (PARTITION BY {identifiers(described)})"
+    ((rows,),) = workspace.rows(f"SELECT count(*) FROM {table}")
+    ((origins,),) = workspace.rows(
+        "SELECT arg_max(origins, number) FROM priv.ledger WHERE release = ?", [finer]
+    )
+    most = workspace.rows(
+        "SELECT value::BIGINT FROM priv.guarantee WHERE release = ? AND guarantee = ?",
+        [finer, RECORDS],
+    )
+    return Source(
+        table=f"(SELECT {selected}, to_json([{listed}])::VARCHAR || '/' || {numbered} AS {ROW} FROM {table})",
+        name=finer,
+        types={of[name].attribute: kind for name, kind in described.items()} | {ROW: "VARCHAR"},
+        public=tuple(of[name].attribute for name in described if of[name].role == "public"),
+        sensitive=tuple(of[name].attribute for name in described if of[name].role == "sensitive"),
+        record_id=(ROW,),
+        origins=tuple(origins),
+        rows=rows,
+        rows_of_person=most[0][0] if most else None,
+    )
+
+
+def _drawn(
+    workspace: Workspace, source: Source, coarser: Coarser, coins: str, number: int
+) -> Drawn:
+    """Draw an attribute by coins that are keyed by what defines the finer ones, and by how coarse it shall be."""
+    name = coarser.attribute.name
+    domain = Domain(
+        attribute=name,
+        values=coarser.shown,
+        counts=(0,) * len(coarser.shown),
+        provenance="given",
+        source_type=source.types[name],
+        table=f"_priv_domain_{number}",
+    )
+    secret = workspace.secret()
+    context = to_json(
+        {
+            "purpose": "a coarser release",
+            "finer": coins,
+            "attribute": name.lower(),
+            "shown": domain.digest,
+            "parameters": coarser.parameters,
+        }
+    )
+    bits = randomness.KeyedBits.derive(secret, context)
+    return coarser.draw(domain, Coins(bits, randomness.fingerprint(secret, context), fresh=False))
+
+
+def _plan(
+    mechanism: str,
+    source: Source,
+    found: list[Coarser],
+    draws: list[Drawn],
+    provenance: Mapping[str, str],
+    columns: list[PublishedColumn],
+) -> Plan:
+    attributes: list[SensitiveAttribute] = [each.attribute for each in found]
+    guarantees = [promise for each in found for promise in each.guarantees]
+    derived = Guarantee(
+        "derived",
+        "Made from a finer release by noise on what that shows, and by nothing else: who has both knows no more than"
+        " the finer one tells.",
+    )
+    parameters = {
+        name: found[0].parameters[name]
+        if len(found) == 1
+        else {each.attribute.name: each.parameters.get(name) for each in found}
+        for name in found[0].parameters
+    }
+    return Plan(
+        mechanism=mechanism,
+        parameters=parameters,
+        kernel=perturb_kernel(source, draws),
+        columns={each.attribute: each.role for each in columns},
+        attributes=attributes,
+        provenance=provenance,
+        guarantees=[*guarantees, derived],
+        ledger=[
+            LedgerEntry(
+                attribute=each.attribute.name,
+                epsilon=each.epsilon,
+                coins=draw.coins.fingerprint,
+                fresh=False,
+                notes={"derived_from": source.name},
+            )
+            for each, draw in zip(found, draws, strict=True)
+        ],
+        strongest=f"{guarantees[0].statement} {derived.statement}",
+        rows_expected=source.rows,
+    )
