@@ -32,8 +32,8 @@ VALUES = 50
 """Size of the sensitive domain."""
 
 PEOPLE = """
-CREATE TABLE people AS SELECT id, (18 + hash(id) % 78)::UTINYINT AS age, (hash(id, 1) % 2)::UTINYINT AS gender,
-    (hash(id, 2) % 14)::UTINYINT AS education, 'occupation ' || (hash(id, 3) % {values}) AS occupation
+CREATE TABLE people AS SELECT id, (18 + hash(4 * id) % 78)::UTINYINT AS age, (hash(4 * id + 1) % 2)::UTINYINT AS gender,
+    (hash(4 * id + 2) % 14)::UTINYINT AS education, 'occupation ' || (hash(4 * id + 3) % {values}) AS occupation
 FROM range({rows}) AS t(id)
 """
 

@@ -73,9 +73,11 @@ class Fingerprints:
         """The tables that the source reads, by the identity of their databases where those have one."""
         return identified_origins(self.workspace, self.source.origins)
 
-    def query(self, name: str, **fillings: str) -> list[tuple[Any, ...]]:
-        """Run a query of the folder publisher/recognition."""
-        return self.workspace.rows(sql(name, **fillings))
+    def query(
+        self, name: str, parameters: list[Any] | None = None, **fillings: str
+    ) -> list[tuple[Any, ...]]:
+        """Run a query of the folder publisher/recognition; what no log may show is a parameter."""
+        return self.workspace.rows(sql(name, **fillings), parameters)
 
     def keep(self, number: int) -> None:
         """Keep the fingerprints of the records of a new source."""

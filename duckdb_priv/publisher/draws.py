@@ -15,7 +15,6 @@ from duckdb_priv.engine.recognition import Recognition
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.methods.register import Method
 from duckdb_priv.release.model import LedgerEntry
-from duckdb_priv.sqltext.quoting import literal
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,6 @@ def count_draws(
     if entry.fresh or method.groups or method.afresh or entry.attribute not in source.sensitive:
         return None
     fillings = {
-        "coins": literal(entry.coins),
         "population": str(recognition.population),
         "number": str(source.sensitive.index(entry.attribute) + 1),
     }
@@ -50,9 +48,11 @@ def count_draws(
     )
     if recognition.level or sampled != [(0,)]:
         return None
-    recognition.fingerprints.query("drawn", **fillings)
-    ((before, after, anew),) = recognition.fingerprints.query("looks", **fillings)
+    coins = [entry.coins]
+    recognition.fingerprints.query("drawn", coins, **fillings)
+    ((before, after, anew),) = recognition.fingerprints.query("looks", coins, **fillings)
     workspace.cursor.execute(
-        f"INSERT INTO priv.drawn SELECT {recognition.number}, {fillings['coins']}, mark, value FROM _priv_drawn"
+        f"INSERT INTO priv.drawn SELECT {recognition.number}, ?, mark, value FROM _priv_drawn",
+        coins,
     )
     return Draws(before, after, anew)

@@ -167,8 +167,9 @@ def test_logs_show_nothing_private(tmp_path, secret, fill_with_persons, argument
         connection.execute("CALL truncate_duckdb_logs()")
         duckdb_priv.install(connection, secret=secret)
         for mechanism in MECHANISMS:
-            again = ", republish := true" if mechanism in GROUPING else ""
-            publish(connection, arguments_of[mechanism] + again, mechanism, f"release_{mechanism}")
+            again = ", replace := true" + (", republish := true" if mechanism in GROUPING else "")
+            publish(connection, arguments_of[mechanism] + again, mechanism, "release_again")
+        publish(connection, arguments_of["uniform"], "uniform", "release_uniform")
         connection.execute(
             "FROM priv.export_release('release_uniform', ?)", [str(tmp_path / "release.duckdb")]
         ).fetchall()

@@ -1,7 +1,7 @@
 -- How many values were drawn at most for one record: before, and with those that are drawn now.
 WITH before AS (
     SELECT DISTINCT mark, value FROM priv.drawn JOIN priv.source AS known ON known.number = source
-    WHERE coins = @coins@ AND population = @population@
+    WHERE coins = ? AND population = @population@
 ), every AS (
     FROM before UNION ALL FROM _priv_drawn
 )
