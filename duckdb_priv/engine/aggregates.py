@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duckdb_priv.engine.kernel import Kernel, Step
+from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.sqltext.quoting import identifier, identifiers
@@ -48,6 +49,15 @@ class GroupCounts:
         return GroupCounts(
             self.size[chosen], self.count[chosen], self.top[chosen], self.number[chosen]
         )
+
+
+def record_sql(names: Sequence[str]) -> str:
+    """Write what a record ``s`` holds in some columns as one text.
+
+    >>> print(record_sql(["age", "sex"]))
+    to_json([s."age"::VARCHAR, s."sex"::VARCHAR])::VARCHAR
+    """
+    return f"to_json([{', '.join(f's.{identifier(name)}::VARCHAR' for name in names)}])::VARCHAR"
 
 
 def aliased(public: Sequence[str]) -> str:
@@ -104,8 +114,8 @@ class Aggregates:
         sensitive = f"s.{key_expression(attribute, source.types[attribute])}"
         return count_groups(self.workspace, source.table, source.public, sensitive)
 
-    def large_groups(self, step: Step) -> tuple[int, int]:
-        """Count the micro groups that the table of a step lists, and the records in them.
+    def large_groups(self, step: Step, size: int) -> tuple[int, int]:
+        """Count the micro groups of more records than a size, which the table of a step lists, and their records.
 
         The table is made for that, and stands on the publisher's cursor afterwards.
         """
@@ -126,6 +136,13 @@ class Aggregates:
                 f"SELECT _priv_size, count(*) FROM {step.table} GROUP BY ALL ORDER BY ALL"
             )
         )
+
+    def digest(self, bits: KeyedBits, names: Sequence[str]) -> str:
+        """Count the records, and add up keyed bits of what they hold in some columns."""
+        stream = str(self.workspace.open_stream(bits))
+        query = self.sql("recognition", "digest", record=record_sql(names), stream=stream)
+        ((digest,),) = self.workspace.rows(query)
+        return str(digest)
 
     def persons(self) -> tuple[int, int, int]:
         """Count the records of nobody, the persons, and the records of the one who has most."""

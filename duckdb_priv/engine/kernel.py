@@ -101,6 +101,8 @@ class Kernel:
     """What is made of the records first; none where each record stands alone."""
     alone: bool = True
     """Whether a row depends on its record and on no other, so that records may come in pieces."""
+    together: tuple[str, ...] | None = None
+    """Columns such that a row depends on no record that differs in one of them; None where it may depend on any."""
 
     def renamed(self, columns: Mapping[str, str]) -> Kernel:
         """Publish columns under other names."""

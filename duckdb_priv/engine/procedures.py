@@ -239,27 +239,45 @@ def _commit(cursor: duckdb.DuckDBPyConnection) -> None:
 @contextmanager
 def working(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
     """Work in a transaction of its own, for a caller in Python: committed at the end, or nothing is kept."""
-    with instance.turn:
-        given = {"_database": database, "_schemas": schemas}
-        workspace, _ = open_workspace(instance, json.dumps(given))
-        try:
-            instance.working.add(workspace.cursor)
-            workspace.cursor.execute("BEGIN TRANSACTION")
-            yield workspace
-            _commit(workspace.cursor)
-            for do in workspace.on_commit:
-                do()
-        except BaseException as error:
-            with suppress(duckdb.Error):
-                workspace.cursor.execute("ROLLBACK")
-            for undo in reversed(workspace.on_rollback):
-                undo()
-            if isinstance(error, PrivError) or not isinstance(error, Exception):
-                raise
-            raise _explained(error) from None
-        finally:
-            instance.working.discard(workspace.cursor)
-            workspace.cursor.close()
+    with instance.turn, _begun(instance, database, schemas) as workspace:
+        yield workspace
+        _commit(workspace.cursor)
+        for do in workspace.on_commit:
+            do()
+
+
+@contextmanager
+def undone(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
+    """Work in a transaction of which nothing is kept, and for which no procedure waits."""
+    with _begun(instance, database, schemas) as workspace:
+        yield workspace
+        _undo(workspace)
+
+
+@contextmanager
+def _begun(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
+    workspace, _ = open_workspace(
+        instance, json.dumps({"_database": database, "_schemas": schemas})
+    )
+    try:
+        instance.working.add(workspace.cursor)
+        workspace.cursor.execute("BEGIN TRANSACTION")
+        yield workspace
+    except BaseException as error:
+        _undo(workspace)
+        if isinstance(error, PrivError) or not isinstance(error, Exception):
+            raise
+        raise _explained(error) from None
+    finally:
+        instance.working.discard(workspace.cursor)
+        workspace.cursor.close()
+
+
+def _undo(workspace: Workspace) -> None:
+    with suppress(duckdb.Error):
+        workspace.cursor.execute("ROLLBACK")
+    for undo in reversed(workspace.on_rollback):
+        undo()
 
 
 def open_workspace(instance: Instance, text: str) -> tuple[Workspace, Mapping[str, Any]]:

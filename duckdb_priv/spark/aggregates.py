@@ -10,17 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from duckdb_priv.engine.aggregates import Aggregates
+from duckdb_priv.engine.aggregates import Aggregates, GroupCounts, record_sql
 from duckdb_priv.engine.fingerprints import LIMIT
 from duckdb_priv.engine.kernel import Step
+from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.spark.tasks import Ask, Choose, read_sql, task
 from duckdb_priv.spark.types import has_floats
 from duckdb_priv.sqltext.quoting import identifier, identifiers
+from duckdb_priv.sqltext.templates import place
 
 if TYPE_CHECKING:
     from duckdb_priv.spark.frame import SparkFrame
@@ -104,6 +107,57 @@ class SparkAggregates(Aggregates):
         ]
         sizes = self._records.groupBy(*keys).agg(f.count(f.lit(1)).alias("size"))
         return sizes.groupBy("size").agg(f.count(f.lit(1)).alias("groups"))
+
+    def group_counts(self, attribute: str) -> GroupCounts:
+        """Count the values of an attribute in every micro group; they stay in Spark."""
+        found = self.frame.ask(
+            ("group counts", attribute, *self.source.public), lambda: self._group_counts(attribute)
+        )
+        columns = [np.asarray(column.to_numpy(), np.int64) for column in found.columns]
+        size, count, top, number = columns
+        return GroupCounts(size, count, top.astype(bool), number)
+
+    def _group_counts(self, attribute: str) -> DataFrame:
+        groups = Window.partitionBy(*map(_column, self.source.public))
+        first = f.row_number().over(groups.orderBy(f.col(ROWS).desc())) == 1
+        placed = self._count([*self.source.public, attribute], ROWS).select(
+            f.sum(ROWS).over(groups).alias("size"),
+            f.col(ROWS).alias("count"),
+            first.cast("bigint").alias("top"),
+        )
+        return placed.groupBy("size", "count", "top").agg(f.count(f.lit(1)).alias("number"))
+
+    def large_groups(self, step: Step, size: int) -> tuple[int, int]:
+        """Count the micro groups of more records than a size, and their records; they stay in Spark."""
+
+        def counted() -> DataFrame:
+            groups = self._count(self.source.public, ROWS).where(f.col(ROWS) > size)
+            return groups.agg(f.count(f.lit(1)).alias("groups"), f.sum(ROWS).alias("records"))
+
+        (row,) = self.frame.ask(("large", size, *self.source.public), counted).to_pylist()
+        return row["groups"], row["records"] or 0
+
+    def digest(self, bits: KeyedBits, names: Sequence[str]) -> str:
+        """Add up keyed bits in the tasks, which are given this key."""
+        types = {name: self.source.types[name] for name in names}
+        query = (
+            f"SELECT count(*) AS records, bit_xor(bits)::VARCHAR AS parity, sum(bits::HUGEINT)::VARCHAR AS total"
+            f" FROM (SELECT _priv_bits({place('coins')}::UBIGINT, NULL::BIGINT, {record_sql(names)}, 0::UINTEGER)"
+            f" AS bits FROM {read_sql(types)} AS s)"
+        )
+        work = task(Ask(query, self.frame.setting, bits))
+        found = self.frame.ask(
+            ("digest of records", bits.key, *names),
+            lambda: self._records.select(*map(_column, names)).mapInArrow(
+                work, "records bigint, parity string, total string"
+            ),
+        )
+        table = self._lay_out("_priv_digest", [], found)
+        ((digest,),) = self.workspace.rows(
+            "SELECT sum(records) || '/' || bit_xor(parity::UBIGINT) || '/' || sum(total::HUGEINT)"
+            f" FROM {table}"
+        )
+        return str(digest)
 
     def persons(self) -> tuple[int, int, int]:
         """Count the records of nobody, the persons, and the records of the one who has most."""

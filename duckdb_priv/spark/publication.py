@@ -24,7 +24,7 @@ from duckdb_priv.card.export import analysts_card
 from duckdb_priv.engine.byte_order import total_order
 from duckdb_priv.engine.instance import Instance, find
 from duckdb_priv.engine.persons import count_persons
-from duckdb_priv.engine.procedures import working
+from duckdb_priv.engine.procedures import undone, working
 from duckdb_priv.engine.randomness import FreshBits
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -124,11 +124,6 @@ class SparkPublication:
         self.arguments = arguments
         self.frame = frame
 
-    @contextmanager
-    def _working(self) -> Iterator[Workspace]:
-        with working(self.instance, self.database, self.schemas) as workspace:
-            yield workspace
-
     def _prepared(self, workspace: Workspace) -> Prepared:
         return prepare(self.method, workspace, self.request, self.arguments, opening=self._records)
 
@@ -152,20 +147,17 @@ class SparkPublication:
             placing.give_up(part)
 
     def _decide(self) -> tuple[Prepared, dict[str, str]]:
-        """Decide everything, and keep nothing of it."""
-        with self._working() as workspace:
+        """Decide everything, and keep nothing of it; nobody waits for Spark's answers."""
+        with undone(self.instance, self.database, self.schemas) as workspace:
             prepared = self._prepared(workspace)
             _refuse_kernel(self.method, prepared)
             nothing = ", ".join(
                 f"NULL::{kind} AS {identifier(name)}"
                 for name, kind in prepared.kernel.reads.items()
             )
-            with prepared.kernel.opened(
-                workspace.cursor, f"(SELECT {nothing} WHERE false)"
-            ) as rows:
+            records = f"(SELECT {nothing} WHERE false)"
+            with prepared.kernel.opened(workspace.cursor, records) as rows:
                 types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({rows})")}
-            workspace.cursor.execute("ROLLBACK")
-            workspace.cursor.execute("BEGIN TRANSACTION")
         return prepared, types
 
     def _record(
@@ -173,7 +165,7 @@ class SparkPublication:
     ) -> dict[str, Any]:
         """Decide again, write catalog and ledger, and move the files to their place when that is committed."""
         release, one_file = self.request.release, place.suffix == FILE
-        with self._working() as workspace:
+        with working(self.instance, self.database, self.schemas) as workspace:
             prepared = self._prepared(workspace)
             if prepared.kernel != decided.kernel:
                 raise PublicationFailed(
@@ -217,7 +209,7 @@ class SparkPublication:
 
     def _show(self, types: dict[str, str], place: Path) -> None:
         """Let the publisher read the folder under the name of the release."""
-        with self._working() as workspace:
+        with working(self.instance, self.database, self.schemas) as workspace:
             workspace.cursor.execute(
                 f"CREATE OR REPLACE VIEW {self._target} AS SELECT {columns_sql(types)} FROM {_files(place)}"
             )
@@ -269,10 +261,10 @@ def _refuse_unkeyed(method: Method, request: Request, arguments: Any) -> None:
 
 def _refuse_kernel(method: Method, prepared: Prepared) -> None:
     fresh = any(isinstance(bits, FreshBits) for bits in prepared.kernel.coins.values())
-    if fresh or not prepared.kernel.alone:
+    if fresh or not (prepared.kernel.alone or prepared.kernel.together is not None):
         raise InvalidParameter(
-            f"{method.name} is not published from Spark: what a record shows hangs on other records",
-            hint="publish by uniform, fine_grain, matrix or block_design, or by DuckDB",
+            f"{method.name} is not published from Spark: what a record shows may hang on any other record",
+            hint="publish by another method, or by DuckDB",
         )
 
 

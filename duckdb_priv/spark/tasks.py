@@ -15,6 +15,8 @@ import duckdb
 import pyarrow as pa
 
 from duckdb_priv.engine.kernel import STREAM, Kernel, merged
+from duckdb_priv.engine.randomness import KeyedBits
+from duckdb_priv.engine.udfs import register
 from duckdb_priv.errors import PublicationFailed
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.version import __version__
@@ -115,15 +117,21 @@ class Ask:
     """Give what a query counts in every piece of a partition, to be added up."""
 
     query: str
+    """Where it needs bits, it has the place ``coins``."""
     setting: Setting
+    bits: KeyedBits | None = None
 
     def __call__(self, batches: Batches) -> Batches:
         """Ask piece by piece."""
-        if (reader := _reader(batches)) is not None:
-            with opened(self.setting) as connection:
+        if (reader := _reader(batches)) is None:
+            return
+        coins = {} if self.bits is None else {"coins": self.bits}
+        with opened(self.setting) as connection:
+            register(connection)
+            with Kernel({}, self.query, coins).opened(connection, STREAM) as query:
                 for piece in merged(reader):
                     connection.register(STREAM, piece)
-                    yield from connection.sql(self.query).to_arrow_table().to_batches()
+                    yield from connection.sql(query).to_arrow_table().to_batches()
 
 
 def task(work: Callable[[Batches], Batches]) -> Callable[[Any], Any]:

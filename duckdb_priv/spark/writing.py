@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -67,15 +68,7 @@ def in_spark_types(kernel: Kernel, described: Mapping[str, str]) -> Kernel:
     columns = ", ".join(
         f"{identifier(name)}::{kind} AS {identifier(name)}" for name, kind in casts.items()
     )
-    return Kernel(
-        reads=kernel.reads,
-        select=f"SELECT {columns} FROM ({kernel.select})",
-        coins=kernel.coins,
-        groups=kernel.groups,
-        tables=kernel.tables,
-        steps=kernel.steps,
-        alone=kernel.alone,
-    )
+    return replace(kernel, select=f"SELECT {columns} FROM ({kernel.select})")
 
 
 def write_rows(
@@ -85,6 +78,10 @@ def write_rows(
     work = Perturb(in_spark_types(kernel, described), frame.setting)
     schema = published_types(kernel, described, frame)
     records = frame.rows_of.select(*map(column, kernel.reads))
+    if not kernel.alone:
+        # Records that a row depends on must meet in one task.
+        together = list(map(column, kernel.together or ()))
+        records = records.repartition(*together) if together else records.coalesce(1)
     published = records.mapInArrow(task(work), schema)
     with _configured(frame.rows_of.sparkSession):
         _ordered(published, 1 + rows // ROWS_OF_FILE).write.option("compression", "zstd").parquet(

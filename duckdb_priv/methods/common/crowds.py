@@ -15,6 +15,7 @@ from duckdb_priv.engine.kernel import RECORDS, Step
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
+from duckdb_priv.release.model import to_json
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import place
 
@@ -63,9 +64,8 @@ def require_crowds(
     """
     if max(sizes) > 1 or source.rows == 1:
         return
-    counts = [f"count(DISTINCT {identifier(name)})" for name in source.public]
-    found = workspace.rows(f"SELECT {', '.join(counts)} FROM {source.table}")[0]
-    values, name = max(zip(found, source.public, strict=True))
+    asked = aggregates_of(workspace, source)
+    values, name = max((asked.distinctness([name], 1)[0], name) for name in source.public)
     raise InvalidSource(
         f"no two records have the same public columns, so that nobody hides anybody: {name!r} alone has {values} values"
         f" in {source.rows} records",
@@ -73,17 +73,12 @@ def require_crowds(
     )
 
 
-def digest_of_records(workspace: Workspace, source: Source) -> str:
+def digest_of_records(workspace: Workspace, source: Source, context: Mapping[str, object]) -> str:
     """Tell apart sources that differ in anything that is read of any record.
 
     The records enter by the sum and the parity of keyed bits: whoever does not have the secret cannot find two tables
-    of the same sums.
+    of the same sums. The key is that of a release, which ``context`` describes.
     """
-    bits = randomness.KeyedBits.derive(workspace.secret(), "records of crowds")
-    texts = ", ".join(f"s.{identifier(name)}::VARCHAR" for name in sorted(source.read_types))
-    ((digest,),) = workspace.rows(
-        "SELECT count(*) || '/' || bit_xor(bits) || '/' || sum(bits::HUGEINT) FROM ("
-        f"SELECT _priv_bits({workspace.open_stream(bits)}::UBIGINT, NULL::BIGINT, to_json([{texts}])::VARCHAR,"
-        f" 0::UINTEGER) AS bits FROM {source.table} AS s)"
-    )
-    return str(digest)
+    key = to_json({**context, "purpose": "records of crowds"})
+    bits = randomness.KeyedBits.derive(workspace.secret(), key)
+    return aggregates_of(workspace, source).digest(bits, sorted(source.read_types))

@@ -55,6 +55,7 @@ class Sampling:
             tables={**self.tables, **perturbation.tables()},
             steps=self.steps,
             alone=False,
+            together=source.public,
         )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from duckdb_priv.engine.aggregates import Aggregates
+from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.kernel import Step, Table
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -47,7 +47,7 @@ def sample_as_in_paper(
     ``requirement`` is epsilon, delta and the bound. A group whose sample happens to be empty is not published.
     """
     epsilon, delta, bound = requirement
-    groups = Aggregates(workspace, source).group_counts(domain.attribute).of_groups
+    groups = aggregates_of(workspace, source).group_counts(domain.attribute).of_groups
     allowed = threshold(groups.frequency, operator, epsilon, delta, bound)
     thresholds = {"size": groups.size, "count": groups.count, "threshold": allowed}
     most = min(math.ceil(allowed.max()) + 1, LARGEST_SAMPLE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from duckdb_priv.engine.aggregates import Aggregates
+from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
@@ -148,7 +148,9 @@ def plan(
     else:
         sampling = sample_groups(workspace, source, domain, requirement.sample_size, context)
         kernel = sampling.kernel(source, perturbation, lambda sql: sql)
-        large, records = Aggregates(workspace, source).large_groups(sampling.steps[0])
+        large, records = aggregates_of(workspace, source).large_groups(
+            sampling.steps[0], requirement.sample_size
+        )
         expected = source.rows - records + large * requirement.sample_size
         guarantees = [
             requirement.guarantee(domain.attribute),
@@ -246,7 +248,7 @@ def _warn_of_groups(
             " the release protects as priv.publish_uniform does, and no better"
         )
     if requirement.max_frequency < 1:
-        counts = Aggregates(workspace, source).group_counts(domain.attribute).of_groups
+        counts = aggregates_of(workspace, source).group_counts(domain.attribute).of_groups
         outside = counts.where(counts.frequency > requirement.max_frequency)
         groups, records = outside.number.sum(), (outside.number * outside.size).sum()
         if groups:

@@ -63,7 +63,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: Shuffled
     }
     if source.record_id:
         # Were records drawn alike in two releases, their difference would show what a single one reports.
-        context["records"] = digest_of_records(workspace, source)
+        context["records"] = digest_of_records(workspace, source, context)
     perturbations = [
         PerturbationByRecord(
             domain,
@@ -175,6 +175,7 @@ def _kernel(
         | {name: table for each in perturbations for name, table in each.tables().items()},
         steps=(groups_of(source),),
         alone=False,
+        together=source.public,
     )
 
 

@@ -51,6 +51,22 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         {"sensitive": ["age", "disease"], "record_id": "id", "epsilon": 1.0, "public": ["gender", "score"]},
     ),
 }  # fmt: skip
+CASES |= {
+    "reconstruction private": (
+        "reconstruction_private",
+        {"sensitive": "disease", "record_id": "ward", "retention": 0.4, "epsilon": 0.3, "delta": 0.1,
+         "public": ["gender"], "republish": True},
+    ),
+    "reconstruction private as in the paper": (
+        "reconstruction_private",
+        {"sensitive": "outcome", "record_id": "id", "retention": 0.4, "epsilon": 0.3, "delta": 0.1,
+         "public": ["gender", "age"], "sampling": "paper", "republish": True},
+    ),
+    "shuffled": (
+        "shuffled",
+        {"sensitive": ["disease", "score"], "record_id": "id", "epsilon": 1.0, "delta": 1e-6, **PUBLIC},
+    ),
+}  # fmt: skip
 PUBLISHED = {
     "priv.release": "* EXCLUDE created_at",
     "priv.attribute": "*",
@@ -108,8 +124,9 @@ def test_a_frame_gives_the_release_that_duckdb_gives(
     ((value,),) = theirs.execute(
         "SELECT min(value) FROM priv.coefficient WHERE attribute = ?", [attribute]
     ).fetchall()
+    weight = ", weight := scale" if method in ("reconstruction_private", "shuffled") else ""
     question = (
-        f"SELECT gender, priv.reconstructed_count('r.{attribute}', reported_{attribute}, {value!r})"
+        f"SELECT gender, priv.reconstructed_count('r.{attribute}', reported_{attribute}, {value!r}{weight})"
         " FROM r GROUP BY gender ORDER BY gender"
     )
     with contextlib.chdir(moved), duckdb.connect() as analyst:
