@@ -16,7 +16,7 @@ from typing import Any
 
 import duckdb
 
-from duckdb_priv.analyst import examples, macros, views
+from duckdb_priv.analyst import estimated, examples, macros, views
 from duckdb_priv.analyst.written import Written
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
@@ -198,7 +198,11 @@ def _write_file(workspace: Workspace, path: Path, release: str, html: str) -> No
         cursor.execute(statement)
     macros.create(cursor, attributes)
     views.create(cursor, release)
-    for statement in (*examples.statements(cursor, release), *page.statements(html)):
+    for statement in (
+        *estimated.statements(cursor, release),
+        *examples.statements(cursor, release),
+        *page.statements(html),
+    ):
         cursor.execute(statement)
     workspace.on_commit.append(move)
 
@@ -281,6 +285,7 @@ def _script(workspace: Workspace, release: str, kind: str, selected: str, html: 
         *comments.statements(workspace.cursor, release, attributes, kind),
         *(statement.rstrip().rstrip(";") for statement in macros.statements(Written(attributes))),
         *views.statements(workspace.cursor, release),
+        *estimated.statements(workspace.cursor, release),
         *examples.statements(workspace.cursor, release),
         *page.statements(html),
     ]

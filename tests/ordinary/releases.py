@@ -52,6 +52,7 @@ CALLS = {
     "operator": f"publish_matrix('source', 'visits', {ONE}, matrix := 'exchange'",
     "scaled": f"publish_reconstruction_private('source', 'visits', {ONE}, retention := 0.5, epsilon := 0.3,"
     " delta := 0.3",
+    "by_group": f"publish_shuffled('source', 'visits', {ONE}, epsilon := 1.0, delta := 1e-4",
     "two_by_two": f"publish_splu('source', 'visits', {ONE}, gamma := 2",
     "conditional_poisson": f"publish_splu('source', 'visits', {ONE}, gamma := 2",
     "listed": f"publish_anatomy('source', 'visits', {ONE}, l := 3",
@@ -61,6 +62,8 @@ CALLS = {
 }
 """By the form of the estimates: how the release is published."""
 
+DOES_NOT_SUM = ("listed", "constant", "sample")
+"""Forms whose records have no weights that could be summed, row by row."""
 DISEASES = {"two_by_two": BALANCED, "conditional_poisson": SKEWED}
 """By form: how diseases are spread, where it matters."""
 
@@ -101,20 +104,23 @@ def weigh(connection: duckdb.DuckDBPyConnection) -> None:
         )
         names.append(f"d_{name}.{name}")
         left_out.append(column)
-        weights.append(f"r.priv.weight('visits.{name}', v.{column}, d_{name}.{name})")
+        row = ", weight := v.scale" if form == "by_group" else ""
+        weights.append(f"r.priv.weight('visits.{name}', v.{column}, d_{name}.{name}{row})")
         if form == "listed":
             shown.append(f"d_{name}.{name} IS NOT DISTINCT FROM v.{column}[1]::VARCHAR")
         elif form in ("constant", "blocks"):
             shown.append(f"d_{name}.{name} IS NULL")
         else:
             shown.append(f"d_{name}.{name} IS NOT DISTINCT FROM CAST(v.{column} AS {cast})")
+    stands = "scale" in columns and all(form != "by_group" for _, _, form in attributes)
     if "scale" in columns:
-        weights.append("v.scale")
         left_out.append("scale")
+    if stands:
+        weights.append("v.scale")
     exclude = f" EXCLUDE ({', '.join(left_out)})" if left_out else ""
     connection.execute(
         f"CREATE TABLE memory.main.weighted AS SELECT v.*{exclude}, {''.join(each + ', ' for each in names)}"
         f" {' * '.join(weights)} AS w, {' AND '.join(shown) or 'true'} AS shown,"
-        f" {'v.scale' if 'scale' in columns else '1'} AS records"
+        f" {'v.scale' if stands else '1'} AS records"
         f" FROM {', '.join(['r.visits AS v', *domains])}"
     )

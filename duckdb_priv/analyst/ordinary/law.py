@@ -1,29 +1,13 @@
-"""How much a row that reports y counts for the true value x: the weights W[x, y] of a release, as SQL.
-
-A weight is a formula over two rows of ``priv.coefficient`` (``sql/analyst/ordinary/weights.sql``).
-"""
+"""The numbers that weights are made of, and the true values that each cell may have, with their weights."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 
-from duckdb_priv.analyst.blocks import block_places
 from duckdb_priv.analyst.ordinary.names import LINE, text
 from duckdb_priv.analyst.ordinary.published import Attribute, ConnectedTables, Release, unknown_form
+from duckdb_priv.analyst.weights import formulas, numbers_of, weight
 from duckdb_priv.sqltext.quoting import literal
-from duckdb_priv.sqltext.templates import fill, sections
-
-NUMBER = re.compile(r"\b([xy])\.([a-z_]+)")
-
-
-@cache
-def _weights() -> Mapping[str, str]:
-    return {
-        name: " ".join(line.strip() for line in sql.splitlines())
-        for name, sql in sections("analyst/ordinary", "weights").items()
-    }
 
 
 def weight_sql(
@@ -33,13 +17,9 @@ def weight_sql(
 
     Raises QueryRefused for a form that is not known.
     """
-    if attribute.form not in _weights():
+    if attribute.form not in formulas():
         raise unknown_form(attribute)
-    places = {"reported": reported, "scale": scale, "size": str(attribute.size)}
-    if attribute.blocks:
-        places |= block_places(attribute.blocks)
-    weight = fill(_weights()[attribute.form], places)
-    return NUMBER.sub(lambda match: f"{x if match[1] == 'x' else y}.{match[2]}", weight)
+    return weight(attribute.form, reported, attribute.size, attribute.blocks, x=x, y=y, scale=scale)
 
 
 def depends_on_reported(attribute: Attribute) -> bool:
@@ -51,12 +31,7 @@ def law_sql(
     connection: ConnectedTables, release: Release, attribute: Attribute, more: Sequence[str] = ()
 ) -> str:
     """Write the query of the numbers that an attribute's weights are made of, one row for each value."""
-    needed = [name for _, name in NUMBER.findall(weight_sql(attribute, ""))]
-    numbers = "".join(
-        f", {_weights()[each]} AS {each}" if each in _weights() else f", {each}"
-        for each in dict.fromkeys([*needed, *more])
-        if each not in ("position", "value")
-    )
+    numbers = "".join(f", {each}" for each in dict.fromkeys([*numbers_of(attribute.form), *more]))
     return (
         f"SELECT position, value{numbers}{LINE}FROM {connection.catalog_of(release)}.coefficient"
         f"{LINE}WHERE release = {literal(release.name)} AND attribute = {literal(attribute.name)}"

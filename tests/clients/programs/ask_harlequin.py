@@ -10,6 +10,7 @@ import asyncio
 import io
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -58,9 +59,10 @@ async def until(pilot: Pilot[Any], seen: Callable[[], bool]) -> None:
 
 
 async def reply(job: dict[str, Any], picture: Path | None) -> dict[str, Any]:
-    app = Application(
-        DuckDbAdapter([job["path"]], read_only=True), no_download_tzdata=True, record_history=False
-    )
+    first = Path(tempfile.mkdtemp()) / "first.sql"
+    first.write_text("".join(f"{statement};\n" for statement in job["setup"]), "utf-8")
+    adapter = DuckDbAdapter([job["path"]], read_only=True, init_path=str(first))
+    app = Application(adapter, no_download_tzdata=True, record_history=False)
     answers = []
     try:
         async with app.run_test(size=(130, 32)) as pilot:

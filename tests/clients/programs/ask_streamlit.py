@@ -23,7 +23,7 @@ def reply(job: dict[str, Any]) -> dict[str, Any]:
         if page.error:
             break
         start = time.perf_counter()
-        page.text_area[0].set_value(question).run()
+        page.text_area[0].set_value("; ".join([*job["setup"], question])).run()
         seconds = time.perf_counter() - start
         if not page.error:
             frame = page.dataframe[0].value.astype(object)

@@ -1,0 +1,149 @@
+-- guard: whether the statement that reads the view of a release in the schema estimated only sums its rows; an error otherwise.
+--
+-- The rows of the view have weights, and only what the aggregates of the schema make of them means something. So the text of
+-- the statement is taken apart: every SELECT that reads the view, or a subquery that hands its rows on, must have one of these
+-- aggregates. Literals, comments and names that say nothing become one sign each; then parentheses are reduced from the
+-- inside out, to @v or @r where rows of the view come out of them, @q where counted groups do, @a where there is an aggregate,
+-- @n where something else is aggregated, @s and @z where by another aggregate or one of another schema, @e otherwise, and @x followed by the reason where something is refused. What cannot
+-- be read is refused. @release@ is the name of the view, @statement@ the text of the statement.
+
+WITH RECURSIVE
+_priv_token AS (
+    SELECT system.main.regexp_extract_all(system.main.lower(@statement@),
+        '--[^\n\r]*|/\*(?s:.*?)\*/|e''(?:[^''\\]|\\(?s:.)|'''')*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|\$[a-z_0-9]*\$|[\pL_][\pL\pN_$]*|[0-9][0-9a-z_.]*|\S'
+    ) AS tokens
+),
+_priv_words AS (
+    SELECT ' ' || system.main.list_aggregate([CASE
+        WHEN t[1] = '''' OR t[:2] = 'e''' THEN ''''
+        WHEN t = @release@ OR t[1] = '"' AND system.main.replace(t[2:-2], '""', '"') = @release@ THEN '@v'
+        WHEN t[1] = '"' THEN '"' || system.main.regexp_replace(t[2:-2], '[^\pL\pN_]', '_', 'g') || '"'
+        WHEN t[1] = '$' AND t[-1] = '$' OR t[:2] = '/*' THEN '@xtext'
+        ELSE t END
+        FOR t IN tokens IF t[:2] <> '--' AND (t[:2] <> '/*' OR system.main.contains(t[3:], '/*'))], 'string_agg', ' ') || ' ' AS words
+    FROM _priv_token
+),
+_priv_named AS (
+    SELECT system.main.regexp_replace(system.main.replace(system.main.regexp_replace(words,
+        ' (?:"?' || system.main.regexp_escape(system.main.lower(system.main.current_database()))
+        || '"? \. )?(?:estimated|"estimated") \. @v ', ' @v ', 'g'),
+        ' distinct from ', ' = '), ' @v \. ', ' ', 'g') AS words
+    FROM _priv_words
+),
+_priv_state(words) AS (
+    SELECT ' (' || system.main.regexp_replace(CASE
+        WHEN system.main.regexp_matches(words, '^[^(@]* (select|with|from) ')
+            THEN system.main.regexp_extract(words, '^[^(@]*?( (?:select|with|from) .*)$', 1)
+        ELSE words END, ' ; $', ' ') || ') '
+    FROM _priv_named
+    UNION ALL
+    SELECT head
+        || CASE WHEN result = '@a' AND counts THEN ' @a' ELSE called || ' ' || result END
+        || CASE WHEN result = '@r' AND name <> '' THEN
+            system.main.replace(system.main.replace(system.main.replace(tail,
+                ' ' || name || ' ', ' @v '), ' "' || name || '" ', ' @v '), ' @v . ', ' ')
+        ELSE tail END
+    FROM (
+        SELECT *, CASE
+            WHEN bad <> '' THEN bad
+            WHEN aggregate AND qualified THEN '@z'
+            WHEN aggregate AND NOT counts THEN '@s'
+            WHEN counts AND raw THEN '@xrows'
+            WHEN counts THEN '@a'
+            WHEN query AND other THEN '@n'
+            WHEN query AND chosen THEN '@xset'
+            WHEN query THEN CASE WHEN handed THEN '@r' ELSE '@q' END
+            WHEN raw THEN CASE WHEN system.main.regexp_matches(called, '^ (from|,|join|lateral)$') THEN '@r' ELSE '@xrows' END
+            WHEN system.main.regexp_matches(inner_words, ' @[zsna] ') THEN system.main.regexp_extract(inner_words, ' (@[zsna]) ', 1)
+            ELSE '@e' END AS result
+        FROM (
+            SELECT *,
+                coalesce(CASE
+                    WHEN system.main.contains(inner_words, ' @x') THEN system.main.regexp_extract(inner_words, '(@x[a-z]+)', 1)
+                    WHEN query AND raw AND system.main.contains(inner_words, ' recursive ') THEN '@xrows'
+                    ELSE '@' || system.main.list_aggregate([v[2:] FOR v IN verdicts IF v[:2] = '@x'], 'min') END, '') AS bad,
+                system.main.list_contains(verdicts, '@r') AS handed,
+                system.main.list_contains(verdicts, '@r') AND system.main.len(verdicts) > 1 AS chosen,
+                system.main.list_contains(verdicts, '@n') AS other
+            FROM (
+                SELECT *, CASE WHEN query THEN [CASE
+                    WHEN s.words[:6] = ' with ' AND s.raw THEN '@xrows'
+                    WHEN NOT s.raw THEN CASE WHEN system.main.regexp_matches(s.words, ' @[an] ') THEN '@n' ELSE '@q' END
+                    WHEN system.main.contains(s.words, ' @z ') THEN '@xqualified'
+                    WHEN system.main.contains(s.words, ' @s ') THEN '@xsums'
+                    WHEN system.main.contains(s.words, ' @n ') THEN '@xother'
+                    WHEN s.source = '' OR system.main.regexp_matches(s.selected, ' @[vr] ')
+                        OR system.main.regexp_matches(s.rest, ' @[vr] ') THEN '@xrows'
+                    WHEN system.main.regexp_matches(s.source, ' @[vr] .* @[vr] ') THEN '@xtwice'
+                    WHEN system.main.regexp_matches(s.source, ' (right|full|semi|anti|asof|natural|positional|pivot|unpivot|tablesample) ')
+                        OR system.main.regexp_matches(s.source, ' left (outer )?join (lateral )?@[vr] ') THEN '@xjoin'
+                    WHEN NOT system.main.regexp_matches(' ,' || s.source, ' (,|join|lateral) @[vr] ') THEN '@xrows'
+                    WHEN system.main.regexp_matches(s.rest, ' (sample|tablesample) ') THEN '@xchosen'
+                    WHEN system.main.contains(s.words, ' @a over ') THEN '@xover'
+                    WHEN system.main.contains(s.words, ' @a ') THEN '@q'
+                    WHEN system.main.regexp_matches(s.selected, ' (distinct|over) ')
+                        OR system.main.regexp_matches(s.rest, ' (group|having|window|qualify|limit|offset|fetch) ') THEN '@xchosen'
+                    ELSE '@r' END
+                    FOR s IN [{
+                        words: p.words, raw: system.main.regexp_matches(p.words, ' @[vr] '), selected: p.selected,
+                        source: system.main.regexp_replace(p.remainder, ' (where|group|having|window|qualify|order|limit|offset|fetch|using sample|tablesample) .*$', ' '),
+                        rest: system.main.regexp_extract(p.remainder, '( (?:where|group|having|window|qualify|order|limit|offset|fetch|using sample|tablesample) .*)$', 1)
+                    } FOR p IN [{
+                        words: w,
+                        selected: system.main.regexp_extract(w, '^ select( .*?) from ', 1),
+                        remainder: system.main.regexp_extract(w, '^ select .*? from( .*)$', 1)
+                    } FOR w IN [CASE
+                        WHEN NOT system.main.contains(each, ' select ') AND each[:6] = ' from ' THEN ' select *' || each
+                        WHEN each[:6] = ' from ' THEN system.main.regexp_replace(each,
+                            '^ from (.*?) select (.*?)( (?:where|group|having|window|qualify|order|limit|offset|fetch|using sample) .*)?$',
+                            ' select \2 from \1\3')
+                        ELSE each END FOR each IN parts]]]
+                ] END AS verdicts
+                FROM (
+                    SELECT *, [' ' || system.main.trim(x) || ' ' FOR x IN system.main.regexp_split_to_array(
+                        system.main.regexp_replace(inner_words,
+                            '^ with (?:(?:@v|"?[\pL\pN_$]+"?)(?: @e)? as (?:not )?(?:materialized )?@[qrn](?: ,)? )+', ' '),
+                        ' (?:union|intersect|except) (?:all |distinct )?(?:by name )?')] AS parts
+                    FROM (
+                        SELECT *,
+                            system.main.regexp_matches(inner_words, '^ (select|with|from|values|table|pivot|unpivot|describe|summarize|show) ')
+                                OR outermost AS query,
+                            system.main.regexp_matches(inner_words, ' @[vr] ') AS raw,
+                            called IN (@counts@) AS counts,
+                            counts OR called IN (@others@) AS aggregate, system.main.right(head, 2) = ' .' AS qualified,
+                            CASE WHEN called IN (' as', ' materialized') THEN system.main.regexp_extract(head || called,
+                                ' "?([\pL\pN_$]+)"?(?: @e)? as(?: not)?(?: materialized)?$', 1) ELSE '' END AS name
+                        FROM (
+                            SELECT system.main.regexp_replace(start, ' \S+$', '') AS head,
+                                system.main.regexp_extract(start, '( \S+)$', 1) AS called,
+                                inner_words, tail, start = '' AND tail = ' ' AS outermost
+                            FROM (
+                                SELECT system.main.regexp_extract(words, '^(.*?) \(( [^()]*)\) ', 1) AS start,
+                                    system.main.regexp_extract(words, '^.*? \(( [^()]*)\) ', 1) AS inner_words,
+                                    ' ' || system.main.regexp_extract(words, '^.*? \( [^()]*\) (.*)$', 1) AS tail
+                                FROM _priv_state WHERE system.main.contains(words, '(')
+                            )
+                        )
+                    )
+                )
+            )
+        )
+    )
+)
+SELECT CASE
+    WHEN NOT system.main.contains(n.words, ' @v ') THEN system.main.error(@says.unseen@)
+    WHEN s.words = ' @q ' THEN true
+    ELSE system.main.error(CASE system.main.regexp_extract(s.words, '@[xn][a-z]*')
+        WHEN '@n' THEN @says.other@
+        WHEN '@xother' THEN @says.other@
+        WHEN '@xset' THEN @says.set@
+        WHEN '@xtwice' THEN @says.twice@
+        WHEN '@xjoin' THEN @says.join@
+        WHEN '@xover' THEN @says.over@
+        WHEN '@xchosen' THEN @says.chosen@
+        WHEN '@xtext' THEN @says.text@
+        WHEN '@xsums' THEN @says.sums@
+        WHEN '@xqualified' THEN @says.qualified@
+        ELSE @says.rows@ END)
+END
+FROM _priv_state AS s, _priv_named AS n WHERE NOT system.main.contains(s.words, '(')

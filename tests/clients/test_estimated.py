@@ -1,0 +1,69 @@
+"""After USE estimated a plain count is an estimate in every client, and rows are refused in every version of DuckDB."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import duckdb_priv
+from clients.asking import CLIENTS, VERSIONS, Client, ask_version, job, same
+from clients.installation import Missing
+
+QUESTION = """
+    SELECT ward, count(*) AS n, avg(CAST(age AS INTEGER)) AS mean_age FROM {} WHERE disease = 'flu' AND age <> '50'
+    GROUP BY ward ORDER BY ward
+"""
+SPREAD = "SELECT ward, count_stderr() FROM {} WHERE disease = 'flu' GROUP BY ward ORDER BY ward"
+REFUSED = [
+    (question, words)
+    for line in (Path(__file__).parents[1] / "ordinary" / "estimated.sql")
+    .read_text("utf-8")
+    .splitlines()
+    if line and not line.startswith("--") and "memory." not in line
+    for question, _, words in [line.rpartition(" -- ")]
+]
+ASKED = ("uniform", "two", "fine_grain", "matrix", "reconstruction_private", "splu")
+
+
+def answers(path: Path, name: str) -> list[list[list[object]]]:
+    with duckdb.connect(str(path), read_only=True) as reader:
+        plain = duckdb_priv.reconstruct(reader, QUESTION.format(name)).fetchall()
+    return [[list(row) for row in plain]]
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_plain_counts_are_estimates_in_every_client(client: Client, releases) -> None:
+    names = ASKED if client.name.startswith(("Python", "DuckDB")) else ASKED[:1]
+    jobs = [
+        job(releases[name].path, [QUESTION.format(name), SPREAD.format(name)])
+        | {"setup": ["USE estimated"]}
+        for name in names
+    ]
+    try:
+        replies = client.ask(jobs)
+    except Missing as reason:
+        pytest.skip(str(reason))
+    for name, reply in zip(names, replies, strict=True):
+        assert "error" not in reply, (name, reply["error"])
+        found, spread = (answer["rows"] for answer in reply["answers"])
+        assert same(found, answers(releases[name].path, name)[0], tolerance=1e-9), name
+        assert all(float(stderr) > 0 for _, stderr in spread)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_other_questions_are_refused_in_every_version(version: str, releases) -> None:
+    path = releases["two"].path
+    jobs = [
+        job(path, [question.replace("visits", "two")]) | {"setup": ["USE estimated"]}
+        for question, _ in REFUSED
+    ]
+    try:
+        replies = partial(ask_version, version=version)(jobs)
+    except Missing as reason:
+        pytest.skip(str(reason))
+    for (question, _), reply in zip(REFUSED, replies, strict=True):
+        assert "error" in reply, question
+        assert "INTERNAL" not in reply["error"], question

@@ -1,0 +1,196 @@
+"""USE estimated: plain counts are what the weights add up to, and whatever else is asked raises, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from ordinary.releases import CALLS, DOES_NOT_SUM
+from ordinary.test_linear import CASES, same
+
+from duckdb_priv.analyst import estimated as estimated_schema
+from duckdb_priv.analyst import estimated_names
+from duckdb_priv.analyst.ordinary.rewrite import reconstruct
+
+SUMMED = [form for form in CALLS if form not in DOES_NOT_SUM]
+NOT_ANSWERED = {
+    "filters beside each other, and what is known exactly": "Macro Function",
+    "sums and averages of a public column over records with a value": "Macro Function",
+    "what is known of public columns stands beside estimates": "Macro Function",
+    "variance and standard deviation": "no sum over records",
+    "windows, arithmetic and limits above the aggregates": "nothing else can be aggregated",
+    "windows in the same SELECT": "GROUP BY",
+    "a named window": "GROUP BY",
+    "rows of common table expressions": "count nothing else",
+    "qualified names and spellings": "does not have a column",
+    "a numeric attribute": "no sum over records",
+}
+"""By title of a case: what it is refused with."""
+REFUSED = [
+    line.rpartition(" -- ")[::2]
+    for line in (Path(__file__).parent / "estimated.sql").read_text("utf-8").splitlines()
+    if line and not line.startswith("--")
+]
+"""Questions, each with a part of what it is refused with."""
+
+
+@pytest.fixture
+def estimated(release) -> Iterator[Callable[[str], duckdb.DuckDBPyConnection]]:
+    """A connection of its own to the release of a form, whose schema is in use."""
+    opened = []
+
+    def get(form: str) -> duckdb.DuckDBPyConnection:
+        opened.append(release(form).cursor())
+        opened[-1].execute("USE r.estimated")
+        return opened[-1]
+
+    yield get
+    for cursor in opened:
+        cursor.close()
+
+
+@pytest.mark.parametrize("form", SUMMED)
+def test_plain_queries_answer_what_the_weights_add_up_to(form: str, release, estimated) -> None:
+    connection, asked = estimated(form), 0
+    for title, ordinary, weighted in CASES:
+        if "dose" in weighted and form != "two_attributes":
+            continue
+        if title in NOT_ANSWERED:
+            with pytest.raises(duckdb.Error, match=NOT_ANSWERED[title]):
+                connection.execute(ordinary)
+            continue
+        asked += 1
+        weighted = weighted.replace("FROM weighted", "FROM memory.main.weighted")
+        expected = sorted(release(form).execute(weighted).fetchall(), key=str)
+        found = sorted(connection.execute(ordinary).fetchall(), key=str)
+        assert len(found) == len(expected), title
+        for row, right in zip(found, expected, strict=True):
+            assert all(map(same, row, right)), (title, row, right)
+    assert asked >= 30
+
+
+@pytest.mark.parametrize(("question", "words"), REFUSED)
+def test_other_questions_are_refused(question: str, words: str, estimated) -> None:
+    with pytest.raises(duckdb.Error, match=words):
+        estimated("two_attributes").execute(question)
+
+
+@pytest.mark.parametrize("form", DOES_NOT_SUM)
+def test_releases_without_weights_say_so(form: str, estimated) -> None:
+    for question in ("SELECT count(*) FROM visits", "SELECT 1 FROM visits WHERE disease = 'flu'"):
+        with pytest.raises(duckdb.InvalidInputException, match="have no weights"):
+            estimated(form).execute(question)
+
+
+def test_the_schema_must_be_in_use(release, estimated) -> None:
+    aside = release("two_weights").cursor()
+    for place in ("r", "memory"):
+        aside.execute(f"USE {place}")
+        for question in ("SELECT count(*)", "SELECT ward", "SELECT sum(age)"):
+            with pytest.raises(duckdb.Error):
+                aside.execute(f"{question} FROM r.estimated.visits")
+    with pytest.raises(duckdb.InvalidInputException, match="after USE estimated"):
+        aside.execute("USE r").execute("SELECT count(*) FROM estimated.visits")
+
+
+@pytest.mark.parametrize("form", ["two_weights", "operator", "blocks", "by_group", "scaled"])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "disease = 'flu'",
+        "disease IN ('flu', 'cancer') AND age > 40",
+        "disease = 'flu' OR age > 50 AND disease <> 'none'",
+        "length(disease) * 10 > age",
+    ],
+)
+def test_standard_errors_are_those_of_ordinary_sql(form: str, condition, release, estimated):
+    counted = f"FROM visits WHERE {condition} GROUP BY ward ORDER BY ward"
+    found = estimated(form).execute(f"SELECT ward, count(*), count_stderr() {counted}").fetchall()
+    connection = release(form)
+    right = reconstruct(connection, f"SELECT ward, count(*) AS n {counted}", intervals=True)
+    for row, (ward, n, stderr, *_) in zip(found, right.fetchall(), strict=True):
+        assert row == (ward, pytest.approx(n), pytest.approx(stderr)), (form, condition)
+
+
+def test_limits_are_two_standard_errors_within_the_possible(estimated) -> None:
+    rows = (
+        estimated("two_weights")
+        .execute(
+            "SELECT count(*), count_stderr(), count_low(), count_high(), count_if(age >= 20) FROM visits"
+            " WHERE disease = 'flu' OR disease = 'cancer' GROUP BY age"
+        )
+        .fetchall()
+    )
+    assert len(rows) == 6
+    for n, stderr, low, high, _ in rows:
+        assert 0 <= low < n < high <= 3000
+        assert high - low == pytest.approx(2 * 1.959963984540054 * stderr + 2)
+
+
+def test_rows_that_a_join_repeats_vary_together(estimated) -> None:
+    connection = estimated("two_weights")
+    asked = "SELECT count(*), count_stderr() FROM visits"
+    ((n, stderr),) = connection.execute(f"{asked} WHERE disease = 'flu'").fetchall()
+    twice = f"{asked} JOIN (VALUES ('flu'), ('flu')) AS t(code) ON code = disease"
+    assert connection.execute(twice).fetchall() == [
+        (pytest.approx(2 * n), pytest.approx(2 * stderr))
+    ]
+
+
+def test_a_client_that_does_not_call_the_macros_is_told(
+    folder: Path, tmp_path: Path, release
+) -> None:
+    """As in a version of DuckDB in which a macro does not come before a function of DuckDB."""
+    release("two_weights")
+    copy = tmp_path / "copy.duckdb"
+    copy.write_bytes((folder / "two_weights.duckdb").read_bytes())
+    with duckdb.connect(str(copy)) as connection:
+        connection.execute("USE estimated")
+        assert connection.execute("SELECT count(*) FROM visits").fetchall() == [(3000,)]
+        connection.execute("DROP MACRO estimated.count_star")
+        with pytest.raises(duckdb.InvalidInputException, match="does not call the aggregates"):
+            connection.execute("SELECT count(*) FROM visits")
+
+
+def test_aggregates_of_later_versions_are_found_by_name(
+    monkeypatch, tmp_path: Path, release, folder
+):
+    release("two_weights")
+    copy = tmp_path / "copy.duckdb"
+    copy.write_bytes((folder / "two_weights.duckdb").read_bytes())
+    monkeypatch.setattr(estimated_names, "KNOWN_VERSIONS", "^v0")
+    monkeypatch.setattr(estimated_names, "OTHERS", ["min"])
+    with duckdb.connect(str(copy)) as connection:
+        connection.execute("DROP SCHEMA estimated CASCADE")
+        for statement in estimated_schema.statements(connection, "visits"):
+            connection.execute(statement)
+        connection.execute("USE estimated")
+        assert connection.execute("SELECT count(*) FROM visits").fetchall() == [(3000,)]
+        with pytest.raises(duckdb.InvalidInputException, match="knows nothing"):
+            connection.execute("SELECT count(*), Product (age) FROM visits")
+
+
+def test_every_way_to_run_a_statement_in_python_answers(estimated) -> None:
+    connection = estimated("two_weights")
+    question = "SELECT count(*) FROM visits WHERE disease = 'flu'"
+    right = connection.execute(question).fetchall()
+    assert connection.sql(question).fetchall() == right
+    assert (
+        connection.execute("SELECT count(*) FROM visits WHERE disease = ?", ["flu"]).fetchall()
+        == right
+    )
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE flu AS {question}")
+    assert connection.execute("FROM flu").fetchall() == right
+    with pytest.raises(duckdb.InvalidInputException, match="no single records"):
+        connection.sql("SELECT ward FROM visits WHERE disease = 'flu'").fetchall()
+
+
+def test_columns_can_be_looked_at(estimated) -> None:
+    connection = estimated("two_attributes")
+    assert connection.execute("SELECT * FROM visits LIMIT 0").fetchall() == []
+    shown = {name: kind for name, kind, *_ in connection.execute("DESCRIBE visits").fetchall()}
+    assert shown["disease"] == "VARCHAR"
+    assert shown["dose"] == "INTEGER"
+    assert "reported_disease" not in shown
