@@ -201,18 +201,26 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         "weight_fits": by_form(
             lookup,
             lambda form, _: (
-                "(count(weight) = count(*))"
+                f"(count(weight) = count(*) AND {_is_scale('alias(count(weight))')})"
                 if FORMS[form].weighed
                 else ("(count(weight) = 0)" if has_weighed else "(weight IS NULL)")
             ),
         ),
         "weight_right": by_form(
             lookup,
-            lambda form, _: "(weight IS NOT NULL)" if FORMS[form].weighed else "(weight IS NULL)",
+            lambda form, _: (
+                f"coalesce({_is_scale('lower(CAST(weight AS VARCHAR))')}, false)"
+                if FORMS[form].weighed
+                else "(weight IS NULL)"
+            ),
         ),
         "row_weight_fits": by_form(
             lookup,
-            lambda form, _: "(weight IS NOT NULL)" if FORMS[form].varied else "(weight IS NULL)",
+            lambda form, _: (
+                f"(weight IS NOT NULL AND {_is_scale('alias(weight)')})"
+                if FORMS[form].varied
+                else "(weight IS NULL)"
+            ),
         ),
     }
 
@@ -230,12 +238,23 @@ def _right(mistake: str) -> str:
     return template(f"[coalesce(error(_priv_text), true) FOR _priv_text IN [@{mistake}@]][1]")
 
 
+def _is_scale(weight: str) -> str:
+    """Write whether the text of a weight names the column that records are weighed by; a number does not."""
+    return f"contains({weight}, {literal(SCALE)})"
+
+
 def _column_fits(lookup: Lookup, column: str, none: str) -> str:
     """Write whether a column may be the one that was published.
 
     Its type says so, which costs nothing; an ENUM of other values is another column. A column of yet another type
-    may come from a view or from Parquet: its values must all be in the domain.
+    may come from a view or from Parquet: its values must all be in the domain. One whose name says that it is reported
+    is this one, or another attribute's, however alike their values are; a view may call it anything else.
     """
+    before, after = column.split("_column")
+    named = (
+        f"(alias({column}) NOT BETWEEN {literal(before + 'reported_')} AND {literal(before + 'reported`')}"
+        f" OR alias({column}) = {concatenated(literal(before), lookup.column(), literal(after))})"
+    )
     # Briefly: it is planned with every question, and seldom asked.
     wrong = none.format(lookup.is_no_value("_column"))
     fits = (
@@ -252,7 +271,7 @@ def _column_fits(lookup: Lookup, column: str, none: str) -> str:
         numbered = f"coalesce({block} BETWEEN 0 AND {most}, _column IS NULL)"
         return f"({none.format(f'NOT {numbered}')})"
 
-    return by_form(lookup, write)
+    return f"({by_form(lookup, write)} AND {named})"
 
 
 def _estimates(lookup: Lookup) -> dict[str, str]:

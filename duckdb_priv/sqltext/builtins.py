@@ -12,7 +12,7 @@ import re
 from duckdb_priv.sqltext.quoting import TOKEN
 
 CALLED = """
-    abs any_value arg_max avg bool_and bool_or chr concat concat_ws contains count count_if duckdb_tables
+    abs alias any_value arg_max avg bool_and bool_or chr concat concat_ws contains count count_if duckdb_tables
     duckdb_views enum_code error exp floor get_bit greatest histogram isfinite least left len list
     list_aggregate list_concat list_contains list_distinct list_dot_product list_extract
     list_position list_reduce list_resize list_select list_slice list_zip ln lower map_entries
@@ -27,7 +27,7 @@ PIECE = re.compile(rf"""{TOKEN.pattern}|(?<![\w."])(?P<name>[a-z_][a-z0-9_]*)\(|
 CHECKS = {
     "**": "2 ** 3 = 8", "||": "'a' || 'b' = 'ab'", "//": "9 // 4 = 2", ">>": "5 >> 1 = 2", "<<": "1 << 3 = 8",
     "+": "3 + 2 = 5", "-": "3 - 2 = 1", "*": "3 * 2 = 6", "/": "8 / 4 = 2", "%": "7 % 4 = 3", "&": "6 & 3 = 2",
-    "{": "({a: 5}).a = 5", " FOR ": "[x FOR x IN [5]][1] = 5", " IF ": "[x FOR x IN [2, 1] IF x < 2][1] = 1",
+    "{": "({a: 5}).a = 5", " FOR ": "[3 * x FOR x IN [2]][1] = 6", " IF ": "[3 * x FOR x IN [2, 1] IF x < 2][1] = 3",
 }  # fmt: skip
 """By what SQL has for functions that cannot be named in full: whether it is DuckDB's own; false, or an error, where a
 macro takes its place."""

@@ -178,11 +178,32 @@ def test_estimates_add_up_and_weights_per_row_agree(con):
         "SELECT priv.reconstructed_stderr('r', reported_occupation, 'occupation 1') FROM r",
         "SELECT priv.reconstructed_mle('r', reported_occupation, 'occupation 1') FROM r",
         "FROM priv.reconstructed_distribution('r')",
+        "FROM priv.reconstructed_distribution('r', weight := '1')",
     ],
 )
 def test_asking_without_the_weight_says_how_to_ask(con, query):
     with pytest.raises(duckdb.Error, match="write weight := scale"):
         con.execute(query).fetchall()
+
+
+@pytest.mark.parametrize("weight", ["1", "1.5e0", "'1'", "length(occupation)::DOUBLE", "published"])
+def test_a_weight_that_is_not_the_scale_is_refused(con, weight):
+    rows = "(SELECT *, 'x' AS occupation, 2e0 AS published FROM r)"
+    for call in ("count({})", "interval({})", "share({})"):
+        arguments = f"'r', reported_occupation, 'occupation 1', weight := {weight}"
+        with pytest.raises(duckdb.InvalidInputException, match="write weight := scale"):
+            con.execute(f"SELECT priv.reconstructed_{call.format(arguments)} FROM {rows}")
+
+
+def test_the_scale_may_come_by_way_of_a_view_a_join_or_another_type(con):
+    asked = "SELECT priv.reconstructed_count('r', reported_occupation, 'occupation 1', weight := {}) FROM {}"
+    right = con.execute(asked.format("scale", "r")).fetchall()
+    for weight, rows in (
+        ("SCALE", "(SELECT * FROM r ORDER BY ALL)"),
+        ("r.scale", "r JOIN (SELECT DISTINCT age FROM r) USING (age)"),
+        ("scale::DECIMAL(18, 9)::DOUBLE", "r"),
+    ):
+        assert con.execute(asked.format(weight, rows)).fetchall()[0] == pytest.approx(right[0])
 
 
 def test_releases_of_several_mechanisms_live_side_by_side(con):

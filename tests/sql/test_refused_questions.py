@@ -60,6 +60,19 @@ def test_a_column_that_is_not_the_reported_one_is_refused(reader, attribute, col
             reader.execute(f"SELECT {asked} FROM stays")
 
 
+@pytest.mark.parametrize(
+    "call", ["reconstructed_count({})", "reconstructed_share({})", "weight({})"]
+)
+def test_the_reported_column_of_another_attribute_is_refused_however_alike(reader, call):
+    """As two diagnoses are, which have the same values; a view may call the right one anything else."""
+    asked = "SELECT priv." + call.format("'stays.disease', {0}, 'flu'") + " FROM"
+    like = " (SELECT reported_disease AS {0} FROM stays)"
+    with pytest.raises(duckdb.InvalidInputException, match=COLUMN.format("disease")):
+        reader.execute((asked + like).format("reported_second_disease"))
+    right = reader.execute(asked.format("reported_disease") + " stays").fetchall()
+    assert reader.execute((asked + like).format("illness")).fetchall() == right
+
+
 def test_the_reported_column_is_taken_as_it_is_and_in_another_type(reader):
     asked = "priv.reconstructed_count('stays.{}', {}, {})"
     answers = [
