@@ -136,7 +136,7 @@ def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
     types = {row[0]: row[1] for row in described}
     found = columns_of_roles(name, [row[0] for row in described], types, roles)
     texts = compared_by_bytes(workspace, table, types)
-    table = read_exactly(table, types, found.sensitive, texts)
+    table = read_exactly(table, types, texts)
     (rows,) = workspace.rows(f"SELECT count(*) FROM {table}")[0]
     refuse_empty(name, rows)
     origins = origins_of(workspace, path)

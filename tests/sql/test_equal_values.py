@@ -114,3 +114,25 @@ def test_a_domain_that_is_given_has_one_zero(con):
         " domain := ['-0.0', '1.5'])"
     )
     assert con.execute("SELECT value FROM priv.coefficient").fetchall() == [("0.0",), ("1.5",)]
+
+
+def test_crowds_with_both_zeros_are_one_crowd(con):
+    """As in files that DuckDB 1 writes, where the signs of zeros are lost: the audit counts what is stored."""
+    con.execute(
+        "CREATE TABLE zeros AS SELECT i AS id, ['-0.0', '0.0', '1.5', '1.5'][1 + i % 4]::DOUBLE AS x,"
+        " ['flu', 'cold', 'ache'][1 + i % 3] AS disease FROM range(1200) AS t(i)"
+    )
+    con.execute(
+        "FROM priv.publish_shuffled('zeros', 'shown', sensitive := 'disease', epsilon := 1.0, delta := 1e-6,"
+        " record_id := 'id', public := ['x'])"
+    ).fetchall()
+    assert con.execute(
+        "SELECT x::VARCHAR, count(*) FROM shown GROUP BY ALL ORDER BY ALL"
+    ).fetchall() == [
+        ("0.0", 600),
+        ("1.5", 600),
+    ]
+    audit = con.execute("SELECT guarantee, holds FROM priv.audit('shown')").fetchall()
+    assert ("scale_by_size", True) in audit
+    assert ("noise_as_stated", True) in audit
+    assert not [name for name, holds in audit if holds is False]

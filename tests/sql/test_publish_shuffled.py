@@ -236,6 +236,19 @@ def test_it_is_audited(con):
     assert 0.9e-6 < delta <= 1e-6
 
 
+def test_each_attribute_is_charged_and_all_together_are_promised_it(con):
+    """The product of both is (1, 1e-6)-private; the ledger charges each, which is more than holds."""
+    charged = con.execute(
+        "SELECT attribute, epsilon_attribute, delta FROM priv.ledger() WHERE release = 'pair' AND adds ORDER BY ALL"
+    ).fetchall()
+    assert [(name, delta) for name, _, delta in charged] == [("disease", 1e-6), ("smoker", 1e-6)]
+    promised = con.execute(
+        "SELECT value, statement FROM priv.guarantee WHERE release = 'pair' AND guarantee = 'shuffle_privacy'"
+    ).fetchall()
+    assert [value for value, _ in promised] == [1.0, 1.0]
+    assert all("all other sensitive attributes together" in statement for _, statement in promised)
+
+
 def test_it_is_exported_and_answers_without_us(con, tmp_path: Path):
     path = tmp_path / "crowd.duckdb"
     con.execute(f"FROM priv.export_release('crowd', '{path}')").fetchall()

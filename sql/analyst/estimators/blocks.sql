@@ -7,11 +7,15 @@
 -- Whether the block of a row holds the value: its digits are turned once, so that each row is one look-up. Where the statistics of
 -- the column say that there are such blocks only, as they do of the reported one, the condition costs nothing.
 CASE WHEN @block@ BETWEEN 0 AND @blocks@ - 1 THEN
-    get_bit(CAST(substring(repeat(CAST(@incidence@ AS VARCHAR), 2), @turn@ + 1, @blocks@) AS BIT), @block@) = 1 END
+    get_bit(CAST(substring(repeat(CAST(@incidence@ AS VARCHAR), 2), @blocks@ + 1 - @moved@, @blocks@) AS BIT), @block@) = 1 END
+
+-- name: moved
+-- How far the blocks of the value are moved on from those of the value at position 0: less than there are blocks.
+@stride@ * (@position@ - 1)
 
 -- name: turn
--- How far the digits of the value stand behind those of the value at position 0.
-CAST(@blocks@ - (@stride@ * (@position@ - 1)) % @blocks@ AS INTEGER)
+-- How far its digits stand behind those of that value.
+CAST(@blocks@ - @moved@ AS INTEGER)
 
 -- name: row_weight
 -- Here the value may differ from row to row, so that the place of the digit is turned.
