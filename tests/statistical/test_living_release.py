@@ -1,0 +1,45 @@
+"""A month of a release in small: versions add nothing about who did not change, and the ledger knows who did."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+FALSE_ALARM = 1e-9
+PERSONS, DAYS = 3_000, 6
+PATH = Path(__file__).parents[2] / "benchmarks" / "living.py"
+
+
+@pytest.fixture(scope="module")
+def year(prepared):
+    import sys
+
+    spec = importlib.util.spec_from_file_location("living", PATH)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["living"] = module
+    spec.loader.exec_module(module)
+    with prepared() as con:
+        return module.simulate(con, PERSONS, DAYS), module.EPSILON
+
+
+def test_averaging_all_versions_is_looking_at_one(year):
+    seen, _ = year
+    assert seen.steady > PERSONS * 0.8
+    assert seen.redrawn == 0
+
+
+def test_the_ledger_charges_what_the_dearest_record_cost(year):
+    seen, epsilon = year
+    assert seen.draws >= 2
+    assert seen.ledger == pytest.approx(seen.draws * epsilon)
+
+
+def test_intervals_of_every_version_cover(year):
+    seen, _ = year
+    # Versions share their noise, so that whole values miss together: at most all versions of one.
+    groups = seen.asked // (DAYS + 1)
+    missed = -(-(seen.asked - seen.covered) // (DAYS + 1))
+    assert stats.binomtest(missed, groups, 0.05, "greater").pvalue > FALSE_ALARM
