@@ -18,6 +18,7 @@ PROCEDURES = {
     "audit": "duckdb_priv.publisher.audit",
     "budget": "duckdb_priv.publisher.budget",
     "check": "duckdb_priv.publisher.check.check",
+    "compare": "duckdb_priv.publisher.compare",
     "derive": "duckdb_priv.publisher.derivation",
     "drop_release": "duckdb_priv.publisher.publish",
     "evaluate": "duckdb_priv.evaluation.evaluate",

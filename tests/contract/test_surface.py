@@ -48,6 +48,7 @@ PUBLISHER = {
     "budget": "source epsilon delta",
     "check": CHECK,
     "check_source": CHECK,
+    "compare": "release older",
     "date_hierarchy": "attribute low high parts",
     "derive": "release coarser retention epsilon replace",
     "drop_release": "release",

@@ -1,0 +1,321 @@
+"""What somebody learns who holds a release and an older version of it, as it was handed out."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from duckdb_priv.engine.source import parse_name
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, PrivError, echoed
+from duckdb_priv.mechanism.arrays import Matrix, Vector
+from duckdb_priv.mechanism.two_looks import of_changed_value, of_one_value
+from duckdb_priv.methods.register import METHODS
+from duckdb_priv.publisher.comments import SCHEMA
+from duckdb_priv.publisher.export import found_in
+from duckdb_priv.publisher.placing import place_for
+from duckdb_priv.release import catalog
+from duckdb_priv.release.arguments import FILE, NAME, Arguments, argument, read
+from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.sqltext.quoting import identifier, literal
+
+MOST_OUTCOMES = 200
+"""Of larger domains posteriors are not computed: they take outcomes ** 2 times values numbers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareArguments(Arguments):
+    """A release, and an older file of it."""
+
+    release: str = argument(NAME, "the release as it is", "'visits_public'")
+    older: str = argument(FILE, "an older release file of it", "'visits_2025.duckdb'")
+
+
+@dataclass(frozen=True)
+class File:
+    """An older version, attached."""
+
+    cursor: duckdb.DuckDBPyConnection
+    alias: str
+    catalog: Mapping[str, Any]
+    attributes: Mapping[str, SensitiveAttribute]
+
+
+def compare(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Count what both versions show, and recompute what may be believed and what was spent.
+
+    Raises InvalidParameter where the file is no release file of this release.
+    """
+    (arguments,) = read(given, CompareArguments, of="compare")
+    release = catalog.find_release(workspace.cursor, arguments.release)
+    path = place_for(arguments.older, "duckdb")
+    if found_in(workspace, path) != {release}:
+        raise InvalidParameter(
+            f"{echoed(str(path))} is no release file of {release!r}, or is open for writing elsewhere",
+            hint="name a file that FROM priv.export_release(…) wrote for an earlier version",
+        )
+    with _attached(workspace, str(path), release) as older:
+        rows = [_rows(workspace, older, release)]
+        for attribute in catalog.sensitive_attributes(workspace.cursor, release):
+            rows += _of_attribute(workspace, older, release, attribute)
+    return rows
+
+
+@contextmanager
+def _attached(workspace: Workspace, path: str, release: str) -> Iterator[File]:
+    alias = identifier(f"_priv_older_{uuid.uuid4().hex}")
+    with workspace.another_cursor() as cursor:
+        cursor.execute(f"ATTACH {literal(path)} AS {alias} (READ_ONLY)")
+        try:
+            cursor.execute(f"USE {alias}")
+            found = cursor.execute("FROM priv.release WHERE release = ?", [release])
+            names = [name for name, *_ in found.description]
+            (row,) = found.fetchall()
+            attributes = {each.name: each for each in catalog.sensitive_attributes(cursor, release)}
+            yield File(cursor, alias, dict(zip(names, row, strict=True)), attributes)
+        finally:
+            with suppress(duckdb.Error):
+                cursor.execute(f"USE {identifier(workspace.database)}")
+                cursor.execute(f"DETACH {alias}")
+
+
+def _finding(
+    name: str, statement: str, value: float | None, attribute: str | None = None
+) -> dict[str, Any]:
+    return {"attribute": attribute, "finding": name, "statement": statement, "value": value}
+
+
+def _tables(workspace: Workspace, older: File, release: str) -> tuple[str, str]:
+    name = identifier(release)
+    return (
+        f"{older.alias}.{SCHEMA}.{name}",
+        f"{identifier(workspace.database)}.{SCHEMA}.{name}",
+    )
+
+
+def _columns(workspace: Workspace, older: File, release: str) -> list[str]:
+    """List the columns that both have, whatever their types."""
+    both = []
+    for table in _tables(workspace, older, release):
+        both.append([row[0] for row in older.cursor.execute(f"DESCRIBE FROM {table}").fetchall()])
+    return [name for name in both[1] if name in both[0]]
+
+
+def _key(columns: list[str]) -> str:
+    listed = ", ".join(f"{identifier(name)}::VARCHAR" for name in columns)
+    return f"to_json([{listed}]::VARCHAR[])::VARCHAR"
+
+
+def _rows(workspace: Workspace, older: File, release: str) -> dict[str, Any]:
+    """Count the rows that stand in both."""
+    key = _key(_columns(workspace, older, release))
+    counts = [
+        f"SELECT {key} AS key, count(*) AS rows FROM {table} GROUP BY ALL"
+        for table in _tables(workspace, older, release)
+    ]
+    ((kept, before, after),) = older.cursor.execute(
+        f"WITH a AS ({counts[0]}), b AS ({counts[1]})"
+        " SELECT (SELECT coalesce(sum(least(a.rows, b.rows)), 0) FROM a JOIN b USING (key))::BIGINT,"
+        " (SELECT sum(rows) FROM a)::BIGINT, (SELECT sum(rows) FROM b)::BIGINT"
+    ).fetchall()
+    return _finding(
+        "rows_in_both",
+        f"Of {before:,} rows of version {older.catalog.get('version', 1)} and {after:,} of version"
+        f" {catalog.version(workspace.cursor, release)} so many stand in both, alike in all columns: the others are of"
+        " records that came, left or changed.",
+        float(kept),
+    )
+
+
+def _of_attribute(
+    workspace: Workspace, older: File, release: str, attribute: SensitiveAttribute
+) -> list[dict[str, Any]]:
+    name, before = attribute.name, older.attributes.get(attribute.name)
+    if before is None:
+        return [_finding("new", "The older version does not have this attribute.", None, name)]
+    rows = _followed(workspace, older, release, attribute)
+    same = _same_coins(workspace, older, release, attribute)
+    epsilons = [_epsilon(workspace.cursor, release, name), _epsilon(older.cursor, release, name)]
+    changed = rows[1]["value"] > 0
+    if None not in epsilons:
+        now, then = epsilons
+        assert now is not None
+        assert then is not None
+        looks = (
+            f"is drawn anew where it has another value: {now:.4g} for a record that did not change"
+        )
+        rows.append(
+            _finding(
+                "epsilon_of_both",
+                f"What a record shows {looks}, and for one that did, of both its values."
+                if same
+                else "The coins are others, so that both are a look at every record.",
+                now if same and not changed else now + then,
+                name,
+            )
+        )
+    return [*rows, *_beliefs(workspace, release, before, attribute, same=same)]
+
+
+def _followed(
+    workspace: Workspace, older: File, release: str, attribute: SensitiveAttribute
+) -> list[dict[str, Any]]:
+    """Count the records that are alone with their public columns in both versions, and those that changed."""
+    shown = {
+        each.name
+        for each in catalog.published_columns(workspace.cursor, release)
+        if each.role != "public"
+    }
+    public = [name for name in _columns(workspace, older, release) if name not in shown]
+    value = f"{identifier(attribute.column)}::VARCHAR"
+    alone = [
+        f"SELECT {_key(public)} AS key, any_value({value}) AS shown FROM {table} GROUP BY ALL HAVING count(*) = 1"
+        for table in _tables(workspace, older, release)
+    ]
+    ((followed, changed),) = older.cursor.execute(
+        f"SELECT count(*), count(*) FILTER (a.shown IS DISTINCT FROM b.shown) FROM ({alone[0]}) AS a"
+        f" JOIN ({alone[1]}) AS b USING (key)"
+    ).fetchall()
+    return [
+        _finding(
+            "followed_records",
+            "So many records are alone with their public columns in both versions, so that it can be seen which row of"
+            " the one is which of the other.",
+            float(followed),
+            attribute.name,
+        ),
+        _finding(
+            "seen_to_have_changed",
+            f"So many of them report another {attribute.name}: with the same coins they changed, with certainty.",
+            float(changed),
+            attribute.name,
+        ),
+    ]
+
+
+def _same_coins(
+    workspace: Workspace, older: File, release: str, attribute: SensitiveAttribute
+) -> bool:
+    """Say whether a record that did not change shows the same in both."""
+    coins = dict(
+        workspace.rows(
+            "SELECT published_at, coins FROM priv.ledger WHERE release = ? AND attribute = ? AND NOT fresh",
+            [release, attribute.name],
+        )
+    )
+    now = workspace.rows("SELECT created_at FROM priv.release WHERE release = ?", [release])[0][0]
+    then = older.catalog["created_at"]
+    return now in coins and coins.get(then) == coins[now]
+
+
+def _epsilon(cursor: duckdb.DuckDBPyConnection, release: str, attribute: str) -> float | None:
+    rows = cursor.execute(
+        "SELECT value FROM priv.guarantee WHERE release = ? AND attribute = ? AND guarantee ="
+        " 'local_differential_privacy'",
+        [release, attribute],
+    ).fetchall()
+    return float(rows[0][0]) if rows and rows[0][0] is not None else None
+
+
+def _beliefs(
+    workspace: Workspace,
+    release: str,
+    before: SensitiveAttribute,
+    after: SensitiveAttribute,
+    *,
+    same: bool,
+) -> list[dict[str, Any]]:
+    """Recompute what may be believed after both, by who knows the true frequencies as they are now."""
+    operators = [operator_of(before), operator_of(after)]
+    prior = _frequencies(workspace, release, after)
+    (method,) = workspace.rows("SELECT mechanism FROM priv.release WHERE release = ?", [release])[0]
+    if (
+        METHODS[method].groups
+        or prior is None
+        or any(each is None or len(each) > MOST_OUTCOMES for each in operators)
+        or before.values != after.values
+    ):
+        return [
+            _finding(
+                "posterior_rise",
+                "It is not computed where records are grouped, where the domain is large or another one, or where the"
+                " source cannot be read.",
+                None,
+                after.name,
+            )
+        ]
+    first, second = operators
+    assert first is not None
+    assert second is not None
+    found = (of_changed_value if same else of_one_value)(first, second, prior)
+    who = "a record that is seen to have changed" if same else "any record"
+    return [
+        _finding(
+            "largest_posterior_of_both",
+            f"The largest posterior of a true {after.name} of {who} for somebody who has both versions and knows the"
+            f" true frequencies; after one it is {found.one:.4g}.",
+            found.both,
+            after.name,
+        ),
+        _finding(
+            "posterior_rise",
+            f"So much the older version adds to the posterior of a true {after.name} of {who}, at most.",
+            found.rise,
+            after.name,
+        ),
+    ]
+
+
+def operator_of(attribute: SensitiveAttribute) -> Matrix | None:
+    """Return Pr[published = y | original = x] for every y (row) and x, where it can be told from the catalog."""
+    size, numbers = attribute.size, attribute.numbers
+    operator: Matrix
+    if "operator" in attribute.lists:
+        operator = np.array(attribute.lists["operator"]).T
+        return operator
+    if "own" in numbers and "other" in numbers:
+        own, other = np.array(numbers["own"]), np.array(numbers["other"])
+        if attribute.blocks is None:
+            operator = np.diag(own - other) + other[:, None]
+            return operator
+        blocks = attribute.blocks
+        places = (np.arange(blocks.count)[:, None] - np.arange(size) * blocks.stride) % blocks.count
+        holding = len(blocks.first)
+        held = np.isin(places, blocks.first)
+        operator = np.where(held, own[0] / holding, (1 - own[0]) / (blocks.count - holding))
+        return operator
+    if "retention" in numbers and "background" in numbers:
+        kept = np.array(numbers["retention"])
+        operator = np.diag(kept) + (1 - kept) / size
+        return operator
+    return None
+
+
+def _frequencies(
+    workspace: Workspace, release: str, attribute: SensitiveAttribute
+) -> Vector | None:
+    """Count the true values in the source as it is now; None where it cannot be read."""
+    last = catalog.last_publication(workspace.cursor, release)
+    with workspace.another_cursor() as cursor:
+        cursor.execute(f"USE {identifier(workspace.database)}")
+        try:
+            counts = dict(
+                cursor.execute(
+                    f"SELECT {identifier(attribute.name)}::VARCHAR, count(*) FROM {_quoted(last.source)} GROUP BY ALL"
+                ).fetchall()
+            )
+        except (PrivError, duckdb.Error):
+            return None
+    found: Vector = np.array([counts.get(value, 0) for value in attribute.values], dtype=np.float64)
+    shares: Vector = found / max(found.sum(), 1)
+    return shares if found.any() else None
+
+
+def _quoted(name: str) -> str:
+    return ".".join(map(identifier, parse_name(name)))

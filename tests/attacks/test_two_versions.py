@@ -1,0 +1,109 @@
+"""Who holds two versions: what the publisher is told of them is what an attacker finds."""
+
+from __future__ import annotations
+
+import shutil
+
+import duckdb
+import numpy as np
+import pytest
+from scipy import stats
+
+FALSE_ALARM = 1e-9
+ROWS, VALUES, RETENTION = 12_000, 4, 0.5
+GIVEN = (
+    "sensitive := 'disease', record_id := 'id', public := ['seat'], domain := ['a', 'b', 'c', 'd']"
+)
+
+
+def _made(con) -> None:
+    """Values are equally frequent, and so are those that half of the records have later."""
+    con.execute(
+        f"CREATE TABLE v AS SELECT i AS id, i AS seat, chr(97 + (i % {VALUES})::INTEGER) AS disease"
+        f" FROM range({ROWS}) AS t(i)"
+    )
+    con.execute(f"FROM priv.publish_uniform('v', 'r', retention := {RETENTION}, {GIVEN})")
+
+
+@pytest.fixture
+def con(made):
+    with made(_made) as connection:
+        yield connection
+
+
+@pytest.fixture
+def older(con, tmp_path) -> str:
+    """A copy that somebody took, before a refresh writes the next version in its place."""
+    con.execute("FROM priv.export_release('r', ?)", [str(tmp_path / "r.duckdb")])
+    return str(shutil.copy(tmp_path / "r.duckdb", tmp_path / "older.duckdb"))
+
+
+def told(con, older: str) -> dict[str, float]:
+    return dict(con.execute("SELECT finding, value FROM priv.compare('r', ?)", [older]).fetchall())
+
+
+def change(con) -> None:
+    con.execute(
+        f"UPDATE v SET disease = chr(97 + ((ascii(disease) - 96 + (id // {VALUES}) % 3) % {VALUES})::INTEGER)"
+        f" WHERE (id // {VALUES * 3}) % 2 = 0"
+    )
+
+
+def looks(con, older: str) -> np.ndarray:
+    """What every record has and shows: its value, the older published one, the newer."""
+    con.execute(f"ATTACH '{older}' AS before (READ_ONLY)")
+    rows = con.execute(
+        "SELECT ascii(v.disease) - 97, ascii(a.reported_disease::VARCHAR) - 97, ascii(b.reported_disease::VARCHAR) - 97"
+        " FROM v JOIN before.main.r AS a USING (seat) JOIN main.r AS b USING (seat) ORDER BY seat"
+    ).fetchall()
+    con.execute("DETACH before")
+    return np.array(rows).T
+
+
+def test_an_attacker_who_follows_everyone_finds_what_is_told(con, older):
+    change(con)
+    con.execute("FROM priv.refresh('r')")
+    found = told(con, older)
+    true, before, after = looks(con, older)
+    changed = before != after
+    assert found["followed_records"] == ROWS
+    assert found["seen_to_have_changed"] == changed.sum()
+    assert found["rows_in_both"] == (~changed).sum()
+    # The attacker believes what the newer version shows, of those that are seen to have changed.
+    right = int((true == after)[changed].sum())
+    claimed = found["largest_posterior_of_both"]
+    assert stats.binomtest(right, int(changed.sum()), claimed).pvalue > FALSE_ALARM
+    single = claimed - found["posterior_rise"]
+    assert single == pytest.approx(RETENTION + (1 - RETENTION) / VALUES)
+    ((epsilon,),) = con.execute("SELECT max(epsilon) FROM priv.ledger()").fetchall()
+    assert found["epsilon_of_both"] == pytest.approx(2 * epsilon)
+
+
+def test_nothing_is_learned_where_nothing_changed(con, older):
+    con.execute("DELETE FROM v WHERE id < 10; FROM priv.refresh('r')")
+    found = told(con, older)
+    assert (found["rows_in_both"], found["seen_to_have_changed"]) == (ROWS - 10, 0)
+    ((epsilon,),) = con.execute("SELECT max(epsilon) FROM priv.ledger()").fetchall()
+    assert found["epsilon_of_both"] == pytest.approx(epsilon)
+
+
+def test_other_coins_are_two_looks_at_every_record(con, older):
+    con.execute(f"FROM priv.publish_uniform('v', 'r', retention := 0.4, {GIVEN}, replace := true)")
+    found = told(con, older)
+    true, before, after = looks(con, older)
+    alike = before == after
+    claimed = found["largest_posterior_of_both"]
+    right = int((true == after)[alike].sum())
+    assert stats.binomtest(right, int(alike.sum()), claimed).pvalue > FALSE_ALARM
+    epsilons = con.execute("SELECT epsilon FROM priv.ledger()").fetchall()
+    assert found["epsilon_of_both"] == pytest.approx(sum(each for (each,) in epsilons))
+
+
+def test_what_is_no_older_version_is_refused(con, tmp_path):
+    with duckdb.connect(tmp_path / "other.duckdb") as other:
+        other.execute("CREATE TABLE r AS SELECT 1 AS x")
+    for path in ("nowhere.duckdb", "other.duckdb"):
+        with pytest.raises(duckdb.Error, match="no release file of 'r'"):
+            con.execute("FROM priv.compare('r', ?)", [str(tmp_path / path)]).fetchall()
+    with pytest.raises(duckdb.Error, match="no release is called"):
+        con.execute("FROM priv.compare('x', 'y.duckdb')").fetchall()
