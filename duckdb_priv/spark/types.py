@@ -62,7 +62,8 @@ def duckdb_type(column: str, kind: spark.DataType) -> str:
             f"{identifier(field.name)} {duckdb_type(column, field.dataType)}"
             for field in kind.fields
         )
-        return f"STRUCT({', '.join(fields)})"
+        # DuckDB quotes names where it must.
+        return str(duckdb.type(f"STRUCT({', '.join(fields)})"))
     raise _unlike(column, kind.simpleString(), "exclude it, or cast it to text or to a number")
 
 
