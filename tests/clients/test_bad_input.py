@@ -83,6 +83,60 @@ def test_a_client_refuses_in_its_own_words(client: Client, releases, wrong) -> N
     assert not wrong["missing"].exists()
 
 
+UNIFORM = "SELECT priv.reconstructed_{}('uniform', {}) FROM uniform"
+DISTRIBUTION = "FROM priv.reconstructed_distribution('uniform', {})"
+SCALED = (
+    "SELECT priv.reconstructed_count('reconstruction_private', reported_disease, 'flu'{})"
+    " FROM reconstruction_private"
+)
+COLUMN = "stands in the column reported_disease: give that column, as it is"
+CHOSEN = "chosen or grouped by what they report"
+PUBLIC = "group_columns and condition take public columns only"
+CONFIDENCE = "confidence must lie strictly between 0 and 1"
+FINITE = "of finite numbers, and one of these is not"
+LISTS = "give 1 to 8 different attributes"
+WRONG_QUESTIONS = [
+    ("uniform", "SELECT count(*) FROM uniform WHERE disease = 'flu'", "reported_disease"),
+    ("uniform", UNIFORM.format("interval", "ward, 'flu'"), COLUMN),
+    ("uniform", UNIFORM.format("count", "'reported_disease', 'flu'"), COLUMN),
+    ("uniform", UNIFORM.format("count", "reported_disease, 'measles'"), "has no value 'measles'; it has 'asthma'"),
+    ("uniform", UNIFORM.format("count", "reported_disease, 'flu'") + " WHERE reported_disease = 'flu'", CHOSEN),
+    ("uniform", UNIFORM.format("stderr", "reported_disease, 'flu'") + " GROUP BY reported_disease", CHOSEN),
+    ("uniform", UNIFORM.format("count", "reported_disease, 'flu', weight := 1"), "leave out weight"),
+    ("uniform", UNIFORM.format("interval", "reported_disease, 'flu', confidence := 'nan'::DOUBLE"), CONFIDENCE),
+    ("uniform", UNIFORM.format("share", "reported_disease, 'flu', confidence := 'inf'::DOUBLE"), CONFIDENCE),
+    ("uniform", UNIFORM.format("list_interval", "reported_disease, []"), "give at least one value"),
+    ("uniform", UNIFORM.format("sum", "reported_disease, 'flu', 'nan'::DOUBLE * age"), FINITE),
+    ("uniform", UNIFORM.format("mean", "reported_disease, 'flu', 'inf'::DOUBLE * age"), FINITE),
+    ("uniform", DISTRIBUTION.format("group_columns := 'reported_disease'"), PUBLIC),
+    ("uniform", DISTRIBUTION.format("condition := 'reported_disease IS NULL'"), PUBLIC),
+    ("uniform", DISTRIBUTION.format("confidence := 'nan'::DOUBLE"), CONFIDENCE),
+    ("uniform", DISTRIBUTION.format("method := 'magic'"), 'method must be "inverse" or "bayesian"'),
+    ("uniform", "FROM priv.reconstructed_distribution('unifrom')", "no release is called"),
+    ("two", "FROM priv.reconstructed_joint('two', 'abc', ['1'])", LISTS),
+    ("two", "FROM priv.reconstructed_joint('two', ['disease', 'drug'], 'flu')", LISTS),
+    ("two", "SELECT priv.reconstructed_count('two', reported_disease, 'flu') FROM two", "several sensitive attributes"),
+    ("reconstruction_private", SCALED.format(""), "write weight := scale"),
+    ("reconstruction_private", SCALED.format(", weight := 1"), "write weight := scale"),
+    ("reconstruction_private", SCALED.format(", weight := 1e0"), "write weight := scale"),
+]  # fmt: skip
+"""A release, what is asked of it, and what the error says."""
+ASKED = [
+    *("DuckDB shell", "Node, @duckdb/node-api", "Chromium, duckdb-wasm"),
+    *(f"Python, duckdb {version}" for version in ("1.2.2", "1.5.6", "2.0.0")),
+]
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_wrong_question_is_an_error_that_says_what_is_wrong(name: str, releases) -> None:
+    (client,) = [each for each in CLIENTS if each.name == name]
+    jobs = [job(releases[release].path, [question]) for release, question, _ in WRONG_QUESTIONS]
+    replies = asked(client.ask, *jobs)
+    for (_, question, words), reply in zip(WRONG_QUESTIONS, replies, strict=True):
+        assert "answers" not in reply, question
+        assert words in reply["error"], question
+
+
 @pytest.mark.parametrize("version", ["1.0.0", "1.1.3"])
 def test_a_version_older_than_the_range_gives_no_wrong_number(version: str, releases) -> None:
     assert version not in VERSIONS
