@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
@@ -41,8 +42,9 @@ from duckdb_priv.publisher import page, placing
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import forget
 from duckdb_priv.publisher.export import PAGE, columns_sql, refuse_for_parquet, write_catalog
-from duckdb_priv.publisher.publish import Prepared, describe, prepare, record
+from duckdb_priv.publisher.publish import Prepared, describe, drop, prepare, record
 from duckdb_priv.publisher.withdrawal import refuse_withdrawn
+from duckdb_priv.release import catalog
 from duckdb_priv.release.request import Request
 from duckdb_priv.spark.frame import (
     SparkFrame,
@@ -57,6 +59,8 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 
 OURS = re.compile(r"duckdb_priv\.errors\.(\w+): (.*?)(?:\nHint: ([^\n]*))?(?:\n|$)")
 """How an error of ours stands in the text of one of Spark's."""
+UNSEEN = re.compile(r"-[0-9a-f]{32}\.partial/")
+"""Where the rows of a release are that was recorded, before they are moved to their place."""
 FILE = ".duckdb"
 """The ending of a path to one release file."""
 
@@ -125,12 +129,24 @@ class SparkPublication:
         self.frame = frame
 
     def _prepared(self, workspace: Workspace) -> Prepared:
+        self._forget_unseen(workspace)
         return prepare(self.method, workspace, self.request, self.arguments, opening=self._records)
 
     def _records(self, workspace: Workspace, request: Request) -> tuple[Source, Source]:
         whole = open_source(workspace, self.frame, request)
         refuse_withdrawn(workspace, whole)
         return whole, count_persons(workspace, whole)
+
+    def _forget_unseen(self, workspace: Workspace) -> None:
+        """Drop a release of this name that was recorded, and never came to stand in its place; its ledger stays."""
+        views = workspace.rows(
+            "SELECT sql FROM duckdb_views() WHERE database_name = ? AND schema_name = ?"
+            " AND lower(view_name) = lower(?)",
+            [self.database, SCHEMA, self.request.release],
+        )
+        if any(UNSEEN.search(sql) for (sql,) in views):
+            release = catalog.find_release(workspace.cursor, self.request.release)
+            drop(workspace.cursor, self.database, release)
 
     def run(self, place: Path) -> dict[str, Any]:
         """Decide, let Spark write the rows beside their place, record, and move them there."""
@@ -165,6 +181,7 @@ class SparkPublication:
     ) -> dict[str, Any]:
         """Decide again, write catalog and ledger, and move the files to their place when that is committed."""
         release, one_file = self.request.release, place.suffix == FILE
+        _refuse_taken(place)
         with working(self.instance, self.database, self.schemas) as workspace:
             prepared = self._prepared(workspace)
             if prepared.kernel != decided.kernel:
@@ -272,12 +289,16 @@ def _place(path: str | Path) -> Path:
     """Return where the release is to stand: nothing may stand there."""
     text = str(path)
     place = placing.place_for(text, "duckdb" if text.endswith(FILE) else "parquet")
+    _refuse_taken(place)
+    return place
+
+
+def _refuse_taken(place: Path) -> None:
     for each in (place, *([page.place_beside(place)] if place.suffix == FILE else [])):
         if each.exists() or each.is_symlink():
             raise InvalidParameter(
                 f"{echoed(str(each))} exists", hint="choose another path, or remove it first"
             )
-    return place
 
 
 def _standing(connection: duckdb.DuckDBPyConnection) -> tuple[Instance, str, tuple[str, ...]]:
@@ -304,7 +325,11 @@ def _told() -> Iterator[None]:
         yield
     except PrivError:
         raise
-    except PySparkException as error:
+    except OSError as error:
+        raise PublicationFailed(
+            f"{error.strerror}: {echoed(str(error.filename))}", hint="nothing was recorded"
+        ) from None
+    except (PySparkException, Py4JError) as error:
         raise _explained(error) from None
 
 

@@ -19,6 +19,7 @@ from spark.tables import PERSONS
 
 import duckdb_priv.spark
 from duckdb_priv.errors import PrivError, PublicationFailed
+from duckdb_priv.publisher import placing
 from duckdb_priv.spark import tasks
 
 Connection = duckdb.DuckDBPyConnection
@@ -167,6 +168,48 @@ def test_the_files_do_not_hang_on_the_order_or_the_parts_of_the_source(
     assert failed.exists()
     assert found[0] == found[1]
     assert list(found[0]) == ["part-00000.parquet"]
+
+
+def test_what_ends_before_it_is_seen_leaves_its_entry_in_the_ledger_alone(
+    publisher: Connection, persons: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method, arguments = CASES["uniform"]
+    left = tmp_path / f".r.{2**22}-{'0' * 32}.partial"
+    left.mkdir()
+
+    def publish() -> None:
+        duckdb_priv.spark.publish(
+            publisher,
+            persons,
+            method,
+            source="persons",
+            release="r",
+            path=tmp_path / "r",
+            **arguments,
+        )
+
+    def stopped(part: Path, place: Path) -> None:
+        assert contents(duckdb_connection, "priv.ledger", "count(*)") == ["(1,)"]
+        raise KeyboardInterrupt
+
+    with publisher.cursor() as duckdb_connection:
+        monkeypatch.setattr(placing, "move_folder", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            publish()
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.undo()
+    publish()
+    assert publisher.sql("SELECT adds FROM priv.ledger ORDER BY number").fetchall() == [
+        (True,),
+        (False,),
+    ]
+    assert publisher.sql("SELECT count(*) FROM r").fetchall() == [(3000,)]
+
+
+def test_other_versions_in_a_task_are_refused() -> None:
+    tasks.Setting("UTC").check()
+    with pytest.raises(PublicationFailed, match="and the driver has 0"):
+        tasks.Setting("UTC", duckdb="0.9").check()
 
 
 def test_one_file_is_assembled_by_duckdb(
