@@ -1,0 +1,97 @@
+"""Publishes tables of growing size under a memory limit that is too small for them: time is linear, and memory bounded.
+
+    python benchmarks/growth.py --sizes 30:300MB 100:1GB     millions of records, and DuckDB's memory_limit
+    python benchmarks/growth.py --sizes 300:3GB --only "decoy groups" --write
+
+Every publication runs in a process of its own, on a database on disk. What counts is CPU time per million records,
+which hardly depends on what else the machine does; the peak is that of the process, Python and its libraries included.
+Anatomy, a baseline, is not among them: it keeps the group of every record in memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from run import MILLION, PEOPLE, VALUES, versions
+
+import duckdb_priv
+
+RESULTS = Path(__file__).parent / "results" / "GROWTH.md"
+HEADER = """\
+| method | million records | memory_limit | CPU, s | CPU per million, s | peak memory |
+|---|---|---|---|---|---|"""
+GIVEN = "'people', 'release', sensitive := 'occupation'"
+METHODS = {
+    "uniform": f"publish_uniform({GIVEN}, record_id := 'id', retention := 0.5)",
+    "fine grain": f"publish_fine_grain({GIVEN}, record_id := 'id', tolerance := 4)",
+    "shuffled": f"publish_shuffled({GIVEN}, record_id := 'id', epsilon := 1.0, delta := 1e-9)",
+    "block design": f"publish_block_design({GIVEN}, record_id := 'id', epsilon := 1.0)",
+    "reconstruction private": f"publish_reconstruction_private({GIVEN}, record_id := 'id', retention := 0.5,"
+    " epsilon := 0.3, delta := 0.3)",
+    "decoy groups": f"publish_splu({GIVEN}, record_id := 'id', gamma := 5)",
+}
+
+
+def publish(path: Path, method: str, memory: str) -> str:
+    """Publish once, and say what it took."""
+    with duckdb_priv.connect(path) as connection:
+        connection.execute(f"SET threads = 2; SET memory_limit = '{memory}'")
+        started = time.process_time()
+        ((rows,),) = connection.execute(
+            f"SELECT rows_source FROM priv.{METHODS[method]}"
+        ).fetchall()
+        cpu = time.process_time() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    millions = rows / MILLION
+    return f"| {method} | {millions:.3g} | {memory} | {cpu:.0f} | {cpu / millions:.2f} | {peak:.2f} GB |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--sizes", nargs="+", default=["30:300MB", "100:1GB", "300:3GB"])
+    parser.add_argument("--only", help="publish by the method of this name")
+    parser.add_argument("--write", action="store_true", help=f"add to {RESULTS.name}")
+    parser.add_argument(
+        "--one", nargs=3, metavar=("FILE", "METHOD", "MEMORY"), help="what processes are given"
+    )
+    options = parser.parse_args()
+    if options.one:
+        file, method, memory = options.one
+        print(publish(Path(file), method, memory))
+        return
+    lines = []
+    for size in options.sizes:
+        millions, memory = size.split(":")
+        with tempfile.TemporaryDirectory() as folder:
+            source, copy = Path(folder) / "source.duckdb", Path(folder) / "copy.duckdb"
+            with duckdb_priv.connect(source) as connection:
+                connection.execute(
+                    PEOPLE.format(rows=round(float(millions) * MILLION), values=VALUES)
+                )
+            for method in [options.only] if options.only else METHODS:
+                shutil.copy(source, copy)
+                command = [sys.executable, __file__, "--one", str(copy), method, memory]
+                done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+                lines.append(
+                    done.stdout.strip() or f"| {method} | {millions} | {memory} | failed |"
+                )
+                print(lines[-1], flush=True)
+    if options.write:
+        known = RESULTS.read_text("utf-8").splitlines() if RESULTS.is_file() else []
+        table = [line for line in known if line.startswith("| ") and line not in HEADER] + lines
+        title = "# Growth\n\nWritten by `python benchmarks/growth.py --write`."
+        text = "\n".join([f"{title} {versions()}", "", HEADER, *table])
+        RESULTS.write_text(f"{text}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
