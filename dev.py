@@ -113,7 +113,8 @@ def run_together(
         code = other.wait() or code
         settings = [f"{name}={value}" for name, value in environ.items()]
         output.seek(0)
-        print("+", *settings, *aside, output.read().decode(errors="replace"), flush=True)
+        print("+", *settings, *aside)
+        print(output.read().decode(errors="replace"), flush=True)
     if code:
         sys.exit(code)
 

@@ -647,6 +647,7 @@ def test_the_alias_of_an_estimate_can_be_used_again(con, published):
     assert rows(con, "SELECT priv.weight('r', reported_s, 1) AS w, w - w FROM r LIMIT 1")[0][1] == 0
 
 
+@pytest.mark.once
 def test_a_huge_domain_is_warned_of_and_answers(con, published):
     """A hundred thousand values; a million take 15 seconds and 2 gigabytes."""
     con.execute(
