@@ -18,15 +18,13 @@ from collections.abc import Iterator
 import duckdb
 
 from duckdb_priv.analyst import estimated_names as names
-from duckdb_priv.analyst.estimated_cells import CURRENT, WeightedTable, cells
+from duckdb_priv.analyst.estimated_cells import CURRENT, FOLDER, WeightedTable, cells
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE
 from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, sections
-
-FOLDER = "analyst/estimated"
 
 
 def statements(connection: duckdb.DuckDBPyConnection, release: str) -> list[str]:
@@ -104,8 +102,6 @@ def _view(counted: WeightedTable) -> str:
             "statement": f"coalesce({CURRENT}, '')",
             "counts": ", ".join(literal(f" {name}") for name in names.COUNTS),
             "others": ", ".join(literal(f" {name}") for name in names.OTHERS),
-            "known": ", ".join(map(literal, (*names.COUNTS, *names.OTHERS))),
-            "known_versions": literal(names.KNOWN_VERSIONS),
             **{f"says.{name}": counted.message(name) for name in names.MESSAGES},
         },
     )

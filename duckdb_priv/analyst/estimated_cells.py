@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from duckdb_priv.analyst import estimated_names as names
 from duckdb_priv.analyst.estimated_names import MESSAGES, SPREAD, SPREAD_TYPE, WEIGHT
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.analyst.weights import numbers_of, weight
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.templates import body, fill, read
 
+FOLDER = "analyst/estimated"
+"""Where its SQL stands."""
 CURRENT = "system.main.current_query()"
 RUNNING = (
     f"CASE WHEN system.main.current_query_id() > 9223372036854775807 THEN '' ELSE {CURRENT} END"
@@ -53,18 +57,18 @@ class WeightedTable:
         return "VARCHAR" if attribute.type == "ENUM" else attribute.type.removesuffix("[]")
 
 
-def cells(counted: WeightedTable) -> str:
+def cells(table: WeightedTable) -> str:
     """Write the text of the query, as SQL that makes it of the text of the statement."""
-    error = f"system.main.error({counted.message('unnamed')})"
+    error = f"system.main.error({table.message('unnamed')})"
     spread = _named("count_stderr", "count_low", "count_high")
     columns, groups, laws, weights, places = [], [], [], [], []
-    for name, kind in counted.public.items():
+    for name, kind in table.public.items():
         column = identifier(name)
         columns.append(_if(_named(name), f"c.{column}, ", f"CAST({error} AS {kind}) AS {column}, "))
         groups.append(_if(_named(name), f"{column}, "))
     step = 1
-    for number, each in enumerate(counted.attributes, start=1):
-        column, kind, asked = identifier(each.name), counted.true_type(each), _named(each.name)
+    for number, each in enumerate(table.attributes, start=1):
+        column, kind, asked = identifier(each.name), table.true_type(each), _named(each.name)
         x, y, reported = f"x{number}", f"y{number}", f"c.{identifier(each.column)}"
         columns.append(
             _if(
@@ -81,7 +85,7 @@ def cells(counted: WeightedTable) -> str:
         weights.append(_if(asked, f" * ({qualified(one)})"))
         places.append(_if(asked, f" + {step} * {x}.position"))
         step *= each.size
-    counts, squares, sampled, scale = _counts(counted.attributes)
+    counts, squares, sampled, scale = _counts(table.attributes)
     product = " || ".join(weights)
     row = " || ".join(
         (
@@ -103,10 +107,12 @@ def cells(counted: WeightedTable) -> str:
         _if(spread, "SELECT *, system.main.row_number() OVER () AS _priv_cell FROM ("),
         literal("SELECT "),
         *groups,
-        literal(f"{scale}{counts} FROM main.{identifier(counted.release)} GROUP BY ALL"),
+        literal(f"{scale}{counts} FROM main.{identifier(table.release)} GROUP BY ALL"),
         _if(spread, ")"),
         literal(") AS c"),
         *laws,
+        f"CASE WHEN system.main.regexp_matches(system.main.version(), {literal(names.KNOWN_VERSIONS)}) THEN ''"
+        f" ELSE {literal(f' WHERE {_no_new_aggregate(table)}')} END",
     ]
     query = literal(f"FROM query({' || '.join(pieces)})")
     # A client may bind a statement before it runs it, when DuckDB has no text of it; what it runs is bound again.
@@ -116,11 +122,11 @@ def cells(counted: WeightedTable) -> str:
     )
 
 
-def _named(*names: str) -> str:
+def _named(*columns: str) -> str:
     """Write whether the statement names one of some columns: whether its text has the name anywhere."""
     asked = f"system.main.lower({STATEMENT})"
     spelt = dict.fromkeys(
-        text for name in names for text in (name.lower(), name.lower().replace('"', '""'))
+        text for name in columns for text in (name.lower(), name.lower().replace('"', '""'))
     )
     return f"({' OR '.join(f'system.main.contains({asked}, {literal(text)})' for text in spelt)} OR {_EVERY})"
 
@@ -142,6 +148,17 @@ def _law(attribute: SensitiveAttribute) -> str:
     return (
         f"(SELECT position, value{numbers} FROM priv.coefficient"
         f" WHERE release = {literal(attribute.release)} AND attribute = {literal(attribute.name)})"
+    )
+
+
+def _no_new_aggregate(table: WeightedTable) -> str:
+    return fill(
+        body(read(FOLDER, "new_aggregates")),
+        {
+            "known": ", ".join(map(literal, (*names.COUNTS, *names.OTHERS))),
+            "statement": CURRENT,
+            "says.new": table.message("new"),
+        },
     )
 
 

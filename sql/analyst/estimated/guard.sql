@@ -10,20 +10,20 @@
 WITH RECURSIVE
 _priv_token AS (
     SELECT system.main.regexp_extract_all(system.main.lower(@statement@),
-        '--[^\n\r]*|/\*(?s:.*?)\*/|e''(?:[^''\\]|\\(?s:.)|'''')*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|\$[a-z_0-9]*\$|[\pL_][\pL\pN_$]*|[0-9][0-9a-z_.]*|\S'
+        '--[^\n\r]*|/\*(?s:.*?)\*/|e''(?:[^''\\]|\\(?s:.)|'''')*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|\$[a-z_0-9]*\$|[a-z_\x{80}-\x{10FFFF}][a-z0-9_$\x{80}-\x{10FFFF}]*|[0-9][0-9a-z_.]*|\S'
     ) AS tokens
 ),
 _priv_words AS (
     SELECT ' ' || system.main.list_aggregate([CASE
         WHEN t[1] = '''' OR t[:2] = 'e''' THEN ''''
         WHEN t = @release@ OR t[1] = '"' AND system.main.replace(t[2:-2], '""', '"') = @release@ THEN '@v'
-        WHEN t[1] = '"' THEN '"' || system.main.regexp_replace(t[2:-2], '[^\pL\pN_]', '_', 'g') || '"'
+        WHEN t[1] = '"' THEN '"' || system.main.regexp_replace(t[2:-2], '[^a-z0-9_\x{80}-\x{10FFFF}]', '_', 'g') || '"'
         WHEN t[1] = '$' AND t[-1] = '$' OR t[:2] = '/*' THEN '@xtext'
         ELSE t END
         FOR t IN tokens IF t[:2] <> '--' AND (t[:2] <> '/*' OR system.main.contains(t[3:], '/*'))], 'string_agg', ' ') || ' ' AS words
     FROM _priv_token
 ),
-_priv_named AS (
+_priv_named AS MATERIALIZED (
     SELECT system.main.regexp_replace(system.main.replace(system.main.regexp_replace(words,
         ' (?:"?' || system.main.regexp_escape(system.main.lower(system.main.current_database()))
         || '"? \. )?(?:estimated|"estimated") \. @v ', ' @v ', 'g'),
@@ -45,74 +45,62 @@ _priv_state(words) AS (
         ELSE tail END
     FROM (
         SELECT *, CASE
-            WHEN bad <> '' THEN bad
+            WHEN system.main.contains(inner_words, ' @x') THEN system.main.regexp_extract(inner_words, '(@x[a-z]+)', 1)
             WHEN aggregate AND qualified THEN '@z'
             WHEN aggregate AND NOT counts THEN '@s'
-            WHEN counts AND raw THEN '@xrows'
-            WHEN counts THEN '@a'
-            WHEN query AND other THEN '@n'
-            WHEN query AND chosen THEN '@xset'
-            WHEN query THEN CASE WHEN handed THEN '@r' ELSE '@q' END
-            WHEN raw THEN CASE WHEN system.main.regexp_matches(called, '^ (from|,|join|lateral)$') THEN '@r' ELSE '@xrows' END
-            WHEN system.main.regexp_matches(inner_words, ' @[zsna] ') THEN system.main.regexp_extract(inner_words, ' (@[zsna]) ', 1)
-            ELSE '@e' END AS result
+            WHEN counts THEN CASE WHEN raw THEN '@xrows' ELSE '@a' END
+            WHEN NOT query THEN CASE
+                WHEN raw THEN CASE WHEN called IN (' from', ' ,', ' join', ' lateral') THEN '@r' ELSE '@xrows' END
+                WHEN system.main.regexp_matches(inner_words, ' @[zsna] ') THEN system.main.regexp_extract(inner_words, ' (@[zsna]) ', 1)
+                ELSE '@e' END
+            WHEN NOT raw THEN CASE WHEN system.main.regexp_matches(inner_words, ' @[an] ') THEN '@n' ELSE '@q' END
+            WHEN several THEN CASE WHEN selects
+                THEN '(' || ' (' || system.main.regexp_replace(one, ' ((?:union|intersect|except)(?: all| distinct)?(?: by name)?) ', ' ) \1 ( ', 'g') || ') )'
+                ELSE '@xset' END
+            WHEN one = ' @r ' THEN '@r'
+            WHEN one[:6] = ' with ' OR system.main.contains(inner_words, ' recursive ') THEN '@xrows'
+            WHEN system.main.contains(one, ' @z ') THEN '@xqualified'
+            WHEN system.main.contains(one, ' @s ') THEN '@xsums'
+            WHEN system.main.contains(one, ' @n ') THEN '@xother'
+            WHEN source = '' OR system.main.regexp_matches(selected || rest, ' @[vr] ') THEN '@xrows'
+            WHEN system.main.regexp_matches(source, ' @[vr] .* @[vr] ') THEN '@xtwice'
+            WHEN system.main.regexp_matches(source,
+                ' (?:(?:right|full|semi|anti|asof|natural|positional|pivot|unpivot) |left (?:outer )?join (?:lateral )?@[vr] )') THEN '@xjoin'
+            WHEN NOT system.main.regexp_matches(' ,' || source, ' (?:,|join|lateral) @[vr] ') THEN '@xrows'
+            WHEN system.main.regexp_matches(rest, ' (?:sample|tablesample) ') THEN '@xchosen'
+            WHEN system.main.contains(one, ' @a over ') THEN '@xover'
+            WHEN system.main.contains(one, ' @a ') THEN '@q'
+            WHEN system.main.regexp_matches(selected, ' (?:distinct|over) ')
+                OR system.main.regexp_matches(rest, ' (?:group|having|window|qualify|limit|offset|fetch) ') THEN '@xchosen'
+            ELSE '@r' END AS result
         FROM (
             SELECT *,
-                coalesce(CASE
-                    WHEN system.main.contains(inner_words, ' @x') THEN system.main.regexp_extract(inner_words, '(@x[a-z]+)', 1)
-                    WHEN query AND raw AND system.main.contains(inner_words, ' recursive ') THEN '@xrows'
-                    ELSE '@' || system.main.list_aggregate([v[2:] FOR v IN verdicts IF v[:2] = '@x'], 'min') END, '') AS bad,
-                system.main.list_contains(verdicts, '@r') AS handed,
-                system.main.list_contains(verdicts, '@r') AND system.main.len(verdicts) > 1 AS chosen,
-                system.main.list_contains(verdicts, '@n') AS other
+                system.main.regexp_replace(remainder, ' (?:where|group|having|window|qualify|order|limit|offset|fetch|using sample|tablesample) .*$', ' ') AS source,
+                system.main.regexp_extract(remainder, ' (?:where|group|having|window|qualify|order|limit|offset|fetch|using sample|tablesample) .*$') AS rest
             FROM (
-                SELECT *, CASE WHEN query THEN [CASE
-                    WHEN s.words[:6] = ' with ' AND s.raw THEN '@xrows'
-                    WHEN NOT s.raw THEN CASE WHEN system.main.regexp_matches(s.words, ' @[an] ') THEN '@n' ELSE '@q' END
-                    WHEN system.main.contains(s.words, ' @z ') THEN '@xqualified'
-                    WHEN system.main.contains(s.words, ' @s ') THEN '@xsums'
-                    WHEN system.main.contains(s.words, ' @n ') THEN '@xother'
-                    WHEN s.source = '' OR system.main.regexp_matches(s.selected, ' @[vr] ')
-                        OR system.main.regexp_matches(s.rest, ' @[vr] ') THEN '@xrows'
-                    WHEN system.main.regexp_matches(s.source, ' @[vr] .* @[vr] ') THEN '@xtwice'
-                    WHEN system.main.regexp_matches(s.source, ' (right|full|semi|anti|asof|natural|positional|pivot|unpivot|tablesample) ')
-                        OR system.main.regexp_matches(s.source, ' left (outer )?join (lateral )?@[vr] ') THEN '@xjoin'
-                    WHEN NOT system.main.regexp_matches(' ,' || s.source, ' (,|join|lateral) @[vr] ') THEN '@xrows'
-                    WHEN system.main.regexp_matches(s.rest, ' (sample|tablesample) ') THEN '@xchosen'
-                    WHEN system.main.contains(s.words, ' @a over ') THEN '@xover'
-                    WHEN system.main.contains(s.words, ' @a ') THEN '@q'
-                    WHEN system.main.regexp_matches(s.selected, ' (distinct|over) ')
-                        OR system.main.regexp_matches(s.rest, ' (group|having|window|qualify|limit|offset|fetch) ') THEN '@xchosen'
-                    ELSE '@r' END
-                    FOR s IN [{
-                        words: p.words, raw: system.main.regexp_matches(p.words, ' @[vr] '), selected: p.selected,
-                        source: system.main.regexp_replace(p.remainder, ' (where|group|having|window|qualify|order|limit|offset|fetch|using sample|tablesample) .*$', ' '),
-                        rest: system.main.regexp_extract(p.remainder, '( (?:where|group|having|window|qualify|order|limit|offset|fetch|using sample|tablesample) .*)$', 1)
-                    } FOR p IN [{
-                        words: w,
-                        selected: system.main.regexp_extract(w, '^ select( .*?) from ', 1),
-                        remainder: system.main.regexp_extract(w, '^ select .*? from( .*)$', 1)
-                    } FOR w IN [CASE
-                        WHEN NOT system.main.contains(each, ' select ') AND each[:6] = ' from ' THEN ' select *' || each
-                        WHEN each[:6] = ' from ' THEN system.main.regexp_replace(each,
+                SELECT *,
+                    system.main.regexp_extract(one, '^ select( .*?) from ', 1) AS selected,
+                    system.main.regexp_extract(one, '^ select .*? from( .*)$', 1) AS remainder,
+                    system.main.regexp_matches(one, ' (?:union|intersect|except) ') AS several,
+                    system.main.regexp_matches(one, ' (?:select|from) ') AS selects
+                FROM (
+                    SELECT *, CASE
+                        WHEN body[:6] <> ' from ' OR system.main.regexp_matches(body, ' (?:union|intersect|except) ') THEN body
+                        WHEN system.main.contains(body, ' select ') THEN system.main.regexp_replace(body,
                             '^ from (.*?) select (.*?)( (?:where|group|having|window|qualify|order|limit|offset|fetch|using sample) .*)?$',
                             ' select \2 from \1\3')
-                        ELSE each END FOR each IN parts]]]
-                ] END AS verdicts
-                FROM (
-                    SELECT *, [' ' || system.main.trim(x) || ' ' FOR x IN system.main.regexp_split_to_array(
-                        system.main.regexp_replace(inner_words,
-                            '^ with (?:(?:@v|"?[\pL\pN_$]+"?)(?: @e)? as (?:not )?(?:materialized )?@[qrn](?: ,)? )+', ' '),
-                        ' (?:union|intersect|except) (?:all |distinct )?(?:by name )?')] AS parts
+                        ELSE ' select *' || body END AS one
                     FROM (
                         SELECT *,
-                            system.main.regexp_matches(inner_words, '^ (select|with|from|values|table|pivot|unpivot|describe|summarize|show) ')
+                            system.main.regexp_matches(inner_words, '^ (?:select|with|from|values|table|pivot|unpivot|describe|summarize|show|@[qrn]) ')
                                 OR outermost AS query,
                             system.main.regexp_matches(inner_words, ' @[vr] ') AS raw,
-                            called IN (@counts@) AS counts,
-                            counts OR called IN (@others@) AS aggregate, system.main.right(head, 2) = ' .' AS qualified,
+                            called IN (@counts@) AS counts, called IN (@counts@, @others@) AS aggregate,
+                            system.main.right(head, 2) = ' .' AS qualified,
                             CASE WHEN called IN (' as', ' materialized') THEN system.main.regexp_extract(head || called,
-                                ' "?([\pL\pN_$]+)"?(?: @e)? as(?: not)?(?: materialized)?$', 1) ELSE '' END AS name
+                                ' "?([^ "]+)"?(?: @e)? as(?: not)?(?: materialized)?$', 1) ELSE '' END AS name,
+                            system.main.regexp_replace(inner_words,
+                                '^ with (?:[^ (]+(?: @e)? as (?:not )?(?:materialized )?@[qrn](?: ,)? )+', ' ') AS body
                         FROM (
                             SELECT system.main.regexp_replace(start, ' \S+$', '') AS head,
                                 system.main.regexp_extract(start, '( \S+)$', 1) AS called,
