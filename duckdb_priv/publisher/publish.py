@@ -121,6 +121,7 @@ def prepare(
     plan = method.plan(workspace, source, request.release, arguments)
     if follows:
         follows.check(plan, recognition)
+        before = before and replace(before, rows_moved=follows.rows_moved)
     costs: list[str] = []
     if method.groups:
         plan, costs = group_once(

@@ -11,6 +11,9 @@ from duckdb_priv.errors import GuaranteeViolated
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.release.model import Plan
 
+ROUNDED = 100
+"""To so many the rows that moved are rounded up where it is published how many they are."""
+
 
 @dataclass(frozen=True)
 class Moved:
@@ -42,6 +45,14 @@ class Succession:
     def source_number(self) -> int | None:
         """The known source that goes on, if one does."""
         return None if self.shared or not self.method.refreshing.keeps else self.last_source
+
+    @property
+    def rows_moved(self) -> int | None:
+        """Count the rows whose noise is not the same in both versions, rounded up: how many exactly, is not told."""
+        if self.moved is None or not (self.moved.exact and self.method.refreshing.keeps):
+            return None
+        rows = self.moved.arrived + self.moved.gone + 2 * self.moved.changed
+        return -(-rows // ROUNDED) * ROUNDED
 
     def check(self, plan: Plan, recognition: Recognition) -> None:
         """Count what moved; refuse to draw all records anew.

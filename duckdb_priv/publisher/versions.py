@@ -28,6 +28,8 @@ class Previous:
     """Mechanism and parameters."""
     types: dict[str, str]
     """Its columns."""
+    rows_moved: int | None = None
+    """Rows of it and of the next one whose noise is not the same, at most; None where it is not known."""
 
 
 def previous(workspace: Workspace, release: str) -> Previous | None:
@@ -66,7 +68,7 @@ def version_of(
             f" FROM ({_counted(table, types)}) AS mine JOIN {ROWS} AS theirs USING (row)"
         )
     workspace.cursor.execute(f"DROP TABLE {ROWS}")
-    return Version(earlier + 1, before.at, before.rows, kept)
+    return Version(earlier + 1, before.at, before.rows, kept, before.rows_moved)
 
 
 def _counted(table: str, types: dict[str, str]) -> str:

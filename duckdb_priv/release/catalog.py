@@ -321,6 +321,8 @@ class Version:
     previous_rows: int | None = None
     rows_kept: int | None = None
     """Published rows that stand in both, alike in every column; None where columns or parameters are others."""
+    rows_moved: int | None = None
+    """Rows of both whose noise is not the same in both, at most; None where it is not known."""
 
 
 def record(
@@ -340,7 +342,7 @@ def record(
     """Write the catalog rows of a release and its entries in the ledger."""
     time, release = now(), request.release
     connection.execute(
-        "INSERT INTO priv.release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO priv.release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             release,
             plan.mechanism,
@@ -356,6 +358,7 @@ def record(
             which.previous_at,
             which.previous_rows,
             which.rows_kept,
+            which.rows_moved,
         ],
     )
     sensitive = {attribute.name: attribute for attribute in plan.attributes}

@@ -14,7 +14,8 @@ CREATE TABLE priv.release (
     version           INTEGER   NOT NULL DEFAULT 1 CHECK (version >= 1),
     previous_at       TIMESTAMP,
     previous_rows     BIGINT    CHECK (previous_rows >= 0),
-    rows_kept         BIGINT    CHECK (rows_kept >= 0)
+    rows_kept         BIGINT    CHECK (rows_kept >= 0),
+    rows_moved        BIGINT    CHECK (rows_moved >= 0)
 );
 COMMENT ON TABLE  priv.release IS 'One row per published table: what was done to it, and by which version.';
 COMMENT ON COLUMN priv.release.release IS 'Name of the published table.';
@@ -31,3 +32,4 @@ COMMENT ON COLUMN priv.release.version IS 'How often a release of this name was 
 COMMENT ON COLUMN priv.release.previous_at IS 'created_at of the version before; NULL where there is none, or it is not known.';
 COMMENT ON COLUMN priv.release.previous_rows IS 'Rows of the version before.';
 COMMENT ON COLUMN priv.release.rows_kept IS 'How many published rows stand in both, alike in every column: as who has both counts them. NULL where columns or parameters are others.';
+COMMENT ON COLUMN priv.release.rows_moved IS 'At most so many rows of both, rounded up to a hundred, are of records that came, left, or were drawn anew, so that their noise is not the same in both; NULL where it is not known.';
