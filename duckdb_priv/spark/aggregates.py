@@ -35,7 +35,8 @@ SEED = 1
 """Of samples in which suspects are looked for."""
 
 
-def _column(name: str) -> Column:
+def column(name: str) -> Column:
+    """Return a column by its name, whatever stands in it."""
     return f.col("`" + name.replace("`", "``") + "`")
 
 
@@ -52,7 +53,7 @@ class SparkAggregates(Aggregates):
     def _count(self, columns: Sequence[str], key: str, where: Column | None = None) -> DataFrame:
         """Count the records of each combination of values."""
         records = self._records if where is None else self._records.where(where)
-        return records.groupBy(*map(_column, columns)).agg(f.count(f.lit(1)).alias(key))
+        return records.groupBy(*map(column, columns)).agg(f.count(f.lit(1)).alias(key))
 
     def _lay_out(self, name: str, columns: Sequence[str], table: pa.Table) -> str:
         """Lay an answer out as a temporary table, with its columns in the types of the source."""
@@ -97,9 +98,9 @@ class SparkAggregates(Aggregates):
             key
             for name in self.source.public
             for key in (
-                _column(name),
+                column(name),
                 *(
-                    [_column(name).cast("string").alias(f"_priv_text_{name}")]
+                    [column(name).cast("string").alias(f"_priv_text_{name}")]
                     if has_floats(self._records.schema[name].dataType)
                     else []
                 ),
@@ -113,12 +114,12 @@ class SparkAggregates(Aggregates):
         found = self.frame.ask(
             ("group counts", attribute, *self.source.public), lambda: self._group_counts(attribute)
         )
-        columns = [np.asarray(column.to_numpy(), np.int64) for column in found.columns]
+        columns = [np.asarray(each.to_numpy(), np.int64) for each in found.columns]
         size, count, top, number = columns
         return GroupCounts(size, count, top.astype(bool), number)
 
     def _group_counts(self, attribute: str) -> DataFrame:
-        groups = Window.partitionBy(*map(_column, self.source.public))
+        groups = Window.partitionBy(*map(column, self.source.public))
         first = f.row_number().over(groups.orderBy(f.col(ROWS).desc())) == 1
         placed = self._count([*self.source.public, attribute], ROWS).select(
             f.sum(ROWS).over(groups).alias("size"),
@@ -148,7 +149,7 @@ class SparkAggregates(Aggregates):
         work = task(Ask(query, self.frame.setting, bits))
         found = self.frame.ask(
             ("digest of records", bits.key, *names),
-            lambda: self._records.select(*map(_column, names)).mapInArrow(
+            lambda: self._records.select(*map(column, names)).mapInArrow(
                 work, "records bigint, parity string, total string"
             ),
         )
@@ -168,7 +169,7 @@ class SparkAggregates(Aggregates):
     def _persons(self) -> DataFrame:
         missing = f.lit(False)
         for name in self.source.person:
-            missing = missing | _column(name).isNull()
+            missing = missing | column(name).isNull()
         counts = self._count(self.source.person, ROWS)
         return counts.agg(
             f.sum(f.when(missing, f.col(ROWS))).alias("missing"),
@@ -179,7 +180,7 @@ class SparkAggregates(Aggregates):
     def records_by_hash(self, columns: Sequence[str], id_sql: str, limit: str) -> str:
         """Fetch the records whose id hashes to at most a limit."""
         read = list(dict.fromkeys(columns))
-        records = self._records.select(*map(_column, read))
+        records = self._records.select(*map(column, read))
 
         def chosen() -> DataFrame:
             if int(limit) == LIMIT:
@@ -208,7 +209,7 @@ class SparkAggregates(Aggregates):
         found = self.frame.ask(
             ("contents", limit, *read),
             lambda: (
-                self._records.select(*map(_column, read))
+                self._records.select(*map(column, read))
                 .mapInArrow(work, "content string, records bigint")
                 .groupBy("content")
                 .agg(f.sum("records").alias("records"))
@@ -219,7 +220,7 @@ class SparkAggregates(Aggregates):
 
     def sample(self, columns: Sequence[str], sampling: str) -> str:
         """Fetch a sample of about as many records as the clause asks for."""
-        records = self._records.select(*map(_column, columns))
+        records = self._records.select(*map(column, columns))
         share = float(sampling.split()[2].rstrip("%")) / 100 if sampling else 1.0
         found = self.frame.ask(
             ("sample", sampling, *columns),
@@ -229,7 +230,7 @@ class SparkAggregates(Aggregates):
 
     def profiles(self, columns: Sequence[str]) -> list[tuple[int, int]]:
         """Count, by column, the records that have a value, and about how many values there are."""
-        names = list(map(_column, columns))
+        names = list(map(column, columns))
         counts = [f.count(each).alias(f"present{n}") for n, each in enumerate(names)] + [
             f.approx_count_distinct(each).alias(f"distinct{n}") for n, each in enumerate(names)
         ]
@@ -239,7 +240,7 @@ class SparkAggregates(Aggregates):
 
     def distinctness(self, columns: Sequence[str], rate: int) -> tuple[int, int, int, int]:
         """Count the values of columns, their records, those that are alone with theirs, and the most of one value."""
-        present = _column(columns[0]).isNotNull() if len(columns) == 1 else None
+        present = column(columns[0]).isNotNull() if len(columns) == 1 else None
 
         def sizes() -> DataFrame:
             return self._count(columns, ROWS, present).agg(
@@ -255,7 +256,7 @@ class SparkAggregates(Aggregates):
     def cells(self, columns: Sequence[str], other: str, rate: int) -> str:
         """Fetch the counts of a limited number of keys."""
         read = [*columns, other]
-        held = f.pmod(f.xxhash64(*map(_column, columns)), f.lit(rate)) == 0
+        held = f.pmod(f.xxhash64(*map(column, columns)), f.lit(rate)) == 0
         found = self.frame.ask(
             ("cells", rate, *read), lambda: self._count(read, ROWS, held if rate > 1 else None)
         )

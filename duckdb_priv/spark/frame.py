@@ -26,7 +26,7 @@ from duckdb_priv.engine.source import (
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, PublicationFailed, UnknownName
 from duckdb_priv.release.request import Request, Roles
-from duckdb_priv.spark.aggregates import SparkAggregates
+from duckdb_priv.spark.aggregates import SparkAggregates, column
 from duckdb_priv.spark.tasks import Setting
 from duckdb_priv.spark.types import duckdb_type, given_type, has_floats
 
@@ -77,12 +77,9 @@ def read_columns(roles: Roles | Source) -> list[str]:
     return list(dict.fromkeys(named))
 
 
-def column(name: str) -> Column:
-    """Return a column by its name, whatever stands in it."""
-    return f.col("`" + name.replace("`", "``") + "`")
-
-
-def open_frame(frame: DataFrame, request: Request, types: Mapping[str, Any]) -> SparkFrame:
+def open_frame(
+    frame: DataFrame, request: Request, types: Mapping[str, Any], setting: Setting
+) -> SparkFrame:
     """Look at the columns of a frame, and read their numbers so that equal ones are written alike.
 
     Raises InvalidSource for a type that Spark and DuckDB do not write alike, and for a frame of which functions draw
@@ -107,9 +104,7 @@ def open_frame(frame: DataFrame, request: Request, types: Mapping[str, Any]) -> 
         if name.lower() not in left_out
     }
     described = found | {name: "VARCHAR" for name in kinds if name not in found}
-    columns = columns_of_roles(
-        request.source, names, {name: described[name] for name in kinds}, roles
-    )
+    columns_of_roles(request.source, names, {name: described[name] for name in kinds}, roles)
     plan = io.StringIO()
     with contextlib.redirect_stdout(plan):
         frame.explain(extended=True)
@@ -119,24 +114,19 @@ def open_frame(frame: DataFrame, request: Request, types: Mapping[str, Any]) -> 
             hint="publications of it could be averaged; write the frame to a table, and publish what that holds",
         )
     return SparkFrame(
-        frame.select(
-            *(
-                _written_alike(name, kinds[name], zero=name in columns.sensitive).alias(name)
-                for name in found
-            )
-        ),
+        frame.select(*(_written_alike(name, kinds[name]).alias(name) for name in found)),
         found,
-        Setting(""),
+        setting,
     )
 
 
-def _written_alike(name: str, kind: Any, *, zero: bool) -> Column:
-    """Read a number so that there is one nan, and in a sensitive column one zero."""
+def _written_alike(name: str, kind: Any) -> Column:
+    """Read a number so that there is one nan, and one zero."""
     value = column(name)
     if kind.typeName() not in ("float", "double"):
         return value
     value = f.when(f.isnan(value), f.lit(float("nan")).cast(kind)).otherwise(value)
-    return f.when(value == 0, f.lit(0.0).cast(kind)).otherwise(value) if zero else value
+    return f.when(value == 0, f.lit(0.0).cast(kind)).otherwise(value)
 
 
 def open_source(workspace: Workspace, frame: SparkFrame, request: Request) -> Source:

@@ -99,9 +99,8 @@ def publish(
     place = _place(path)
     with _told():
         instance, database, schemas = _standing(connection)
-        opened = open_frame(frame, request, types or {})
         ((zone,),) = connection.execute("SELECT current_setting('TimeZone')").fetchall()
-        opened.setting = Setting(str(zone))
+        opened = open_frame(frame, request, types or {}, Setting(str(zone)))
         publication = SparkPublication(instance, database, schemas, found, request, read, opened)
         receipt = publication.run(place)
     return {**receipt, "path": str(place), "seconds": round(time.monotonic() - started, 3)}

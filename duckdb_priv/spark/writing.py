@@ -17,7 +17,8 @@ from pyspark.sql import types as spark
 
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.errors import PublicationFailed, echoed
-from duckdb_priv.spark.frame import SparkFrame, column, orderings
+from duckdb_priv.spark.aggregates import column
+from duckdb_priv.spark.frame import SparkFrame, orderings
 from duckdb_priv.spark.tasks import Perturb, task
 from duckdb_priv.spark.types import spark_type
 from duckdb_priv.sqltext.quoting import identifier

@@ -39,6 +39,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.warehouse.dir": str(folder),
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.memory": "1g",
+        # Compiling a query takes longer than these tables do.
+        "spark.sql.codegen.wholeStage": "false",
     }
     builder = SparkSession.builder.master("local[2,3]")
     for name, value in settings.items():

@@ -18,8 +18,10 @@ from pyspark.sql import functions as f
 from spark.tables import PERSONS
 
 import duckdb_priv.spark
+from duckdb_priv.engine import fingerprints
 from duckdb_priv.errors import PrivError, PublicationFailed
 from duckdb_priv.publisher import placing
+from duckdb_priv.publisher.check import examination
 from duckdb_priv.spark import tasks
 
 Connection = duckdb.DuckDBPyConnection
@@ -231,8 +233,12 @@ def test_one_file_is_assembled_by_duckdb(
 
 
 def test_what_is_published_again_by_the_other_engine_adds_nothing(
-    theirs: Connection, persons: DataFrame, tmp_path: Path
+    theirs: Connection, persons: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also where a table is so large that samples stand for its records."""
+    monkeypatch.setattr(fingerprints, "level_of", lambda rows, size=0: 2)
+    monkeypatch.setattr(examination, "SAMPLE", 1000)
+    monkeypatch.setattr(examination, "CLASSES", 10)
     method, arguments = CASES["uniform"]
     theirs.sql(f"FROM priv.publish_{method}('persons', 'first', {sql(arguments)})").fetchall()
     duckdb_priv.spark.publish(
@@ -242,6 +248,7 @@ def test_what_is_published_again_by_the_other_engine_adds_nothing(
         (True, 1),
         (False, 1),
     ]
+    assert theirs.sql("SELECT level FROM priv.source").fetchall() == [(2,)]
     assert contents(theirs, "first") == contents(theirs, "again")
     assert all(
         holds is not False
