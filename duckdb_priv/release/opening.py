@@ -37,6 +37,8 @@ def open_release(path: str | Path, *, trusted: bool = False) -> duckdb.DuckDBPyC
     With ``trusted`` the connection is a plain one, which attaches other files and takes settings. Say so of
     files alone whose maker you trust as you trust your own programs.
 
+    ``SELECT version, created_at, previous_at FROM priv.release`` says which version of a release it is.
+
     Raises InvalidReleaseFile where there is no file, where the file is damaged, no release, a
     publisher's own database, or written by a newer library or for a newer DuckDB.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -279,3 +281,41 @@ def test_the_command_refreshes_all_that_are_due(tmp_path: Path):
     done = run(main, ["refresh", path])
     assert done.exit_code == 1
     assert done.output.startswith("r: not refreshed: ")
+
+
+KILLED = """
+import os, sys
+import duckdb_priv
+from duckdb_priv.publisher import {module}
+{module}.{function} = lambda *_, **__: os._exit(9)
+with duckdb_priv.connect(sys.argv[1]) as con:
+    con.execute("FROM priv.refresh('r')").fetchall()
+"""
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("module", "function", "stands"), [("publish", "declare", 1), ("refresh", "_export", 2)]
+)
+def test_a_program_that_is_killed_leaves_whole_versions(tmp_path, module, function, stands):
+    """Before the version is committed, and between that and the file that is handed out."""
+    path, file = tmp_path / "hospital.duckdb", tmp_path / "r.duckdb"
+    with duckdb_priv.connect(path) as con:
+        _declare(con)
+        con.execute("FROM priv.export_release('r', ?)", [str(file)])
+        con.execute(CHANGE)
+    program = KILLED.format(module=module, function=function)
+    done = subprocess.run([sys.executable, "-c", program, str(path)], check=False)
+    assert done.returncode == 9
+    with duckdb_priv.open_release(file) as analyst:
+        assert analyst.execute("SELECT version, rows_published FROM priv.release").fetchall() == [
+            (1, 2000)
+        ]
+    with duckdb_priv.connect(path) as con:
+        row = listed(con)
+        assert (row["version"], row["exported"], row["advised"]) == (stands, 1, True)
+        assert len(shown(con)) == row["rows_published"]
+        row = refreshed(con)
+        assert (row["version"], row["exported"]) == (2, True)
+    with duckdb_priv.open_release(file) as analyst:
+        assert analyst.execute("SELECT version FROM priv.release").fetchall() == [(2,)]
