@@ -17,6 +17,8 @@ MECHANISMS = {
     "reconstruction_private": "retention := 0.5, epsilon := 0.3, delta := 0.3",
     "splu": "gamma := 3",
     "anatomy": "l := 3",
+    "shuffled": "epsilon := 1.0, delta := 1e-6",
+    "block_design": "epsilon := 0.5",
 }
 """Mechanisms whose coins can be keyed, with arguments that suit the persons below."""
 

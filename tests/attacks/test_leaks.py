@@ -13,7 +13,9 @@ import pytest
 import duckdb_priv
 from duckdb_priv.engine import randomness
 
-MECHANISMS = ("uniform", "fine_grain", "matrix", "reconstruction_private", "splu")
+MECHANISMS = (
+    "uniform", "fine_grain", "matrix", "reconstruction_private", "splu", "shuffled", "block_design"
+)  # fmt: skip
 GROUPING = ("reconstruction_private", "splu")
 """Those that group records, and want to be told where another one has grouped them."""
 PRIVATE_NAMES = ("hospital_stays", "patient_number", "private_note")
