@@ -42,12 +42,26 @@ def previous(workspace: Workspace, release: str) -> Previous | None:
     if not found:
         return None
     name, at, rows, mechanism, parameters = found[0]
+    if not _stands(workspace, name):
+        return Previous(at, rows, (mechanism, parameters), {})
     table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(name)}"
     types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM {table}")}
     workspace.cursor.execute(
         f"CREATE OR REPLACE TEMP TABLE {ROWS.split('.')[-1]} AS {_counted(table, types)}"
     )
     return Previous(at, rows, (mechanism, parameters), types)
+
+
+def _stands(workspace: Workspace, name: str) -> bool:
+    """Say whether the published table is there: its publisher may have dropped it by hand."""
+    return bool(
+        workspace.rows(
+            "SELECT 1 FROM duckdb_tables() WHERE database_name = $1 AND schema_name = $2 AND table_name = $3"
+            " UNION ALL SELECT 1 FROM duckdb_views()"
+            " WHERE database_name = $1 AND schema_name = $2 AND view_name = $3",
+            [workspace.database, SCHEMA, name],
+        )
+    )
 
 
 def version_of(
@@ -67,7 +81,7 @@ def version_of(
             "SELECT coalesce(sum(least(mine.rows, theirs.rows)), 0)::BIGINT"
             f" FROM ({_counted(table, types)}) AS mine JOIN {ROWS} AS theirs USING (row)"
         )
-    workspace.cursor.execute(f"DROP TABLE {ROWS}")
+    workspace.cursor.execute(f"DROP TABLE IF EXISTS {ROWS}")
     return Version(earlier + 1, before.at, before.rows, kept, before.rows_moved)
 
 

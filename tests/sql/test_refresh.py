@@ -138,6 +138,14 @@ def test_what_is_wrong_with_the_source_is_said_and_the_release_stays(
     assert told in row["advice"] or row["state"] == "due"
 
 
+def test_a_table_that_was_dropped_by_hand_is_published_again(declared):
+    declared.execute("DROP TABLE r")
+    assert refreshed(declared)["version"] == 1
+    declared.execute(CHANGE)
+    assert refreshed(declared)["version"] == 2
+    assert len(shown(declared)) == 1999
+
+
 def test_a_rotated_secret_and_fresh_coins_are_refused(declared):
     declared.execute(
         "FROM priv.publish_uniform('visits', 'fresh', sensitive := 'disease', retention := 0.3, exclude := ['id'])"
