@@ -131,7 +131,9 @@ def test_every_function_is_called_by_its_full_name(files):
             ).fetchall()
         assert texts
         for macro, text in texts:
-            called = set(re.findall(r'(?<![\w."])"?([a-z_][a-z0-9_]*)"?\(', text))
+            # DuckDB names what an aggregate gives by its call, which macros compare with a text.
+            code = text.replace("'any_value(", "'")
+            called = set(re.findall(r'(?<![\w."])"?([a-z_][a-z0-9_]*)"?\(', code))
             assert called <= allowed | {"duckdb_functions", "reconstructed_count"}, macro
 
 
