@@ -41,10 +41,18 @@ class WeightedTable:
 
     @property
     def summable(self) -> bool:
-        """Whether every record counts for every value with a weight of its own."""
+        """Whether records count for every value with a weight of their own, and no column is called like it."""
         forms = [form_of(each) for each in self.attributes]
-        return bool(forms) and all(
-            form.invertible and (form.joined or (form.scaled and form.drawn)) for form in forms
+        columns = {
+            name.lower() for name in (*self.public, *(each.name for each in self.attributes))
+        }
+        taken = columns & {name.strip('"') for name in (WEIGHT, SPREAD)}
+        return (
+            bool(forms)
+            and not taken
+            and all(
+                form.invertible and (form.joined or (form.scaled and form.drawn)) for form in forms
+            )
         )
 
     def message(self, name: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 from ordinary.releases import CALLS, DOES_NOT_SUM
 from ordinary.test_linear import CASES, same
 
+import duckdb_priv
 from duckdb_priv.analyst import estimated as estimated_schema
 from duckdb_priv.analyst import estimated_names
 from duckdb_priv.analyst.ordinary.rewrite import reconstruct
@@ -194,3 +195,22 @@ def test_columns_can_be_looked_at(estimated) -> None:
     assert shown["disease"] == "VARCHAR"
     assert shown["dose"] == "INTEGER"
     assert "reported_disease" not in shown
+
+
+@pytest.mark.parametrize("name", ["current_role", "CURRENT_USER"])
+def test_a_column_called_like_the_weight_is_not_taken_for_it(name: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "taken.duckdb")
+    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+        publisher.execute(
+            f"CREATE TABLE source AS SELECT i AS id, i % 3 AS {name},"
+            " ['no', 'flu'][1 + (hash(i) % 2)::INTEGER] AS disease FROM range(300) AS t(i)"
+        )
+        publisher.execute(
+            "FROM priv.publish_uniform('source', 'visits', sensitive := 'disease', retention := 0.5,"
+            " record_id := 'id')"
+        ).fetchall()
+        publisher.execute("FROM priv.export_release('visits', ?)", [path]).fetchall()
+    with duckdb.connect(path, read_only=True) as reader:
+        reader.execute("USE estimated")
+        with pytest.raises(duckdb.InvalidInputException, match="no weights"):
+            reader.execute(f"SELECT {name}, count(*) FROM visits GROUP BY ALL")
