@@ -82,7 +82,10 @@ def test_all_types_in_three_time_zones(
             "r": "*",
         }.items():
             assert contents(publisher, table, columns) == contents(theirs, table, columns), table
-        described = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'r'"
+        described = (
+            "SELECT column_name, data_type FROM duckdb_columns()"
+            " WHERE table_name = 'r' AND schema_name = 'main'"
+        )
         assert publisher.sql(described).fetchall() == theirs.sql(described).fetchall()
 
 
