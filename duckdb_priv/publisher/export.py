@@ -76,8 +76,8 @@ def export_with(
     path = place_for(arguments.path, arguments.format)
     workspace.stage("asking for the card, and writing")
     if arguments.format == "duckdb":
-        beside = page.place_beside(path)
         _check_replaceable_file(workspace, path, release)
+        beside = page.place_beside(path)
         if arguments.card:
             page.check_replaceable(beside, release)
         html = page.named(maker(workspace.cursor, release), release)
