@@ -46,8 +46,8 @@ MESSAGES = {
     "join": "{release} in the schema estimated can be joined by JOIN and, where it stands first, by LEFT JOIN only",
     "over": "windows before the aggregate choose rows by what others are; count by groups, and divide by"
     " (SELECT count(*) FROM {release})",
-    "chosen": "DISTINCT, GROUP BY without count(*), LIMIT, samples and windows choose rows of {release} before they"
-    " are counted; put them after the aggregate",
+    "chosen": "DISTINCT, GROUP BY without count(*), LIMIT, samples, random() and windows choose rows of {release}"
+    " before they are counted; put them after the aggregate",
     "text": "a text in dollar signs, or a comment within a comment, cannot be read; write it in single quotes",
     "new": "this version of DuckDB has an aggregate in this statement of which the schema estimated knows nothing;"
     " write count, count_if, sum or avg",

@@ -22,6 +22,8 @@ SELECT count(*) FROM visits USING SAMPLE 10% -- no single records|before they
 SELECT count(*) FROM (SELECT *, row_number() OVER () AS r FROM visits) WHERE r < 5 -- before they
 SELECT count(*) FROM (SELECT * FROM visits QUALIFY row_number() OVER () < 5) -- before they
 SELECT row_number() OVER () FROM visits -- before they
+SELECT count(*) FROM visits WHERE random() < 0.5 -- before they
+SELECT disease, count(*) FROM visits WHERE age > 30 AND "random"() < 0.5 GROUP BY disease -- before they
 SELECT sum(age) OVER () FROM visits -- .
 SELECT count(*) OVER () FROM visits -- .
 SELECT max(age) OVER (), count(*) FROM visits -- .

@@ -115,6 +115,17 @@ def test_standard_errors_are_those_of_ordinary_sql(form: str, condition, release
         assert row == (ward, pytest.approx(n), pytest.approx(stderr)), (form, condition)
 
 
+def test_the_table_may_come_first(estimated) -> None:
+    asked = estimated("two_weights").execute
+    rest = "WHERE disease = 'flu' GROUP BY ward ORDER BY ward"
+    ((first, *_), *_) = found = asked(f"FROM visits SELECT count(*) {rest}").fetchall()
+    assert found == [
+        (pytest.approx(n),) for (n,) in asked(f"SELECT count(*) FROM visits {rest}").fetchall()
+    ]
+    assert first != 3000
+    assert asked("FROM visits SELECT count(*)").fetchall() == [(pytest.approx(3000),)]
+
+
 def test_limits_are_two_standard_errors_within_the_possible(estimated) -> None:
     rows = (
         estimated("two_weights")

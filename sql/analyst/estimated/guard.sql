@@ -24,10 +24,11 @@ _priv_words AS (
     FROM _priv_token
 ),
 _priv_named AS MATERIALIZED (
-    SELECT system.main.regexp_replace(system.main.replace(system.main.regexp_replace(words,
+    SELECT system.main.regexp_replace(system.main.regexp_replace(system.main.replace(system.main.regexp_replace(words,
         ' (?:"?' || system.main.regexp_escape(system.main.lower(system.main.current_database()))
         || '"? \. )?(?:estimated|"estimated") \. @v ', ' @v ', 'g'),
-        ' distinct from ', ' = '), ' @v \. ', ' ', 'g') AS words
+        ' distinct from ', ' = '), ' @v \. ', ' ', 'g'),
+        ' "?(?:random|uuid|uuidv4|uuidv7|gen_random_uuid|nextval|currval|setval|setseed)"? \( ', ' @xchosen ( ', 'g') AS words
     FROM _priv_words
 ),
 _priv_state(words) AS (
@@ -88,7 +89,7 @@ _priv_state(words) AS (
                         WHEN body[:6] <> ' from ' OR system.main.regexp_matches(body, ' (?:union|intersect|except) ') THEN body
                         WHEN system.main.contains(body, ' select ') THEN system.main.regexp_replace(body,
                             '^ from (.*?) select (.*?)( (?:where|group|having|window|qualify|order|limit|offset|fetch|using sample) .*)?$',
-                            ' select \2 from \1\3')
+                            ' select \2 from \1\3 ')
                         ELSE ' select *' || body END AS one
                     FROM (
                         SELECT *,
