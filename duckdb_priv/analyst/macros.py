@@ -191,8 +191,12 @@ def _guards(lookup: Lookup) -> dict[str, str]:
             "(@sound@ AND coalesce(@here@ AND @value_fits@, false) AND @row_weight_fits@ AND @column_fits_row@)"
         ),
         "known_release": f"(CASE WHEN {lookup.is_here()} THEN true END)",
-        "column_fits": _column_fits(lookup, "any_value(_column)", "count(*) FILTER ({}) = 0"),
-        "column_fits_row": _column_fits(lookup, "_column", "NOT coalesce({}, false)"),
+        # The type of an aggregate is known without it. Its name is not; but columns without missing values are counted
+        # by counting rows, which is done anyhow.
+        "column_fits": _column_fits(
+            lookup, "any_value(_column)", "count(_column)", "count(*) FILTER ({}) = 0"
+        ),
+        "column_fits_row": _column_fits(lookup, "_column", "_column", "NOT coalesce({}, false)"),
         "by_reported": "coalesce(regexp_matches(regexp_replace(lower(concat_ws(' ', group_columns, condition)),"
         " '''[^'']*''', ' ', 'g'), "
         + lookup.named("reported", "list_extract(string_split(_release, '.'), 1)")
@@ -243,23 +247,25 @@ def _is_scale(weight: str) -> str:
     return f"contains({weight}, {literal(SCALE)})"
 
 
-def _column_fits(lookup: Lookup, column: str, none: str) -> str:
+def _column_fits(lookup: Lookup, typed: str, called: str, none: str) -> str:
     """Write whether a column may be the one that was published.
+
+    ``typed`` has the type of the column, and ``called`` holds its name; ``none`` says that no row is so.
 
     Its type says so, which costs nothing; an ENUM of other values is another column. A column of yet another type
     may come from a view or from Parquet: its values must all be in the domain. One whose name says that it is reported
     is this one, or another attribute's, however alike their values are; a view may call it anything else.
     """
-    before, after = column.split("_column")
+    before, after = called.split("_column")
     named = (
-        f"(alias({column}) NOT BETWEEN {literal(before + 'reported_')} AND {literal(before + 'reported`')}"
-        f" OR alias({column}) = {concatenated(literal(before), lookup.column(), literal(after))})"
+        f"(alias({called}) NOT BETWEEN {literal(before + 'reported_')} AND {literal(before + 'reported`')}"
+        f" OR alias({called}) = {concatenated(literal(before), lookup.column(), literal(after))})"
     )
     # Briefly: it is planned with every question, and seldom asked.
     wrong = none.format(lookup.is_no_value("_column"))
     fits = (
-        f"CASE typeof({column}) WHEN {lookup.type()} THEN true ELSE"
-        f" left(typeof({column}), 5) NOT IN ('ENUM(', '\"NULL') AND {wrong} END"
+        f"CASE typeof({typed}) WHEN {lookup.type()} THEN true ELSE"
+        f" left(typeof({typed}), 5) NOT IN ('ENUM(', '\"NULL') AND {wrong} END"
     )
 
     def write(form: str, of: Lookup) -> str:

@@ -84,6 +84,7 @@ def assert_exports_whole(folder: Path) -> None:
             "setup.sql",
             "data.parquet",
             "catalog",
+            "card.html",
         }
 
 

@@ -94,9 +94,11 @@ def test_groups_of_public_columns_vary_apart(release) -> None:
 def test_conditions_on_keys_choose_records(release) -> None:
     query = "SELECT ward, count(*) / sum(count(*)) OVER () AS s FROM visits WHERE disease = 'flu'{} GROUP BY ward{}"
     chosen = answers(release("two_weights"), query.format("", " HAVING ward <> 'north'"))
-    assert sorted(chosen) == sorted(
-        answers(release("two_weights"), query.format(" AND ward <> 'north'", ""))
-    )
+    right = answers(release("two_weights"), query.format(" AND ward <> 'north'", ""))
+    # Sums are added up in any order.
+    assert sorted(chosen) == [
+        (ward, *map(pytest.approx, numbers)) for ward, *numbers in sorted(right)
+    ]
     assert len(chosen) == 2
 
 

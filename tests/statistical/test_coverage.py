@@ -127,8 +127,8 @@ def coverage(
                 ends = np.array(
                     publisher.execute(
                         f"SELECT i.low, i.high FROM (SELECT shown,"
-                        f" priv.reconstructed_interval('{release}', reported_s, ?) AS i"
-                        " FROM (SELECT shown, CASE WHEN r < shown THEN ? ELSE ? END AS reported_s"
+                        f" priv.reconstructed_interval('{release}', shown_value, ?) AS i"
+                        " FROM (SELECT shown, CASE WHEN r < shown THEN ? ELSE ? END AS shown_value"
                         " FROM range(?, ?) AS t(shown), range(?) AS u(r)) GROUP BY shown) ORDER BY shown",
                         [domain[0], domain[0], domain[1], shown.start, shown.stop, size],
                     ).fetchall()

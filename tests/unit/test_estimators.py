@@ -64,14 +64,18 @@ def test_every_place_is_on_the_page():
         braces |= set(MARKED_ARGUMENT.findall(text))
     by_kind = {
         re.sub(
-            r"^(number|numbers|constant)\..*",
+            r"^(number|numbers|constant|says)\..*",
             r"\1.NAME",
             re.sub("^joint_(?!step).*", "joint_…", name),
         )
         for name in found - anywhere
     }
     assert by_kind - known == set()
-    assert known - by_kind - anywhere == {"SECTION", "name"}
+    # Whether a call is right is put together in Python, from places by their names.
+    analyst = Path(duckdb_priv.__file__).parent / "analyst"
+    written = "".join(path.read_text("utf-8") for path in analyst.glob("*.py"))
+    named = set(re.findall(r'[@"]([a-z_]+)[@"]', written))
+    assert known - by_kind - anywhere - named == {"SECTION"}
     # The weight and the confidence of a distribution stand in sections that Python fills; {name} is also how the page
     # calls any of them.
     assert braces | {"weight", "confidence", "name"} == arguments
