@@ -132,7 +132,7 @@ def test_every_function_is_called_by_its_full_name(files):
         assert texts
         for macro, text in texts:
             # DuckDB names what an aggregate gives by its call, which macros compare with a text.
-            code = text.replace("'any_value(", "'")
+            code = text.replace("'count(", "'")
             called = set(re.findall(r'(?<![\w."])"?([a-z_][a-z0-9_]*)"?\(', code))
             assert called <= allowed | {"duckdb_functions", "reconstructed_count"}, macro
 
