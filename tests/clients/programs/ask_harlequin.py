@@ -46,7 +46,9 @@ class Application(Harlequin):
             with paper.capture() as written:
                 paper.print(self.last_words)
             return written.get()
-        return str(self.screen.error) if isinstance(self.screen, ErrorModal) else ""
+        # A window that is left before it is whole ends in an error of its own.
+        whole = isinstance(self.screen, ErrorModal) and hasattr(self.screen, "body")
+        return str(self.screen.error) if whole else ""
 
 
 async def until(pilot: Pilot[Any], seen: Callable[[], bool]) -> None:
