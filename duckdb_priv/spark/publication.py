@@ -42,7 +42,7 @@ from duckdb_priv.publisher import page, placing
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import forget
 from duckdb_priv.publisher.export import PAGE, columns_sql, refuse_for_parquet, write_catalog
-from duckdb_priv.publisher.publish import Prepared, describe, drop, prepare, record
+from duckdb_priv.publisher.publish import Prepared, describe, drop, introduce, prepare, record
 from duckdb_priv.publisher.withdrawal import refuse_withdrawn
 from duckdb_priv.release import catalog
 from duckdb_priv.release.request import Request
@@ -198,7 +198,7 @@ class SparkPublication:
             receipt = record(workspace, prepared, self._target, types)
             # The records are not DuckDB's to publish again.
             forget(workspace.cursor, release)
-            describe(workspace, release, "TABLE" if one_file else "VIEW")
+            introduce(workspace, release, "TABLE" if one_file else "VIEW")
             if not one_file:
                 html = page.named(analysts_card(workspace.cursor, release), release)
                 selected = _selected(workspace, types, part)
@@ -229,7 +229,9 @@ class SparkPublication:
             workspace.cursor.execute(
                 f"CREATE OR REPLACE VIEW {self._target} AS SELECT {columns_sql(types)} FROM {_files(place)}"
             )
-            describe(workspace, self.request.release, "VIEW")
+            release = self.request.release
+            attributes = catalog.sensitive_attributes(workspace.cursor, release)
+            describe(workspace, release, attributes, "VIEW")
 
 
 def _files(folder: Path) -> str:
