@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -106,26 +107,17 @@ def publish(
     return {**receipt, "path": str(place), "seconds": round(time.monotonic() - started, 3)}
 
 
+@dataclass(frozen=True)
 class SparkPublication:
     """One publication, from what was asked to its receipt."""
 
-    def __init__(
-        self,
-        instance: Instance,
-        database: str,
-        schemas: tuple[str, ...],
-        method: Method,
-        request: Request,
-        arguments: Any,
-        frame: SparkFrame,
-    ) -> None:
-        self.instance = instance
-        self.database = database
-        self.schemas = schemas
-        self.method = method
-        self.request = request
-        self.arguments = arguments
-        self.frame = frame
+    instance: Instance
+    database: str
+    schemas: tuple[str, ...]
+    method: Method
+    request: Request
+    arguments: Any
+    frame: SparkFrame
 
     def _prepared(self, workspace: Workspace) -> Prepared:
         self._forget_unseen(workspace)
