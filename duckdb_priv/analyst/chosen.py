@@ -14,8 +14,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from duckdb_priv.analyst.blocks import PLACES, block_facts
+from duckdb_priv.analyst.blocks import PLACES
 from duckdb_priv.analyst.forms import CONSTANTS, FORMS, form_of
+from duckdb_priv.analyst.set_formulas import listed
 from duckdb_priv.analyst.written import (
     RELEASE_FIELDS,
     Lookup,
@@ -27,7 +28,7 @@ from duckdb_priv.analyst.written import (
     type_name,
     type_text,
 )
-from duckdb_priv.release.model import LISTS, NUMBERS, SensitiveAttribute
+from duckdb_priv.release.model import LISTS, NUMBERS, Blocks, SensitiveAttribute
 from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.literals import SEPARATORS, enum, packed, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -143,7 +144,7 @@ def _texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
         LISTING: listing(attribute.values),
         COLUMN: attribute.column,
         TYPE: type_text(attribute),
-        BLOCKS: ",".join(block_facts(attribute.blocks)) if attribute.blocks else "",
+        BLOCKS: _blocks(attribute.blocks) if attribute.blocks else "",
     }
 
 
@@ -160,6 +161,10 @@ def _facts(attribute: SensitiveAttribute) -> dict[str, str]:
         **{name: repr(number) for name, number in attribute.constants.items()},
         **{name: _numbers(numbers) for name, numbers in attribute.numbers.items()},
     }
+
+
+def _blocks(of: Blocks) -> str:
+    return f"{of.count},{len(of.first)},{of.stride},{of.bits}"
 
 
 def _numbers(numbers: Sequence[float]) -> str:
@@ -363,8 +368,8 @@ class Chosen(Lookup):
         return dict(zip(PLACES, [*numbers, found[-1]], strict=True))
 
     def reports(self, values: str) -> str:
-        """Write whether a row reports one of a list of texts, all of them values of its domain."""
-        return f"list_contains({values}, CAST(_column AS VARCHAR))"
+        """Write whether a row reports the value, or one of those, that an argument is; NULL where it is missing."""
+        return f"list_contains({listed(values)}, CAST(_column AS VARCHAR))"
 
     def query(self, name: str, arguments: Mapping[str, str]) -> str:
         """Write the text of a query, or of a part of one, with the arguments of the call in it."""

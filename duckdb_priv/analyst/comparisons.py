@@ -5,7 +5,7 @@ All of them are made of one or two sums over the rows at hand (``sets``), by for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from duckdb_priv.analyst.forms import FORMS, INTERVAL
 from duckdb_priv.analyst.set_formulas import GIVEN, formula, let, listed, mistake, moments
@@ -71,7 +71,8 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         confidence = (template("@confident@"), template("@mistaken_confidence@"))
         found[f"mistaken_{name}"] = (
             f"coalesce({mistake(here, some)},"
-            f" [CASE WHEN len(w) > 0 THEN {no_value} END FOR w IN [[v FOR v IN {every} IF {known} IS NOT TRUE]]][1],"
+            f" [CASE WHEN len(w) > 0 THEN {no_value} END"
+            f" FOR w IN [list_filter({every}, lambda v: {known} IS NOT TRUE)]][1],"
             f" {mistake(confidence, *GIVEN)})"
         )
     return found
@@ -83,7 +84,7 @@ def _guards(lookup: Lookup) -> dict[str, str]:
 def interval(form: str, of: Lookup) -> str:
     """Write the interval of how many records have one of the values."""
     sets = Sets(form, of)
-    return sets.written(_interval(sets, sets.sums(Part(sets.every, "_values"))))
+    return sets.written(_interval(sets, Part(sets.every, "_values")))
 
 
 def share(form: str, of: Lookup) -> str:
@@ -93,7 +94,7 @@ def share(form: str, of: Lookup) -> str:
     if not sets.form.perturbed:
         return sets.written(_compared(sets, "ratio", one, Part(sets.every, None), most="1e0"))
     size = f"nullif({sets.total(one.rows)}, 0)"
-    divided = let("v", formula("interval_per"), r=_interval(sets, sets.sums(one)), n=size)
+    divided = let("v", formula("interval_per"), r=_interval(sets, one), n=size)
     return sets.written(divided)
 
 
@@ -152,7 +153,7 @@ def mean(form: str, of: Lookup) -> str:
     shifted = formula("shifted_by_row" if sets.form.varied else "shifted")
     answer = let(
         "q",
-        f"[{compared} FOR r IN [{_reaches(sets, shifted, '(q).count')}]][1]",
+        f"[{compared} FOR r IN [{_reaches(sets, [shifted, '(q).count'], once=False)}]][1]",
         amounts=sets.sums(amounts),
         count=sets.sums(count),
         covariance=sets.covariance(amounts, count),
@@ -216,19 +217,20 @@ def _compared(
         least=least,
         most=most,
     )
-    sums = [sets.sums(each, size) for each, size in zip((one, two), sizes, strict=True)]
-    return f"[{compared} FOR r IN [{_reaches(sets, *sums)}]][1]"
+    once = sets.once(one) and sets.once(two)
+    sums = [sets.sums(each, size, once=once) for each, size in zip((one, two), sizes, strict=True)]
+    return f"[{compared} FOR r IN [{_reaches(sets, sums, once=once)}]][1]"
 
 
-def _interval(sets: Sets, sums: str) -> str:
-    """Write the interval of one sum, from its struct of sums."""
-    return let("i", INTERVAL, m=f"[{moments(sets.form)} FOR s IN [{sums}]][1]", z=sets.quantile())
+def _interval(sets: Sets, part: Part) -> str:
+    """Write the interval of one sum."""
+    once = sets.once(part)
+    made = moments(sets.form, once=once)
+    return f"[{INTERVAL} FOR i IN [{made} FOR s IN [{sets.sums(part, once=once)}]]][1]"
 
 
-def _reaches(sets: Sets, *sums: str) -> str:
+def _reaches(sets: Sets, sums: Sequence[str], *, once: bool) -> str:
     """Write how far each sum reaches to both sides of its estimate."""
-    reach = let(
-        "i", formula("reach"), m="(e).m", z="(e).z", n="(e).n", r=f"[{INTERVAL} FOR i IN [e]][1]"
-    )
-    of_sum = f"{{m: {moments(sets.form)}, z: {sets.quantile()}, n: (s).per}}"
-    return f"[{reach} FOR e IN [{of_sum} FOR s IN [{', '.join(sums)}]]]"
+    reach = f"[{formula('reach')} FOR r IN [{INTERVAL}]][1]"
+    made = moments(sets.form, once=once)
+    return f"[{reach} FOR i IN [{made} FOR s IN [{', '.join(sums)}]]]"

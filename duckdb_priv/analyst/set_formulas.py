@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -11,6 +12,7 @@ from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import expand, sections, template
 
 FRAGMENTS = "analyst/fragments"
+FIELD_OF_STEP = re.compile(r"\(t\)\.([a-z]\w*)")
 TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
 """What the catalog may say of single values; of sets it follows from two averages."""
 
@@ -27,10 +29,12 @@ GIVEN = tuple(
 
 def listed(values: str) -> str:
     """Write the list of texts that an argument stands for: itself, or the one value that it is."""
-    return (
-        f"(CASE WHEN right(typeof({values}), 1) = ']' THEN TRY_CAST({values} AS VARCHAR[])"
-        f" ELSE [CAST({values} AS VARCHAR)] END)"
-    )
+    return f"(CASE WHEN {is_list(values)} THEN TRY_CAST({values} AS VARCHAR[]) ELSE [CAST({values} AS VARCHAR)] END)"
+
+
+def is_list(values: str) -> str:
+    """Write whether an argument is a list."""
+    return f"right(typeof({values}), 1) = ']'"
 
 
 def lists_missing(values: str) -> str:
@@ -40,7 +44,7 @@ def lists_missing(values: str) -> str:
 
 def shared(one: str, two: str) -> str:
     """Write what two lists have in common, once each."""
-    return f"[v FOR v IN list_distinct({one}) IF list_contains({two}, v)]"
+    return f"list_filter(list_distinct({one}), lambda v: list_contains({two}, v))"
 
 
 def struct(**values: str) -> str:
@@ -51,6 +55,26 @@ def struct(**values: str) -> str:
 def let(name: str, text: str, **values: str) -> str:
     """Write a formula over a struct of values."""
     return f"[{text} FOR {name} IN [{struct(**values)}]][1]"
+
+
+def steps(answer: str, *steps: Mapping[str, str]) -> str:
+    """Write an answer over a struct t, whose fields are computed in steps: each from those of the steps before it.
+
+    One step stands beside the other, and not inside it: DuckDB 2 plans a list comprehension in another one twice, one
+    in that four times, and so on.
+
+    >>> print(steps("(t).a + (t).b", {"count(*)": "a", "sum(x)": "c"}, {"2 * (t).a": "b"}))
+    [(t).a + (t).b FOR t IN [{a: (t).a, b: 2 * (t).a} FOR t IN [{a: count(*)}]]][1]
+    """
+    known = {name for fields in steps for name in fields.values()}
+    texts, pieces = [answer], []
+    for fields in reversed([each for each in steps if each]):
+        needed = known.intersection(*[FIELD_OF_STEP.findall(" ".join(texts))])
+        own = {name: sql for sql, name in fields.items() if name in needed}
+        carried = {name: f"(t).{name}" for name in sorted(needed - own.keys())}
+        texts = [*carried.values(), *own.values()]
+        pieces.append(struct(**carried, **own))
+    return f"[{answer} FOR t IN [{' FOR t IN ['.join(pieces)}{']' * len(pieces)}][1]"
 
 
 @cache
@@ -95,12 +119,22 @@ def plausible() -> str:
     return _formulas()["plausible"]
 
 
-def moments(form: Form) -> str:
-    """Return what an interval is made of, over s."""
-    own = {} if form.alike else {"zero": _formulas()["zero_of_drawn"]}
+def moments(form: Form, *, once: bool) -> str:
+    """Return what an interval is made of, over s; ``once`` where every record counts once."""
+    every = dict(_formulas())
     if form.varied:
-        own["slack"] = _formulas()["slack_by_row"]
-    return expand(_formulas()["moments"], {**_formulas(), **own})
+        every["slack"] = every["slack_by_row"]
+    if not form.from_histogram:
+        every["spread_of_one"] = "(s).law.slope"
+    for kind in (["once"] if once else []) + ([] if form.perturbed else ["sample"]):
+        every |= {
+            name.removeprefix(f"{kind}."): text
+            for name, text in _formulas().items()
+            if name.startswith(f"{kind}.")
+        }
+    if not form.alike:
+        every["zero"] = every["zero_of_drawn"]
+    return expand(every["moments"], every)
 
 
 @cache

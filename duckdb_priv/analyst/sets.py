@@ -8,6 +8,7 @@ known to, in ``fragments/sets.sql``. Derivation: ``mechanism/reference/compariso
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,10 +23,12 @@ from duckdb_priv.analyst.set_formulas import (
     ordinary,
     plausible,
     shared,
+    steps,
     struct,
 )
 from duckdb_priv.analyst.written import Lookup
 from duckdb_priv.release.model import LISTS, NUMBERS
+from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.templates import fill
 
 
@@ -50,7 +53,7 @@ class Coefficient:
         met = " AND ".join((*self.conditions, *also))
         product = " * ".join((*self.factors, *([function] if function else [])))
         if not product:
-            return f"coalesce(count_if({met}), 0)" if met else "count(*)"
+            return f"count(*) FILTER ({met})" if met else "count(*)"
         chosen = f"CASE WHEN {met} THEN {product} ELSE 0 END" if met else product
         return f"coalesce(sum({chosen}), 0)"
 
@@ -62,6 +65,8 @@ class Coefficient:
         return f"coalesce(max({f'CASE WHEN {met} THEN {product} END' if met else product}), 0)"
 
 
+NUMBER = re.compile(r"\(?[0-9][0-9.]*e-?[0-9]+\)?")
+"""A number as it is written, in place of a field that holds it."""
 SCALES = Coefficient((), ("weight::DOUBLE",))
 """Each row by what its scale says."""
 
@@ -77,8 +82,8 @@ class Part:
 class Sets:
     """Sums over the rows at hand, for the attributes of one form.
 
-    Aggregates and numbers are taken into a struct t, lists of weights into w, and what is made of them into u: nothing
-    is written, or planned, twice. Where a row counts by what it shows, rows are counted by that and by the ``groups``
+    Aggregates and numbers are taken into a struct t, then lists of weights, then what is made of both: nothing is
+    written, or planned, twice. Where a row counts by what it shows, rows are counted by that and by the ``groups``
     that they are in; or, where they are to be weighed ``by_row``, the weight of each is looked up.
     """
 
@@ -103,19 +108,16 @@ class Sets:
         return self.take(self._of.quantile())
 
     def make(self, sql: str) -> str:
-        """Return the field of u with what is made of fields of t and w."""
-        return f"(u).{self._made.setdefault(sql, f'u{len(self._made)}')}"
+        """Return the field of t with what is made of these and of weights."""
+        return f"(t).{self._made.setdefault(sql, f'u{len(self._made)}')}"
 
     def written(self, answer: str) -> str:
-        """Write an answer over t, w and u; an error where rows were chosen by what they report."""
+        """Write an answer over t; an error where rows were chosen by what they report."""
         if self._plausible:
             mistake = chosen("'one of the values'")
             refused = f"[error(_priv_text) FOR _priv_text IN [{mistake}]][1]"
             answer = f"CASE WHEN {' AND '.join(self._plausible)} THEN {answer} ELSE {refused} END"
-        for name, fields in (("u", self._made), ("w", self._weights), ("t", self._taken)):
-            if fields:
-                answer = let(name, answer, **{field: sql for sql, field in fields.items()})
-        return answer
+        return steps(answer, self._taken, self._weights, self._made)
 
     def total(self, rows: Coefficient) -> str:
         """Write the sum of the coefficients."""
@@ -150,30 +152,44 @@ class Sets:
             published=published,
         )
 
-    def sums(self, part: Part, per: str = "1") -> str:
-        """Write the struct of what one sum and its interval are made of; the sum is to be divided by ``per``."""
+    def sums(self, part: Part, per: str = "1", *, once: bool = False) -> str:
+        """Write the struct of what one sum and its interval are made of; the sum is to be divided by ``per``.
+
+        Less is needed where every record counts ``once``.
+        """
         rows, squared = part.rows, part.rows.times(part.rows)
         self._require_plausible(part)
         estimate = self._sum(rows, part.values)
         if self.form.varied:
             return self._sums_by_row(part, per, estimate)
-        total, squares = f"{self.total(rows)}::DOUBLE", f"{self.total(squared)}::DOUBLE"
-        published = self.constant("rows") if self.form.from_histogram else "NULL::DOUBLE"
-        return struct(
-            estimate=estimate,
-            doubled=self._sum(squared, part.values) if rows.factors else estimate,
-            variance=self.covariance(part, part),
-            total=total,
-            squares=squares,
-            largest=self.take(f"{rows.largest()}::DOUBLE"),
-            law=self._law(part.values),
-            published=published,
-            share=f"coalesce(least({total} ** 2 / nullif({squares}, 0) / {published}, 1), 0)"
-            if self.form.from_histogram
-            else "0e0",
-            beta="NULL::DOUBLE" if self.form.perturbed else self._number("own"),
-            per=f"{per}::DOUBLE",
-        )
+        total = f"{self.total(rows)}::DOUBLE"
+        given = {
+            "estimate": estimate,
+            "variance": self.covariance(part, part),
+            "total": total,
+            "law": self._law(part.values),
+            "published": "NULL",
+            "share": "0e0",
+            "beta": "NULL" if self.form.perturbed else self._number("own"),
+            "per": f"{per}::DOUBLE",
+            "z": self.quantile(),
+        }
+        if not once:
+            given |= {
+                "doubled": self._sum(squared, part.values),
+                "squares": f"{self.total(squared)}::DOUBLE",
+                "largest": self.take(f"{rows.largest()}::DOUBLE"),
+            }
+        if self.form.from_histogram:
+            squares = f"nullif({self.total(squared)}::DOUBLE, 0)"
+            published = self.constant("rows")
+            given["published"] = published
+            given["share"] = f"coalesce(least({total} ** 2 / {squares} / {published}, 1), 0)"
+        return struct(**given)
+
+    def once(self, part: Part) -> bool:
+        """Whether every record counts once in a sum."""
+        return not (part.rows.factors or self.form.varied)
 
     def _sums_by_row(self, part: Part, per: str, estimate: str) -> str:
         """Write that struct where rows differ in their scale u: the squares of coefficients stand with it."""
@@ -207,6 +223,7 @@ class Sets:
             share="0e0",
             beta="NULL::DOUBLE",
             per=f"{per}::DOUBLE",
+            z=self.quantile(),
         )
 
     def _require_plausible(self, part: Part) -> None:
@@ -221,17 +238,14 @@ class Sets:
         rows = Coefficient(part.rows.conditions)
         if self.form.alike:
             seen = self._shown(rows, part.values)
-            outside = f"({self._size(part.values)} * {self._number('other')})"
-            chances = f"[{outside}, {outside} + {self._number('own')} - {self._number('other')}]"
+            rarely = self._often(part.values)
+            bounds = {"rarely": rarely, "often": f"{rarely} + {self._gap}"}
         else:
             places = self.take(self._positions(part.values))
             counted = [f"list_contains({places}, (e).place)", *self._met(rows)]
             seen = f"coalesce(list_sum([(e).n FOR e IN {self._histogram} IF {' AND '.join(counted)}]), 0)"
             chances = self._filled("chances", places)
-        bounds = {
-            name: f"list_{which}({chances})"
-            for name, which in (("rarely", "min"), ("often", "max"))
-        }
+            bounds = {"rarely": f"list_min({chances})", "often": f"list_max({chances})"}
         required = let("s", plausible(), rows=self.total(rows), seen=seen, **bounds)
         self._plausible[self.make(required)] = None
 
@@ -285,38 +299,50 @@ class Sets:
 
     def _law(self, values: str | None) -> str:
         """Write what an interval needs to know besides, of a count in which every record counts once."""
-        none = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE")
+        if self.form.blocks:
+            return self._law_of_blocks(values)
+        if self.form.alike:
+            return self._law_of_alike(values)
+        places = self.take(self._positions(values))
+        weights = self._kept_weights(places)
+        single = f"list_extract({places}, 1)"
+        known = {name: self._of.number(name, single) for name in TERMS}
+        if self.form.from_histogram:
+            known["shrinkage"] = (
+                f"1 - {self._of.number('own', single)} + {self._of.number('other', single)}"
+            )
+        known = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE") | {
+            name: f"CASE WHEN len({places}) = 1 THEN {sql} END::DOUBLE"
+            for name, sql in known.items()
+        }
+        chosen = f"list_sum(list_select({weights}, {places}))"
+        inside = f"{chosen} / len({places})"
+        outside = f"(list_sum({weights}) - {chosen}) / nullif(len({weights}) - len({places}), 0)"
+        return self.make(let("k", ordinary("law"), **known, inside=inside, outside=outside))
+
+    def _law_of_alike(self, values: str | None) -> str:
+        """Write the same where a row counts by whether it shows one of the set; all values together have no noise."""
         if not self.form.perturbed:
             own = self._number("own")
-            known = {"slope": f"1 - {own}", "half_step": "0.5e0", "shrinkage": "0e0"}
-            known |= {"upward": f"1 - 2 * {own}", "downward": f"2 * {own} - 1"}
-            inside, outside = "1e0", "0e0"
-        elif self.form.blocks:
-            return self._law_of_blocks(values)
-        elif self.form.alike:
-            known = {}
-            every = f"{self._size(values)} = {self.take(self._of.size())}"
-            outside = f"CASE WHEN {every} THEN NULL ELSE {self._outside(values)} END"
-            inside = f"{outside} + {self._step}"
-        else:
-            places = self.take(self._positions(values))
-            weights = self._kept_weights(places)
-            single = f"list_extract({places}, 1)"
-            known = {name: self._of.number(name, single) for name in TERMS}
-            if self.form.from_histogram:
-                known["shrinkage"] = (
-                    f"1 - {self._of.number('own', single)} + {self._of.number('other', single)}"
-                )
-            known = {
-                name: f"CASE WHEN len({places}) = 1 THEN {sql} END::DOUBLE"
-                for name, sql in known.items()
-            }
-            chosen = f"list_sum(list_select({weights}, {places}))"
-            inside = f"{chosen} / len({places})"
-            outside = (
-                f"(list_sum({weights}) - {chosen}) / nullif(len({weights}) - len({places}), 0)"
+            return struct(
+                slope=f"1 - {own}",
+                half_step="0.5e0",
+                upward=f"1 - 2 * {own}",
+                downward=f"2 * {own} - 1",
+                shrinkage="0e0",
             )
-        return self.make(let("k", ordinary("law"), **none | known, inside=inside, outside=outside))
+        every = f"{self._size(values)} = {self.take(self._of.size())}"
+        some = self._keep(f"CASE WHEN {every} THEN 0e0 ELSE 1e0 END")
+        lean = self._keep(f"({self._step} - 2 * {self._often(values)} * {self._step})")
+        return self.make(
+            struct(
+                slope=f"{some} * ({lean} - 1)",
+                half_step=f"{some} * ({self._step} / 2)",
+                upward=f"{some} * {lean}",
+                downward=f"{some} * (2 - {lean})",
+                shrinkage=f"{some} * (1 - 1 / {self._step})",
+            )
+        )
 
     def _law_of_blocks(self, values: str | None) -> str:
         """Write the same where a row counts by how many of the values its block holds."""
@@ -341,32 +367,41 @@ class Sets:
 
     def _number(self, name: str) -> str:
         """Write a number that all values share."""
-        return self.take(f"{self._of.number(name, '1')}::DOUBLE")
+        number = self._of.number(name, "1")
+        return number if NUMBER.fullmatch(number) else self.take(f"{number}::DOUBLE")
+
+    @property
+    def _gap(self) -> str:
+        """Write how much more probable it is of a record that has one of a set to show one of it."""
+        return folded(f"({self._number('own')} - {self._number('other')})")
 
     @property
     def _step(self) -> str:
         """Write how much more a row counts that shows one of a set."""
         if not self.form.perturbed:
             return "1e0"
-        return f"(1 / ({self._number('own')} - {self._number('other')}))"
+        return folded(f"(1 / {self._gap})")
 
-    def _outside(self, values: str | None, others: str | None = "") -> str:
+    def _often(self, *sets: str | None) -> str:
+        """Write how probable it is of a record with another value to show one of a set, or of what two sets share."""
+        return f"({self._size(*sets)} * {self._number('other')})"
+
+    def _outside(self, *sets: str | None) -> str:
         """Write what a row counts that shows none of a set, or of what two sets share."""
         if not self.form.perturbed:
             return "0e0"
-        size = self._size(values) if others == "" else self._size(values, others)
-        return f"(-{size} * {self._number('other')} * {self._step})"
+        return self._keep(f"(-{self._often(*sets)} * {self._step})")
 
     def _size(self, *sets: str | None) -> str:
         """Write how many values a set has, or two sets share."""
         lists = [listed(each) for each in dict.fromkeys(sets) if each is not None]
         if not lists:
             return self.take(self._of.size())
-        different = shared(*lists) if len(lists) == 2 else lists[0]
+        present = f"len({shared(*lists) if len(lists) == 2 else f'list_distinct({lists[0]})'})"
+        if not self._shape.has_missing:
+            return self.take(present)
         missing = " AND ".join(map(lists_missing, lists))
-        return self.take(
-            f"(len(list_distinct({different})) + CASE WHEN {missing} THEN 1 ELSE 0 END)"
-        )
+        return self.take(f"({present} + CASE WHEN {missing} THEN 1 ELSE 0 END)")
 
     def _shown(self, rows: Coefficient, *sets: str | None) -> str:
         """Write the sum of the coefficients of rows that show one of every set."""
@@ -375,7 +410,7 @@ class Sets:
         )
 
     def _shows(self, values: str) -> str:
-        found = f"coalesce({self._of.reports(listed(values))}, false)"
+        found = self._of.reports(values)
         if not self._shape.has_missing:
             return found
         return f"({found} OR (_column IS NULL AND {lists_missing(listed(values))}))"
@@ -451,10 +486,10 @@ class Sets:
         return f"list_distinct([coalesce(list_position({texts}, v), {size}) FOR v IN {listed(values)}])"
 
     def _keep(self, sql: str) -> str:
-        return f"(w).{self._weights.setdefault(sql, f'w{len(self._weights)}')}"
+        return f"(t).{self._weights.setdefault(sql, f'w{len(self._weights)}')}"
 
     def _kept_weights(self, positions: str) -> str:
-        """Return the field of w with what rows count for a set, by what they show."""
+        """Return the field of t with what rows count for a set, by what they show."""
         return self._keep(self._row(positions))
 
     def _row(self, positions: str) -> str:

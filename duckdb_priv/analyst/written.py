@@ -15,6 +15,7 @@ from typing import Self
 from duckdb_priv.analyst import distribution, joint_texts
 from duckdb_priv.analyst.blocks import PLACES, block_places
 from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.analyst.set_formulas import is_list, listed
 from duckdb_priv.release.model import NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.literals import SEPARATORS, doubles, enum, is_among, texts
@@ -130,7 +131,7 @@ class Lookup(ABC):
 
     @abstractmethod
     def reports(self, values: str) -> str:
-        """Write whether a row reports one of a list of texts, all of them values of its domain."""
+        """Write whether a row reports the value, or one of those, that an argument is; NULL where it is missing."""
 
     @abstractmethod
     def query(self, name: str, arguments: Mapping[str, str]) -> str:
@@ -362,16 +363,17 @@ class Written(Lookup):
         return {name: write(name) for name in PLACES}
 
     def reports(self, values: str) -> str:
-        """Write whether a row reports one of a list of texts, all of them values of its domain."""
+        """Write whether a row reports the value, or one of those, that an argument is; NULL where it is missing."""
         # An aggregate is computed before it is known that a value is none: that must not be an error of its own.
         if len({of.type for of in self._named.values()}) > 1:
-            return f"list_contains({values}, CAST(_column AS VARCHAR))"
+            return f"list_contains({listed(values)}, CAST(_column AS VARCHAR))"
 
         def write(of: SensitiveAttribute) -> str:
             kind = enum(of.values) if of.type == "ENUM" else of.type
+            several = f"TRY_CAST(TRY_CAST({values} AS VARCHAR[]) AS {kind}[])"
             return (
-                f"CASE WHEN len({values}) = 1 THEN _column = TRY_CAST(list_extract({values}, 1) AS {kind})"
-                f" ELSE list_contains([TRY_CAST(v AS {kind}) FOR v IN {values}], _column) END"
+                f"CASE WHEN {is_list(values)} THEN list_contains({several}, _column)"
+                f" ELSE _column = TRY_CAST(CAST({values} AS VARCHAR) AS {kind}) END"
             )
 
         return self._chosen(write)

@@ -118,8 +118,7 @@ class Runner:
         try:
             self._wait_for_turn()
             try:
-                database, schemas, given = read_call(arguments)
-                workspace = open_workspace(self.instance, database, schemas)
+                workspace, given = open_workspace(self.instance, arguments)
             except BaseException:
                 self.instance.turn.release()
                 raise
@@ -164,7 +163,10 @@ class Runner:
 
     def _roll_back(self, workspace: Workspace) -> None:
         try:
-            _undo(workspace)
+            with suppress(duckdb.Error):
+                workspace.cursor.execute("ROLLBACK")
+            for undo in reversed(workspace.on_rollback):
+                undo()
             workspace.cursor.close()
         finally:
             self.instance.turn.release()
@@ -203,9 +205,16 @@ class Runner:
         return pa.array([_answer(partial(self._look, name, text)) for name, text in calls])
 
     def _look(self, name: str, arguments: str) -> str:
-        database, schemas, given = read_call(arguments)
-        with undone(self.instance, database, schemas) as workspace:
+        workspace, given = open_workspace(self.instance, arguments)
+        try:
+            self.instance.working.add(workspace.cursor)
+            workspace.cursor.execute("BEGIN TRANSACTION")
             return json.dumps(self.find(name)(workspace, given), default=str)
+        finally:
+            self.instance.working.discard(workspace.cursor)
+            with suppress(duckdb.Error):
+                workspace.cursor.execute("ROLLBACK")
+            workspace.cursor.close()
 
 
 def _refuse_several(calls: int) -> pa.Array:
@@ -230,14 +239,7 @@ def _commit(cursor: duckdb.DuckDBPyConnection) -> None:
 @contextmanager
 def working(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
     """Work in a transaction of its own, for a caller in Python: committed at the end, or nothing is kept."""
-    with instance.turn, committed(instance, database, schemas) as workspace:
-        yield workspace
-
-
-@contextmanager
-def committed(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
-    """Work in a transaction of its own, for a caller that has the turn: committed at the end, or nothing is kept."""
-    with _begun(instance, database, schemas) as workspace:
+    with instance.turn, _begun(instance, database, schemas) as workspace:
         yield workspace
         _commit(workspace.cursor)
         for do in workspace.on_commit:
@@ -254,7 +256,9 @@ def undone(instance: Instance, database: str, schemas: tuple[str, ...]) -> Itera
 
 @contextmanager
 def _begun(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
-    workspace = open_workspace(instance, database, schemas)
+    workspace, _ = open_workspace(
+        instance, json.dumps({"_database": database, "_schemas": schemas})
+    )
     try:
         instance.working.add(workspace.cursor)
         workspace.cursor.execute("BEGIN TRANSACTION")
@@ -270,28 +274,24 @@ def _begun(instance: Instance, database: str, schemas: tuple[str, ...]) -> Itera
 
 
 def _undo(workspace: Workspace) -> None:
-    """Roll back, and undo what no transaction does."""
     with suppress(duckdb.Error):
         workspace.cursor.execute("ROLLBACK")
     for undo in reversed(workspace.on_rollback):
         undo()
 
 
-def read_call(text: str) -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
-    """Read a call as JSON: the database where the caller stands, its schemas, and what is given."""
+def open_workspace(instance: Instance, text: str) -> tuple[Workspace, Mapping[str, Any]]:
+    """Open a workspace that stands where the caller stands, and read what the caller gives as JSON."""
     arguments = json.loads(text)
-    return arguments.pop("_database"), tuple(arguments.pop("_schemas")), arguments
-
-
-def open_workspace(instance: Instance, database: str, schemas: tuple[str, ...]) -> Workspace:
-    """Open a workspace that stands where the caller stands."""
+    database = arguments.pop("_database")
+    schemas = tuple(arguments.pop("_schemas"))
     cursor = instance.cursor()
     cursor.execute(f"USE {identifier(database)}")
     cursor.execute("SET python_enable_replacements = false")
     if instance.watched:
         show_progress(cursor)
     instance.stage = ""
-    return Workspace(instance, cursor, database, schemas)
+    return Workspace(instance, cursor, database, schemas), arguments
 
 
 def show_progress(connection: duckdb.DuckDBPyConnection) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from duckdb_priv.analyst import macros
 from duckdb_priv.engine import randomness
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -25,7 +26,7 @@ from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import declare
 from duckdb_priv.publisher.declared import find as find_declared
 from duckdb_priv.publisher.persons import RECORDS, guarantees_of_persons
-from duckdb_priv.publisher.publish import create_table, described_types, introduce, make_room
+from duckdb_priv.publisher.publish import create_table, describe, described_types, make_room
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import (
     FLAG,
@@ -106,8 +107,7 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
     make_room(workspace, request)
     columns = catalog.published_columns(workspace.cursor, finer)
     source = _rows_of(workspace, finer, columns)
-    entries = _entries(workspace, finer)
-    coins = {each.attribute: each.coins for each in entries}
+    coins = {each.attribute: each.coins for each in _entries(workspace, finer)}
     draws = [
         _drawn(workspace, source, each, coins[each.attribute.name], number)
         for number, each in enumerate(found)
@@ -129,12 +129,17 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
         last.record_id,
         last.person,
         [],
-        [each.charge for each in entries],
+        [each.charge for each in _entries(workspace, finer)],
     )
     said = {"release": request.release, "source": finer, **_asked(arguments)}
     number = catalog.version(workspace.cursor, request.release)
     declare(workspace, DERIVED, said, number, created, declared, extends=False)
-    introduce(workspace, request.release)
+    macros.add(
+        workspace.cursor,
+        request.release,
+        catalog.sensitive_attributes(workspace.cursor, request.release),
+    )
+    describe(workspace, request.release)
     return [
         {
             "release": request.release,

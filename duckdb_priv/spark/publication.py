@@ -12,7 +12,6 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,7 @@ from duckdb_priv.publisher import page, placing
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import forget
 from duckdb_priv.publisher.export import PAGE, columns_sql, refuse_for_parquet, write_catalog
-from duckdb_priv.publisher.publish import Prepared, describe, drop, introduce, prepare, record
+from duckdb_priv.publisher.publish import Prepared, describe, drop, prepare, record
 from duckdb_priv.publisher.withdrawal import refuse_withdrawn
 from duckdb_priv.release import catalog
 from duckdb_priv.release.request import Request
@@ -107,17 +106,26 @@ def publish(
     return {**receipt, "path": str(place), "seconds": round(time.monotonic() - started, 3)}
 
 
-@dataclass(frozen=True)
 class SparkPublication:
     """One publication, from what was asked to its receipt."""
 
-    instance: Instance
-    database: str
-    schemas: tuple[str, ...]
-    method: Method
-    request: Request
-    arguments: Any
-    frame: SparkFrame
+    def __init__(
+        self,
+        instance: Instance,
+        database: str,
+        schemas: tuple[str, ...],
+        method: Method,
+        request: Request,
+        arguments: Any,
+        frame: SparkFrame,
+    ) -> None:
+        self.instance = instance
+        self.database = database
+        self.schemas = schemas
+        self.method = method
+        self.request = request
+        self.arguments = arguments
+        self.frame = frame
 
     def _prepared(self, workspace: Workspace) -> Prepared:
         self._forget_unseen(workspace)
@@ -190,7 +198,7 @@ class SparkPublication:
             receipt = record(workspace, prepared, self._target, types)
             # The records are not DuckDB's to publish again.
             forget(workspace.cursor, release)
-            introduce(workspace, release, "TABLE" if one_file else "VIEW")
+            describe(workspace, release, "TABLE" if one_file else "VIEW")
             if not one_file:
                 html = page.named(analysts_card(workspace.cursor, release), release)
                 selected = _selected(workspace, types, part)
@@ -221,9 +229,7 @@ class SparkPublication:
             workspace.cursor.execute(
                 f"CREATE OR REPLACE VIEW {self._target} AS SELECT {columns_sql(types)} FROM {_files(place)}"
             )
-            release = self.request.release
-            attributes = catalog.sensitive_attributes(workspace.cursor, release)
-            describe(workspace, release, attributes, "VIEW")
+            describe(workspace, self.request.release, "VIEW")
 
 
 def _files(folder: Path) -> str:

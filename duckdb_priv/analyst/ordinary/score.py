@@ -50,7 +50,7 @@ class Score:
         none = ("zero", "slack", "upward", "downward", "certain", "hidden", "hidden_spread")
         absent = dict.fromkeys(none, "0e0")
         fields = ", ".join(f"{each}: {sql}" for each, sql in (absent | moments).items())
-        return f"[{INTERVAL} FOR i IN [{{m: {{estimate: {text(name)}, {fields}}}, z: {z}}}]][1]"
+        return f"[{INTERVAL} FOR i IN [{{estimate: {text(name)}, {fields}, z: {z}}}]][1]"
 
     def _has_law(self, name: str) -> bool:
         """Whether a count is of a set of values of one attribute, chosen by nothing else."""

@@ -69,7 +69,11 @@ s.total::DOUBLE
 -- What an interval is made of.
 {estimate: @centre@, variance: @spread@, zero: @zero@, slope: @slope@, half_step: @half_step@, slack: @slack@,
  upward: @upward@, downward: @downward@, certain: @certain@, hidden: @hidden@, hidden_spread: @hidden_spread@,
- total: @total@}
+ total: @total@, z: @z@}
+
+-- name: z
+-- The quantile of the normal distribution that belongs to the confidence.
+@normal_quantile@
 
 -- name: interval
 -- Score interval with continuity correction (Wilson 1927, for a variance that is linear in the true count): the roots of
@@ -78,22 +82,22 @@ s.total::DOUBLE
 -- However unlikely an estimate is, the ends reach a step beyond the possible count that is nearest to it.
 -- What may be hidden counts upwards alone.
 -- Where there is no variance, the count lies within half_step of the middle for certain, and there is no estimate.
--- Over i, a struct of the moments m and of the quantile z of the normal distribution.
+-- Over i, the moments.
 [{
-    estimate: CASE WHEN i.m.variance IS NOT NULL THEN i.m.estimate END,
-    stderr: CASE WHEN i.m.variance IS NOT NULL THEN sqrt(greatest(i.m.variance, 0)) END,
-    low: CASE WHEN i.m.estimate <= e.below THEN 0 ELSE least(greatest(least(
-            i.m.estimate - e.below + e.bend
-            - sqrt(i.z ** 2 * greatest(i.m.zero + i.m.slope * (i.m.estimate - e.below), 0) + e.bend ** 2),
-            e.nearest - e.below), i.m.certain, 0), i.m.total) END,
-    high: CASE WHEN i.m.estimate + e.above >= i.m.total THEN i.m.total ELSE least(greatest(
-            i.m.estimate + e.above + e.bend
-            + sqrt(i.z ** 2 * greatest(i.m.zero + i.m.slope * (i.m.estimate + e.above), 0) + e.bend ** 2),
-            e.nearest + e.above) + i.m.hidden + i.z * i.m.hidden_spread, i.m.total) END
+    estimate: CASE WHEN i.variance IS NOT NULL THEN i.estimate END,
+    stderr: CASE WHEN i.variance IS NOT NULL THEN sqrt(greatest(i.variance, 0)) END,
+    low: CASE WHEN i.estimate <= e.below THEN 0 ELSE least(greatest(least(
+            i.estimate - e.below + e.bend
+            - sqrt(e.square * greatest(i.zero + i.slope * (i.estimate - e.below), 0) + e.bend ** 2),
+            e.nearest - e.below), i.certain, 0), i.total) END,
+    high: CASE WHEN i.estimate + e.above >= i.total THEN i.total ELSE least(greatest(
+            i.estimate + e.above + e.bend
+            + sqrt(e.square * greatest(i.zero + i.slope * (i.estimate + e.above), 0) + e.bend ** 2),
+            e.nearest + e.above) + i.hidden + i.z * i.hidden_spread, i.total) END
 } FOR e IN [{
-    nearest: least(greatest(i.m.estimate, 0), i.m.total), bend: i.z ** 2 * i.m.slope / 2,
-    below: greatest(i.m.half_step, (i.z ** 2 - 1) / 6 * i.m.upward),
-    above: greatest(i.m.half_step, (i.z ** 2 - 1) / 6 * i.m.downward) + i.z * i.m.slack
+    nearest: least(greatest(i.estimate, 0), i.total), square: i.z ** 2, bend: i.z ** 2 * i.slope / 2,
+    below: greatest(i.half_step, (i.z ** 2 - 1) / 6 * i.upward),
+    above: greatest(i.half_step, (i.z ** 2 - 1) / 6 * i.downward) + i.z * i.slack
  }]][1]
 
 -- name: kept
@@ -146,10 +150,6 @@ _priv_observed
 @rows.total@ AS _priv_total,
         {values: histogram(@attribute@), missing: count_if(@attribute@ IS NULL)} AS _priv_histogram, NULL AS _priv_sums
 
--- name: query.grouped
-SELECT {group_columns} @query.sums@
-    FROM @query.rows@ GROUP BY ALL
-
 -- name: query.shown
 -- How often each group shows each value, and the sums that a form needs of both besides.
 shown AS (
@@ -158,10 +158,6 @@ shown AS (
     FROM numbered
     UNION ALL SELECT _priv_group, NULL, _priv_histogram.missing, NULL FROM numbered
 )
-
--- name: query.showing
--- Which of these is of a value of the domain.
-shown._priv_value IS NOT DISTINCT FROM domain._priv_value
 
 -- name: query.empty
 -- Those sums where the group does not show the value.

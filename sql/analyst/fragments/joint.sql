@@ -68,13 +68,13 @@ WITH RECURSIVE weighed AS (
         FROM begun
     ) AS begun JOIN reached ON reached._priv_group = begun._priv_group
 ), bounded AS (
-    SELECT *, [@interval@ FOR i IN [{m: {
+    SELECT *, [@interval@ FOR i IN [{
             estimate: _priv_sum, variance: _priv_noise,
             zero: greatest(_priv_total * _priv_each,
                 _priv_noise - (squares[{states}] - 1 - _priv_each) * least(greatest(_priv_sum, 0), _priv_total)),
             slope: squares[{states}] - 1 - _priv_each, half_step: step / 2, slack: 0e0, upward: heaviest, downward: 0e0,
-            certain: 0e0, hidden: 0e0, hidden_spread: 0e0, total: _priv_total::DOUBLE
-        }, z: @normal_quantile@}]][1] AS _priv_interval
+            certain: 0e0, hidden: 0e0, hidden_spread: 0e0, total: _priv_total::DOUBLE, z: @normal_quantile@
+        }]][1] AS _priv_interval
     FROM estimated
 )
 SELECT * EXCLUDE (_priv_group, _priv_total, _priv_shown, _priv_sums, _priv_noise, _priv_scale, likelihood, squares, step, heaviest, start, shown,

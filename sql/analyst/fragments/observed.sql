@@ -5,7 +5,8 @@
 here AS MATERIALIZED (
     @here@
 ), grouped AS (
-    @query.grouped@
+    SELECT {group_columns} @query.sums@
+    FROM @query.rows@ GROUP BY ALL
 ), numbered AS MATERIALIZED (
     SELECT row_number() OVER () AS _priv_group, * FROM grouped
 ), @query.shown@, domain AS (
@@ -15,5 +16,6 @@ here AS MATERIALIZED (
     SELECT numbered.* EXCLUDE (_priv_histogram), domain.*, coalesce(_priv_observed, 0)::DOUBLE AS _priv_observed,
         coalesce(_priv_cell, @query.empty@) AS _priv_cell
     FROM numbered CROSS JOIN domain
-    LEFT JOIN shown ON shown._priv_group = numbered._priv_group AND @query.showing@
+    LEFT JOIN shown ON shown._priv_group = numbered._priv_group
+        AND shown._priv_value IS NOT DISTINCT FROM domain._priv_value
 )

@@ -10,14 +10,22 @@
 --   total, squares       sum of c and of c ** 2
 --   largest              the largest c
 --   law                  of a count in which every record counts once: slope and the like (ordinary/intervals.sql)
+--   once, sample         are how sections begin that take the place of others: where every record counts once, and where rows
+--                        are a sample
 --   published, share     how many records the table has, where weights are made from its histogram, and which share of them
 --                        would give the same sum with equal coefficients; else NULL and 0
 --   beta                 the probability that a record is there, where the rows are a sample
 --   per                  what the sum is divided by
+--   z                    the quantile of the normal distribution that belongs to the confidence
 --
 -- Where rows differ in their scale u, squares is the sum of c ** 2 * u, and doubled that of c ** 2 * u * h: law.slope * u is what one
 -- record adds to the variance there. squares_once and doubled_once have c once, plain_squares is the sum of c ** 2, and law.noisy the scale
 -- of the rows that the noise comes from.
+
+-- name: moments
+{estimate: @centre@, variance: @spread@, zero: @zero@, slope: @slope@, half_step: @half_step@, slack: @slack@,
+ upward: @upward@, downward: @downward@, certain: @certain@, hidden: 0e0, hidden_spread: 0e0, total: @total@,
+ z: s.z, n: s.per}
 
 -- name: estimate
 s.estimate
@@ -33,6 +41,30 @@ s.largest * s.law.half_step
 
 -- name: excess
 @spread_of_one@ * greatest(@typical@ * s.estimate - s.doubled, 0)
+
+-- name: once.zero
+-- Where every record counts once, none is heavier than another.
+s.variance - @slope@ * s.estimate
+
+-- name: once.zero_of_drawn
+greatest(s.variance - @slope@ * least(greatest(s.estimate, 0), @total@),
+    ((1 - s.share * s.law.shrinkage) ** 2 + 2 * s.share * (1 - s.share) * s.law.shrinkage ** 2)
+    * (greatest(s.total - 1, 0) * s.law.scatter + s.law.most_scatter))
+
+-- name: once.slope
+@spread_of_one@
+
+-- name: once.slack
+0e0
+
+-- name: once.half_step
+s.law.half_step
+
+-- name: once.upward
+s.law.upward
+
+-- name: once.downward
+s.law.downward
 
 -- name: zero_of_drawn
 -- The variance if the sum were 0, where a row's weight is one of many: rows that show none of those that scatter most seem to
@@ -52,10 +84,20 @@ s.largest * s.law.upward
 s.largest * s.law.downward
 
 -- name: certain
-coalesce(s.beta * s.estimate, 0)
+0e0
 
 -- name: total
-CASE WHEN s.beta IS NULL THEN round(s.total, 6)::DOUBLE ELSE 'inf'::DOUBLE END
+round(s.total, 6)
+
+-- name: once.total
+s.total
+
+-- name: sample.certain
+-- Where the rows are a sample, those that are there have the value.
+s.beta * s.estimate
+
+-- name: sample.total
+'inf'::DOUBLE
 
 -- name: from_histogram
 -- The covariance of two sums where weights are made from the published histogram, which has part of its noise from the same
@@ -76,7 +118,7 @@ b.noise - b.d_shrinkage * b.d_mean * b.c_noise - b.c_shrinkage * b.c_mean * b.d_
  largest: q.amounts.largest - q.least, law: q.count.law, published: q.count.published,
  share: CASE WHEN q.count.published IS NULL THEN 0 ELSE coalesce(least((q.amounts.total - q.least * q.count.total) ** 2
      / nullif(q.amounts.squares - 2 * q.least * q.amounts.total + q.least ** 2 * q.count.total, 0) / q.count.published, 1), 0) END,
- beta: q.count.beta, per: 1::DOUBLE}
+ beta: q.count.beta, per: 1e0, z: q.count.z}
 
 -- name: shifted_by_row
 -- The same where rows differ in their scale: what is squared stands with it.
@@ -87,17 +129,17 @@ b.noise - b.d_shrinkage * b.d_mean * b.c_noise - b.c_shrinkage * b.c_mean * b.d_
  plain_squares: greatest(q.amounts.plain_squares - 2 * q.least * q.amounts.total + q.least ** 2 * q.count.total, 0),
  squares: greatest(q.amounts.squares - 2 * q.least * q.amounts.squares_once + q.least ** 2 * q.count.squares, 0),
  largest: q.amounts.largest - q.least, law: q.count.law, published: q.count.published, share: q.count.share,
- beta: q.count.beta, per: 1::DOUBLE}
+ beta: q.count.beta, per: 1e0, z: q.count.z}
 
 -- name: reach
 -- How far a sum may lie below and above its estimate. Where its interval is cut at what is possible, that says too little of
 -- the other of two sums: then it is z standard errors and the continuity correction.
--- Over i, a struct of the moments m, of their interval r, of the quantile z and of what the sum is to be divided by, n.
-{estimate: i.m.estimate / i.n, variance: i.m.variance / i.n ** 2,
- below: CASE WHEN i.r.low > i.m.certain THEN i.m.estimate - i.r.low
-     ELSE greatest(i.m.estimate - i.r.low, i.z * i.r.stderr + i.m.half_step) END / i.n,
- above: CASE WHEN i.r.high < i.m.total THEN i.r.high - i.m.estimate
-     ELSE greatest(i.r.high - i.m.estimate, i.z * i.r.stderr + i.m.half_step) END / i.n}
+-- Over i, the moments, of which n is what the sum is to be divided by, and r, their interval.
+{estimate: i.estimate / i.n, variance: i.variance / i.n ** 2,
+ below: CASE WHEN r.low > i.certain THEN i.estimate - r.low
+     ELSE greatest(i.estimate - r.low, i.z * r.stderr + i.half_step) END / i.n,
+ above: CASE WHEN r.high < i.total THEN r.high - i.estimate
+     ELSE greatest(r.high - i.estimate, i.z * r.stderr + i.half_step) END / i.n}
 
 -- name: correlation
 CASE WHEN p.a.variance > 0 AND p.b.variance > 0
