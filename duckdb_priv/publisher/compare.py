@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,6 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, PrivError, echoed
 from duckdb_priv.mechanism.arrays import Matrix, Vector
 from duckdb_priv.mechanism.two_looks import of_changed_value, of_one_value
-from duckdb_priv.methods.common.operator_audit import drawn_operator
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.export import found_in
@@ -24,6 +23,7 @@ from duckdb_priv.publisher.placing import place_for
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import FILE, NAME, Arguments, argument, read
 from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.release.opening import open_release
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 MOST_OUTCOMES = 200
@@ -40,12 +40,13 @@ class CompareArguments(Arguments):
 
 @dataclass(frozen=True)
 class File:
-    """An older version, attached."""
+    """An older version: what its catalog says, and its table, attached."""
 
     cursor: duckdb.DuckDBPyConnection
     alias: str
     catalog: Mapping[str, Any]
     attributes: Mapping[str, SensitiveAttribute]
+    epsilons: Mapping[str, float | None]
 
 
 def compare(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -71,19 +72,34 @@ def compare(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, An
 @contextmanager
 def _attached(workspace: Workspace, path: str, release: str) -> Iterator[File]:
     alias = identifier(f"_priv_older_{uuid.uuid4().hex}")
+    # Somebody else may have had the file: what is written in it runs confined to it, or not at all.
+    with closing(open_release(path)) as opened:
+        _check_table(opened, path, release)
+        found = opened.execute("FROM priv.release WHERE release = ?", [release])
+        names = [name for name, *_ in found.description]
+        (row,) = found.fetchall()
+        attributes = {each.name: each for each in catalog.sensitive_attributes(opened, release)}
+        epsilons = {name: _epsilon(opened, release, name) for name in attributes}
     with workspace.another_cursor() as cursor:
         cursor.execute(f"ATTACH {literal(path)} AS {alias} (READ_ONLY)")
         try:
-            cursor.execute(f"USE {alias}")
-            found = cursor.execute("FROM priv.release WHERE release = ?", [release])
-            names = [name for name, *_ in found.description]
-            (row,) = found.fetchall()
-            attributes = {each.name: each for each in catalog.sensitive_attributes(cursor, release)}
-            yield File(cursor, alias, dict(zip(names, row, strict=True)), attributes)
+            yield File(cursor, alias, dict(zip(names, row, strict=True)), attributes, epsilons)
         finally:
             with suppress(duckdb.Error):
-                cursor.execute(f"USE {identifier(workspace.database)}")
                 cursor.execute(f"DETACH {alias}")
+
+
+def _check_table(opened: duckdb.DuckDBPyConnection, path: str, release: str) -> None:
+    """Require that reading the release reads its rows: a view, or a column that is computed, could read anything."""
+    tables = opened.execute(
+        "SELECT sql FROM system.main.duckdb_tables() WHERE schema_name = ? AND table_name = ?",
+        [SCHEMA, release],
+    ).fetchall()
+    if not tables or "GENERATED ALWAYS" in tables[0][0]:
+        raise InvalidParameter(
+            f"{release!r} is no plain table in {echoed(path)}: the file was tampered with",
+            hint="name the file as FROM priv.export_release(…) wrote it",
+        )
 
 
 def _finding(
@@ -142,7 +158,7 @@ def _of_attribute(
         return [_finding("new", "The older version does not have this attribute.", None, name)]
     rows = _followed(workspace, older, release, attribute)
     same = _same_coins(workspace, older, release, attribute)
-    epsilons = [_epsilon(workspace.cursor, release, name), _epsilon(older.cursor, release, name)]
+    epsilons = [_epsilon(workspace.cursor, release, name), older.epsilons[name]]
     changed = rows[1]["value"] > 0
     if None not in epsilons:
         now, then = epsilons
@@ -275,17 +291,27 @@ def _beliefs(
 
 def operator_of(attribute: SensitiveAttribute) -> Matrix | None:
     """Return Pr[published = y | original = x] for every y (row) and x, where it can be told from the catalog."""
-    blocks = attribute.blocks
-    if blocks is None:
-        return drawn_operator(attribute)
-    places = (
-        np.arange(blocks.count)[:, None] - np.arange(attribute.size) * blocks.stride
-    ) % blocks.count
-    holding, own = len(blocks.first), attribute.numbers["own"][0]
-    operator: Matrix = np.where(
-        np.isin(places, blocks.first), own / holding, (1 - own) / (blocks.count - holding)
-    )
-    return operator
+    size, numbers = attribute.size, attribute.numbers
+    operator: Matrix
+    if "operator" in attribute.lists:
+        operator = np.array(attribute.lists["operator"]).T
+        return operator
+    if "own" in numbers and "other" in numbers:
+        own, other = np.array(numbers["own"]), np.array(numbers["other"])
+        if attribute.blocks is None:
+            operator = np.diag(own - other) + other[:, None]
+            return operator
+        blocks = attribute.blocks
+        places = (np.arange(blocks.count)[:, None] - np.arange(size) * blocks.stride) % blocks.count
+        holding = len(blocks.first)
+        held = np.isin(places, blocks.first)
+        operator = np.where(held, own[0] / holding, (1 - own[0]) / (blocks.count - holding))
+        return operator
+    if "retention" in numbers and "background" in numbers:
+        kept = np.array(numbers["retention"])
+        operator = np.diag(kept) + (1 - kept) / size
+        return operator
+    return None
 
 
 def _frequencies(

@@ -112,7 +112,7 @@ def releases(file: str, mode: str) -> None:
     """List what FILE has published, or holds if it is a release."""
     with one_sentence(), closing(open_for_reading(file)) as connection:
         known = connection.execute(
-            "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'priv' AND table_name = 'release'"
+            "SELECT 1 FROM system.main.duckdb_tables() WHERE schema_name = 'priv' AND table_name = 'release'"
         ).fetchall()
         if not known:
             raise UnknownRelease(

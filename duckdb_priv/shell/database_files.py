@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from duckdb_priv.errors import PrivError
 from duckdb_priv.publisher.install import connect
+from duckdb_priv.release.opening import CONFINED
 from duckdb_priv.shell.execution import on_ctrl_c
 
 MEMORY = ":memory:"
@@ -58,13 +59,15 @@ def open_publisher(path: str) -> duckdb.DuckDBPyConnection:
 def open_for_reading(path: str) -> duckdb.DuckDBPyConnection:
     """Open a database or a release that is there, without writing to it.
 
+    A stranger may have made it: what stands in it reaches no other file.
+
     >>> open_for_reading("/no/such/file.duckdb")
     Traceback (most recent call last):
     duckdb_priv.shell.database_files.CannotOpen: there is no file '/no/such/file.duckdb'
     """
     must_exist(path)
     try:
-        return duckdb.connect(path, read_only=True)
+        return duckdb.connect(path, read_only=True, config=dict(CONFINED))
     except duckdb.Error as error:
         raise _reason(path, error) from error
 

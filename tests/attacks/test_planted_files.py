@@ -9,9 +9,11 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
 import duckdb_priv
 from duckdb_priv.errors import InvalidReleaseFile
+from duckdb_priv.shell.cli import main
 
 NOTE = "a note of the analyst"
 
@@ -149,6 +151,57 @@ def test_no_statement_opens_it_up_again(
     # An analysis has all it needs: temporary tables, and answers.
     con.execute("CREATE TEMP TABLE mine AS FROM r")
     assert con.execute("SELECT priv.reconstructed_count('r', reported_s, 1) FROM mine").fetchall()
+
+
+def test_listing_what_a_file_holds_reads_no_other_file(files: dict[str, Path]) -> None:
+    with duckdb.connect(str(files["release"])) as writer:
+        writer.execute(
+            f"CREATE MACRO duckdb_tables() AS TABLE SELECT * FROM read_text('{files['note']}'),"
+            " (SELECT 'priv' AS schema_name, 'release' AS table_name)"
+        )
+        writer.execute("ALTER TABLE priv.release RENAME COLUMN mechanism TO kept")
+        writer.execute("CREATE TABLE other AS FROM priv.release")
+        writer.execute("DROP TABLE priv.release")
+        writer.execute(
+            "CREATE VIEW priv.release AS SELECT other.*, content AS mechanism"
+            f" FROM other, read_text('{files['note']}')"
+        )
+    done = CliRunner().invoke(main, ["releases", str(files["release"])])
+    assert done.exit_code
+    assert NOTE not in done.output
+
+
+def test_comparing_versions_runs_nothing_that_stands_in_the_file(files: dict[str, Path]) -> None:
+    path = str(files["release"])
+
+    def plant(*statements: str) -> None:
+        with duckdb.connect(path) as writer:
+            for statement in statements:
+                writer.execute(statement)
+
+    with duckdb_priv.connect(files["publisher"], secret=bytes(range(32))) as publisher:
+
+        def compared() -> list[tuple[object, ...]]:
+            return publisher.execute("FROM priv.compare('r', ?)", [path]).fetchall()
+
+        expected = compared()
+        plant(
+            f"CREATE MACRO note() AS (SELECT content FROM read_text('{files['note']}'))",
+            *(
+                f"CREATE MACRO {name}(a) AS note(), (a, b) AS note()"
+                for name in ("count", "least", "sum", "lower", "to_json")
+            ),
+        )
+        assert compared() == expected
+        plant("ALTER TABLE r RENAME TO kept")
+        for table in (
+            f"VIEW r AS SELECT kept.* REPLACE (note() AS reported_s) FROM kept, read_text('{files['note']}')",
+            "TABLE r (id BIGINT, reported_s VARCHAR GENERATED ALWAYS AS (upper('x')))",
+        ):
+            plant(f"CREATE {table}")
+            with pytest.raises(duckdb.Error, match="the file was tampered with"):
+                compared()
+            plant(f"DROP {table.split()[0]} r")
 
 
 def test_who_trusts_a_file_says_so(
