@@ -31,6 +31,15 @@ def shortened(text: str) -> str:
     return text if len(text) <= ECHOED else text[: ECHOED - 1] + "…"
 
 
+def one_line(text: str) -> str:
+    """Write a message with its hint in one line.
+
+    >>> one_line("no release is called 'visit'\\nHint: did you mean 'visits'?")
+    "no release is called 'visit'; hint: did you mean 'visits'?"
+    """
+    return text.strip().replace("\n      ", " ").replace("\nHint: ", "; hint: ").replace("\n", " ")
+
+
 class PrivError(Exception):
     """Base class of everything that duckdb_priv raises on purpose.
 

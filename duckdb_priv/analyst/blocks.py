@@ -9,15 +9,26 @@ from __future__ import annotations
 from duckdb_priv.release.model import Blocks
 from duckdb_priv.sqltext.quoting import literal
 
-PLACES = ("blocks", "held", "stride", "incidence")
+PLACES = ("blocks", "held", "stride", "mask", "incidence")
 """How many blocks there are, how many of them hold a value, by how much the numbers of its blocks grow from a value to
-the next, and digits that say whether each block holds the first value."""
+the next, the smallest mask of binary ones that leaves those numbers what they are, and digits that say whether each
+block holds the first value."""
+
+
+def block_facts(of: Blocks) -> tuple[str, ...]:
+    """Return what is known of blocks, in the order of PLACES: numbers, and the digits at last.
+
+    >>> block_facts(Blocks(7, 1, (0, 4, 6)))
+    ('7', '3', '1', '7', '1000101')
+    """
+    mask = (1 << (of.count - 1).bit_length()) - 1
+    return (*map(str, (of.count, len(of.first), of.stride, mask)), of.bits)
 
 
 def block_places(of: Blocks) -> dict[str, str]:
     """Write what is known of blocks as literals, by the names of PLACES."""
-    found = (str(of.count), str(len(of.first)), str(of.stride), literal(of.bits))
-    return dict(zip(PLACES, found, strict=True))
+    *numbers, bits = block_facts(of)
+    return dict(zip(PLACES, (*numbers, literal(bits)), strict=True))
 
 
 def first_blocks(of: Blocks) -> str:

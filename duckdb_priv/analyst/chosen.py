@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from duckdb_priv.analyst.blocks import PLACES
+from duckdb_priv.analyst.blocks import PLACES, block_facts
 from duckdb_priv.analyst.forms import CONSTANTS, FORMS, form_of
 from duckdb_priv.analyst.set_formulas import listed
 from duckdb_priv.analyst.written import (
@@ -28,7 +28,7 @@ from duckdb_priv.analyst.written import (
     type_name,
     type_text,
 )
-from duckdb_priv.release.model import LISTS, NUMBERS, Blocks, SensitiveAttribute
+from duckdb_priv.release.model import LISTS, NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.literals import SEPARATORS, enum, packed, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -144,7 +144,7 @@ def _texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
         LISTING: listing(attribute.values),
         COLUMN: attribute.column,
         TYPE: type_text(attribute),
-        BLOCKS: _blocks(attribute.blocks) if attribute.blocks else "",
+        BLOCKS: ",".join(block_facts(attribute.blocks)) if attribute.blocks else "",
     }
 
 
@@ -161,10 +161,6 @@ def _facts(attribute: SensitiveAttribute) -> dict[str, str]:
         **{name: repr(number) for name, number in attribute.constants.items()},
         **{name: _numbers(numbers) for name, numbers in attribute.numbers.items()},
     }
-
-
-def _blocks(of: Blocks) -> str:
-    return f"{of.count},{len(of.first)},{of.stride},{of.bits}"
 
 
 def _numbers(numbers: Sequence[float]) -> str:

@@ -6,6 +6,7 @@ from duckdb_priv.analyst.blocks import block_places, first_blocks
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.builtins import qualified
+from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.literals import doubles, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, computed, fill, read, template
@@ -49,7 +50,8 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
     form = form_of(attribute)
     extra = form.sections["query.numbers"]
     numbers = {"position": f"unnest(range(1, {attribute.size} + 1))"} | {
-        name: f"unnest({doubles(of)})" for name, of in attribute.numbers.items()
+        name: literal(of[0]) if len({*of}) == 1 else f"unnest({doubles(of)})"
+        for name, of in attribute.numbers.items()
     }
     places = dict(form.sections) | {
         "table": identifier(attribute.release),
@@ -84,7 +86,7 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
             f"number.{name}": literal(float(of[0])) for name, of in attribute.numbers.items()
         }
         places["first"] = first_blocks(attribute.blocks)
-    places["moments"] = form.estimator("moments", places, "cell")
+    places["moments"] = folded(form.estimator("moments", places, "cell"))
     found = {
         method: fill(body(read(FRAGMENTS, name)), places)
         for method, name in (("inverse", "distribution"), ("bayesian", "bayesian"))

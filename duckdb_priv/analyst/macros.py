@@ -22,7 +22,7 @@ from functools import partial
 
 import duckdb
 
-from duckdb_priv.analyst import chosen, comparisons, distribution, joint
+from duckdb_priv.analyst import blocks, chosen, comparisons, distribution, joint
 from duckdb_priv.analyst.chosen import Chosen, NamedAttribute
 from duckdb_priv.analyst.forms import CONSTANTS, FORMS, INTERVAL, Form
 from duckdb_priv.analyst.set_formulas import GIVEN, mistake
@@ -38,7 +38,7 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, expand, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
-LAYOUT = (chosen.FIELDS, chosen.QUERIES, tuple(chosen.SAID))
+LAYOUT = (chosen.FIELDS, chosen.QUERIES, tuple(chosen.SAID), blocks.PLACES)
 """How what is known of an attribute is laid out in the macros that are its own."""
 
 
@@ -194,7 +194,7 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         # The type of an aggregate is known without it. Its name is not; but columns without missing values are counted
         # by counting rows, which is done anyhow.
         "column_fits": _column_fits(
-            lookup, "any_value(_column)", "count(_column)", "count(*) FILTER ({}) = 0"
+            lookup, "any_value(_column)", "count(_column)", "coalesce(count_if({}), 0) = 0"
         ),
         "column_fits_row": _column_fits(lookup, "_column", "_column", "NOT coalesce({}, false)"),
         "by_reported": "coalesce(regexp_matches(regexp_replace(lower(concat_ws(' ', group_columns, condition)),"

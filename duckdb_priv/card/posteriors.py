@@ -8,7 +8,7 @@ from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.difference_family import least_by_value, sums_by_block
 from duckdb_priv.mechanism.operator import ldp_epsilon
-from duckdb_priv.methods.common.operator_audit import drawn_operator
+from duckdb_priv.methods.common.operator_audit import drawn_operator, stored_code
 from duckdb_priv.release.model import Blocks, SensitiveAttribute
 
 
@@ -44,8 +44,7 @@ def highest_posteriors(attribute: SensitiveAttribute, prior: Vector) -> Vector |
 
 def _of_blocks(attribute: SensitiveAttribute, blocks: Blocks, prior: Vector) -> Vector:
     """Return the posterior of each value where the block with it is reported that holds least besides."""
-    odds = amplification(attribute)
-    assert odds is not None
+    _, odds = stored_code(attribute, blocks)
     within = sums_by_block(prior, blocks.count, blocks.stride, blocks.first)
     reported = least_by_value(1 + (odds - 1) * within, len(prior), blocks.stride, blocks.first)
     highest: Vector = odds * prior / reported
@@ -55,8 +54,7 @@ def _of_blocks(attribute: SensitiveAttribute, blocks: Blocks, prior: Vector) -> 
 def amplification(attribute: SensitiveAttribute) -> float | None:
     """Return the largest factor by which a published value changes the odds; None where there is none."""
     if attribute.blocks:
-        own, holding = attribute.numbers["own"][0], len(attribute.blocks.first)
-        return own / holding * (attribute.blocks.count - holding) / (1 - own)
+        return stored_code(attribute, attribute.blocks)[1]
     operator = drawn_operator(attribute)
     if operator is None:
         return None

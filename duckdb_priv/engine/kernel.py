@@ -23,7 +23,7 @@ import pyarrow as pa
 from duckdb_priv.engine import randomness, udfs
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.mechanism.ranged_groups import RangedGroups
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import identifier, in_types
 from duckdb_priv.sqltext.templates import fill
 
 RECORDS = "records"
@@ -172,10 +172,7 @@ class Kernel:
                 f"the records have no column {missing[0]!r}",
                 hint=f"the kernel reads {', '.join(map(repr, self.reads))}",
             )
-        casts = ", ".join(
-            f"{identifier(name)}::{kind} AS {identifier(name)}" for name, kind in self.reads.items()
-        )
-        records = f"(SELECT {casts or '*'} FROM {STREAM})"
+        records = f"(SELECT {in_types(self.reads) or '*'} FROM {STREAM})"
         with connection.cursor() as cursor:
             if self.alone:
                 yield from self._run_in_pieces(cursor, records, stream)

@@ -118,7 +118,8 @@ class Runner:
         try:
             self._wait_for_turn()
             try:
-                workspace, given = open_workspace(self.instance, arguments)
+                database, schemas, given = read_call(arguments)
+                workspace = open_workspace(self.instance, database, schemas)
             except BaseException:
                 self.instance.turn.release()
                 raise
@@ -163,10 +164,7 @@ class Runner:
 
     def _roll_back(self, workspace: Workspace) -> None:
         try:
-            with suppress(duckdb.Error):
-                workspace.cursor.execute("ROLLBACK")
-            for undo in reversed(workspace.on_rollback):
-                undo()
+            _undo(workspace)
             workspace.cursor.close()
         finally:
             self.instance.turn.release()
@@ -205,16 +203,9 @@ class Runner:
         return pa.array([_answer(partial(self._look, name, text)) for name, text in calls])
 
     def _look(self, name: str, arguments: str) -> str:
-        workspace, given = open_workspace(self.instance, arguments)
-        try:
-            self.instance.working.add(workspace.cursor)
-            workspace.cursor.execute("BEGIN TRANSACTION")
+        database, schemas, given = read_call(arguments)
+        with undone(self.instance, database, schemas) as workspace:
             return json.dumps(self.find(name)(workspace, given), default=str)
-        finally:
-            self.instance.working.discard(workspace.cursor)
-            with suppress(duckdb.Error):
-                workspace.cursor.execute("ROLLBACK")
-            workspace.cursor.close()
 
 
 def _refuse_several(calls: int) -> pa.Array:
@@ -239,7 +230,14 @@ def _commit(cursor: duckdb.DuckDBPyConnection) -> None:
 @contextmanager
 def working(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
     """Work in a transaction of its own, for a caller in Python: committed at the end, or nothing is kept."""
-    with instance.turn, _begun(instance, database, schemas) as workspace:
+    with instance.turn, committed(instance, database, schemas) as workspace:
+        yield workspace
+
+
+@contextmanager
+def committed(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
+    """Work in a transaction of its own, for a caller that has the turn: committed at the end, or nothing is kept."""
+    with _begun(instance, database, schemas) as workspace:
         yield workspace
         _commit(workspace.cursor)
         for do in workspace.on_commit:
@@ -256,9 +254,7 @@ def undone(instance: Instance, database: str, schemas: tuple[str, ...]) -> Itera
 
 @contextmanager
 def _begun(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
-    workspace, _ = open_workspace(
-        instance, json.dumps({"_database": database, "_schemas": schemas})
-    )
+    workspace = open_workspace(instance, database, schemas)
     try:
         instance.working.add(workspace.cursor)
         workspace.cursor.execute("BEGIN TRANSACTION")
@@ -274,24 +270,28 @@ def _begun(instance: Instance, database: str, schemas: tuple[str, ...]) -> Itera
 
 
 def _undo(workspace: Workspace) -> None:
+    """Roll back, and undo what no transaction does."""
     with suppress(duckdb.Error):
         workspace.cursor.execute("ROLLBACK")
     for undo in reversed(workspace.on_rollback):
         undo()
 
 
-def open_workspace(instance: Instance, text: str) -> tuple[Workspace, Mapping[str, Any]]:
-    """Open a workspace that stands where the caller stands, and read what the caller gives as JSON."""
+def read_call(text: str) -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
+    """Read a call as JSON: the database where the caller stands, its schemas, and what is given."""
     arguments = json.loads(text)
-    database = arguments.pop("_database")
-    schemas = tuple(arguments.pop("_schemas"))
+    return arguments.pop("_database"), tuple(arguments.pop("_schemas")), arguments
+
+
+def open_workspace(instance: Instance, database: str, schemas: tuple[str, ...]) -> Workspace:
+    """Open a workspace that stands where the caller stands."""
     cursor = instance.cursor()
     cursor.execute(f"USE {identifier(database)}")
     cursor.execute("SET python_enable_replacements = false")
     if instance.watched:
         show_progress(cursor)
     instance.stage = ""
-    return Workspace(instance, cursor, database, schemas), arguments
+    return Workspace(instance, cursor, database, schemas)
 
 
 def show_progress(connection: duckdb.DuckDBPyConnection) -> None:

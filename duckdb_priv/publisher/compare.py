@@ -16,6 +16,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, PrivError, echoed
 from duckdb_priv.mechanism.arrays import Matrix, Vector
 from duckdb_priv.mechanism.two_looks import of_changed_value, of_one_value
+from duckdb_priv.methods.common.operator_audit import drawn_operator
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.export import found_in
@@ -291,27 +292,17 @@ def _beliefs(
 
 def operator_of(attribute: SensitiveAttribute) -> Matrix | None:
     """Return Pr[published = y | original = x] for every y (row) and x, where it can be told from the catalog."""
-    size, numbers = attribute.size, attribute.numbers
-    operator: Matrix
-    if "operator" in attribute.lists:
-        operator = np.array(attribute.lists["operator"]).T
-        return operator
-    if "own" in numbers and "other" in numbers:
-        own, other = np.array(numbers["own"]), np.array(numbers["other"])
-        if attribute.blocks is None:
-            operator = np.diag(own - other) + other[:, None]
-            return operator
-        blocks = attribute.blocks
-        places = (np.arange(blocks.count)[:, None] - np.arange(size) * blocks.stride) % blocks.count
-        holding = len(blocks.first)
-        held = np.isin(places, blocks.first)
-        operator = np.where(held, own[0] / holding, (1 - own[0]) / (blocks.count - holding))
-        return operator
-    if "retention" in numbers and "background" in numbers:
-        kept = np.array(numbers["retention"])
-        operator = np.diag(kept) + (1 - kept) / size
-        return operator
-    return None
+    blocks = attribute.blocks
+    if blocks is None:
+        return drawn_operator(attribute)
+    places = (
+        np.arange(blocks.count)[:, None] - np.arange(attribute.size) * blocks.stride
+    ) % blocks.count
+    holding, own = len(blocks.first), attribute.numbers["own"][0]
+    operator: Matrix = np.where(
+        np.isin(places, blocks.first), own / holding, (1 - own) / (blocks.count - holding)
+    )
+    return operator
 
 
 def _frequencies(

@@ -48,9 +48,16 @@ class Declared:
 
 def all_declared(cursor: duckdb.DuckDBPyConnection) -> list[Declared]:
     """List the releases that can be refreshed, by name."""
+    return _read(cursor, "true", [])
+
+
+def _read(
+    cursor: duckdb.DuckDBPyConnection, condition: str, parameters: list[str]
+) -> list[Declared]:
     rows = cursor.execute(
         "SELECT release, mechanism, arguments, schemas, version, digest, path, format, card, exported"
-        " FROM priv.publication ORDER BY release"
+        f" FROM priv.publication WHERE {condition} ORDER BY release",
+        parameters,
     ).fetchall()
     return [
         Declared(release, mechanism, json.loads(arguments), tuple(schemas), *rest)
@@ -60,8 +67,7 @@ def all_declared(cursor: duckdb.DuckDBPyConnection) -> list[Declared]:
 
 def find(cursor: duckdb.DuckDBPyConnection, release: str) -> Declared | None:
     """Return what was said of a release, upper and lower case being the same."""
-    known = (each for each in all_declared(cursor) if each.release.lower() == release.lower())
-    return next(known, None)
+    return next(iter(_read(cursor, "lower(release) = lower(?)", [release])), None)
 
 
 def require(cursor: duckdb.DuckDBPyConnection, release: str) -> Declared:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from duckdb_priv.analyst import macros
 from duckdb_priv.engine import randomness
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -26,7 +25,7 @@ from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import declare
 from duckdb_priv.publisher.declared import find as find_declared
 from duckdb_priv.publisher.persons import RECORDS, guarantees_of_persons
-from duckdb_priv.publisher.publish import create_table, describe, described_types, make_room
+from duckdb_priv.publisher.publish import create_table, described_types, introduce, make_room
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import (
     FLAG,
@@ -107,7 +106,8 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
     make_room(workspace, request)
     columns = catalog.published_columns(workspace.cursor, finer)
     source = _rows_of(workspace, finer, columns)
-    coins = {each.attribute: each.coins for each in _entries(workspace, finer)}
+    entries = _entries(workspace, finer)
+    coins = {each.attribute: each.coins for each in entries}
     draws = [
         _drawn(workspace, source, each, coins[each.attribute.name], number)
         for number, each in enumerate(found)
@@ -129,17 +129,12 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
         last.record_id,
         last.person,
         [],
-        [each.charge for each in _entries(workspace, finer)],
+        [each.charge for each in entries],
     )
     said = {"release": request.release, "source": finer, **_asked(arguments)}
     number = catalog.version(workspace.cursor, request.release)
     declare(workspace, DERIVED, said, number, created, declared, extends=False)
-    macros.add(
-        workspace.cursor,
-        request.release,
-        catalog.sensitive_attributes(workspace.cursor, request.release),
-    )
-    describe(workspace, request.release)
+    introduce(workspace, request.release)
     return [
         {
             "release": request.release,

@@ -33,7 +33,7 @@ from duckdb_priv.publisher.placing import (
 )
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import FILE, FLAG, NAME, Arguments, argument, choice, read
-from duckdb_priv.sqltext.quoting import identifier, literal, without_carriage_returns
+from duckdb_priv.sqltext.quoting import identifier, in_types, literal, without_carriage_returns
 
 STORAGE_VERSION = "v1.0.0"
 """The newest format that every DuckDB from 1.2 on opens, in every client."""
@@ -247,9 +247,7 @@ def refuse_for_parquet(release: str, types: Mapping[str, str]) -> None:
 
 def columns_sql(types: Mapping[str, str]) -> str:
     """Write how columns of Parquet files are read in their types."""
-    return ",\n    ".join(
-        f"{identifier(name)}::{kind} AS {identifier(name)}" for name, kind in types.items()
-    )
+    return in_types(types, ",\n    ")
 
 
 def write_catalog(

@@ -31,7 +31,7 @@ from duckdb_priv.publisher.records import digest_of, open_records
 from duckdb_priv.publisher.succession import Succession
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import read
-from duckdb_priv.release.model import Plan, renamed_columns
+from duckdb_priv.release.model import Plan, SensitiveAttribute, renamed_columns
 from duckdb_priv.release.request import ReleaseName, Request
 from duckdb_priv.sqltext.quoting import identifier
 
@@ -88,7 +88,7 @@ def publish(
         declared,
         extends=arguments.extends,
     )
-    describe(workspace, request.release)
+    introduce(workspace, request.release)
     return [receipt]
 
 
@@ -195,11 +195,6 @@ def record(
     )
     prepared.recognition.persist()
     require_budget(workspace, prepared.recognition.population, request.release)
-    macros.add(
-        workspace.cursor,
-        request.release,
-        catalog.sensitive_attributes(workspace.cursor, request.release),
-    )
     rows = prepared.whole.rows
     return {
         "release": request.release,
@@ -212,9 +207,17 @@ def record(
     }
 
 
-def describe(workspace: Workspace, release: str, kind: str = "TABLE") -> None:
-    """Write what a published table, or a view of it, says of itself, and create what is read beside it."""
+def introduce(workspace: Workspace, release: str, kind: str = "TABLE") -> None:
+    """Create the functions by which a release that was just recorded is counted, and write what it says of itself."""
     attributes = catalog.sensitive_attributes(workspace.cursor, release)
+    macros.add(workspace.cursor, release, attributes)
+    describe(workspace, release, attributes, kind)
+
+
+def describe(
+    workspace: Workspace, release: str, attributes: Sequence[SensitiveAttribute], kind: str
+) -> None:
+    """Write what a published table, or a view of it, says of itself, and create what is read beside it."""
     for statement in comments.statements(workspace.cursor, release, attributes, kind):
         workspace.cursor.execute(statement)
     views.create_sensitive_tables(workspace.cursor, attributes)
@@ -294,18 +297,12 @@ def _warn_of_mixture(
 
 def make_room(workspace: Workspace, request: Request) -> None:
     """Refuse a name that is taken, or drop the release that is to be replaced."""
-    taken = workspace.rows(
-        "SELECT table_name FROM duckdb_tables()"
-        " WHERE database_name = $1 AND schema_name = $2 AND lower(table_name) = lower($3)"
-        " UNION ALL SELECT view_name FROM duckdb_views()"
-        " WHERE database_name = $1 AND schema_name = $2 AND lower(view_name) = lower($3)",
-        [workspace.database, SCHEMA, request.release],
-    )
     known = {name.lower(): name for name in catalog.releases(workspace.cursor)}
     # Of a table that was dropped by hand the catalog still speaks.
-    if not taken and request.release.lower() not in known:
-        return
-    if request.release.lower() not in known:
+    release = known.get(request.release.lower())
+    if release is None:
+        if versions.standing(workspace.cursor, workspace.database, request.release) is None:
+            return
         raise ReleaseExists(
             f"{request.release!r} is a table that is no release",
             hint="choose another name for the release",
@@ -315,19 +312,15 @@ def make_room(workspace: Workspace, request: Request) -> None:
             f"a release {echoed(request.release)} exists",
             hint="choose another name, or write replace := true",
         )
-    drop(workspace.cursor, workspace.database, known[request.release.lower()])
+    drop(workspace.cursor, workspace.database, release)
 
 
 def drop(cursor: duckdb.DuckDBPyConnection, database: str, release: str) -> None:
     """Drop the tables of a release and its public rows; the ledger keeps what was published."""
     views.drop_sensitive_tables(cursor, release)
     macros.drop_own(cursor, release)
-    ((stored_elsewhere,),) = cursor.execute(
-        "SELECT count(*) FROM duckdb_views() WHERE database_name = ? AND schema_name = ? AND view_name = ?",
-        [database, SCHEMA, release],
-    ).fetchall()
-    kind = "VIEW" if stored_elsewhere else "TABLE"
-    cursor.execute(f"DROP {kind} IF EXISTS {identifier(database)}.{SCHEMA}.{identifier(release)}")
+    if kind := versions.standing(cursor, database, release):
+        cursor.execute(f"DROP {kind} {identifier(database)}.{SCHEMA}.{identifier(release)}")
     catalog.forget(cursor, release)
 
 

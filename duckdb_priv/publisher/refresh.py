@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from typing import Any
 
-import duckdb
-
 from duckdb_priv.engine.fingerprints import identified_origins, take_fingerprints
+from duckdb_priv.engine.procedures import committed, undone
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import GuaranteeViolated, PrivError
+from duckdb_priv.errors import GuaranteeViolated, PrivError, one_line
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import declared
 from duckdb_priv.publisher.budget import stated_for
@@ -24,7 +22,6 @@ from duckdb_priv.publisher.succession import Moved, Succession, moved, succeed
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import Arguments, read
 from duckdb_priv.release.request import ReleaseName
-from duckdb_priv.sqltext.quoting import identifier
 
 NOTHING = Moved(0, 0, 0)
 CURRENT, DUE, WAITING, REFUSED = "current", "due", "waiting", "refused"
@@ -88,7 +85,7 @@ def _rederived(workspace: Workspace, said: Declared) -> dict[str, Any]:
         "version": catalog.version(workspace.cursor, said.release),
         "rows_published": receipt["rows_published"],
         "adds": False,
-        "epsilon": _spent(workspace, said.release),
+        "epsilon": catalog.spent(workspace.cursor, said.release),
         "statement": f"It was made anew from {said.source!r}, and tells nothing that this does not.",
         "warnings": [],
     }
@@ -175,7 +172,7 @@ def _unchanged(
         "version": said.version,
         "rows_published": rows,
         "adds": False,
-        "epsilon": _spent(workspace, said.release),
+        "epsilon": catalog.spent(workspace.cursor, said.release),
         "statement": statement,
         "warnings": [],
     }
@@ -204,7 +201,7 @@ def _published(
         "version": catalog.version(workspace.cursor, release),
         "rows_published": receipt["rows_published"],
         "adds": adds,
-        "epsilon": _spent(workspace, release),
+        "epsilon": catalog.spent(workspace.cursor, release),
         "statement": told,
         "warnings": list(receipt["warnings"]),
     }
@@ -218,20 +215,10 @@ def _counts(found: Moved) -> dict[str, int]:
     }
 
 
-def _spent(workspace: Workspace, release: str) -> float | None:
-    """Add up what all versions of a release have cost: None where its method has no epsilon."""
-    ((spent,),) = workspace.rows(
-        "SELECT CASE WHEN bool_and(epsilon IS NOT NULL) THEN sum(CASE WHEN adds THEN epsilon ELSE 0 END) END"
-        " FROM priv.ledger WHERE lower(release) = lower(?)",
-        [release],
-    )
-    return None if spent is None else float(spent)
-
-
 def _export(workspace: Workspace, said: Declared, row: dict[str, Any]) -> None:
     """Write the version that was just committed; what is in the way is told, and undoes nothing."""
-    with _beside(workspace, said.schemas) as other:
-        try:
+    try:
+        with committed(workspace.instance, workspace.database, said.schemas) as other:
             find_procedure("export_release")(
                 other,
                 {
@@ -241,30 +228,13 @@ def _export(workspace: Workspace, said: Declared, row: dict[str, Any]) -> None:
                     "card": said.card,
                 },
             )
-            other.cursor.execute("COMMIT")
-            for do in other.on_commit:
-                do()
-        except (PrivError, duckdb.Error, OSError) as error:
-            with suppress(duckdb.Error):
-                other.cursor.execute("ROLLBACK")
-            for undo in reversed(other.on_rollback):
-                undo()
-            row["warnings"] = [
-                *row["warnings"],
-                f"version {row['version']} stands in the database, but was not exported: {error}",
-            ]
-        else:
-            row["exported"] = True
-
-
-@contextmanager
-def _beside(workspace: Workspace, schemas: tuple[str, ...]) -> Iterator[Workspace]:
-    """Open a workspace on a cursor of its own, in a transaction of its own."""
-    with workspace.another_cursor() as cursor:
-        cursor.execute(f"USE {identifier(workspace.database)}")
-        cursor.execute("SET python_enable_replacements = false")
-        cursor.execute("BEGIN TRANSACTION")
-        yield Workspace(workspace.instance, cursor, workspace.database, schemas)
+    except PrivError as error:
+        row["warnings"] = [
+            *row["warnings"],
+            f"version {row['version']} stands in the database, but was not exported: {error}",
+        ]
+    else:
+        row["exported"] = True
 
 
 class NoArguments(Arguments):
@@ -318,11 +288,11 @@ def _state(
         try:
             declared.require(workspace.cursor, release)
         except PrivError as error:
-            return REFUSED, one_line(error), None
+            return REFUSED, one_line(str(error)), None
     assert said is not None
-    # An error of DuckDB would abort the transaction, and those that are asked about afterwards with it.
-    with _beside(workspace, said.schemas) as other:
-        try:
+    try:
+        # An error of DuckDB would abort the transaction, and those that are asked about afterwards with it.
+        with undone(workspace.instance, workspace.database, said.schemas) as other:
             if said.mechanism == DERIVED:
                 return _state_of_derived(other, said)
             _, source = _records(other, said)
@@ -334,13 +304,8 @@ def _state(
             found = _moved(other, said, follows)
             waiting = _waiting(other, said, follows)
             _require_end(other, follows, source)
-        except PrivError as error:
-            return REFUSED, one_line(error), None
-        except duckdb.Error as error:
-            return REFUSED, f"its source cannot be read: {type(error).__name__}", None
-        finally:
-            with suppress(duckdb.Error):
-                other.cursor.execute("ROLLBACK")
+    except PrivError as error:
+        return REFUSED, one_line(str(error)), None
     if waiting is not None:
         return WAITING, str(waiting["statement"]), found
     if refused := METHODS[said.mechanism].refreshing.refused:
@@ -354,8 +319,3 @@ def _state_of_derived(workspace: Workspace, said: Declared) -> tuple[str, str, M
     if said.behind:
         return DUE, f"version {said.version} was not exported yet", None
     return CURRENT, f"nothing has changed since version {said.version}", None
-
-
-def one_line(error: PrivError) -> str:
-    """Write a message with its hint in one line."""
-    return str(error).replace("\nHint: ", "; hint: ").replace("\n", " ")

@@ -8,6 +8,8 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
+import duckdb
+
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.release.catalog import Version
@@ -42,7 +44,7 @@ def previous(workspace: Workspace, release: str) -> Previous | None:
     if not found:
         return None
     name, at, rows, mechanism, parameters = found[0]
-    if not _stands(workspace, name):
+    if standing(workspace.cursor, workspace.database, name) is None:
         return Previous(at, rows, (mechanism, parameters), {})
     table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(name)}"
     types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM {table}")}
@@ -52,16 +54,16 @@ def previous(workspace: Workspace, release: str) -> Previous | None:
     return Previous(at, rows, (mechanism, parameters), types)
 
 
-def _stands(workspace: Workspace, name: str) -> bool:
-    """Say whether the published table is there: its publisher may have dropped it by hand."""
-    return bool(
-        workspace.rows(
-            "SELECT 1 FROM duckdb_tables() WHERE database_name = $1 AND schema_name = $2 AND table_name = $3"
-            " UNION ALL SELECT 1 FROM duckdb_views()"
-            " WHERE database_name = $1 AND schema_name = $2 AND view_name = $3",
-            [workspace.database, SCHEMA, name],
-        )
-    )
+def standing(cursor: duckdb.DuckDBPyConnection, database: str, name: str) -> str | None:
+    """Say what stands under a name, TABLE or VIEW: the publisher may have dropped a release by hand."""
+    found = cursor.execute(
+        "SELECT 'TABLE' FROM duckdb_tables()"
+        " WHERE database_name = $1 AND schema_name = $2 AND lower(table_name) = lower($3)"
+        " UNION ALL SELECT 'VIEW' FROM duckdb_views()"
+        " WHERE database_name = $1 AND schema_name = $2 AND lower(view_name) = lower($3)",
+        [database, SCHEMA, name],
+    ).fetchone()
+    return None if found is None else str(found[0])
 
 
 def version_of(

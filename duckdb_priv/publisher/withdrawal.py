@@ -12,7 +12,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, echoed
 from duckdb_priv.publisher.declared import Declared, all_declared
 from duckdb_priv.release.arguments import ANYTHING, NAME, Arguments, argument, choice, read
-from duckdb_priv.release.catalog import now
+from duckdb_priv.release.catalog import now, spent
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 COLUMNS = {"record": "record_id", "person": "person"}
@@ -171,11 +171,7 @@ def _mark(
 
 
 def _told(workspace: Workspace, declared: Declared, kind: str) -> dict[str, Any]:
-    ((epsilon,),) = workspace.rows(
-        "SELECT CASE WHEN bool_and(epsilon IS NOT NULL) THEN sum(CASE WHEN adds THEN epsilon ELSE 0 END) END"
-        " FROM priv.ledger WHERE release = ?",
-        [declared.release],
-    )
+    epsilon = spent(workspace.cursor, declared.release)
     told = (
         "what it tells has no epsilon"
         if epsilon is None

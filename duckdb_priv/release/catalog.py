@@ -196,6 +196,16 @@ def published_columns(connection: Connection, release: str | None = None) -> lis
     ]
 
 
+def spent(connection: Connection, release: str) -> float | None:
+    """Add up the epsilon that all versions of a release have cost: None where its method has none."""
+    ((total,),) = connection.execute(
+        "SELECT CASE WHEN bool_and(epsilon IS NOT NULL) THEN sum(CASE WHEN adds THEN epsilon ELSE 0 END) END"
+        " FROM priv.ledger WHERE lower(release) = lower(?)",
+        [release],
+    ).fetchall()
+    return None if total is None else float(total)
+
+
 def sensitive_attributes(
     connection: Connection, release: str | None = None
 ) -> list[SensitiveAttribute]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import duckdb
 
+from duckdb_priv.errors import one_line
 from duckdb_priv.shell.database_files import EXPECTED, explain
 
 
@@ -51,12 +52,3 @@ def _refresh(
     place = f", exported to {path}" if exported else ""
     say(f"{release}: version {version}, {rows:,} rows{place}. {one_line(statement)}")
     return True
-
-
-def one_line(text: str) -> str:
-    """Write a message with its hint in one line.
-
-    >>> one_line("a\\nHint: b")
-    'a; hint: b'
-    """
-    return text.strip().replace("\n      ", " ").replace("\nHint: ", "; hint: ").replace("\n", " ")

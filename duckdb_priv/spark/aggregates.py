@@ -22,7 +22,7 @@ from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.spark.tasks import Ask, Choose, read_sql, task
 from duckdb_priv.spark.types import has_floats
-from duckdb_priv.sqltext.quoting import identifier, identifiers
+from duckdb_priv.sqltext.quoting import identifier, identifiers, in_types
 from duckdb_priv.sqltext.templates import place
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ class SparkAggregates(Aggregates):
     def _lay_out(self, name: str, columns: Sequence[str], table: pa.Table) -> str:
         """Lay an answer out as a temporary table, with its columns in the types of the source."""
         cursor, types = self.workspace.cursor, self.source.types
-        casts = [f"{identifier(each)}::{types[each]} AS {identifier(each)}" for each in columns]
+        casts = in_types({each: types[each] for each in columns})
         more = [identifier(each) for each in table.column_names if each not in columns]
         cursor.register("_priv_answer", table)
         cursor.execute(
-            f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {', '.join([*casts, *more])} FROM _priv_answer"
+            f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {', '.join(filter(None, [casts, *more]))} FROM _priv_answer"
         )
         cursor.unregister("_priv_answer")
         return f"temp.main.{name}"

@@ -6,7 +6,7 @@ import contextlib
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import and_
 from typing import Any
@@ -159,12 +159,12 @@ def _answering(frame: SparkFrame, workspace: Workspace, source: Source) -> Spark
     return SparkAggregates(workspace, source, frame)
 
 
-def _of_frame(request: Request, frame: SparkFrame) -> Any:
+def _of_frame(request: Request, frame: SparkFrame) -> Roles:
     """Leave out of the roles what was left out of the frame."""
     roles = request.roles
     there = {name.lower() for name in frame.types}
     kept = tuple(name for name in roles.exclude if name.lower() in there)
-    return type(roles)(roles.sensitive, roles.record_id, kept, roles.public, roles.person)
+    return replace(roles, exclude=kept)
 
 
 def _counted(

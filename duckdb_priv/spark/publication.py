@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ from duckdb_priv.publisher import page, placing
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import forget
 from duckdb_priv.publisher.export import PAGE, columns_sql, refuse_for_parquet, write_catalog
-from duckdb_priv.publisher.publish import Prepared, describe, drop, prepare, record
+from duckdb_priv.publisher.publish import Prepared, describe, drop, introduce, prepare, record
 from duckdb_priv.publisher.withdrawal import refuse_withdrawn
 from duckdb_priv.release import catalog
 from duckdb_priv.release.request import Request
@@ -106,26 +107,17 @@ def publish(
     return {**receipt, "path": str(place), "seconds": round(time.monotonic() - started, 3)}
 
 
+@dataclass(frozen=True)
 class SparkPublication:
     """One publication, from what was asked to its receipt."""
 
-    def __init__(
-        self,
-        instance: Instance,
-        database: str,
-        schemas: tuple[str, ...],
-        method: Method,
-        request: Request,
-        arguments: Any,
-        frame: SparkFrame,
-    ) -> None:
-        self.instance = instance
-        self.database = database
-        self.schemas = schemas
-        self.method = method
-        self.request = request
-        self.arguments = arguments
-        self.frame = frame
+    instance: Instance
+    database: str
+    schemas: tuple[str, ...]
+    method: Method
+    request: Request
+    arguments: Any
+    frame: SparkFrame
 
     def _prepared(self, workspace: Workspace) -> Prepared:
         self._forget_unseen(workspace)
@@ -198,7 +190,7 @@ class SparkPublication:
             receipt = record(workspace, prepared, self._target, types)
             # The records are not DuckDB's to publish again.
             forget(workspace.cursor, release)
-            describe(workspace, release, "TABLE" if one_file else "VIEW")
+            introduce(workspace, release, "TABLE" if one_file else "VIEW")
             if not one_file:
                 html = page.named(analysts_card(workspace.cursor, release), release)
                 selected = _selected(workspace, types, part)
@@ -229,7 +221,9 @@ class SparkPublication:
             workspace.cursor.execute(
                 f"CREATE OR REPLACE VIEW {self._target} AS SELECT {columns_sql(types)} FROM {_files(place)}"
             )
-            describe(workspace, self.request.release, "VIEW")
+            release = self.request.release
+            attributes = catalog.sensitive_attributes(workspace.cursor, release)
+            describe(workspace, release, attributes, "VIEW")
 
 
 def _files(folder: Path) -> str:

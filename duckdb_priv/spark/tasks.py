@@ -18,7 +18,7 @@ from duckdb_priv.engine.kernel import STREAM, Kernel, merged
 from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.engine.udfs import register
 from duckdb_priv.errors import PublicationFailed
-from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.quoting import in_types, literal
 from duckdb_priv.version import __version__
 
 Batches = Iterator[pa.RecordBatch]
@@ -145,7 +145,4 @@ def task(work: Callable[[Batches], Batches]) -> Callable[[Any], Any]:
 
 def read_sql(types: dict[str, str]) -> str:
     """Write how the stream of a task is read with the types of the source."""
-    casts = ", ".join(
-        f"{identifier(name)}::{kind} AS {identifier(name)}" for name, kind in types.items()
-    )
-    return f"(SELECT {casts or '*'} FROM {STREAM})"
+    return f"(SELECT {in_types(types) or '*'} FROM {STREAM})"

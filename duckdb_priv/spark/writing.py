@@ -21,7 +21,7 @@ from duckdb_priv.spark.aggregates import column
 from duckdb_priv.spark.frame import SparkFrame, orderings
 from duckdb_priv.spark.tasks import Perturb, task
 from duckdb_priv.spark.types import spark_type
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import in_types
 
 DATA = "data"
 """The folder of the files."""
@@ -66,10 +66,7 @@ def in_spark_types(kernel: Kernel, described: Mapping[str, str]) -> Kernel:
         else wider.get(kind, kind)
         for name, kind in described.items()
     }
-    columns = ", ".join(
-        f"{identifier(name)}::{kind} AS {identifier(name)}" for name, kind in casts.items()
-    )
-    return replace(kernel, select=f"SELECT {columns} FROM ({kernel.select})")
+    return replace(kernel, select=f"SELECT {in_types(casts)} FROM ({kernel.select})")
 
 
 def write_rows(

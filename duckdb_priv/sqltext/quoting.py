@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from duckdb_priv.errors import InvalidParameter
 
@@ -27,6 +27,17 @@ def identifiers(names: Iterable[str]) -> str:
     '"a", "b"'
     """
     return ", ".join(map(identifier, names))
+
+
+def in_types(types: Mapping[str, str], between: str = ", ") -> str:
+    """Write columns as they are selected in given types, under their names.
+
+    >>> in_types({"age": "UTINYINT", "sex": "VARCHAR"})
+    '"age"::UTINYINT AS "age", "sex"::VARCHAR AS "sex"'
+    """
+    return between.join(
+        f"{identifier(name)}::{kind} AS {identifier(name)}" for name, kind in types.items()
+    )
 
 
 def literal(value: str | float | bool | None) -> str:

@@ -383,6 +383,8 @@ def test_sources_that_cannot_be_published_are_one_sentence(
     [
         ("ward", "'d3'"),
         ("2000 + length(ward)", "'d3'"),
+        # The first number that is of no block, though the mask of the match lets it pass.
+        ("1010 + length(ward) % 2", "'d3'"),
         ("-1", "'d3'"),
         ("reported_disease", "'x'"),
     ],

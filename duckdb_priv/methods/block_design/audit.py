@@ -11,6 +11,7 @@ from duckdb_priv.mechanism.difference_family import (
     least_by_value,
     sums_by_block,
 )
+from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.methods.common.findings import (
     AuditRow,
     Subject,
@@ -20,6 +21,7 @@ from duckdb_priv.methods.common.findings import (
     source_changed,
 )
 from duckdb_priv.methods.common.local_privacy import audit_limits, audit_uniform
+from duckdb_priv.methods.common.operator_audit import stored_code
 from duckdb_priv.methods.common.shuffles import audit_shuffle
 from duckdb_priv.release.model import Blocks
 
@@ -32,14 +34,13 @@ def audit(subject: Subject) -> list[AuditRow]:
 
 
 def _code(subject: Subject, blocks: Blocks) -> list[AuditRow]:
-    own, other = subject.attribute.numbers["own"][0], subject.attribute.numbers["other"][0]
-    holding = len(blocks.first)
-    held, free = own / holding, (1 - own) / (blocks.count - holding)
-    _, given = subject.claims["local_differential_privacy"]
+    code, amplification = stored_code(subject.attribute, blocks)
+    free = 1 / code.total(amplification)
+    held = free * amplification
     rows = [
-        _design(subject, blocks, given["shared"], held, free, other),
-        audit_epsilon(subject, math.log(held / free), "A block"),
-        *audit_limits(subject, held / free),
+        _design(subject, blocks, code, amplification),
+        audit_epsilon(subject, math.log(amplification), "A block"),
+        *audit_limits(subject, amplification),
     ]
     true, shown = subject.true_counts(), subject.shown_counts()
     if true is None or true.sum() != shown.sum():
@@ -55,24 +56,23 @@ def _code(subject: Subject, blocks: Blocks) -> list[AuditRow]:
     ]
 
 
-def _design(
-    subject: Subject, blocks: Blocks, shared: int, held: float, free: float, other: float
-) -> AuditRow:
+def _design(subject: Subject, blocks: Blocks, code: Code, amplification: float) -> AuditRow:
     """Check that any two values share equally many blocks, and that the stated numbers follow from that."""
-    holding = len(blocks.first)
-    stated = shared * held + (holding - shared) * free
+    _, given = subject.claims["local_differential_privacy"]
+    follows = code.other(amplification)
     return finding(
         "operator",
         "Every value is in equally many blocks and any two values are, so that a record reports a block with a"
         " given other value with one probability, whatever its own value is.",
-        stated,
-        is_balanced(blocks.count, blocks.stride, blocks.first, shared)
-        and abs(stated - other) <= 1e-9
-        and held > free,
+        follows,
+        is_balanced(blocks.count, blocks.stride, blocks.first, given["shared"])
+        and code.shared == given["shared"]
+        and abs(follows - subject.attribute.numbers["other"][0]) <= 1e-9
+        and amplification > 1,
         subject.attribute.name,
-        blocks=blocks.count,
-        holding=holding,
-        shared=shared,
+        blocks=code.outcomes,
+        holding=code.holding,
+        shared=code.shared,
     )
 
 

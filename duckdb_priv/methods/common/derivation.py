@@ -22,6 +22,7 @@ from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.mechanism.uniform import Uniform, epsilon_amplification, epsilon_retention
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.local_privacy import uniform_guarantees
+from duckdb_priv.methods.common.operator_audit import stored_code
 from duckdb_priv.methods.common.perturbation import Coins, Drawn, Exchange, Perturbation
 from duckdb_priv.release.model import Blocks, Guarantee, SensitiveAttribute
 
@@ -115,12 +116,8 @@ def coarser_blocks(
 
     The design stays. ``guarantees_of`` says what a code promises of an attribute.
     """
-    holding, outcomes = len(blocks.first), blocks.count
-    there = _amplification(finer.numbers["own"][0], outcomes, holding)
-    only = Code(outcomes, holding)
-    # The block with another value is as probable as the blocks that two values share say.
-    shared = round((finer.numbers["other"][0] * only.total(there) - holding) / (there - 1))
-    code = Code(outcomes, holding, shared)
+    code, there = stored_code(finer, blocks)
+    outcomes, holding, shared = code
     if asked.epsilon is not None:
         amplification = epsilon_amplification(asked.epsilon)
     else:
@@ -144,11 +141,6 @@ def coarser_blocks(
         guarantees_of(finer.name, code, amplification),
         {"epsilon": epsilon, "blocks": outcomes, "holding": holding, "shared": shared},
     )
-
-
-def _amplification(own: float, outcomes: int, holding: int) -> float:
-    """Return the amplification of a code, from how often the outcome holds the true value."""
-    return own * (outcomes - holding) / (holding * (1 - own))
 
 
 def coarser_operator(

@@ -16,6 +16,7 @@ from duckdb_priv.mechanism.operator import (
     largest_posterior,
     ldp_epsilon,
 )
+from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.methods.common.findings import (
     AuditRow,
     Subject,
@@ -23,7 +24,7 @@ from duckdb_priv.methods.common.findings import (
     audit_posterior,
     finding,
 )
-from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.release.model import Blocks, SensitiveAttribute
 
 ROUNDING = 1e-12
 """Probabilities of less than this are rounding when two operators are compared."""
@@ -59,6 +60,16 @@ def drawn_operator(attribute: SensitiveAttribute) -> Matrix | None:
     other = np.array(attribute.numbers["other"])
     matrix: Matrix = np.diag(np.array(attribute.numbers["own"]) - other) + other[:, np.newaxis]
     return matrix
+
+
+def stored_code(attribute: SensitiveAttribute, blocks: Blocks) -> tuple[Code, float]:
+    """Return the code of an attribute whose records report blocks, and its amplification."""
+    own, other = attribute.numbers["own"][0], attribute.numbers["other"][0]
+    holding = len(blocks.first)
+    held, free = own / holding, (1 - own) / (blocks.count - holding)
+    # The block with another value is as probable as the blocks that two values share say.
+    shared = round((other - holding * free) / (held - free))
+    return Code(blocks.count, holding, shared), held / free
 
 
 def audit_operator(subject: Subject, operator: Matrix) -> list[AuditRow]:

@@ -20,7 +20,7 @@ from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import open_coins
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import LedgerEntry
-from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.quoting import identifier, in_types, literal
 
 
 @dataclass(frozen=True)
@@ -244,11 +244,9 @@ def earlier_rows(
         for domain in domains
         for column in [published[domain.attribute]]
     ]
-    columns += [
-        f"{identifier(name)}::{source.types[name]} AS {identifier(name)}" for name in source.public
-    ]
+    columns.append(in_types({name: source.types[name] for name in source.public}))
     workspace.cursor.execute(
-        f"CREATE TEMP TABLE _priv_earlier AS SELECT {', '.join(columns)} FROM {table}"
+        f"CREATE TEMP TABLE _priv_earlier AS SELECT {', '.join(filter(None, columns))} FROM {table}"
     )
     (rows,) = workspace.rows("SELECT count(*) FROM temp.main._priv_earlier")[0]
     return "FROM temp.main._priv_earlier", rows

@@ -24,9 +24,9 @@ from duckdb_priv.mechanism.shuffled_retention import joint_epsilon, size_class
 from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.methods.common.crowds import GROUPS, keys_of, sizes_of_groups
 from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, Subject, finding
-from duckdb_priv.methods.common.operator_audit import drawn_operator
+from duckdb_priv.methods.common.operator_audit import drawn_operator, stored_code
 from duckdb_priv.release.catalog import sensitive_attributes
-from duckdb_priv.release.model import SCALE, Blocks, Guarantee, SensitiveAttribute
+from duckdb_priv.release.model import SCALE, Guarantee, SensitiveAttribute
 
 DELTA = 1e-6
 """The delta that is stated where none is asked for."""
@@ -39,7 +39,7 @@ MOST_ATTRIBUTES = 3
 def pairs_of(attribute: SensitiveAttribute) -> tuple[Pair, ...]:
     """Return how any two true values of an attribute are told apart; empty where that takes too long to say."""
     if attribute.blocks:
-        return (code_pair(*code_of(attribute, attribute.blocks)),)
+        return (code_pair(*stored_code(attribute, attribute.blocks)),)
     if form_of(attribute).alike:
         own, other = attribute.numbers["own"][0], attribute.numbers["other"][0]
         return (code_pair(Code(attribute.size), own / other),)
@@ -48,15 +48,6 @@ def pairs_of(attribute: SensitiveAttribute) -> tuple[Pair, ...]:
         kinds = np.unique(attribute.numbers["retention"], return_inverse=True)[1].tolist()
     operator = drawn_operator(attribute)
     return () if operator is None else tuple(operator_pairs(operator, kinds, MOST_PAIRS))
-
-
-def code_of(attribute: SensitiveAttribute, blocks: Blocks) -> tuple[Code, float]:
-    """Return the code of an attribute whose records report blocks, and its amplification."""
-    own, other = attribute.numbers["own"][0], attribute.numbers["other"][0]
-    holding = len(blocks.first)
-    held, free = own / holding, (1 - own) / (blocks.count - holding)
-    shared = round((other - holding * free) / (held - free))
-    return Code(blocks.count, holding, shared), held / free
 
 
 def shuffle_guarantees(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from duckdb_priv.methods.common.derivation import Asked, Coarser, coarser_operator
+from duckdb_priv.methods.common.operator_audit import stored_operator
 from duckdb_priv.release.model import SensitiveAttribute
 
 
 def coarser(attribute: SensitiveAttribute, release: str, asked: Asked) -> Coarser:
     """Turn the matrix into uniform perturbation, where that can be."""
-    return coarser_operator(attribute, np.array(attribute.lists["operator"]).T, release, asked)
+    return coarser_operator(attribute, stored_operator(attribute), release, asked)

@@ -4,10 +4,9 @@
 -- by x * stride, modulo how many there are; @incidence@ has a digit for each block, which says whether it is one of these.
 
 -- name: match
--- Whether the block of a row holds the value: its digits are turned once, so that each row is one look-up. Where the statistics of
--- the column say that there are such blocks only, as they do of the reported one, the condition costs nothing.
-CASE WHEN @block@ BETWEEN 0 AND @blocks@ - 1 THEN
-    get_bit(CAST(substring(repeat(CAST(@incidence@ AS VARCHAR), 2), @blocks@ + 1 - @moved@, @blocks@) AS BIT), @block@) = 1 END
+-- Whether the block of a row holds the value: its digits are turned once, so that each row is one look-up. The mask keeps a number
+-- that is of no block, which is an error of its own, among the digits; a condition would cost half as much as the look-up.
+get_bit(CAST(right(repeat(CAST(@incidence@ AS VARCHAR), 3), @blocks@ * 2 + @moved@) AS BIT), @block@ & @mask@) = 1
 
 -- name: moved
 -- How far the blocks of the value are moved on from those of the value at position 0: less than there are blocks.
@@ -19,12 +18,17 @@ CAST(@blocks@ - @moved@ AS INTEGER)
 
 -- name: row_weight
 -- Here the value may differ from row to row, so that the place of the digit is turned.
-(CASE WHEN @block@ BETWEEN 0 AND @blocks@ - 1 THEN get_bit(CAST(repeat(CAST(@incidence@ AS VARCHAR), 2) AS BIT), @block@ + @turn@) END
-    - @number.other@) / @gap@
+(get_bit(CAST(repeat(CAST(@incidence@ AS VARCHAR), 3) AS BIT), (@block@ & @mask@) + @turn@) - @number.other@) / @gap@
 
 -- name: row
 -- W[value, y] for every block y.
 [(get_bit(CAST(repeat(CAST(@incidence@ AS VARCHAR), 2) AS BIT), CAST(y AS INTEGER) + @turn@) - @number.other@) / @gap@ FOR y IN range(@blocks@)]
+
+-- name: cell.own
+@number.own@
+
+-- name: cell.other
+@number.other@
 
 -- name: mle
 -- The largest likelihood of how many blocks hold the value: the estimate, cut.
@@ -64,21 +68,26 @@ SELECT numbered._priv_group,
     LEFT JOIN counted ON counted._priv_group = numbered._priv_group AND counted._priv_block = _priv_number
     GROUP BY numbered._priv_group
 
+-- name: query.grouped
+-- Rows are counted by group and block first: what follows is over the blocks.
+SELECT * EXCLUDE (_priv_block, _priv_rows), coalesce(sum(_priv_rows), 0)::BIGINT AS _priv_total,
+        list({block: _priv_block, rows: _priv_rows}) AS _priv_histogram, NULL AS _priv_sums
+    FROM (SELECT {group_columns} @attribute@ AS _priv_block, count(*) AS _priv_rows FROM @query.rows@ GROUP BY ALL)
+    GROUP BY ALL
+
 -- name: query.shown
--- Rows are counted by group and block first; every count then goes to each of the values that the block holds.
-incidence AS MATERIALIZED (
-    SELECT (_priv_first + _priv_place * @stride@) % @blocks@ AS _priv_block, _priv_place
-    FROM (SELECT unnest(@first@) AS _priv_first), (SELECT unnest(range(@size@)) AS _priv_place)
-), counted AS (
-    SELECT _priv_group, unnest(map_keys(_priv_histogram.values)) AS _priv_block,
-        unnest(map_values(_priv_histogram.values)) AS _priv_rows
-    FROM numbered
-), held AS (
-    SELECT _priv_group, _priv_place, sum(_priv_rows) AS _priv_observed
-    FROM counted JOIN incidence ON counted._priv_block = incidence._priv_block GROUP BY ALL
+-- Every count goes to each of the values that the block holds: those whose number, moved on by one of the first value's blocks,
+-- is that of this block.
+counted AS (
+    SELECT _priv_group, _priv_counted.block AS _priv_block, _priv_counted.rows AS _priv_rows
+    FROM (SELECT _priv_group, unnest(_priv_histogram) AS _priv_counted FROM numbered)
 ), shown AS (
-    SELECT _priv_group, _priv_value, _priv_observed, NULL AS _priv_cell
-    FROM held JOIN (
-        SELECT unnest(range(@size@)) AS _priv_place, unnest(@values@)::@type@ AS _priv_value
-    ) AS placed ON placed._priv_place = held._priv_place
+    SELECT _priv_group, _priv_moved, sum(_priv_rows) AS _priv_observed, NULL AS _priv_cell
+    FROM (
+        SELECT _priv_group, unnest([(_priv_block - o + @blocks@) % @blocks@ FOR o IN @first@]) AS _priv_moved, _priv_rows
+        FROM counted
+    ) GROUP BY ALL
 )
+
+-- name: query.showing
+shown._priv_moved = _priv_position * @stride@

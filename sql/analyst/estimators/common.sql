@@ -150,6 +150,10 @@ _priv_observed
 @rows.total@ AS _priv_total,
         {values: histogram(@attribute@), missing: count_if(@attribute@ IS NULL)} AS _priv_histogram, NULL AS _priv_sums
 
+-- name: query.grouped
+SELECT {group_columns} @query.sums@
+    FROM @query.rows@ GROUP BY ALL
+
 -- name: query.shown
 -- How often each group shows each value, and the sums that a form needs of both besides.
 shown AS (
@@ -158,6 +162,10 @@ shown AS (
     FROM numbered
     UNION ALL SELECT _priv_group, NULL, _priv_histogram.missing, NULL FROM numbered
 )
+
+-- name: query.showing
+-- Which of these is of a value of the domain.
+shown._priv_value IS NOT DISTINCT FROM domain._priv_value
 
 -- name: query.empty
 -- Those sums where the group does not show the value.

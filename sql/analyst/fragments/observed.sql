@@ -5,8 +5,7 @@
 here AS MATERIALIZED (
     @here@
 ), grouped AS (
-    SELECT {group_columns} @query.sums@
-    FROM @query.rows@ GROUP BY ALL
+    @query.grouped@
 ), numbered AS MATERIALIZED (
     SELECT row_number() OVER () AS _priv_group, * FROM grouped
 ), @query.shown@, domain AS (
@@ -16,6 +15,5 @@ here AS MATERIALIZED (
     SELECT numbered.* EXCLUDE (_priv_histogram), domain.*, coalesce(_priv_observed, 0)::DOUBLE AS _priv_observed,
         coalesce(_priv_cell, @query.empty@) AS _priv_cell
     FROM numbered CROSS JOIN domain
-    LEFT JOIN shown ON shown._priv_group = numbered._priv_group
-        AND shown._priv_value IS NOT DISTINCT FROM domain._priv_value
+    LEFT JOIN shown ON shown._priv_group = numbered._priv_group AND @query.showing@
 )
