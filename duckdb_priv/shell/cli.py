@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -187,6 +188,53 @@ def report(file: str | None, release: str | None, release_file: str | None, path
                 html = _run(connection, partial(publisher_card, release=release))
         write(html, Path(path))
     click.echo(path)
+
+
+@main.command()
+@click.argument("file", required=False)
+@click.option(
+    "--question",
+    metavar="TEXT",
+    default="",
+    help="Ask this first, as the page writes it for you to share.",
+)
+@click.option(
+    "--browser/--no-browser", default=True, help="Open the page, or only say where it is."
+)
+@click.option(
+    "--install", is_flag=True, help="Fetch what the page counts with: 36 MB, once, with npm."
+)
+@click.option(
+    "--write", "folder", metavar="DIR", help="Write the page into a new folder, for any web server."
+)
+def explore(
+    file: str | None, question: str, browser: bool, install: bool, folder: str | None
+) -> None:
+    """Explore the release FILE in a browser, without SQL: bars and trends with intervals.
+
+    The page is given out to this machine alone, and counts by itself: no question leaves the browser. Without FILE it
+    asks for one.
+    """
+    from duckdb_priv.explorer import parts
+    from duckdb_priv.explorer.server import Explorer
+
+    with one_sentence():
+        if install:
+            click.echo(parts.install())
+        if folder is not None:
+            parts.write(Path(folder))
+            click.echo(folder)
+        if file is None and (install or folder is not None):
+            return
+        if file is not None:
+            open_release(file).close()
+        with Explorer(parts.parts(), None if file is None else Path(file)) as server:
+            address = server.address(question)
+            click.echo(f"{address}\nThe page is there until Ctrl-C.")
+            if browser:
+                webbrowser.open(address)
+            with suppress(KeyboardInterrupt):
+                server.serve_forever()
 
 
 @main.command()

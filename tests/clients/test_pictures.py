@@ -19,6 +19,7 @@ from rich.text import Text
 import duckdb_priv
 from clients.asking import job
 from clients.browser import CHROMIUM, ask_page, free_port, headless
+from clients.exploring import Tab, engine, served
 from clients.installation import PATH, PROGRAMS, SCRIPTS, environment, on_path
 from clients.superset import serve
 from duckdb_priv.sqltext import templates
@@ -180,3 +181,13 @@ def test_picture_of_superset(release: Path, tmp_path_factory: pytest.TempPathFac
 def test_picture_of_a_browser(release: Path) -> None:
     (reply,) = ask_page([job(release, [BY_GENDER])], picture=PICTURES / "browser.png", height=330)
     assert "answers" in reply
+
+
+@pytest.mark.parametrize(("width", "name"), [(1280, "explorer"), (390, "explorer_phone")])
+def test_picture_of_the_explorer(release: Path, width: int, name: str) -> None:
+    engine()
+    question = "of=disease&value=flu&show=percent&by=age&step=5&and=gender&chart=trend"
+    with served(release) as server, Tab() as tab:
+        shown = tab.do("visit", address=server.address(question), width=width)
+        assert shown["panels"] == ["gender: f", "gender: m"]
+        tab.do("picture", path=str(PICTURES / f"{name}.png"))

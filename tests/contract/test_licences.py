@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
+
+from duckdb_priv.explorer import parts
 
 pytestmark = pytest.mark.once
 
@@ -21,7 +24,7 @@ def listed(heading: str) -> Mapping[str, tuple[str, str]]:
     """Read a table of the page: by package, its licence, and what it is for."""
     page = (ROOT / "DEPENDENCIES.md").read_text("utf-8")
     section = page.split(f"## {heading}\n")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| ([\w-]+) \| (.+?) \| (.+?) \|$", section, re.MULTILINE)
+    rows = re.findall(r"^\| ([\w@/-]+) \| (.+?) \| (.+?) \|$", section, re.MULTILINE)
     return {name: (licence, use) for name, licence, use in rows if name != "package"}
 
 
@@ -71,3 +74,12 @@ def test_what_is_installed_when_asked_for() -> None:
         )
         assert set(re.findall(r"`(\w+)`", use)) == wanted | of_docs, name
     assert set(found) == {name for packages in extras.values() for name in named(packages)}
+
+
+def test_what_the_explorer_fetches() -> None:
+    """What its page loads, under the licences that its lock file states."""
+    locked = json.loads((parts.HERE / "package-lock.json").read_text("utf-8"))["packages"]
+    found = listed("What `duckdb-priv explore --install` fetches")
+    stated = {name: locked[f"node_modules/{name}"].get("license") for name in parts.ENGINE}
+    assert {name: licence for name, (licence, _) in found.items()} == stated
+    assert "resolved" not in next(each for name, each in locked.items() if name)

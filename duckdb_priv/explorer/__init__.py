@@ -1,0 +1,1 @@
+"""A page that explores releases in a browser."""

@@ -1,0 +1,310 @@
+// The page: opens a release, lets people choose a question, and shows the answer.
+import { draw, rounded, tabulate } from './drawing.js';
+import { ORDERED, Problem, columns, filtersBy, first, groups, identifier, read, settled, sql, words, written } from './question.js';
+import { open } from './release.js';
+
+const at = (id) => document.getElementById(id);
+const form = at('question');
+/** Up to so many values of a column are boxes to tick; more of them are a list. */
+const CHECKED = 12;
+const LOCAL = ['127.0.0.1', 'localhost', '[::1]'];
+
+let release = null;
+let question = null;
+let answer = null;
+let asked = 0;
+
+/** Say how far it is; while something is to come, the page counts as busy. */
+function say(text, busy = false) {
+  at('status').textContent = text;
+  document.querySelector('main').setAttribute('aria-busy', busy);
+}
+
+function complain(error) {
+  const known = error instanceof Problem;
+  at('problem').textContent = known ? error.message : `This did not work: ${String(error.message).split('\n')[0]}`;
+  at('problem').hidden = false;
+  say('');
+}
+
+function calm() {
+  at('problem').hidden = true;
+  at('problem').textContent = '';
+}
+
+/** Show a file, with the question behind the # of the address if there is one. */
+async function show(file) {
+  calm();
+  release = null;
+  for (const id of ['question', 'answer', 'promises']) at(id).hidden = true;
+  at('title').textContent = 'Release explorer';
+  for (const id of ['description', 'facts']) at(id).textContent = '';
+  say(`Opening ${file.name}: the first time, the engine of 35 MB is loaded.`, true);
+  try {
+    release = await open(file);
+  } catch (error) {
+    complain(error instanceof Problem ? error : new Problem(`“${file.name}” cannot be opened: ${String(error.message).split('\n')[0]}`));
+    return;
+  }
+  introduce();
+  await follow();
+}
+
+/** Take the question from the address. */
+async function follow() {
+  if (!release) return;
+  calm();
+  try {
+    question = location.hash.length > 1 ? read(location.hash.slice(1), release) : first(release);
+  } catch (error) {
+    complain(error);
+    question = first(release);
+  }
+  fill();
+  await count();
+}
+
+function introduce() {
+  const { about } = release;
+  at('title').textContent = about.title ?? release.name;
+  at('description').textContent = about.description ?? '';
+  const published = new Date(Number(about.created_at)).toISOString().slice(0, 10);
+  const facts = [
+    `${release.file}: ${Number(about.rows_published).toLocaleString('en')} rows`,
+    `published ${published} by ${about.mechanism.replaceAll('_', ' ')}`,
+    ...(about.version > 1 ? [`version ${about.version}`] : []),
+    ...(about.licence ? [`licence ${about.licence}`] : []),
+    ...(about.contact ? [`questions to ${about.contact}`] : []),
+  ];
+  at('facts').textContent = `${facts.join(', ')}.`;
+  at('promises').querySelector('ul').replaceChildren(
+    ...release.promises.map((text) => Object.assign(document.createElement('li'), { textContent: text })),
+  );
+  at('promises').hidden = false;
+  filters();
+  form.hidden = false;
+}
+
+/** Options of a list: pairs of what is chosen and what is read. */
+function options(select, pairs, chosen) {
+  select.replaceChildren(
+    ...pairs.map(([value, text]) => Object.assign(document.createElement('option'), { value, textContent: text, selected: value === chosen })),
+  );
+  select.disabled = pairs.length < 2;
+}
+
+/** Values in lists are numbered: a missing value is not a text. */
+const number = (values, value) => (value === undefined ? '' : String(values.indexOf(value)));
+
+/** Bring the form to what is asked. */
+function fill() {
+  const { attributes, columns } = release;
+  const attribute = attributes.find((each) => each.name === question.of);
+  const { of, value, show, confidence, by, step, and, chart } = form.elements;
+  const others = columns.filter((each) => each.name !== attribute.column).map((each) => [each.name, each.name]);
+  options(of, attributes.map((each) => [each.name, each.name]), question.of);
+  options(value, [['', 'each value'], ...attribute.values.map((each, place) => [String(place), each ?? '(missing)'])], number(attribute.values, question.value));
+  options(show, attribute.sampled && question.value === undefined ? [['records', 'records']] : [['records', 'records'], ['percent', 'percent']], question.show);
+  confidence.value = question.confidence;
+  options(by, [['', 'no group'], ...others], question.by);
+  options(and, [['', 'no second group'], ...others.filter(([name]) => name !== question.by)], question.and);
+  at('and-label').hidden = !question.by;
+  const grouped = columns.find((each) => each.name === question.by);
+  options(step, [['', grouped?.kind === 'date' ? 'day' : '1 value'], ...(grouped?.steps ?? []).map((each) => [each, each])], question.step);
+  at('step-label').hidden = !grouped?.steps.length;
+  options(chart, grouped && ORDERED.has(grouped.kind) ? [['bars', 'bars'], ['trend', 'a trend']] : [['bars', 'bars']], question.chart);
+  for (const box of form.querySelectorAll('[data-column]')) {
+    const { from, to, values } = question.where[box.dataset.column] ?? {};
+    box.hidden = box.dataset.column === attribute.column;
+    for (const [name, end] of [['from', from], ['to', to]]) {
+      const field = box.querySelector(`[data-end=${name}]`);
+      if (field) field.value = end ?? '';
+    }
+    const known = columns.find((each) => each.name === box.dataset.column).values;
+    for (const choice of box.querySelectorAll('[data-place]')) {
+      const chosen = values?.includes(known[choice.dataset.place]) ?? false;
+      if (choice.localName === 'option') choice.selected = chosen;
+      else choice.checked = chosen;
+    }
+    if (from || to || values?.length) box.open = true;
+  }
+}
+
+/** One fold for each public column: two ends, boxes to tick, or a list. */
+function filters() {
+  const folds = release.columns.filter((each) => each.kind !== 'category' || each.values).map((column) => {
+    const fold = document.createElement('details');
+    fold.dataset.column = column.name;
+    fold.append(Object.assign(document.createElement('summary'), { textContent: column.name }));
+    if (column.kind !== 'category') {
+      const ends = Object.assign(document.createElement('div'), { className: 'ends' });
+      for (const [end, text, hint] of [['from', 'from', column.low], ['to', 'to', column.high]]) {
+        const label = Object.assign(document.createElement('label'), { textContent: text });
+        const field = document.createElement('input');
+        field.type = column.kind;
+        field.dataset.end = end;
+        field.setAttribute('aria-label', `${column.name} ${text}`);
+        if (column.kind === 'number') [field.step, field.placeholder] = ['any', hint ?? ''];
+        label.append(field);
+        ends.append(label);
+      }
+      fold.append(ends);
+    } else if (column.values.length <= CHECKED) {
+      const choices = Object.assign(document.createElement('div'), { className: 'choices' });
+      choices.append(...column.values.map((value, place) => {
+        const label = document.createElement('label');
+        const box = Object.assign(document.createElement('input'), { type: 'checkbox' });
+        box.dataset.place = place;
+        label.append(box, value ?? '(missing)');
+        return label;
+      }));
+      fold.append(choices);
+    } else {
+      const list = Object.assign(document.createElement('select'), { multiple: true });
+      list.setAttribute('aria-label', `${column.name}: any of`);
+      list.append(...column.values.map((value, place) => {
+        const option = Object.assign(document.createElement('option'), { textContent: value ?? '(missing)' });
+        option.dataset.place = place;
+        return option;
+      }));
+      fold.append(list);
+    }
+    return fold;
+  });
+  at('filters').hidden = !folds.length;
+  at('filters').replaceChildren(at('filters').querySelector('legend'), ...folds);
+}
+
+/** Read the form. */
+function chosen() {
+  const { of, value, show, confidence, by, step, and, chart } = form.elements;
+  const attribute = release.attributes.find((each) => each.name === of.value);
+  const same = of.value === question.of;
+  const where = filtersBy([]);
+  for (const box of form.querySelectorAll('[data-column]')) {
+    const column = release.columns.find((each) => each.name === box.dataset.column);
+    const end = (name) => {
+      const text = box.querySelector(`[data-end=${name}]`)?.value ?? '';
+      return column.end(text) ? text : undefined;
+    };
+    const places = [...box.querySelectorAll('[data-place]')].filter((each) => each.checked || each.selected);
+    const filter = { from: end('from'), to: end('to'), values: places.map((each) => column.values[each.dataset.place]) };
+    if (filter.from || filter.to || filter.values.length) where[column.name] = filter;
+  }
+  return settled(
+    {
+      of: of.value,
+      value: same && value.value !== '' ? attribute.values[value.value] : undefined,
+      show: show.value, confidence: confidence.value, by: by.value, step: step.value, and: and.value, chart: chart.value, where,
+    },
+    release,
+  );
+}
+
+/** Ask the question, and show the answer unless another was asked in the meantime. */
+async function count() {
+  const mine = ++asked;
+  const statement = sql(question, release);
+  const names = columns(question, release);
+  history.replaceState(null, '', `#${written(question)}`);
+  at('sql').textContent = `${statement};`;
+  at('copied').textContent = '';
+  say('Counting …', true);
+  let rows;
+  try {
+    const ends = ['estimate', 'stderr', 'low', 'high'].map((end) => `${end}::DOUBLE AS ${end}`);
+    const texts = names.map(identifier).map((name) => `${name}::VARCHAR AS ${name}`);
+    rows = await release.ask(`SELECT ${[...texts, ...ends].join(', ')} FROM (\n${statement}\n)`);
+  } catch (error) {
+    if (mine === asked) {
+      at('answer').hidden = true;
+      complain(new Problem(String(error.message).replace(/^Invalid Input Error: /, '').split('\n')[0]));
+    }
+    return;
+  }
+  if (mine !== asked) return;
+  answer = {
+    rows, names,
+    labels: names.map((name) => (name === 'value' ? question.of : name)),
+    words: words(question),
+    confidence: question.confidence,
+    unit: question.show === 'percent' ? 'percent' : 'records',
+    dates: groups(question, release)[0]?.kind === 'date',
+  };
+  at('answer').hidden = false;
+  at('asked').textContent = answer.words;
+  const left = tabulate(at('table'), answer);
+  at('undrawn').textContent = [picture(), left ? `The table shows the first rows; ${left} more are in the answer to the SQL.` : ''].filter(Boolean).join(' ');
+  at('undrawn').hidden = !at('undrawn').textContent;
+  say(summary());
+}
+
+function picture() {
+  return draw(at('chart'), { ...answer, width: Math.max(260, at('chart').clientWidth) }, question.chart === 'trend');
+}
+
+function summary() {
+  const { rows, names, unit } = answer;
+  if (!rows.length) return 'No records are chosen by these conditions.';
+  if (names.length) return `${rows.length} ${rows.length === 1 ? 'row' : 'rows'}.`;
+  const [{ estimate, stderr, low, high }] = rows;
+  if (estimate === null) return 'No records are chosen by these conditions, or their number cannot be estimated.';
+  return `About ${rounded(estimate, stderr)} ${unit}: with ${100 * question.confidence}% confidence ${rounded(low, stderr)} to ${rounded(high, stderr)}.`;
+}
+
+async function copy(text, said) {
+  try {
+    await navigator.clipboard.writeText(text);
+    at('copied').textContent = said;
+  } catch {
+    at('copied').textContent = text;
+  }
+}
+
+/** A page on this machine has an address that nobody else can use: there, a link is the command that asks the same. */
+function link() {
+  const text = written(question);
+  return LOCAL.includes(location.hostname)
+    ? [`duckdb-priv explore ${release.file} --question "${text}"`, 'Copied: a command that asks the same of the same file.']
+    : [location.href, 'Copied: a link that asks the same of the same file.'];
+}
+
+form.addEventListener('submit', (event) => event.preventDefault());
+form.addEventListener('change', () => {
+  calm();
+  question = chosen();
+  fill();
+  count();
+});
+at('file').addEventListener('change', (event) => event.target.files[0] && show(event.target.files[0]));
+at('copy-sql').addEventListener('click', () => copy(at('sql').textContent, 'Copied.'));
+at('copy-link').addEventListener('click', () => copy(...link()));
+addEventListener('hashchange', follow);
+addEventListener('resize', () => answer && !at('answer').hidden && picture());
+for (const kind of ['dragenter', 'dragover'])
+  addEventListener(kind, (event) => {
+    event.preventDefault();
+    document.body.classList.add('dropping');
+  });
+for (const kind of ['dragleave', 'drop']) addEventListener(kind, () => document.body.classList.remove('dropping'));
+addEventListener('drop', (event) => {
+  event.preventDefault();
+  const [file] = event.dataTransfer.files;
+  if (file) show(file);
+});
+
+/** ?open=NAME opens a release that stands beside the page. */
+const beside = new URLSearchParams(location.search).get('open');
+if (beside) {
+  at('opening').hidden = true;
+  const name = beside.split(/[\\/]/).pop();
+  say(`Fetching ${name}.`, true);
+  try {
+    const sent = await fetch(encodeURIComponent(name));
+    if (!sent.ok) throw new Problem(`There is no “${name}” beside this page.`);
+    await show(new File([await sent.blob()], name));
+  } catch (error) {
+    at('opening').hidden = false;
+    complain(error);
+  }
+}

@@ -1,0 +1,191 @@
+// A question: what is asked of a release, its SQL, and its words behind the # of an address. Pure text, no browser.
+
+/** What can be said to the reader in one sentence. */
+export class Problem extends Error {}
+
+/** Kinds of columns that a trend can follow. */
+export const ORDERED = new Set(['number', 'date']);
+
+export const identifier = (name) => `"${name.replaceAll('"', '""')}"`;
+const literal = (text) => (text === null ? 'NULL' : `'${text.replaceAll("'", "''")}'`);
+const columnOf = (release, name) => release.columns.find((each) => each.name === name);
+
+/** The columns of the answer that are groups, each with the SQL that makes it. */
+export function groups(question, release) {
+  const found = [];
+  for (const name of [question.by, question.and].filter(Boolean)) {
+    const { kind, natural } = columnOf(release, name);
+    const step = name === question.by ? question.step : '';
+    let made = identifier(name);
+    // Whole-number division would put -5 and 5 into one step.
+    if (step && kind === 'number') made = natural ? `${made} // ${step} * ${step}` : `floor(${made} / ${step}) * ${step}`;
+    if (step && kind === 'date') made = `date_trunc('${step}', ${made})::DATE`;
+    found.push({ name, kind, sql: step ? `${made} AS ${identifier(name)}` : made });
+  }
+  return found;
+}
+
+/** The condition on public columns, or ''. */
+export function condition(question, release) {
+  const parts = [];
+  for (const [name, { from, to, values }] of Object.entries(question.where)) {
+    const { kind, timed } = columnOf(release, name);
+    const subject = timed ? `${identifier(name)}::DATE` : identifier(name);
+    const end = kind === 'date' ? (text) => `DATE ${literal(text)}` : (text) => text;
+    if (from && to) parts.push(`${subject} BETWEEN ${end(from)} AND ${end(to)}`);
+    else if (from) parts.push(`${subject} >= ${end(from)}`);
+    else if (to) parts.push(`${subject} <= ${end(to)}`);
+    if (values?.length) {
+      const present = values.filter((value) => value !== null).map(literal);
+      const either = present.length ? [`${subject} IN (${present.join(', ')})`] : [];
+      if (values.includes(null)) either.push(`${subject} IS NULL`);
+      parts.push(either.length > 1 ? `(${either.join(' OR ')})` : either[0]);
+    }
+  }
+  return parts.join(' AND ');
+}
+
+/** The columns of the answer before its interval: the groups, and `value` where all values are asked for. */
+export function columns(question, release) {
+  return [...groups(question, release).map((each) => each.name), ...(question.value === undefined ? ['value'] : [])];
+}
+
+/** The statement that answers a question. */
+export function sql(question, release) {
+  const attribute = release.attributes.find((each) => each.name === question.of);
+  const key = literal(`${release.name}.${question.of}`);
+  const by = groups(question, release);
+  const where = condition(question, release);
+  const names = by.map((each) => identifier(each.name));
+  const percent = question.show === 'percent';
+  const ends = ['estimate', 'stderr', 'low', 'high'];
+  if (question.value === undefined) {
+    const options = [
+      ...(by.length ? [`group_columns := ${literal(by.map((each) => each.sql).join(', '))}`] : []),
+      ...(where ? [`condition := ${literal(where)}`] : []),
+      ...(release.weight ? [`weight := ${literal(release.weight)}`] : []),
+      `confidence := ${question.confidence}`,
+    ];
+    const all = `priv.reconstructed_distribution(${[key, ...options].join(', ')})`;
+    const chosen = [...names, 'value'].join(', ');
+    const order = `ORDER BY ${[...names, 'estimate DESC'].join(', ')}`;
+    if (!percent) return `SELECT ${[chosen, ...ends].join(', ')}\nFROM ${all}\n${order}`;
+    const shares = ends.map((end) => `100 * ${end} / nullif(of_all, 0) AS ${end}`).join(', ');
+    const window = names.length ? `PARTITION BY ${names.join(', ')}` : '';
+    return `SELECT ${chosen}, ${shares}\nFROM (\n    SELECT *, sum(estimate) OVER (${window}) AS of_all\n    FROM ${all}\n)\n${order}`;
+  }
+  const weight = release.weight ? `, weight := ${identifier(release.weight)}` : '';
+  const answer = (name) =>
+    `priv.${name}(${key}, ${identifier(attribute.column)}, ${literal(question.value)}${weight}, confidence := ${question.confidence})`;
+  const places = names.map((_, place) => place + 1).join(', ');
+  const tail = [
+    `FROM ${identifier(release.name)}`,
+    ...(where ? [`WHERE ${where}`] : []),
+    ...(names.length ? [`GROUP BY ${places}`] : []),
+  ];
+  const order = names.length ? `ORDER BY ${places}` : '';
+  const grouped = by.map((each) => each.sql);
+  if (!percent)
+    return [`SELECT ${[...grouped, `unnest(${answer('reconstructed_interval')})`].join(', ')}`, ...tail, order]
+      .filter(Boolean)
+      .join('\n');
+  const shares = ends.map((end) => `100 * _share.${end} AS ${end}`);
+  const inner = [`SELECT ${[...grouped, `${answer('reconstructed_share')} AS _share`].join(', ')}`, ...tail];
+  return [`SELECT ${[...names, ...shares].join(', ')}\nFROM (`, ...inner.map((line) => `    ${line}`), ')', order]
+    .filter(Boolean)
+    .join('\n');
+}
+
+/** The question in words, for headings and for who hears it. */
+export function words(question) {
+  const what = question.show === 'percent' ? 'Percent of records' : 'Records';
+  const of = question.value === undefined ? `by ${question.of}` : `with ${question.of} = ${question.value ?? 'missing'}`;
+  const by = [question.by, question.and].filter(Boolean);
+  const where = Object.entries(question.where).map(([name, { from, to, values }]) => {
+    if (from && to) return `${name} from ${from} to ${to}`;
+    if (from) return `${name} from ${from}`;
+    if (to) return `${name} up to ${to}`;
+    return `${name} = ${values.map((value) => value ?? 'missing').join(' or ')}`;
+  });
+  return [
+    `${what} ${of}`,
+    ...(by.length ? [`${question.value === undefined ? 'and' : 'by'} ${by.join(' and ')}`] : []),
+    ...(where.length ? [`where ${where.join(', ')}`] : []),
+  ].join(' ');
+}
+
+/** Filters by column: any column, whatever it is called (`constructor`). */
+export const filtersBy = (entries) => Object.assign(Object.create(null), Object.fromEntries(entries));
+
+/** What is asked before anything is chosen. */
+export function first(release) {
+  return { of: release.attributes[0].name, value: undefined, show: 'records', confidence: '0.95', by: '', step: '', and: '', chart: 'bars', where: filtersBy([]) };
+}
+
+/** Write a question as the part of an address behind the #: names and what was chosen, never an answer. */
+export function written(question) {
+  const text = new URLSearchParams({ of: question.of });
+  if (question.value === null) text.set('missing', '1');
+  else if (question.value !== undefined) text.set('value', question.value);
+  for (const name of ['show', 'confidence', 'by', 'step', 'and', 'chart']) if (question[name]) text.set(name, question[name]);
+  for (const [name, { from, to, values }] of Object.entries(question.where)) {
+    if (from) text.set(`from.${name}`, from);
+    if (to) text.set(`to.${name}`, to);
+    for (const value of values ?? []) text.append(value === null ? `missing.${name}` : `in.${name}`, value ?? '1');
+  }
+  return text.toString();
+}
+
+/**
+ * Read what `written` has written. Everything is looked up in the release or is a number or a date: nothing of an
+ * address becomes SQL otherwise than as a literal.
+ */
+export function read(text, release) {
+  const given = new URLSearchParams(text);
+  const question = first(release);
+  const among = (name, known, fallback) => {
+    const value = given.get(name) ?? fallback;
+    if (!known.includes(value)) throw new Problem(`The link asks for ${name} = ${value}, which this release does not have.`);
+    return value;
+  };
+  question.of = among('of', release.attributes.map((each) => each.name), question.of);
+  const attribute = release.attributes.find((each) => each.name === question.of);
+  if (given.has('missing')) question.value = null;
+  else if (given.has('value')) question.value = given.get('value');
+  if (question.value !== undefined && !attribute.values.includes(question.value))
+    throw new Problem(`The link asks for a value that ${question.of} does not have in this release.`);
+  const names = release.columns.map((each) => each.name);
+  question.show = among('show', ['records', 'percent'], 'records');
+  question.confidence = among('confidence', ['0.9', '0.95', '0.99'], '0.95');
+  question.by = among('by', ['', ...names], '');
+  question.and = among('and', ['', ...names], '');
+  question.chart = among('chart', ['bars', 'trend'], 'bars');
+  if (question.by) question.step = among('step', ['', ...columnOf(release, question.by).steps], '');
+  for (const [place, value] of given) {
+    const [what, name] = [place.slice(0, place.indexOf('.')), place.slice(place.indexOf('.') + 1)];
+    if (!['from', 'to', 'in', 'missing'].includes(what)) continue;
+    const filtered = columnOf(release, name);
+    if (!filtered) throw new Problem(`The link chooses records by ${name}, which is no public column of this release.`);
+    const chosen = (question.where[name] ??= {});
+    if (what === 'from' || what === 'to') {
+      if (!filtered.end(value)) throw new Problem(`The link chooses ${name} ${what} ${value}, which is no ${filtered.kind}.`);
+      chosen[what] = value;
+    } else (chosen.values ??= []).push(what === 'missing' ? null : value);
+  }
+  return settled(question, release);
+}
+
+/** Take out what does not go together with the rest. */
+export function settled(question, release) {
+  const chosen = { ...question };
+  const attribute = release.attributes.find((each) => each.name === chosen.of);
+  const usable = (name) => name && name !== attribute.column && columnOf(release, name);
+  if (!usable(chosen.by)) [chosen.by, chosen.and] = [usable(chosen.and) ? chosen.and : '', ''];
+  if (!usable(chosen.and) || chosen.and === chosen.by) chosen.and = '';
+  if (!chosen.by || !columnOf(release, chosen.by).steps.includes(chosen.step)) chosen.step = '';
+  if (!chosen.by || !ORDERED.has(columnOf(release, chosen.by).kind)) chosen.chart = 'bars';
+  // The size of a sample is itself an estimate there: a share has an interval of its own, for one value at a time.
+  if (attribute.sampled && chosen.value === undefined) chosen.show = 'records';
+  chosen.where = filtersBy(Object.entries(chosen.where).filter(([name]) => usable(name)));
+  return chosen;
+}

@@ -1,0 +1,168 @@
+// Opens a release with DuckDB in WebAssembly, and reads what can be asked of it.
+import * as duckdb from './engine/@duckdb/duckdb-wasm/dist/duckdb-browser.mjs';
+import { Problem } from './question.js';
+
+const ENGINE = new URL('./engine/@duckdb/duckdb-wasm/dist/', import.meta.url);
+const PUBLIC = ['attribute', 'coefficient', 'guarantee', 'release'];
+const ASKED_BY = ['release', 'attribute', 'column_name', 'role', 'type'];
+const BLOCK = 4096;
+const LISTED = 500;
+const NUMBERS = /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL)/;
+const WHOLE = /INT/;
+const DATES = /^(DATE|TIMESTAMP)/;
+const ENDS = { number: /^-?\d{1,15}(\.\d{1,15})?$/, date: /^\d{4}-\d\d-\d\d$/ };
+
+let worker = null;
+let database = null;
+
+/**
+ * Refuse what is no whole DuckDB file. DuckDB in WebAssembly waits for ever for the blocks that a file lacks, so they are
+ * counted here: behind a header of three pages, as many blocks as the newer of two headers says.
+ */
+export async function checkWhole(file) {
+  const head = new DataView(await file.slice(0, 3 * BLOCK).arrayBuffer());
+  const magic = head.byteLength >= 12 ? String.fromCharCode(...new Uint8Array(head.buffer, 8, 4)) : '';
+  if (magic !== 'DUCK')
+    throw new Problem(`“${file.name}” is no DuckDB file: choose the .duckdb file that was handed out to you.`);
+  const cutOff = new Problem(`“${file.name}” was cut off on the way: get it again from its publisher.`);
+  if (head.byteLength < 3 * BLOCK) throw cutOff;
+  const number = (place) => Number(head.getBigUint64(place, true));
+  const newer = number(BLOCK + 8) > number(2 * BLOCK + 8) ? BLOCK : 2 * BLOCK;
+  if (file.size < 3 * BLOCK + number(newer + 32) * number(newer + 40)) throw cutOff;
+}
+
+/** Start DuckDB, or close what it has open. */
+async function engine() {
+  if (database) {
+    await database.reset();
+    await database.dropFiles();
+    return;
+  }
+  // A worker that is made of a text of the page is held to the page's own policy: no other host, wherever the page stands.
+  const start = `importScripts(${JSON.stringify(new URL('duckdb-browser-eh.worker.js', ENGINE).href)});`;
+  const place = URL.createObjectURL(new Blob([start], { type: 'text/javascript' }));
+  worker = new Worker(place);
+  const started = new duckdb.AsyncDuckDB(new duckdb.VoidLogger(), worker);
+  await started.instantiate(new URL('duckdb-eh.wasm', ENGINE).href);
+  URL.revokeObjectURL(place);
+  database = started;
+}
+
+/** Stop DuckDB, whatever it does. */
+function stop() {
+  worker?.terminate();
+  [worker, database] = [null, null];
+}
+
+/** Open a file that the reader chose. Throws Problem where it is no release that this page can ask. */
+export async function open(file) {
+  await checkWhole(file);
+  await engine();
+  const version = await database.getVersion();
+  const name = 'release.duckdb';
+  let connection;
+  try {
+    await database.registerFileHandle(name, file, duckdb.DuckDBDataProtocol.BROWSER_FILEREADER, true);
+    await database.open({ path: name, accessMode: duckdb.DuckDBAccessMode.READ_ONLY });
+    connection = await database.connect();
+    // A file brings functions of its own along: they reach nothing beyond it.
+    for (const setting of ['autoinstall_known_extensions', 'autoload_known_extensions', 'enable_external_access'])
+      await connection.query(`SET ${setting} = false`);
+    await connection.query('SET lock_configuration = true');
+  } catch (error) {
+    stop();
+    const newer = /newer|version number/i.test(error.message);
+    throw new Problem(
+      newer
+        ? `“${file.name}” was written for a newer DuckDB than this page has (${version}): ask for a file that every DuckDB opens.`
+        : `“${file.name}” cannot be opened by DuckDB ${version}: get it again from its publisher.`,
+    );
+  }
+  const rows = async (statement) => (await connection.query(statement)).toArray().map((row) => row.toJSON());
+  return { ...(await described(file, rows)), ask: rows };
+}
+
+async function described(file, rows) {
+  const tables = (await rows(
+    `SELECT table_name AS name FROM duckdb_tables() WHERE schema_name = 'priv' AND database_name = current_database() ORDER BY 1`,
+  )).map((each) => each.name);
+  if (tables.includes('secret'))
+    throw new Problem(`“${file.name}” is a publisher's own database, with source and secret: open the file that priv.export_release wrote, and hand this one to nobody.`);
+  if (tables.join() !== PUBLIC.join())
+    throw new Problem(`“${file.name}” is a DuckDB file, but no release: look for the file that was published.`);
+  const about = await rows('FROM priv.release');
+  if (about.length !== 1)
+    throw new Problem(`“${file.name}” holds ${about.length} releases, and this page asks one: ask for a file of its own.`);
+  const has = (await rows(
+    `SELECT column_name AS name FROM duckdb_columns() WHERE schema_name = 'priv' AND table_name = 'attribute' AND database_name = current_database()`,
+  )).map((each) => each.name);
+  if (!ASKED_BY.every((each) => has.includes(each)))
+    throw new Problem(`“${file.name}” was written by an older duckdb_priv (${about[0].library_version}) in a form that this page does not ask: ask its publisher to export it again, or count in SQL.`);
+  const { release: name } = about[0];
+  const described = await rows(`SELECT ${ASKED_BY.join(', ')} FROM priv.attribute ORDER BY attribute`);
+  const values = await rows('SELECT attribute, value FROM priv.coefficient ORDER BY attribute, position');
+  const attributes = described
+    .filter(({ role }) => role === 'sensitive' || role === 'generalized')
+    .map(({ attribute, column_name: column, role }) => ({
+      name: attribute,
+      column,
+      sampled: role === 'generalized',
+      values: values.filter((each) => each.attribute === attribute).map((each) => each.value),
+    }));
+  const types = await rows(
+    `SELECT column_name AS name, data_type AS type FROM duckdb_columns() WHERE schema_name = 'main'
+     AND database_name = current_database() AND table_name = ${quoted(name, "'")}`,
+  );
+  const columns = [];
+  for (const { column_name: column, role } of described)
+    if (role === 'public' || role === 'generalized')
+      columns.push(await summary(name, column, types.find((each) => each.name === column).type, rows));
+  const guarantees = await rows('SELECT statement FROM priv.guarantee ORDER BY ALL');
+  return {
+    name,
+    file: file.name,
+    about: about[0],
+    promises: guarantees.map((each) => each.statement),
+    attributes,
+    columns,
+    weight: described.find(({ role }) => role === 'scale')?.column_name,
+  };
+}
+
+const quoted = (name, sign = '"') => `${sign}${name.replaceAll(sign, sign + sign)}${sign}`;
+
+/** What is known of a public column: its kind, its ends, and the values to choose from where they are few. */
+async function summary(release, name, type, rows) {
+  const kind = NUMBERS.test(type) ? 'number' : DATES.test(type) ? 'date' : 'category';
+  const [column, table] = [quoted(name), quoted(release)];
+  const text = kind === 'date' ? `${column}::DATE` : column;
+  const [{ low, high, distinct }] = await rows(
+    `SELECT min(${text})::VARCHAR AS low, max(${text})::VARCHAR AS high, count(DISTINCT ${text})::INTEGER AS distinct FROM ${table}`,
+  );
+  const listed =
+    kind === 'category' && distinct <= LISTED
+      ? (await rows(`SELECT DISTINCT ${column}::VARCHAR AS value FROM ${table} ORDER BY 1 NULLS LAST`)).map((each) => each.value)
+      : null;
+  return {
+    name,
+    kind,
+    low,
+    high,
+    values: listed,
+    natural: WHOLE.test(type) && Number(low) >= 0,
+    timed: type.startsWith('TIMESTAMP'),
+    steps: kind === 'date' ? ['month', 'year'] : kind === 'number' && distinct > 8 ? steps(Number(high) - Number(low), WHOLE.test(type)) : [],
+    end: (value) => ENDS[kind]?.test(value) ?? false,
+  };
+}
+
+/** Round widths that cut a range into 3 to 60 pieces: 2, 5 and 10 times powers of ten. */
+function steps(range, whole) {
+  const found = [];
+  for (let power = -3; power < 15; power++)
+    for (const times of [1, 2, 5]) {
+      const width = times * 10 ** power;
+      if (range / width >= 3 && range / width <= 60 && (!whole || width > 1)) found.push(String(Number(width.toPrecision(1))));
+    }
+  return found;
+}

@@ -1,0 +1,93 @@
+"""Gives out the page and one release, to this machine alone."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from duckdb_priv.explorer.parts import cache
+
+KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".wasm": "application/wasm",
+}
+HEADERS = {
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+LOOPBACK = "127.0.0.1"
+
+
+class Explorer(ThreadingHTTPServer):
+    """A server on a free port of the loopback address, whose every path begins with a secret of its own.
+
+    It reads files, and only those that it was given by name: there are no folders to list and no ways out of them.
+    The secret keeps other users of the machine out, and the look at ``Host`` other sites, whatever name they give to
+    this address.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, parts: Mapping[str, Path], release: Path | None) -> None:
+        super().__init__((LOOPBACK, 0), _Handler)
+        self.name = release.name if release else ""
+        self.files = {"": parts["index.html"], **parts}
+        if release:
+            self.files.setdefault(self.name, release)
+        self.token = secrets.token_urlsafe(16)
+        self.host = f"{LOOPBACK}:{self.server_port}"
+
+    def address(self, question: str = "") -> str:
+        """Return where the page is, with its release open, and a question as the page writes it."""
+        opened = f"?open={quote(self.name, safe='')}" if self.name else ""
+        return f"http://{self.host}/{self.token}/{opened}{'#' if question else ''}{question.removeprefix('#')}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Explorer
+
+    def do_GET(self) -> None:
+        file = self._asked()
+        if file is None:
+            self.send_error(404)
+            return
+        try:
+            with file.open("rb") as content:
+                self.send_response(200)
+                self.send_header("Content-Type", KINDS.get(file.suffix, "application/octet-stream"))
+                self.send_header("Content-Length", str(file.stat().st_size))
+                # The engine stays as it is; a release may be another file the next time.
+                kept = file.is_relative_to(cache())
+                self.send_header("Cache-Control", "private, max-age=3600" if kept else "no-store")
+                for name, value in HEADERS.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                shutil.copyfileobj(content, self.wfile)
+        except ConnectionError:
+            # Whoever asked has left.
+            pass
+        except OSError:
+            self.send_error(404)
+
+    def _asked(self) -> Path | None:
+        """Return the file that is asked for, if this page asks for it."""
+        token, _, name = urlsplit(self.path).path.removeprefix("/").partition("/")
+        same = self.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
+        if self.headers.get("Host") != self.server.host or not same:
+            return None
+        if not secrets.compare_digest(token.encode(), self.server.token.encode()):
+            return None
+        return self.server.files.get(unquote(name))
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""

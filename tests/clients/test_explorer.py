@@ -1,0 +1,410 @@
+"""The explorer: what the page shows in a browser is what DuckDB answers, and nothing leaves it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
+from http.client import HTTPConnection
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import duckdb_priv
+from clients.exploring import Shown, Tab, engine, served
+from clients.installation import Missing
+from clients.releases import publish_all
+from duckdb_priv.explorer import parts
+from duckdb_priv.explorer.server import Explorer
+from duckdb_priv.shell.cli import main
+
+STAYS = """
+    CREATE TABLE stays AS
+    SELECT i AS id, (hash('age' || i) % 90)::INTEGER AS age,
+        ['north', 'south', 'l''hôpital "A"', NULL][1 + (hash('ward' || i) % 4)::INTEGER] AS ward,
+        DATE '2024-01-01' + (hash('day' || i) % 24)::INTEGER * 30 AS admitted,
+        ['none', 'flu', 'it''s', NULL][1 + (hash('disease' || i) % 10 // 3)::INTEGER] AS disease,
+        (hash('drug' || i) % 3)::INTEGER AS drug
+    FROM range(4000) AS t(i)
+"""
+UNIFORM = """
+    FROM priv.publish_uniform('stays', 'visits', sensitive := ['disease', 'drug'], retention := 0.5,
+                              record_id := 'id', title := 'Visits', contact := 'desk@hospital.example')
+"""
+LEVELS = """
+    CREATE TABLE levels AS
+    SELECT attribute, value, level, if(level = 0, value, 'any') AS generalized
+    FROM (SELECT unnest(['drug', 'drug', 'drug', 'part', 'part']) AS attribute,
+                 unnest(['0', '1', '2', 'a', 'b']) AS value), (SELECT unnest([0, 1]) AS level)
+"""
+SAMPLE = """
+    FROM priv.publish_safe_k('parts', 'sample', k := 10, beta := 0.3, epsilon := 1.0, hierarchies := 'levels',
+                             levels := {'drug': 0, 'part': 0}, record_id := 'id')
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two releases: one with two attributes perturbed, and a sample."""
+    place = tmp_path_factory.mktemp("explored")
+    parts_of = "CREATE VIEW parts AS SELECT id, drug, if(age < 30, 'a', 'b') AS part FROM stays"
+    for name, statements in {
+        "visits": (STAYS, UNIFORM),
+        "sample": (STAYS, parts_of, LEVELS, SAMPLE),
+    }.items():
+        with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+            for statement in statements:
+                publisher.execute(statement).fetchall()
+            path = str(place / f"{name}.duckdb")
+            publisher.execute("FROM priv.export_release(?, ?)", [name, path]).fetchall()
+    return place
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Tab]:
+    try:
+        engine()
+        tab = Tab()
+    except Missing as reason:
+        pytest.skip(str(reason))
+    with tab:
+        yield tab
+
+
+@pytest.fixture(scope="module")
+def visits(tab: Tab, folder: Path) -> Iterator[Explorer]:
+    """The page, with the first release."""
+    with served(folder / "visits.duckdb") as server:
+        yield server
+
+
+def expected(shown: Shown, path: Path) -> list[list[str]]:
+    """What the table must say: the SQL beside it, asked in Python, and rounded as its error asks for."""
+    with duckdb.connect(str(path), read_only=True) as reader:
+        found = reader.execute(shown["sql"])
+        names = [name for name, *_ in found.description]
+        groups = len(names) - 4
+        return [
+            [
+                *("(missing)" if each is None else str(each) for each in row[:groups]),
+                *(rounded(row[names.index(name)], row[names.index("stderr")]) for name in ("estimate", "low", "high")),
+            ]
+            for row in found.fetchall()
+        ]  # fmt: skip
+
+
+def rounded(number: float, stderr: float) -> str:
+    digits = min(6, max(0, 1 - math.floor(math.log10(stderr))))
+    exact = Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    return f"{exact:,}".replace("-0", "0") if exact == 0 else f"{exact:,}"
+
+
+def test_each_value_at_first(tab: Tab, visits: Explorer, folder: Path) -> None:
+    shown = tab.do("visit", address=visits.address())
+    assert shown["title"] == "Visits"
+    assert "4,000 rows" in shown["facts"]
+    assert "desk@hospital.example" in shown["facts"]
+    assert shown["rows"][0] == ["disease", "estimate", "low", "high"]
+    assert shown["rows"][1:] == expected(shown, folder / "visits.duckdb")
+    assert (len(shown["rows"]), shown["panels"], shown["problem"]) == (5, [""], "")
+
+
+def test_a_value_by_groups_and_conditions(tab: Tab, visits: Explorer, folder: Path) -> None:
+    """A trend of percentages, with names and values that need quotes."""
+    tab.ask(visits, "of=disease")
+    tab.do("choose", name="value", option="it's")
+    tab.do("choose", name="show", option="percent")
+    tab.do("choose", name="by", option="age")
+    tab.do("choose", name="step", option="20")
+    tab.do("choose", name="chart", option="a trend")
+    tab.do("click", what="[data-column=ward] summary")
+    for place in (0, 3):
+        tab.do("click", what=f"[data-column=ward] [data-place='{place}']")
+    tab.do("click", what="[data-column=admitted] summary")
+    shown = tab.do("write", what="[aria-label='admitted from']", text="2024-06-01")
+    assert shown["rows"][1:] == expected(shown, folder / "visits.duckdb")
+    assert [row[0] for row in shown["rows"][1:]] == ["0", "20", "40", "60", "80"]
+    assert '"ward" IN (\'l\'\'hôpital "A"\') OR "ward" IS NULL' in shown["sql"]
+    copied = tab.do("click", what="#copy-link")
+    assert "a command that asks the same" in copied["copied"]
+    command = tab.do("evaluate", text="navigator.clipboard.readText()")["value"]
+    question = re.fullmatch(r'duckdb-priv explore visits\.duckdb --question "(.*)"', command)[1]
+    assert tab.ask(visits, "of=drug")["rows"] != shown["rows"]
+    again = tab.ask(visits, question)
+    assert (again["sql"], again["rows"]) == (shown["sql"], shown["rows"])
+    assert shown["address"].partition("#")[2] == question
+
+
+@pytest.mark.parametrize(
+    ("question", "panels"),
+    [
+        ("of=drug&by=ward&show=percent&confidence=0.99", 4),
+        ("of=disease&by=admitted&step=year&and=ward", 8),
+        ("of=disease&by=admitted&step=month&chart=trend", 4),
+        ("of=disease&missing=1&from.age=30&to.age=50", 1),
+    ],
+)
+def test_questions_of_a_link(
+    tab: Tab, visits: Explorer, folder: Path, question: str, panels: int
+) -> None:
+    shown = tab.ask(visits, question)
+    assert shown["rows"][1:] == expected(shown, folder / "visits.duckdb")
+    assert len(shown["panels"]) == panels
+    assert shown["problem"] == ""
+
+
+def test_a_single_number_is_said(tab: Tab, visits: Explorer) -> None:
+    shown = tab.ask(visits, "of=disease&value=flu")
+    _, (estimate, low, high) = shown["rows"]
+    assert shown["status"] == f"About {estimate} records: with 95% confidence {low} to {high}."
+
+
+@pytest.mark.parametrize(
+    ("question", "problem"),
+    [
+        ("of=salary", "The link asks for of = salary, which this release does not have."),
+        ("of=drug&value=' OR 1", "The link asks for a value that drug does not have in this release."),
+        ("by=id", "The link asks for by = id, which this release does not have."),
+        ("by=age&step=1;DROP", "The link asks for step = 1;DROP, which this release does not have."),
+        ("from.age=1 OR true", "The link chooses age from 1 OR true, which is no number."),
+        ("in.disease=flu", "The link chooses records by disease, which is no public column of this release."),
+    ],
+)  # fmt: skip
+def test_links_that_do_not_fit(tab: Tab, visits: Explorer, question: str, problem: str) -> None:
+    shown = tab.ask(visits, question)
+    assert shown["problem"] == problem
+    assert shown["sql"].startswith("SELECT value,")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_keyboard_and_screen_reader(tab: Tab, visits: Explorer, width: int) -> None:
+    tab.do("size", width=width)
+    shown = tab.ask(visits, "of=disease&by=age&step=20&from.age=10")
+    assert shown["wider"] <= 0
+    assert tab.do("axe")["violations"] == []
+    tab.do("evaluate", text="document.querySelector('summary').focus()")
+    assert tab.do("press", keys=["Tab"])["focus"] == "of"
+    shown = tab.do("press", keys=["ArrowDown"])
+    assert (shown["focus"], shown["rows"][0][1]) == ("of", "drug")
+    assert tab.do("press", keys=["Tab", "Tab", "ArrowDown"])["focus"] == "show"
+    assert "100 *" in tab.do("look")["sql"]
+
+
+def test_nothing_leaves_the_page(tab: Tab, visits: Explorer) -> None:
+    """All that is asked for is the page's own, and neither page, engine nor release can ask elsewhere."""
+    tab.ask(visits, "of=disease&by=ward")
+    told = tab.do("requests")
+    own = f"http://{visits.host}/{visits.token}/"
+    assert told["said"] == []
+    assert all(
+        each.startswith((own, f"blob:http://{visits.host}/", "data:")) for each in told["asked"]
+    )
+    blocked = tab.do("evaluate", text="fetch('http://127.0.0.1:9/').then(String, String)")["value"]
+    assert blocked == "TypeError: Failed to fetch"
+    refused = tab.do(
+        "evaluate",
+        text="""(async () => {
+        const { open } = await import('./release.js');
+        const release = await open(new File([await (await fetch('visits.duckdb')).blob()], 'v.duckdb'));
+        const tries = ["FROM read_csv('http://127.0.0.1:9/a.csv')", "SET enable_external_access = true", "LOAD httpfs",
+                       "ATTACH 'b.duckdb'", "DROP TABLE visits"];
+        return Promise.all(tries.map((each) => release.ask(each).then(() => 'done', () => 'refused')));
+    })()""",
+    )["value"]
+    assert refused == ["refused"] * 5
+    assert any("Content Security Policy" in each for each in tab.do("requests")["said"])
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def site(tab: Tab, folder: Path) -> Iterator[str]:
+    """The address of the page in a folder of any web server, with the sample beside it."""
+    place = folder / "site"
+    parts.write(place)
+    shutil.copy(folder / "sample.duckdb", place)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(place))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+    with pytest.raises(duckdb_priv.errors.InvalidParameter, match="is there already"):
+        parts.write(place)
+
+
+def test_a_sample_beside_the_page(tab: Tab, site: str, folder: Path) -> None:
+    """Percentages of a sample are asked value by value: how many records there are is an estimate itself."""
+    shown = tab.do("visit", address=f"{site}?open=sample.duckdb#of=drug&show=percent")
+    assert shown["rows"][1:] == expected(shown, folder / "sample.duckdb")
+    assert "100 *" not in shown["sql"]
+    shown = tab.do("hash", text="of=drug&value=1&show=percent&by=part")
+    assert shown["rows"][1:] == expected(shown, folder / "sample.duckdb")
+    assert "priv.reconstructed_share(" in shown["sql"]
+    assert tab.do("visit", address=f"{site}?open=../visits.duckdb")["problem"] == (
+        "There is no “visits.duckdb” beside this page."
+    )
+
+
+def test_a_file_is_chosen_or_dropped(tab: Tab, site: str, folder: Path) -> None:
+    tab.at(site)
+    assert tab.do("give", file=str(folder / "visits.duckdb"))["title"] == "Visits"
+    data = base64.b64encode((folder / "sample.duckdb").read_bytes()).decode()
+    shown = tab.do("drop", name="dropped.duckdb", bytes=data)
+    assert shown["facts"].startswith("dropped.duckdb")
+    assert shown["rows"][1:] == expected(shown, folder / "sample.duckdb")
+
+
+def wrong_files(folder: Path, release: Path) -> dict[str, str]:
+    """Files that are no release, each with the beginning of what is said of it."""
+    whole = release.read_bytes()
+    (folder / "table.csv").write_text("age,disease\n1,flu\n")
+    (folder / "empty.duckdb").write_bytes(b"")
+    (folder / "cut.duckdb").write_bytes(whole[: len(whole) // 2])
+    (folder / "head.duckdb").write_bytes(whole[:5000])
+    (folder / "torn.duckdb").write_bytes(whole[:12288] + bytes(len(whole) - 12288))
+    with duckdb.connect(
+        str(folder / "other.duckdb"), config={"storage_compatibility_version": "v1.0.0"}
+    ) as con:
+        con.execute("CREATE TABLE t AS SELECT 1 AS one")
+    shutil.copy(release, folder / "older.duckdb")
+    with duckdb.connect(str(folder / "older.duckdb")) as con:
+        con.execute("ALTER TABLE priv.attribute DROP COLUMN column_name")
+    shutil.copy(release, folder / "secret.duckdb")
+    with duckdb.connect(str(folder / "secret.duckdb")) as con:
+        con.execute("CREATE TABLE priv.secret (key BLOB)")
+    return {
+        "table.csv": "“table.csv” is no DuckDB file",
+        "empty.duckdb": "“empty.duckdb” is no DuckDB file",
+        "cut.duckdb": "“cut.duckdb” was cut off on the way",
+        "head.duckdb": "“head.duckdb” was cut off on the way",
+        "torn.duckdb": "“torn.duckdb” cannot be opened by DuckDB v",
+        "other.duckdb": "“other.duckdb” is a DuckDB file, but no release",
+        "older.duckdb": "“older.duckdb” was written by an older duckdb_priv",
+        "secret.duckdb": "“secret.duckdb” is a publisher's own database",
+    }
+
+
+def test_wrong_files_are_one_sentence(tab: Tab, site: str, folder: Path, tmp_path: Path) -> None:
+    told = wrong_files(tmp_path, folder / "visits.duckdb")
+    tab.at(site)
+    for name, said in told.items():
+        shown = tab.do("give", file=str(tmp_path / name))
+        assert shown["problem"].startswith(said), name
+        assert "\n" not in shown["problem"]
+        assert (shown["rows"], shown["sql"]) == ([], "")
+    assert tab.do("give", file=str(folder / "visits.duckdb"))["problem"] == ""
+
+
+def ask(
+    server: Explorer, path: str, method: str = "GET", **headers: str
+) -> tuple[int, dict[str, str]]:
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection.request(
+        method, path, headers={name.replace("_", "-"): text for name, text in headers.items()}
+    )
+    reply = connection.getresponse()
+    reply.read()
+    connection.close()
+    return reply.status, dict(reply.getheaders())
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Explorer]:
+    """A server of small files, without an engine."""
+    release = tmp_path / "my visits.duckdb"
+    release.write_bytes(b"release")
+    (tmp_path / "secret.txt").write_text("not given out")
+    page = {path.name: path for path in parts.PAGE.iterdir()}
+    with Explorer(page, release) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def test_the_server_gives_out_what_it_was_given(server: Explorer) -> None:
+    address = urlsplit(server.address("of=disease"))
+    assert (address.hostname, address.query, address.fragment) == (
+        "127.0.0.1",
+        "open=my%20visits.duckdb",
+        "of=disease",
+    )
+    status, headers = ask(server, f"{address.path}?{address.query}")
+    assert (status, headers["Content-Type"], headers["Cache-Control"]) == (
+        200,
+        "text/html; charset=utf-8",
+        "no-store",
+    )
+    assert ask(server, f"{address.path}my%20visits.duckdb")[0] == 200
+    assert ask(server, f"{address.path}explorer.js", Sec_Fetch_Site="same-origin")[0] == 200
+
+
+def test_the_server_gives_out_nothing_else(server: Explorer) -> None:
+    own = urlsplit(server.address()).path
+    for path in ("/", "/index.html", "/wrong/index.html"):
+        assert ask(server, path)[0] == 404, path
+    for path in (
+        "secret.txt",
+        "../secret.txt",
+        "%2e%2e/secret.txt",
+        "/etc/passwd",
+        "engine",
+        "engine/",
+        "%00",
+    ):
+        assert ask(server, own + path)[0] == 404, path
+    assert ask(server, own, Host="evil.example")[0] == 404
+    assert ask(server, own, Host=f"localhost:{server.server_port}")[0] == 404
+    assert ask(server, own, Sec_Fetch_Site="cross-site")[0] == 404
+    assert ask(server, own, method="POST")[0] == 501
+    assert ask(server, own, method="PUT")[0] == 501
+
+
+def test_the_page_allows_its_own_script_and_no_other() -> None:
+    page = (parts.PAGE / "index.html").read_text("utf-8")
+    (inline,) = re.findall(r"<script type=\"importmap\">(.*?)</script>", page)
+    digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in page
+    assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page)
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the engine, and with what is no release."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    runner = CliRunner()
+    missing = runner.invoke(main, ["explore", "--no-browser"])
+    assert missing.exit_code == 1
+    assert "the explorer's engine is not on this machine" in missing.output
+    assert "duckdb-priv explore --install" in missing.output
+    (tmp_path / "table.csv").write_text("age\n1\n")
+    wrong = runner.invoke(main, ["explore", str(tmp_path / "table.csv")])
+    assert wrong.exit_code == 1
+    assert "is no whole file that DuckDB" in wrong.output
+    monkeypatch.setenv("PATH", str(tmp_path))
+    helpless = runner.invoke(main, ["explore", "--install"])
+    assert helpless.exit_code == 1
+    assert "there is none on the PATH" in helpless.output
+
+
+@pytest.mark.on_demand
+def test_every_mechanism(tab: Tab, tmp_path: Path) -> None:
+    for name, release in publish_all(tmp_path, rows=3000).items():
+        with served(release.path) as server:
+            for question in (
+                f"of={release.attribute}&by=ward",
+                f"of={release.attribute}&value={release.value[1:-1]}&by=ward",
+            ):
+                shown = tab.do("visit", address=server.address(question))
+                assert shown["problem"] == "", name
+                assert shown["rows"][1:] == expected(shown, release.path), name
