@@ -71,6 +71,8 @@ class Method:
     """Whether single columns are sensitive; otherwise every column is treated alike."""
     whole_records: bool = False
     """Whether it hides that a record is there at all: its epsilon is that of a whole record, not of a value."""
+    jointly: bool = False
+    """Whether its epsilon and delta are promised for all sensitive values of a record together, not for each."""
     groups: bool = False
     """Whether what a record shows hangs on the records that it is grouped with, and not on itself alone."""
     afresh: bool = False

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from duckdb_priv.engine.fingerprints import identified_origins, identify, sql
+from duckdb_priv.engine.fingerprints import identified_origins, identify, listed, sql
 from duckdb_priv.engine.source import find_table, origins_of, readable_name
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated, InvalidParameter
@@ -169,7 +169,10 @@ def spent_of(workspace: Workspace, population: int, delta: float) -> Spent:
         advanced = _totals(workspace, population, slack)["advanced"]
         found.append(Spent(advanced, delta, "advanced composition, by records"))
     if _by_record(workspace, population):
-        ((dearest,),) = workspace.rows(sql("dearest", population=str(population)))
+        together = listed([name for name, method in METHODS.items() if method.jointly])
+        ((dearest,),) = workspace.rows(
+            sql("dearest", population=str(population), of_all_values=together)
+        )
         found.append(
             Spent(
                 dearest, basic.delta, "parallel composition: the record that was drawn most often"

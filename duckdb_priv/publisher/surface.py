@@ -11,6 +11,7 @@ from dataclasses import MISSING
 from functools import cache
 from typing import Any
 
+from duckdb_priv.engine.fingerprints import listed
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.release.arguments import LEVELS, specs
 from duckdb_priv.release.request import Request, SensitiveRequest
@@ -67,17 +68,18 @@ def _of_one(method: Method) -> dict[str, str]:
 
 def _of_all(methods: Iterable[Method]) -> dict[str, str]:
     """Return what fills ``priv.advise``, the lists that methods try, each once, and ``priv.ledger``."""
+    known = list(methods)
     lists = {
         name: default
-        for method in methods
+        for method in known
         if method.grid is not None
         for name, (_, default) in specs(method.grid).items()
     }
-    whole = (literal(method.name) for method in methods if method.whole_records)
     return {
         "grid_parameters": _parameters(lists),
         "grid_arguments": _arguments(lists),
-        "of_whole_records": f"[{', '.join(whole)}]",
+        "of_whole_records": listed([each.name for each in known if each.whole_records]),
+        "of_all_values": listed([each.name for each in known if each.jointly]),
     }
 
 

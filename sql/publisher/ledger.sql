@@ -16,7 +16,9 @@
 -- many of them had records published before, whatever the ids of those records (of a source without named persons: of its
 -- records, as far as their ids are those of persons elsewhere).
 -- epsilon_attribute and epsilon_source are running totals (basic composition), for the attribute and for whole
--- records, with delta_source; they are infinite from the first publication that has no epsilon.
+-- records, with delta_source; they are infinite from the first publication that has no epsilon. What a publication promises
+-- of all sensitive values of a record together, as one of shuffled groups does, is charged once in the totals for whole records
+-- and persons, in its first row that adds, and in those of each of its attributes.
 -- epsilon_advanced with delta_advanced = delta_source + slack is true as well, and the smaller of the two may be taken:
 -- less for many releases of small epsilon, if their parameters were fixed beforehand (Dwork, Rothblum, Vadhan 2010).
 -- A count that priv.laplace_count answered has no release, and adds to the total of every source; of a person it is not known
@@ -43,19 +45,28 @@ WITH published AS (
 ), counted AS (
     SELECT *, coalesce(person_rows, max(person_rows) OVER (PARTITION BY source_number)) AS rows_of_person
     FROM marked
+), charged AS (
+    SELECT *, adds AND (apart OR row_number() OVER (PARTITION BY population, release, published_at, adds ORDER BY number) = 1)
+            AS adds_to_record,
+        coalesce(person_adds, adds) AND (apart OR row_number() OVER (
+                PARTITION BY population, release, published_at, coalesce(person_adds, adds) ORDER BY number) = 1)
+            AS adds_to_person
+    FROM (SELECT *, NOT list_contains(@of_all_values@, mechanism) AS apart FROM counted)
 ), priced AS (
-    SELECT *, CASE WHEN NOT coalesce(person_adds, adds) THEN 0
+    SELECT *, CASE WHEN NOT adds_to_person THEN 0
             ELSE coalesce(rows_of_person * epsilon, 'inf'::DOUBLE) END AS price_of_person,
-        CASE WHEN NOT coalesce(person_adds, adds) OR delta = 0 THEN 0
+        CASE WHEN NOT adds_to_person OR delta = 0 THEN 0
             ELSE coalesce(delta * CASE WHEN epsilon > 0 THEN (exp(least(rows_of_person * epsilon, 700)) - 1) / (exp(epsilon) - 1)
                 ELSE rows_of_person END, 1) END AS risk_of_person,
-        CASE WHEN adds THEN coalesce(epsilon, 'inf'::DOUBLE) ELSE 0 END AS price,
-        CASE WHEN adds THEN delta ELSE 0 END AS risk, 
+        CASE WHEN adds THEN coalesce(epsilon, 'inf'::DOUBLE) ELSE 0 END AS price_of_value,
+        CASE WHEN adds_to_record THEN coalesce(epsilon, 'inf'::DOUBLE) ELSE 0 END AS price,
+        CASE WHEN adds_to_record THEN delta ELSE 0 END AS risk,
         -- A count hides whole records and their values alike.
         CASE WHEN release IS NOT NULL THEN list_contains(@of_whole_records@, mechanism) END AS of_records
-    FROM counted
+    FROM charged
 ), summed AS (
-    SELECT *, sum(price) OVER (PARTITION BY population, attribute_number ORDER BY published_at, number) AS epsilon_attribute,
+    SELECT *, sum(price_of_value) OVER (PARTITION BY population, attribute_number ORDER BY published_at, number)
+            AS epsilon_attribute,
         sum(price) OVER so_far AS prices, sum(risk) OVER so_far AS risks, sum(price ** 2) OVER so_far AS squares,
         sum(CASE WHEN price < 700 THEN price * (exp(price) - 1) ELSE 'inf'::DOUBLE END) OVER so_far AS drift,
         list(coins) OVER (

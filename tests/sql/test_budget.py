@@ -83,6 +83,32 @@ def test_persons_are_charged_for_all_their_records(con):
     assert "by persons" in told["rule"]
 
 
+@pytest.mark.parametrize(
+    ("more", "rule"),
+    [
+        ("record_id := 'id', public := 'gender'", "basic"),
+        ("record_id := 'id', public := 'gender', person := 'person'", "by persons"),
+    ],
+)
+def test_what_is_promised_of_all_values_together_is_charged_once(con, more, rule):
+    """Two attributes in shuffled groups: (1, 1e-6) for both; a person has two records, which compose."""
+    con.execute("CREATE VIEW two AS SELECT *, id % 3 = 0 AS smoker FROM v WHERE id % 300 < 150")
+    con.execute(
+        "FROM priv.publish_shuffled('two', 'r', sensitive := ['disease', 'smoker'], epsilon := 1.0, delta := 1e-6,"
+        f" {more})"
+    ).fetchall()
+    told = spent(con)
+    records = 2 if "person" in rule else 1
+    assert told["epsilon_spent"] == pytest.approx(records)
+    assert told["delta_spent"] == pytest.approx(1e-6 if records == 1 else 1e-6 * (1 + math.e))
+    assert rule in told["rule"]
+    if records == 1:
+        con.execute("CREATE VIEW others AS SELECT * FROM v WHERE id % 300 >= 150")
+        publish(con, "u", 0.5, GIVEN + ", public := 'gender'", "others")
+        told = spent(con)
+        assert (told["epsilon_spent"], "parallel" in told["rule"]) == (1.0, True)
+
+
 def test_disjoint_records_are_charged_in_parallel(con):
     """Women and men in releases of their own: nobody is in both."""
     given = GIVEN + ", exclude := ['person']"

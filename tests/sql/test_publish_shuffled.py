@@ -236,12 +236,17 @@ def test_it_is_audited(con):
     assert 0.9e-6 < delta <= 1e-6
 
 
-def test_each_attribute_is_charged_and_all_together_are_promised_it(con):
-    """The product of both is (1, 1e-6)-private; the ledger charges each, which is more than holds."""
+def test_all_attributes_together_are_promised_what_is_charged_once(con):
+    """The product of both is (1, 1e-6)-private, and so is each; the release of one before it adds another (1, 1e-6)."""
     charged = con.execute(
-        "SELECT attribute, epsilon_attribute, delta FROM priv.ledger() WHERE release = 'pair' AND adds ORDER BY ALL"
+        "SELECT attribute, epsilon_attribute, epsilon_source, delta_source FROM priv.ledger()"
+        " WHERE release IN ('crowd', 'pair') AND adds"
     ).fetchall()
-    assert [(name, delta) for name, _, delta in charged] == [("disease", 1e-6), ("smoker", 1e-6)]
+    assert charged == [
+        ("disease", 1.0, 1.0, 1e-6),
+        ("disease", 2.0, 2.0, 2e-6),
+        ("smoker", 1.0, 2.0, 2e-6),
+    ]
     promised = con.execute(
         "SELECT value, statement FROM priv.guarantee WHERE release = 'pair' AND guarantee = 'shuffle_privacy'"
     ).fetchall()

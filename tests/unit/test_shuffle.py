@@ -176,6 +176,36 @@ def test_enumeration_of_two_attributes():
     assert shuffle_epsilon(pairs, 1, 1e-6) == pytest.approx(one.ldp_epsilon + two.ldp_epsilon)
 
 
+def test_enumeration_of_two_releases_of_two_attributes():
+    """Each is charged once for both attributes, and the charges of both releases add up: so the ledger composes."""
+    one, two = Uniform(0.5, 2), Uniform(0.3, 2)
+    operator = np.kron(one.matrix(), two.matrix())
+    pairs = joint_pairs([code_pair(Code(2), each.amplification) for each in (one, two)])
+    for size, epsilon in itertools.product((1, 2, 3), (0.1, 0.5)):
+        exact = 0.0
+        for others in itertools.combinations_with_replacement(range(4), size - 1):
+            for values in itertools.permutations(range(4), 2):
+                first, second = (histogram_law(operator, (each, *others)) for each in values)
+                twice = itertools.product(first, repeat=2)
+                excess = (
+                    first[a] * first[b] - math.exp(2 * epsilon) * second[a] * second[b]
+                    for a, b in twice
+                )
+                exact = max(exact, sum(max(each, 0.0) for each in excess))
+        assert exact <= 2 * delta_of(pairs, size, epsilon) <= 2.5 * exact
+
+
+def test_two_versions_with_the_coins_of_single_records_have_no_crowd():
+    """One of forty records leaves, and all others show what they showed: the difference is what it reported.
+
+    So the ledger charges what is keyed record by record its local epsilon, though each version alone hides more.
+    """
+    operator = Uniform(0.5, 2)
+    crowd = delta_of([code_pair(Code(2), operator.amplification)], 40, 0.4)
+    told = worst_delta(operator.matrix(), 1, 2 * 0.4, any_pair=True)
+    assert told > 5 * 2 * crowd
+
+
 def test_an_attribute_is_not_hidden_by_its_own_crowd_alone():
     """Who knows the other attribute of everybody finds the victim's row by it: its blanket counts as well."""
     one, two = Uniform(0.3, 2), Uniform(0.9, 2)

@@ -14,6 +14,7 @@ METHOD = Method(
     ),
     arguments=ShuffledArguments,
     grid=ShuffledGrid,
+    jointly=True,
     afresh=True,
     symbols={
         "epsilon": ("ε", "parameter of differential privacy of one record's value in its group"),
