@@ -40,6 +40,8 @@ class Refreshing:
     """What is given beside what was said when the release was declared."""
     keeps: bool = True
     """Whether records that did not change show what they showed, which needs the same coins."""
+    remembers: bool = False
+    """Whether what records show is kept, so that the next version is planned from it, by the module ``follow``."""
     batch: Callable[[Any], int] | None = None
     """Where new records join a release whose other rows stay: how many there must be, from what the method is given."""
     charged: bool = False
@@ -114,6 +116,16 @@ class Method:
     def coarser(self) -> Callable[..., Any]:
         """What draws a coarser release of an attribute, from the attribute, a name, and how coarse it shall be."""
         return self._function("derive", "coarser")
+
+    @property
+    def follow(self) -> Callable[..., Plan]:
+        """What decides the next version of a release from what its records showed, given as to ``plan``."""
+        return self._function("follow", "plan")
+
+    @property
+    def waiting(self) -> Callable[..., int | None]:
+        """What counts the records that wait, where the next version would be the one that stands; given as above."""
+        return self._function("follow", "waiting")
 
     def procedure(self, name: str) -> Callable[..., list[dict[str, Any]]]:
         """Return one of the further procedures."""

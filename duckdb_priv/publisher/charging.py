@@ -11,7 +11,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.methods.register import Method
 from duckdb_priv.publisher.draws import count_draws
 from duckdb_priv.release.catalog import Charge
-from duckdb_priv.release.model import LedgerEntry, Plan
+from duckdb_priv.release.model import GROUPED_BY, LedgerEntry, Plan
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def charges(
         changed = max(changes.values(), default=0)
         draws = count_draws(workspace, method, recognition, entry)
         if draws is None:
-            same = _shows_the_same(method, recognition, earlier, changed)
+            same = _shows_the_same(method, recognition, entry, earlier, changed)
             alike = same and _all_shown(recognition, earlier)
         else:
             same, alike = draws.after == draws.before, draws.anew == 0
@@ -135,14 +135,20 @@ def _earlier(workspace: Workspace, recognition: Recognition, entry: LedgerEntry)
 
 
 def _shows_the_same(
-    method: Method, recognition: Recognition, earlier: Sequence[Earlier], changed: int
+    method: Method,
+    recognition: Recognition,
+    entry: LedgerEntry,
+    earlier: Sequence[Earlier],
+    changed: int,
 ) -> bool:
     """Say whether every record that was published before shows what it showed."""
     if not earlier or changed:
         return False
     if method.groups:
-        # What a record shows hangs on the others as well.
-        return any(each.source == recognition.number for each in earlier)
+        # What a record shows hangs on the others as well, unless the coins name the records that were grouped.
+        return GROUPED_BY not in entry.notes or any(
+            each.source == recognition.number for each in earlier
+        )
     known = {each.number: each for each in recognition.known}
     return any(_shared(known.get(each.source)) for each in earlier)
 

@@ -16,6 +16,7 @@ from duckdb_priv.engine.recognition import Recognition, recognize
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PublicationFailed, ReleaseExists, echoed
+from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher import comments, persons, versions
 from duckdb_priv.publisher.budget import require_budget
@@ -106,7 +107,9 @@ def prepare(
     ``opening`` gives all records of the source, and those that enter.
     """
     before = versions.previous(workspace, request.release)
-    if not arguments.extends:
+    remembered = follows is not None and follows.remembered
+    extends = arguments.extends or remembered
+    if not extends:
         make_room(workspace, request)
     persons.check_request(method, request, extends=arguments.extends)
     workspace.stage("reading the source")
@@ -118,14 +121,15 @@ def prepare(
     workspace.stage("recognizing records")
     recognition = recognize(workspace, source, follows.source_number if follows else None)
     workspace.stage("planning")
-    plan = method.plan(workspace, source, request.release, arguments)
+    decide = method.follow if remembered else method.plan
+    plan = decide(workspace, source, request.release, arguments)
     if follows:
         follows.check(plan, recognition)
         before = before and replace(before, rows_moved=follows.rows_moved)
     costs: list[str] = []
     if method.groups:
         plan, costs = group_once(
-            workspace, plan, recognition, republish=arguments.republish, extends=arguments.extends
+            workspace, plan, recognition, republish=arguments.republish, extends=extends
         )
     workspace.stage("checking the columns")
     findings = (
@@ -134,9 +138,10 @@ def prepare(
         else []
     )
     earlier = 0
-    if arguments.extends:
+    if extends:
         extended = catalog.find_release(workspace.cursor, request.release)
-        earlier = persons.earlier_records(workspace, extended, request)
+        if not remembered:
+            earlier = persons.earlier_records(workspace, extended, request)
         drop(workspace.cursor, workspace.database, extended)
     plan = told_of_comparing(method, plan)
     of_persons = persons.guarantees_of_persons(plan, source, earlier)
@@ -313,6 +318,7 @@ def make_room(workspace: Workspace, request: Request) -> None:
             hint="choose another name, or write replace := true",
         )
     drop(workspace.cursor, workspace.database, release)
+    Memory(workspace, release).forget()
 
 
 def drop(cursor: duckdb.DuckDBPyConnection, database: str, release: str) -> None:
@@ -329,6 +335,7 @@ def drop_release(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[st
     (arguments,) = read(given, ReleaseName, of="drop_release")
     release = catalog.find_release(workspace.cursor, arguments.release)
     drop(workspace.cursor, workspace.database, release)
+    Memory(workspace, release).forget()
     forget(workspace.cursor, release)
     macros.remove(workspace.cursor)
     return [{"release": release}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from duckdb_priv.engine.fingerprints import identified_origins, take_fingerprints
@@ -56,7 +57,8 @@ def refresh(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, An
                 hint="publish it once more with replace := true and what that costs, if that must be",
             )
         _require_end(workspace, follows, source)
-        whole = {**said.arguments, "release": release, **method.refreshing.given}
+        more = {} if follows.remembered else method.refreshing.given
+        whole = {**said.arguments, "release": release, **more}
         (receipt,) = publish(method, workspace, whole, follows)
         row = _published(workspace, follows, receipt)
     return [_exported(workspace, row)]
@@ -128,28 +130,37 @@ def _moved(workspace: Workspace, said: Declared, follows: Succession) -> Moved |
 def _waiting(workspace: Workspace, said: Declared, follows: Succession) -> dict[str, Any] | None:
     """Say how many new records wait for more, where they join a release that stays.
 
-    Raises GuaranteeViolated where others left or changed: those rows would have to leave their groups.
+    Raises GuaranteeViolated where others left or changed, and what their rows show was not kept.
     """
     batch = follows.method.refreshing.batch
     if batch is None:
         return None
     found = _moved(workspace, said, follows)
     assert found is not None
+    _, arguments = follows.method.read({**said.arguments, "release": said.release})
+    if follows.remembered:
+        _, source = _records(workspace, said)
+        waiting = follows.method.waiting(workspace, source, said.release, arguments)
+        if not waiting:
+            return None if waiting is None else _nothing(workspace, said)
+        told = _told_of_waiting(waiting, batch(arguments))
+        return _unchanged(workspace, said, replace(found, arrived=waiting), told)
     if found.gone or found.changed:
         raise GuaranteeViolated(
-            f"{found.gone:,} records of {said.release!r} are gone and {found.changed:,} have other values, and none can"
-            " leave its group: the others in it would stand in a group of which something is known",
+            f"{found.gone:,} records of {said.release!r} are gone and {found.changed:,} have other values, and which"
+            " rows are theirs is not known: what records show was not kept when it was published",
             hint="publish it once more with republish := true, replace := true and what that costs",
         )
-    _, arguments = follows.method.read({**said.arguments, "release": said.release})
     fewest = batch(arguments)
     if found.arrived >= fewest:
         return None
-    return _unchanged(
-        workspace,
-        said,
-        found,
-        f"{found.arrived:,} new records wait until there are {fewest:,} of them: fewer would be known by being new.",
+    return _unchanged(workspace, said, found, _told_of_waiting(found.arrived, fewest))
+
+
+def _told_of_waiting(records: int, fewest: int) -> str:
+    return (
+        f"{records:,} new records wait until there are {fewest:,} of them, of values such that they fill groups: fewer"
+        " would be known by being new."
     )
 
 
@@ -195,6 +206,8 @@ def _published(
             f"Since the version before, {about}{found.arrived:,} records came, {found.gone:,} left and"
             f" {found.changed:,} have other values. {told}"
         )
+    if follows.remembered and (waiting := receipt["rows_suppressed"]):
+        told += f" {waiting:,} records wait until there are enough to be grouped with."
     return {
         **(_counts(found) if found else {}),
         "release": release,

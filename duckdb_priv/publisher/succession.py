@@ -8,6 +8,7 @@ from duckdb_priv.engine.fingerprints import Fingerprints
 from duckdb_priv.engine.recognition import Recognition
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated
+from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.release.model import Plan
 
@@ -39,12 +40,15 @@ class Succession:
     level: int
     shared: bool
     """Whether other publications know that source under the same number, and rely on it."""
+    remembered: bool = False
+    """Whether it is known what each of its records showed."""
     moved: Moved | None = field(default=None)
 
     @property
     def source_number(self) -> int | None:
         """The known source that goes on, if one does."""
-        return None if self.shared or not self.method.refreshing.keeps else self.last_source
+        goes_on = self.method.refreshing.keeps or self.remembered
+        return self.last_source if goes_on and not self.shared else None
 
     @property
     def rows_moved(self) -> int | None:
@@ -103,6 +107,7 @@ def succeed(workspace: Workspace, release: str) -> Succession:
         number,
         level,
         others != [(0,)],
+        method.refreshing.remembers and bool(Memory(workspace, release)),
     )
 
 

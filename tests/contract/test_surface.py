@@ -148,6 +148,7 @@ PRIVATE_TABLES = {
     "noisy_count",
     "publication",
     "secret",
+    "shown_record",
     "source",
     "value_fingerprint",
     "warning",

@@ -263,10 +263,56 @@ def test_new_records_of_decoy_groups_wait_until_there_are_enough(con):
     con.execute("INSERT INTO v SELECT i, i % 2, 'd' || i % 5 FROM range(110, 125) AS t(i)")
     row = refreshed(con)
     assert (row["version"], row["rows_published"]) == (2, 124)
-    assert listed(con)["new_records"] in (0, 1)
+    assert "1 records wait" in row["statement"]
     con.execute("DELETE FROM v WHERE id = 3")
-    with pytest.raises(duckdb.Error, match="none can leave its group"):
+    assert refreshed(con)["rows_published"] == 123
+    con.execute("DELETE FROM priv.shown_record")
+    con.execute("DELETE FROM v WHERE id = 5")
+    with pytest.raises(duckdb.Error, match="what records show was not kept"):
         refreshed(con)
+
+
+@pytest.mark.once
+def test_who_leaves_a_decoy_group_leaves_it_whole_for_the_others(con):
+    """Two attributes: what stays shows what it showed, and who has an old value again shows what it showed for that."""
+    con.execute(
+        "CREATE TABLE v AS SELECT i AS id, i AS seat, 'd' || i % 5 AS disease, 's' || i % 3 AS stay"
+        " FROM range(60) AS t(i)"
+    )
+    con.execute(
+        "FROM priv.publish_splu('v', 'r', sensitive := ['disease', 'stay'], gamma := 2, record_id := 'id',"
+        " public := ['seat'])"
+    )
+
+    def now() -> dict:
+        rows = con.execute("SELECT seat, reported_disease, reported_stay FROM r").fetchall()
+        return {seat: tuple(shown) for seat, *shown in rows}
+
+    first = now()
+    con.execute("FROM priv.withdraw('v', 9)")
+    con.execute("DELETE FROM v WHERE id < 4")
+    con.execute("UPDATE v SET disease = 'd4' WHERE id IN (10, 11)")
+    row = refreshed(con)
+    assert (row["gone_records"], row["changed_records"], row["rows_published"]) == (5, 2, 53)
+    assert "2 records wait" in row["statement"]
+    left = {0, 1, 2, 3, 9, 10, 11}
+    assert now() == {seat: shown for seat, shown in first.items() if seat not in left}
+    ((kept,),) = con.execute("SELECT parameters ->> 'rows' FROM priv.release").fetchall()
+    assert int(kept) == 60
+    found = dict(con.execute("SELECT guarantee, holds FROM priv.audit('r')").fetchall())
+    assert found["left_their_groups"]
+    assert found["decoy_group"]
+    con.execute("UPDATE v SET disease = 'd0' WHERE id = 10")
+    con.execute(
+        "INSERT INTO v SELECT i, i, 'd' || i % 5, 's' || i % 3 FROM range(100, 125) AS t(i)"
+    )
+    assert refreshed(con)["rows_published"] >= 78
+    third = now()
+    # Record 10 has again the value that it had; record 11 is new for its own, and shows the stay that it showed.
+    assert third[10] == first[10]
+    assert 11 not in third or third[11][1] == first[11][1]
+    assert all(third[seat] == shown for seat, shown in first.items() if seat not in left)
+    assert 9 not in third
 
 
 @pytest.mark.once

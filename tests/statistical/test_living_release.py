@@ -43,3 +43,25 @@ def test_intervals_of_every_version_cover(year):
     groups = seen.asked // (DAYS + 1)
     missed = -(-(seen.asked - seen.covered) // (DAYS + 1))
     assert stats.binomtest(missed, groups, 0.05, "greater").pvalue > FALSE_ALARM
+
+
+def test_counts_are_right_where_records_have_left_their_decoy_groups(con):
+    """Nearly all records of the most frequent value leave; the histogram of those that stay would be far off."""
+    con.execute(
+        "CREATE TABLE v AS SELECT i AS id, i % 7 < 3 AS young,"
+        " 'v' || (CASE WHEN i % 20 < 4 THEN 0 ELSE 1 + i % 7 END) AS disease FROM range(12_000) AS t(i)"
+    )
+    con.execute(
+        "FROM priv.publish_splu('v', 'r', sensitive := 'disease', gamma := 3, record_id := 'id')"
+    )
+    con.execute("DELETE FROM v WHERE disease = 'v0' AND id % 10 > 0")
+    con.execute("FROM priv.refresh('r')")
+    true = dict(con.execute("SELECT disease, count(*) FROM v GROUP BY ALL").fetchall())
+    shown = dict(con.execute("SELECT reported_disease, count(*) FROM r GROUP BY ALL").fetchall())
+    found = con.execute(
+        "SELECT value, estimate, stderr FROM priv.reconstructed_distribution('r')"
+    ).fetchall()
+    assert len(found) == len(true) == 8
+    for value, estimate, stderr in found:
+        assert 2 * stats.norm.sf(abs(estimate - true[value]) / stderr) * len(found) > FALSE_ALARM
+    assert shown["v0"] - true["v0"] > 6 * max(stderr for *_, stderr in found)

@@ -288,7 +288,7 @@ def show(
 ) -> Kernel:
     """Return what groups the records by every attribute, and gives the published rows."""
     groups, steps = {}, list(dealt.kernel.steps)
-    records = f"({dealt.query})" if dealt.query else DEALT
+    records = f"({dealt.query})" if dealt.query else dealt.table
     rows = f"(FROM {records} WHERE {ranges.kept})"
     for n, key in enumerate(keys):
         counts = ranges.counts[n]

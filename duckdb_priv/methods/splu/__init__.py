@@ -19,9 +19,11 @@ METHOD = Method(
     grid=SpluGrid,
     symbols={"rows": ("N", "records in decoy groups")},
     refreshing=Refreshing(
-        "the new records are in decoy groups among themselves, and who compares sees which rows are theirs",
+        "the new records are in decoy groups among themselves, and who compares sees which rows are theirs, which left,"
+        " and whose value was corrected",
         given={"append": True},
         keeps=False,
+        remembers=True,
         batch=fewest_of_a_batch,
     ),
 )

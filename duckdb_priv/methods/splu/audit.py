@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from duckdb_priv.mechanism.arrays import Vector
+from duckdb_priv.mechanism.arrays import Counts, Vector
 from duckdb_priv.mechanism.splu import (
     exact_large_sum_threshold,
     large_sum_threshold,
@@ -20,18 +20,23 @@ from duckdb_priv.methods.common.findings import (
     finding,
     source_changed,
 )
+from duckdb_priv.methods.common.memory import Memory
 
 
 def audit(subject: Subject) -> list[AuditRow]:
     """Recompute what decoy groups claim of one attribute, and what a published value lets one believe."""
     shown = subject.shown_counts()
-    gamma = int(subject.claims["decoy_group"][1]["gamma"])
+    attribute, gamma = subject.attribute, int(subject.claims["decoy_group"][1]["gamma"])
+    memory = Memory(subject.workspace, attribute.release)
+    drawn = memory.drawn(attribute.name, attribute.values) if memory else shown
     rows = [
-        _groups(subject, shown, gamma),
+        _groups(subject, drawn, gamma),
         _small_sums(subject, gamma),
         *_large_sums(subject, gamma),
-        _inclusion(subject, shown, gamma),
+        _inclusion(subject, drawn, gamma),
     ]
+    if drawn.sum() > shown.sum():
+        return [*rows, _left(subject, drawn, shown)]
     true = subject.true_counts()
     if true is None or not 0 <= true.sum() - shown.sum() < gamma:
         return [*rows, source_changed(subject)]
@@ -43,16 +48,27 @@ def audit(subject: Subject) -> list[AuditRow]:
     ]
 
 
-def _groups(subject: Subject, shown: Vector, gamma: int) -> AuditRow:
+def _groups(subject: Subject, drawn: Vector | Counts, gamma: int) -> AuditRow:
     own = np.array(subject.attribute.numbers["own"])
     return finding(
         "decoy_group",
-        f"The published rows fill whole groups of {gamma}, and a record shows its true value with 1/{gamma}: so"
-        " believes who knows no more than the frequencies.",
+        f"The rows that were ever drawn fill whole groups of {gamma}, and a record shows its true value with"
+        f" 1/{gamma}: so believes who knows no more than the frequencies.",
         float(own.max()),
-        bool(shown.sum() % gamma == 0 and np.allclose(own, 1 / gamma, rtol=TOLERANCE)),
+        bool(drawn.sum() % gamma == 0 and np.allclose(own, 1 / gamma, rtol=TOLERANCE)),
         subject.attribute.name,
         gamma=gamma,
+    )
+
+
+def _left(subject: Subject, drawn: Vector | Counts, shown: Vector) -> AuditRow:
+    return finding(
+        "left_their_groups",
+        "So many records were in a group and are not published now: they are gone, or have another value. Counts are"
+        " reconstructed by what all showed that were ever drawn, which is not compared with the source as it is.",
+        float(drawn.sum() - shown.sum()),
+        bool((shown <= drawn).all()),
+        subject.attribute.name,
     )
 
 
@@ -92,8 +108,8 @@ def _large_sums(subject: Subject, gamma: int) -> list[AuditRow]:
     return rows
 
 
-def _inclusion(subject: Subject, shown: Vector, gamma: int) -> AuditRow:
-    share = np.minimum(gamma * shown / shown.sum(), 1)
+def _inclusion(subject: Subject, drawn: Vector | Counts, gamma: int) -> AuditRow:
+    share = np.minimum(gamma * drawn / drawn.sum(), 1)
     top = int(share.argmax())
     return finding(
         "largest_inclusion",

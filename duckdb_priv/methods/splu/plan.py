@@ -38,6 +38,7 @@ from duckdb_priv.methods.common.decoys import (
     without_surplus,
 )
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
+from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.common.republication import (
     Rule,
     domains_of_both,
@@ -97,19 +98,31 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     if append:
         _require_batch(ranges.rows, gamma)
     remember(workspace, source, domains, dealt, ranges.kept)
+    memory = Memory(workspace, release)
+    drawn = None
+    # Of a table that is dealt anew whenever it is read nothing is kept: it is too large.
+    if source.record_id and dealt.query is None and (memory or not append):
+        memory.keep(source, domains, keys, grouping, dealt, ranges)
+        drawn = [memory.drawn(domain.attribute, domain.values) for domain in domains]
     earlier, before = earlier_rows(workspace, source, domains, release) if append else (None, 0)
     guarantees = [each for domain in domains for each in guarantees_of(domain.attribute, gamma)]
     rows = ranges.rows + before
+    parts = rows if drawn is None else max(int(counts.sum()) for counts in drawn)
     return Plan(
         mechanism=MECHANISM,
-        parameters={"gamma": gamma, "grouping": grouping.name, "rows": rows},
+        parameters={"gamma": gamma, "grouping": grouping.name, "rows": parts},
         kernel=show(dealt, source, domains, keys, grouping, ranges),
         staged=dealt.staged,
         earlier=earlier,
         columns=source.published_roles,
         attributes=[],
         complete=partial(
-            _complete, release=release, source=source, domains=domains, grouping=grouping
+            complete,
+            release=release,
+            source=source,
+            domains=domains,
+            grouping=grouping,
+            drawn=drawn,
         ),
         provenance=dict.fromkeys(source.sensitive, "source"),
         guarantees=guarantees,
@@ -120,7 +133,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     )
 
 
-def _complete(
+def complete(
     plan: Plan,
     published: Mapping[str, Mapping[str | None, int]],
     *,
@@ -128,9 +141,13 @@ def _complete(
     source: Source,
     domains: Sequence[Domain],
     grouping: Grouping,
+    drawn: Sequence[Counts] | None = None,
 ) -> Plan:
-    """Choose how counts are reconstructed, which depends on what is published and on nothing else."""
-    shown = [
+    """Choose how counts are reconstructed, which depends on what was published and on nothing else.
+
+    ``drawn`` counts what all records showed that were ever in a group, where some of them may have left since.
+    """
+    shown = drawn or [
         np.array([published[domain.attribute].get(value, 0) for value in domain.values], np.int64)
         for domain in domains
     ]

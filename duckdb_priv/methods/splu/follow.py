@@ -1,0 +1,200 @@
+"""The next version of a release by decoy groups: who left is out, who is new is grouped among the new.
+
+A record that has shown something for the value that it has shows it again. All others wait until they fill groups
+among themselves, attribute by attribute; a value that was corrected is new, and what it showed before is out. The rows
+that stand are a part of all that were ever drawn, and are counted by the histogram of those (``mechanism/leaving.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from duckdb_priv.engine.aggregates import DealtAggregates
+from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.eligibility import largest_gamma
+from duckdb_priv.methods.common.decoys import (
+    DEALT,
+    MARK,
+    Dealt,
+    Grouping,
+    count_ranges,
+    deal,
+    key_of_groups,
+    without_surplus,
+)
+from duckdb_priv.methods.common.domain import Domain, open_domains
+from duckdb_priv.methods.common.memory import Memory, told_sql
+from duckdb_priv.methods.common.republication import domains_of_both, open_marks, remember
+from duckdb_priv.methods.splu.arguments import SpluArguments, fewest_of_a_batch
+from duckdb_priv.methods.splu.plan import DECOY_GROUPS, MECHANISM, complete, guarantees_of
+from duckdb_priv.release.catalog import published_columns
+from duckdb_priv.release.model import LedgerEntry, Plan
+from duckdb_priv.sqltext.quoting import identifier
+
+BATCH = "temp.main._priv_batch"
+"""The records that are to be grouped, of one attribute."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of the source as they are, dealt, and what is known of them."""
+
+    workspace: Workspace
+    source: Source
+    arguments: SpluArguments
+    grouping: Grouping
+    domains: Sequence[Domain]
+    dealt: Dealt
+    memory: Memory
+
+    def batch(self, n: int) -> tuple[Dealt, int, bool]:
+        """Lay out the records that have shown nothing for their value of an attribute.
+
+        Returns them, how many they are, and whether they can be grouped: they are enough, and eligible. Left out are
+        records that have a group elsewhere, which they would have beside this one.
+        """
+        domain = self.domains[n]
+        name = domain.attribute.lower()
+        self.workspace.cursor.execute(
+            f"CREATE OR REPLACE TEMP TABLE {BATCH} AS"
+            f" SELECT {MARK} AS _public0, _code{n} AS _code0, struct_pack(mark := {MARK},"
+            f" first_half := _coins{n}.first_half, second_half := _coins{n}.second_half) AS _coins0"
+            f" FROM {DEALT} JOIN ({told_sql(domain, n, DEALT)}) AS told ON told.mark = {MARK} WHERE"
+            " NOT EXISTS (FROM priv.shown_record AS kept WHERE kept.attribute = $2 AND kept.mark = told.mark"
+            " AND kept.value = told.value)"
+            " AND (NOT EXISTS (FROM priv.grouped_record AS known WHERE known.attribute = $2"
+            " AND known.mark = told.mark) OR EXISTS (FROM priv.shown_record AS kept WHERE kept.attribute = $2"
+            " AND lower(kept.release) = lower($1) AND kept.mark = told.mark))",
+            [self.memory.release, name],
+        )
+        kernel = Kernel({}, "", tables={domain.table: domain.laid_out()}, alone=False)
+        counts = DealtAggregates(self.workspace, BATCH).counts(0, domain.size, 0)
+        rows, gamma = int(counts.sum()), self.grouping.gamma
+        enough = rows >= fewest_of_a_batch(self.arguments)
+        found = enough and largest_gamma(counts.sum(axis=1)) >= gamma
+        return Dealt(kernel, BATCH, None), rows, found
+
+    def group(self, n: int) -> str | None:
+        """Group the records that have shown nothing yet; return what the groups are known by, None without groups."""
+        batch, _, found = self.batch(n)
+        if not found:
+            return None
+        domain, gamma = self.domains[n], self.grouping.gamma
+        key = key_of_groups(self.workspace, self.source, domain, 0, self.grouping, batch)
+        ranges = count_ranges(self.workspace, batch, [domain], gamma)
+        ranges = without_surplus(self.workspace, batch, ranges, gamma, key.words)
+        self.memory.keep(self.source, [domain], [key], self.grouping, batch, ranges)
+        remember(self.workspace, self.source, [domain], batch, ranges.kept)
+        return key.fingerprint
+
+    def rows_sql(self) -> str:
+        """Write the query of the rows that stand: records that have shown something for all their values."""
+        of_attribute = {domain.attribute: n for n, domain in enumerate(self.domains)}
+        of_public = {name: n for n, name in enumerate(self.source.public)}
+        columns = ", ".join(
+            f"p{of_attribute[name]}.published AS {identifier(name)}"
+            if name in of_attribute
+            else f"_public{of_public[name]} AS {identifier(name)}"
+            for name in self.source.types
+            if name in of_attribute or name in of_public
+        )
+        joins = " ".join(
+            f"JOIN {self.memory.recall(domain, n)} AS s{n} ON s{n}.mark = {MARK}"
+            f" JOIN {domain.table} AS p{n} ON p{n}.published::VARCHAR IS NOT DISTINCT FROM s{n}.shown"
+            for n, domain in enumerate(self.domains)
+        )
+        return f"SELECT {columns} FROM {DEALT} {joins}"
+
+
+def open_dealt(
+    workspace: Workspace, source: Source, release: str, arguments: SpluArguments
+) -> Records:
+    """Deal the records of a source that a release is of; raises InvalidParameter where the two do not fit."""
+    grouping = Grouping(MECHANISM, arguments.gamma, arguments.grouping)
+    known = domains_of_both(workspace, source, release, grouping)
+    domains = open_domains(workspace, source, known)
+    marks = open_marks(workspace, source, DECOY_GROUPS)
+    dealt = deal(workspace, source, domains, grouping, marks, stored=True)
+    memory = Memory(workspace, release)
+    return Records(workspace, source, arguments, grouping, domains, dealt, memory)
+
+
+def waiting(
+    workspace: Workspace, source: Source, release: str, arguments: SpluArguments
+) -> int | None:
+    """Count the records that wait, where the next version would be the one that stands; None where it would not."""
+    records = open_dealt(workspace, source, release, arguments)
+    found = [records.batch(n) for n in range(len(records.domains))]
+    if any(grouped for _, _, grouped in found):
+        return None
+    names = {each.attribute: each.name for each in published_columns(workspace.cursor, release)}
+    texts = ", ".join(f"{identifier(name)}::VARCHAR" for name in names)
+    renamed = ", ".join(f"{identifier(a)} AS {identifier(b)}" for b, a in names.items())
+    table = f"{identifier(workspace.database)}.main.{identifier(release)}"
+    digests = [
+        workspace.rows(
+            f"SELECT count(*), bit_xor(row), sum(row::HUGEINT) FROM (SELECT hash({texts}) AS row FROM ({rows}))"
+        )
+        for rows in (records.rows_sql(), f"SELECT {renamed} FROM {table}")
+    ]
+    if digests[0] != digests[1]:
+        return None
+    return source.rows - int(digests[0][0][0])
+
+
+def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArguments) -> Plan:
+    """Decide everything about the next version of a release whose records are known by what they showed."""
+    records = open_dealt(workspace, source, release, arguments)
+    domains, gamma, memory = records.domains, arguments.gamma, records.memory
+    coins = [records.group(n) for n in range(len(domains))]
+    drawn = [memory.drawn(domain.attribute, domain.values) for domain in domains]
+    select = records.rows_sql()
+    ((rows,),) = workspace.rows(f"SELECT count(*) FROM ({select})")
+    guarantees = [each for domain in domains for each in guarantees_of(domain.attribute, gamma)]
+    return Plan(
+        mechanism=MECHANISM,
+        parameters={
+            "gamma": gamma,
+            "grouping": records.grouping.name,
+            "rows": max(int(counts.sum()) for counts in drawn),
+        },
+        kernel=replace(records.dealt.kernel, select=select),
+        staged=records.dealt.staged,
+        columns=source.published_roles,
+        attributes=[],
+        complete=partial(
+            complete,
+            release=release,
+            source=source,
+            domains=domains,
+            grouping=records.grouping,
+            drawn=drawn,
+        ),
+        provenance=dict.fromkeys(source.sensitive, "source"),
+        guarantees=guarantees,
+        ledger=[
+            _entry(workspace, release, domain, each)
+            for domain, each in zip(domains, coins, strict=True)
+        ],
+        strongest=guarantees[0].statement,
+        rows_expected=rows,
+        left_out=source.rows - rows,
+    )
+
+
+def _entry(workspace: Workspace, release: str, domain: Domain, coins: str | None) -> LedgerEntry:
+    """Say what grouped the records that are new; where none was grouped, that the groups are those of before."""
+    if coins is not None:
+        reason = "a further batch, of new records and of values that were corrected alone"
+        return LedgerEntry(domain.attribute, None, coins, fresh=False, reason=reason)
+    ((before,),) = workspace.rows(
+        "SELECT arg_max(coins, number) FROM priv.ledger WHERE lower(release) = lower(?)"
+        " AND lower(attribute) = lower(?)",
+        [release, domain.attribute],
+    )
+    reason = "the same decoy groups as before, without the records that left"
+    return LedgerEntry(domain.attribute, None, before, fresh=False, reason=reason)
