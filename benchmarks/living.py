@@ -1,6 +1,6 @@
 """A year of refreshes: what averaging all versions gains, what the ledger says, and what a refresh costs.
 
-    python benchmarks/living.py [PERSONS] [DAYS]
+    python benchmarks/living.py [PERSONS] [DAYS] [MARKDOWN]
 
 Every day one in a hundred persons joins, leaves and changes the value; the release is refreshed from the table. The
 persons' seats are published, so that whoever collects the versions follows everyone: the strongest attack there is.
@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
 
 import duckdb
 
@@ -20,6 +23,8 @@ VALUES = ["asthma", "cold", "cough", "diabetes", "flu", "gout", "migraine", "non
 EPSILON = 1.0
 SHARE = 100
 """One in so many joins, leaves and changes, each day."""
+STEP = 20
+"""Days after which what was seen so far is told."""
 
 
 @dataclass
@@ -34,6 +39,8 @@ class Year:
     """Records with one true value in all versions, of those that are in several."""
     redrawn: int = 0
     """Those of them that ever showed two values."""
+    guessed: tuple[float, float] = (0.0, 0.0)
+    """Share of the steady records whose true value is what they showed first, and what they showed most often."""
     draws: int = 0
     """The most true values of one record."""
     ledger: float = 0.0
@@ -41,22 +48,33 @@ class Year:
     covered: int = 0
     asked: int = 0
     """Counts whose interval holds the truth, of those asked."""
+    squares: float = 0.0
+    """Sum over them of the squared error, in standard errors."""
 
 
-def simulate(con: duckdb.DuckDBPyConnection, persons: int, days: int) -> Year:
-    """Publish, and refresh every day; the secret of the connection decides all noise."""
+def simulate(
+    con: duckdb.DuckDBPyConnection,
+    persons: int,
+    days: int,
+    tell: Callable[[Year, int], object] | None = None,
+) -> Year:
+    """Publish, and refresh every day; the secret of the connection decides all noise.
+
+    ``tell`` is told what was seen so far, every ``STEP`` days.
+    """
     found = Year()
     con.execute(
         f"CREATE TABLE persons AS SELECT i AS id, i AS seat, {_value('i', 0)} AS value FROM range({persons}) AS t(i)"
     )
-    con.execute("CREATE TABLE versions (id BIGINT, value VARCHAR, shown VARCHAR)")
+    con.execute(f"CREATE TYPE value AS ENUM {tuple(VALUES)}")
+    con.execute("CREATE TABLE versions (day SMALLINT, id INTEGER, value value, shown value)")
     started = time.perf_counter()
     con.execute(
         f"FROM priv.publish_uniform('persons', 'living', sensitive := 'value', epsilon := {EPSILON}, record_id := 'id',"
         f" public := ['seat'], domain := {VALUES})"
     )
     found.publishing = time.perf_counter() - started
-    _collect(con, found)
+    _collect(con, found, 0)
     for day in range(1, days + 1):
         con.execute(f"DELETE FROM persons WHERE hash('leaves', {day}, id) % {SHARE} = 0")
         con.execute(
@@ -69,58 +87,97 @@ def simulate(con: duckdb.DuckDBPyConnection, persons: int, days: int) -> Year:
         started = time.perf_counter()
         con.execute("FROM priv.refresh('living')").fetchall()
         found.refreshing.append(time.perf_counter() - started)
-        _collect(con, found)
+        _collect(con, found, day)
+        if tell is not None and day % STEP == 0:
+            _summarize(con, found)
+            tell(found, day)
+    _summarize(con, found)
+    return found
+
+
+def _summarize(con: duckdb.DuckDBPyConnection, found: Year) -> None:
+    """Follow every record through all versions so far."""
     found.steady, found.redrawn = con.execute(
         "SELECT count(*), count_if(different > 1) FROM (SELECT count(DISTINCT shown) AS different FROM versions"
+        " GROUP BY id HAVING count(DISTINCT value) = 1 AND count(*) > 1)"
+    ).fetchall()[0]
+    found.guessed = con.execute(
+        "SELECT avg((first = value)::INTEGER), avg((most = value)::INTEGER) FROM ("
+        " SELECT any_value(value) AS value, arg_min(shown, day) AS first, mode(shown) AS most FROM versions"
         " GROUP BY id HAVING count(DISTINCT value) = 1 AND count(*) > 1)"
     ).fetchall()[0]
     ((found.draws,),) = con.execute(
         "SELECT max(draws) FROM (SELECT count(DISTINCT value) AS draws FROM versions GROUP BY id)"
     ).fetchall()
     ((found.ledger,),) = con.execute("SELECT max(epsilon_attribute) FROM priv.ledger()").fetchall()
-    return found
 
 
 def _value(number: str, day: int) -> str:
     return f"({VALUES})[1 + (hash('value', {day}, {number}) % {len(VALUES)})::INTEGER]"
 
 
-def _collect(con: duckdb.DuckDBPyConnection, found: Year) -> None:
+def _collect(con: duckdb.DuckDBPyConnection, found: Year, day: int) -> None:
     """Keep what everyone has and shows, and ask for every count."""
     con.execute(
-        "INSERT INTO versions SELECT id, value, reported_value FROM persons JOIN living USING (seat)"
+        "INSERT INTO versions SELECT $1, id, value, reported_value::VARCHAR FROM persons JOIN living USING (seat)",
+        [day],
     )
-    for value in VALUES:
-        ((covered,),) = con.execute(
-            "SELECT (SELECT count(*) FROM persons WHERE value = $1) BETWEEN i.low AND i.high FROM"
-            " (SELECT priv.reconstructed_interval('living', reported_value, $1) AS i FROM living)",
-            [value],
-        ).fetchall()
+    for covered, square in con.execute(
+        "SELECT records BETWEEN low AND high, ((estimate - records) / stderr) ** 2"
+        " FROM priv.reconstructed_distribution('living')"
+        " JOIN (SELECT value, count(*) AS records FROM persons GROUP BY ALL) USING (value)"
+    ).fetchall():
         found.covered += covered
+        found.squares += square
         found.asked += 1
 
 
+def report(year: Year, persons: int, days: int) -> str:
+    """Write what was seen, as a page."""
+    last = median(year.refreshing[-10:])
+    lines = [
+        "# A year of a release that lives",
+        "",
+        f"`python benchmarks/living.py {persons}`: {persons:,} persons, {days} daily refreshes, before each of which"
+        f" one in {SHARE} joins, one leaves and one has another value; uniform perturbation, epsilon = {EPSILON:g},"
+        f" {len(VALUES)} values. Whoever has all versions follows everyone, since their seats are published.",
+        "",
+        "| | |",
+        "|--|--|",
+        f"| records with one value in all their versions (of several) | {year.steady:,} |",
+        f"| of these, showed two different values | {year.redrawn} |",
+        f"| value guessed right by what the first version shows | {year.guessed[0]:.4f} |",
+        f"| value guessed right by what all versions show | {year.guessed[1]:.4f} |",
+        f"| most different values of one record | {year.draws} |",
+        f"| epsilon of that record | {year.draws * EPSILON:g} |",
+        f"| epsilon in the ledger | {year.ledger:g} |",
+        f"| 95% intervals that hold the truth, of all values in all versions | {year.covered} of {year.asked} |",
+        f"| root mean square error of their estimates, in standard errors | {(year.squares / year.asked) ** 0.5:.3f} |",
+        f"| seconds to publish the first version | {year.publishing:.2f} |",
+        f"| seconds to refresh: median | {median(year.refreshing):.2f} |",
+        f"| seconds to refresh: the last ten, median | {last:.2f} |",
+        "",
+        "Versions share their noise, so that the intervals of a value miss together for weeks: they are no independent"
+        " trials.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
-    """Print what was seen."""
+    """Print what was seen, or write it as a page."""
     persons, days = (
         int(sys.argv[place]) if len(sys.argv) > place else default
         for place, default in ((1, 100_000), (2, 365))
     )
+
+    def tell(year: Year, day: int) -> None:
+        page = report(year, persons, day)
+        print(page, flush=True)
+        if len(sys.argv) > 3:
+            Path(sys.argv[3]).write_text(page, encoding="utf-8")
+
     with duckdb_priv.connect() as con:
-        year = simulate(con, persons, days)
-    last = sorted(year.refreshing[-10:])
-    print(f"{persons:,} persons, {days} refreshes, 1% joining, leaving and changing each day")
-    print(
-        f"records with one value in all their versions: {year.steady:,}; that showed two: {year.redrawn}"
-    )
-    print(
-        f"most values of one record: {year.draws}; ledger: epsilon = {year.ledger:g}, {EPSILON:g} a draw"
-    )
-    print(f"95% intervals that hold the truth: {year.covered} of {year.asked}")
-    print(
-        f"seconds: {year.publishing:.2f} to publish, {year.refreshing[0]:.2f} for the first refresh,"
-        f" {last[len(last) // 2]:.2f} for one of the last"
-    )
+        tell(simulate(con, persons, days, tell), days)
 
 
 if __name__ == "__main__":

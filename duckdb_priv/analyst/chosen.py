@@ -35,7 +35,7 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import MARKED_ARGUMENT, body, fill, read
 
 FOLDER = "analyst/chosen"
-QUERIES = ("inverse", "bayesian", "pattern", "law", "own", "weight", "scale")
+QUERIES = ("inverse", "bayesian", "change", "pattern", "law", "own", "weight", "scale")
 BETWEEN = SEPARATORS[0]
 """Stands between fields that hold names of ours and numbers only, and between texts that have no such character."""
 FACTS, LISTS_, QUERIES_, TEXTS, LISTING = "_facts", "_lists", "_queries", "_texts", "_listing"

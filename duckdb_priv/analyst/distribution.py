@@ -14,6 +14,10 @@ from duckdb_priv.sqltext.templates import body, computed, fill, read, template
 FRAGMENTS = "analyst/fragments"
 MOST_PAIRS = 500_000
 """Most pairs of a value and a block that holds it that the iterative Bayesian method goes through in each step."""
+NO_CHANGE = (
+    "the noise that two versions share is known for uniform perturbation, and this release is made otherwise"
+    "\nHint: count both versions, and add the squares of their errors"
+)
 TOO_MANY = (
     "the iterative Bayesian method would take hours over this many values in blocks"
     "\nHint: leave method out, for unbiased estimates with intervals"
@@ -30,6 +34,8 @@ ARGUMENTS = {
     "unseen": "'_priv_moments,'",
 }
 """How the arguments of the macro stand in its query."""
+VERSIONS = ARGUMENTS | {"older": "'\"' || replace(older, '\"', '\"\"') || '\".'"}
+"""The same for the change since the version before."""
 CELLS = ARGUMENTS | {
     "group_columns": "CAST(group_columns AS VARCHAR) || ', coalesce((' || coalesce(CAST(condition AS VARCHAR), 'true')"
     " || chr(10) || '), false) AS _priv_chosen,'",
@@ -91,6 +97,11 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
         method: fill(body(read(FRAGMENTS, name)), places)
         for method, name in (("inverse", "distribution"), ("bayesian", "bayesian"))
     }
+    found["change"] = (
+        fill(body(read(FRAGMENTS, "change")), places)
+        if attribute.form == "two_weights"
+        else f"SELECT error({literal(NO_CHANGE)})"
+    )
     if attribute.blocks and attribute.size * len(attribute.blocks.first) > MOST_PAIRS:
         found["bayesian"] = f"SELECT error({literal(TOO_MANY)})"
     return found

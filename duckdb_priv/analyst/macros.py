@@ -301,6 +301,7 @@ def _estimates(lookup: Lookup) -> dict[str, str]:
         ),
         "normal_quantile": lookup.quantile(),
         "interval": INTERVAL,
+        "change_query": lookup.query("change", distribution.VERSIONS),
         "smoothed_query": distribution.smoothed(lookup.query("inverse", distribution.CELLS)),
         "distribution_query": f"CASE method WHEN 'inverse' THEN {inverse} ELSE {bayesian} END",
     }

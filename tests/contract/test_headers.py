@@ -101,6 +101,13 @@ def test_the_example_of_a_header_runs(world, folder, name):
         world.execute(HIERARCHIES)
     if name == "compare":
         world.execute("FROM priv.export_release('visits_public', 'visits_public.duckdb')")
+    if name == "reconstructed_change":
+        world.execute(
+            "FROM priv.export_release('visits_public', 'older.duckdb');"
+            " FROM priv.export_release('visits_public', 'newer.duckdb');"
+            " UPDATE visits SET disease = 'flu' WHERE id < 100; FROM priv.refresh('visits_public');"
+            " ATTACH 'older.duckdb' AS older (READ_ONLY)"
+        )
     (statement,) = world.extract_statements(text)
     answer = world.execute(statement).fetchall()
     assert answer

@@ -101,8 +101,8 @@ class Memory:
 def told_sql(domain: Domain, n: int, table: str) -> str:
     """Write the query of the marks of records that were dealt: ``mark`` of the record, ``value`` of its true value."""
     key = "(SELECT key FROM priv.identity)"
-    text = f"{MARK}::VARCHAR || coalesce('=' || d.value::VARCHAR, '')"
+    text = "coalesce('=' || value::VARCHAR, '')"
+    values = f"SELECT position, ('0x' || sha256({key} || encode({text}))[:16])::UBIGINT AS value FROM {domain.table}"
     return (
-        f"SELECT {MARK} AS mark, ('0x' || sha256({key} || encode({text}))[:16])::UBIGINT AS value"
-        f" FROM {table} JOIN {domain.table} AS d ON d.position = _code{n}"
+        f"SELECT {MARK} AS mark, d.value FROM {table} JOIN ({values}) AS d ON d.position = _code{n}"
     )

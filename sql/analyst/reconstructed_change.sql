@@ -1,0 +1,23 @@
+-- FROM priv.reconstructed_change(release, older [, confidence := 0.95] [, database := 'alias'])
+--   -> value, before, after, estimate, stderr, low, high
+--
+-- How many more records have each value than in the version before, which is attached under the name `older`. Records that did not
+-- change show what they showed, so that their noise is the same in both counts, and gone in the difference: what is left is that of
+-- the records that moved, and the catalog says how many these are at most. `before` and `after` are the two estimates, each with an
+-- error of its own. It is for counts of the whole table, by uniform perturbation.
+--
+--   FROM priv.reconstructed_change('visits_public', 'older');
+
+CREATE OR REPLACE MACRO priv.reconstructed_change(_release, older, confidence := 0.95, database := NULL) AS TABLE
+    FROM query(CASE
+        WHEN NOT @sound_query@ THEN error(@shadowed@)
+        WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
+            THEN error(@mistaken_confidence@)
+        WHEN older IS NULL
+            THEN error('older is missing: it is the name under which the version before is attached' || chr(10)
+                || 'Hint: ATTACH ''older.duckdb'' AS older (READ_ONLY), and write ''older''')
+        WHEN @known_release@ IS NULL THEN error(@mistaken_release@)
+        ELSE @change_query@ END);
+
+COMMENT ON MACRO TABLE priv.reconstructed_change IS
+    'One row per value of a sensitive attribute: how many more records have it than in the version before, without the noise that both share.';
