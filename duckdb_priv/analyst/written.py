@@ -260,8 +260,11 @@ class Written(Lookup):
         attributes: Sequence[SensitiveAttribute],
         among: Mapping[str, SensitiveAttribute] | None = None,
         key: str = "_release",
+        written: dict[tuple[str, str], dict[str, str]] | None = None,
     ) -> None:
         self._all, self._key = attributes, key
+        # Long texts, of which every function asks one: written once an attribute.
+        self._written = {} if written is None else written
         self._named = (
             {
                 name: attributes[number]
@@ -275,11 +278,12 @@ class Written(Lookup):
     def among(self, form: str) -> Written:
         """Return the lookup for macros that ask for attributes of one form only."""
         named = {name: of for name, of in self._named.items() if of.form == form}
-        return Written(self._all, named, self._key)
+        return Written(self._all, named, self._key, self._written)
 
     def by_key(self, key: str) -> Written:
         """Return the lookup of the attribute that an SQL expression calls 'release.attribute'."""
-        return Written(self._all, {f"{of.release}.{of.name}": of for of in self._all}, key)
+        named = {f"{of.release}.{of.name}": of for of in self._all}
+        return Written(self._all, named, key, self._written)
 
     def is_here(self) -> str:
         """Write whether the attribute that is asked for is one of these."""
@@ -381,9 +385,15 @@ class Written(Lookup):
     def query(self, name: str, arguments: Mapping[str, str]) -> str:
         """Write the text of a query, or of a part of one, with the arguments of the call in it."""
         return self._chosen(
-            lambda of: computed(query_texts(of)[name], arguments),
-            lambda of: name in query_texts(of),
+            lambda of: computed(self._queries(of)[name], arguments),
+            lambda of: name in self._queries(of),
         )
+
+    def _queries(self, of: SensitiveAttribute) -> dict[str, str]:
+        key = of.release, of.name
+        if key not in self._written:
+            self._written[key] = query_texts(of)
+        return self._written[key]
 
     def named(self, field: str, key: str = "_release") -> str:
         """Write what is known of the release that an SQL expression calls."""

@@ -20,18 +20,18 @@ WITH here AS MATERIALIZED (
     SELECT CAST(@attribute@ AS VARCHAR) AS shown, false AS newer FROM {older}@table@
 ), counted AS (
     SELECT shown, count(*) FILTER (newer) AS after, count(*) FILTER (NOT newer) AS before FROM reported GROUP BY ALL
-), rows AS (
+), sizes AS (
     SELECT sum(after) AS after, sum(before) AS before FROM counted
 ), domain AS (
     SELECT unnest(@values@) AS text, unnest(@values@)::@type@ AS value, unnest(@numbers.own@) AS own,
         unnest(@numbers.other@) AS other
 ), estimated AS (
-    SELECT domain.value, own, other, own - other AS gap, rows.before AS fewer, rows.after AS more,
-        (coalesce(counted.before, 0) - other * rows.before) / (own - other) AS before,
-        (coalesce(counted.after, 0) - other * rows.after) / (own - other) AS after,
-        sqrt(least(rows_moved, rows.before + rows.after) * greatest(own * (1 - own), other * (1 - other))) / (own - other)
+    SELECT domain.value, own, other, own - other AS gap, sizes.before AS fewer, sizes.after AS more,
+        (coalesce(counted.before, 0) - other * sizes.before) / (own - other) AS before,
+        (coalesce(counted.after, 0) - other * sizes.after) / (own - other) AS after,
+        sqrt(least(rows_moved, sizes.before + sizes.after) * greatest(own * (1 - own), other * (1 - other))) / (own - other)
             AS stderr
-    FROM domain CROSS JOIN rows CROSS JOIN told LEFT JOIN counted ON counted.shown IS NOT DISTINCT FROM domain.text
+    FROM domain CROSS JOIN sizes CROSS JOIN told LEFT JOIN counted ON counted.shown IS NOT DISTINCT FROM domain.text
 )
 SELECT value, before, after, after - before AS estimate, stderr,
     greatest(after - before - reach, -fewer)::DOUBLE AS low, least(after - before + reach, more)::DOUBLE AS high
