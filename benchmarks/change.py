@@ -91,8 +91,8 @@ def main() -> None:
         "# The change of a count between two versions",
         "",
         f"Written by `python benchmarks/change.py --data FOLDER --rounds {given.rounds} --write`: Adult, 45,222"
-        " records, by occupation, with uniform perturbation; one in a hundred leaves, one in a hundred has another value."
-        " `stderr` is what intervals are made of, `rms error` what was found; of two counts apart the errors are added by"
+        " records, by occupation, with uniform perturbation; one in a hundred leaves, one has another value."
+        " `stderr` is what intervals are made of, `rms error` what was found; of two counts apart errors are added by"
         " squares.",
         "",
         "| epsilon | stderr of the change | rms error | intervals that hold the truth | stderr of two counts | ratio |",
