@@ -40,7 +40,7 @@ BATCH = "temp.main._priv_batch"
 
 
 @dataclass(frozen=True)
-class Records:
+class Followed:
     """The records of the source as they are, dealt, and what is known of them."""
 
     workspace: Workspace
@@ -112,7 +112,7 @@ class Records:
 
 def open_dealt(
     workspace: Workspace, source: Source, release: str, arguments: SpluArguments
-) -> Records:
+) -> Followed:
     """Deal the records of a source that a release is of; raises InvalidParameter where the two do not fit."""
     grouping = Grouping(MECHANISM, arguments.gamma, arguments.grouping)
     known = domains_of_both(workspace, source, release, grouping)
@@ -120,7 +120,7 @@ def open_dealt(
     marks = open_marks(workspace, source, DECOY_GROUPS)
     dealt = deal(workspace, source, domains, grouping, marks, stored=True)
     memory = Memory(workspace, release)
-    return Records(workspace, source, arguments, grouping, domains, dealt, memory)
+    return Followed(workspace, source, arguments, grouping, domains, dealt, memory)
 
 
 def waiting(
