@@ -356,8 +356,52 @@ def test_what_cannot_be_is_one_sentence(con: duckdb.DuckDBPyConnection, argument
     assert str(caught.value).count("Hint:") == 1
 
 
+def test_the_next_version_shows_what_did_not_change_as_it_was(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    con.execute("CREATE TABLE living AS FROM visits WHERE id < 2000")
+    con.execute(
+        "FROM priv.publish_block_design('living', 'followed', sensitive := 'disease', epsilon := 1.0,"
+        " record_id := 'id', domain := (SELECT list(DISTINCT disease) FROM visits))"
+    ).fetchall()
+    con.execute("CREATE TABLE before AS FROM followed")
+    con.execute("INSERT INTO living FROM visits WHERE id BETWEEN 2000 AND 2099")
+    con.execute("FROM priv.refresh('followed')").fetchall()
+    ((gone, come),) = con.execute(
+        "SELECT (SELECT count(*) FROM (FROM before EXCEPT ALL FROM followed)),"
+        " (SELECT count(*) FROM (FROM followed EXCEPT ALL FROM before))"
+    ).fetchall()
+    assert (gone, come) == (0, 100)
+    charged = con.execute(
+        "SELECT adds, epsilon_attribute FROM priv.ledger() WHERE release = 'followed' ORDER BY published_at"
+    ).fetchall()
+    assert [adds for adds, _ in charged] == [True, False]
+
+
+def test_the_largest_domain(con: duckdb.DuckDBPyConnection) -> None:
+    """Ten thousand values, each in hundreds of blocks: all counts add up to the rows, and the frequent one is seen."""
+    con.execute(
+        "CREATE TABLE codes AS SELECT i AS id, i % 3 AS ward,"
+        " 'c' || CASE WHEN i % 4 = 0 THEN 17 ELSE i % 10000 END AS code FROM range(20000) AS t(i)"
+    )
+    con.execute(
+        "FROM priv.publish_block_design('codes', 'huge', sensitive := 'code', epsilon := 4.0, record_id := 'id',"
+        " domain := (SELECT list('c' || i) FROM range(10000) AS t(i)))"
+    ).fetchall()
+    ((values, covered, seen),) = con.execute("""
+        SELECT count(*), avg((n BETWEEN low AND high)::INTEGER), max(abs(estimate - n) / stderr) FILTER (n > 1000)
+        FROM priv.reconstructed_distribution('huge')
+        JOIN (SELECT 'c' || i AS value, (SELECT count(*) FROM codes WHERE code = 'c' || i) AS n
+            FROM range(10000) AS t(i)) USING (value)
+    """).fetchall()
+    assert values == 10_000
+    assert covered > 0.94
+    assert seen < 6.2
+
+
 SOURCES = {
     "SELECT i AS id, 'a' AS disease FROM range(50) AS t(i)": "has 1 value, and needs at least 2",
+    "SELECT i AS id, NULL::VARCHAR AS disease FROM range(50) AS t(i)": "has 1 value, and needs at least 2",
     "SELECT i AS id, 'd' || i % 10001 AS disease FROM range(20002) AS t(i)": "has 10001 values, and a block design"
     " is made for 10000 at most",
     "SELECT i AS id, i % 9 AS reported_disease, 'd' || i % 60 AS disease FROM range(500) AS t(i)": "but there is a"

@@ -252,6 +252,24 @@ def test_all_attributes_together_are_promised_what_is_charged_once(con):
     ).fetchall()
     assert [value for value, _ in promised] == [1.0, 1.0]
     assert all("all other sensitive attributes together" in statement for _, statement in promised)
+    assert all("1 of 3001 records are alone with theirs" in statement for _, statement in promised)
+
+
+def test_the_next_version_is_drawn_anew_and_charged_whole(prepared):
+    with prepared() as con:
+        con.execute(ILL)
+        con.execute("FROM priv.budget('ill', epsilon := 2.0, delta := 1e-5)").fetchall()
+        con.execute(PUBLISH.format("crowd", "'disease'")).fetchall()
+        shown = "SELECT reported_disease, count(*) FROM crowd WHERE town = 'b' GROUP BY ALL ORDER BY ALL"
+        first = con.execute(shown).fetchall()
+        con.execute("INSERT INTO ill SELECT 9000, 'a', 1, 2, true, 'flu'")
+        con.execute("FROM priv.refresh('crowd')").fetchall()
+        # A town that nobody came to shows other values as well: none is a look at what was seen before.
+        assert con.execute(shown).fetchall() != first
+        assert row(con, "SELECT bool_and(holds) FROM priv.audit('crowd')") == (True,)
+        con.execute("INSERT INTO ill SELECT 9001, 'a', 1, 2, true, 'flu'")
+        with pytest.raises(duckdb.Error, match="epsilon = 3 and delta = 3e-06 would be spent"):
+            con.execute("FROM priv.refresh('crowd')").fetchall()
 
 
 def test_it_is_exported_and_answers_without_us(con, tmp_path: Path):
@@ -291,8 +309,9 @@ def test_it_is_advised_beside_the_others_where_both_numbers_are_asked_for(con):
     }
     con.execute(rows[0][2]).fetchall()
     con.execute("FROM priv.drop_release('ill_public')").fetchall()
-    mechanisms = con.execute(f"SELECT DISTINCT mechanism {asked}, epsilon := 1.0)").fetchall()
-    assert ("shuffled",) not in mechanisms
+    for demand in ("epsilon := 1.0", "epsilon := 1e-9, delta := 1e-6"):
+        mechanisms = con.execute(f"SELECT DISTINCT mechanism {asked}, {demand})").fetchall()
+        assert ("shuffled",) not in mechanisms, demand
 
 
 @pytest.mark.parametrize(
@@ -317,7 +336,9 @@ def test_bad_input(con, arguments, message):
 
 
 def test_names_and_domains_that_cannot_be(con):
-    con.execute("CREATE TABLE named AS SELECT id, town AS Scale, disease, 1 AS same FROM ill")
+    con.execute(
+        "CREATE TABLE named AS SELECT id, town AS Scale, disease, 1 AS same, NULL::VARCHAR AS missing FROM ill"
+    )
     for sensitive, public, message in (
         (
             "disease",
@@ -325,6 +346,7 @@ def test_names_and_domains_that_cannot_be(con):
             "column 'Scale' has the name of the column that says how far a row is perturbed",
         ),
         ("same", "disease", "the domain of 'same' has 1 value, and needs at least 2"),
+        ("missing", "disease", "the domain of 'missing' has 1 value, and needs at least 2"),
     ):
         with pytest.raises(duckdb.Error, match=message):
             con.execute(

@@ -61,3 +61,33 @@ def test_intervals_hold_the_truth_over_groups_of_all_sizes(con):
     assert queries == 1000
     assert covered >= 0.94
     assert 0.8 < spread < 1.2
+
+
+@pytest.mark.parametrize("groups", ["state = 0", "state = 0 AND decade >= 7"])
+def test_shares_of_many_draws_err_by_what_they_state(con, groups):
+    """The same groups drawn many times by their law: the stated variance is that of the error, in few rows as in many.
+
+    Of few rows it is itself uncertain, and low where the estimate is: z then spreads by more than 1, and intervals,
+    which do not rest on it, hold.
+    """
+    draws = 500
+    con.execute(f"""
+        CREATE OR REPLACE TABLE drawn AS
+        WITH law AS (SELECT decade, gender, state, any_value(scale) AS scale FROM crowds GROUP BY ALL)
+        SELECT draw, education, scale, CASE
+            WHEN hash(draw, id, 'keep') / 18446744073709551616 < 1 / (1 + 14 * scale) THEN education
+            ELSE values[1 + (hash(draw, id, 'other') % 14)::INTEGER] END AS reported_education
+        FROM person JOIN law USING (decade, gender, state), range({draws}) AS t(draw),
+            (SELECT list(value::INTEGER ORDER BY position) AS values FROM priv.coefficient WHERE release = 'crowds')
+        WHERE {groups}
+    """)
+    for values in ("9", "[1, 4, 5]", "15"):
+        truth = f"avg((education IN ({values.strip('[]')}))::INTEGER)"
+        ((squares, covered),) = con.execute(
+            "SELECT avg((share.estimate - truth) ** 2) / avg(share.stderr ** 2),"
+            " avg((truth BETWEEN share.low AND share.high)::INTEGER) FROM ("
+            f"SELECT {truth} AS truth, priv.reconstructed_share('crowds', reported_education, {values},"
+            " weight := scale) AS share FROM drawn GROUP BY draw)"
+        ).fetchall()
+        assert abs(squares - 1) < 6 * np.sqrt(2 / draws)
+        assert covered > 0.89

@@ -12,7 +12,7 @@ from duckdb_priv.mechanism.shuffled_retention import scaled_retention, scales_of
 from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.mechanism.uniform import MAX_EPSILON, Uniform
 from duckdb_priv.methods.common.options import EXACT, Option, Question
-from duckdb_priv.methods.shuffled.arguments import ShuffledGrid
+from duckdb_priv.methods.shuffled.arguments import MIN_EPSILON, ShuffledGrid
 
 
 def options(question: Question, grid: ShuffledGrid) -> Iterator[Option]:
@@ -22,7 +22,9 @@ def options(question: Question, grid: ShuffledGrid) -> Iterator[Option]:
     size (mechanism/shuffle.md).
     """
     required = question.required
-    if required.epsilon is None or required.epsilon > MAX_EPSILON or not 0 < required.delta < 1:
+    if required.epsilon is None or not MIN_EPSILON <= required.epsilon <= MAX_EPSILON:
+        return
+    if not 0 < required.delta < 1:
         return
     groups = question.micro_groups(0)
     if groups.size.max(initial=0) < 2:

@@ -8,6 +8,9 @@ from typing import Any
 from duckdb_priv.methods.common.parameters import DOMAIN
 from duckdb_priv.release.arguments import NUMBER, VALUES, Arguments, argument
 
+MIN_EPSILON = 1e-6
+"""Below it a record that is alone would not be kept once in a million."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ShuffledArguments(Arguments):

@@ -29,7 +29,7 @@ from duckdb_priv.methods.common.crowds import (
 )
 from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
 from duckdb_priv.methods.common.perturbation import PerturbationByRecord, open_coins, perturb_sql
-from duckdb_priv.methods.shuffled.arguments import ShuffledArguments
+from duckdb_priv.methods.shuffled.arguments import MIN_EPSILON, ShuffledArguments
 from duckdb_priv.release.model import SCALE, Guarantee, LedgerEntry, Plan, SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import place
@@ -38,8 +38,6 @@ MECHANISM = "shuffled"
 SIZES = "temp.main._priv_sizes"
 """The temporary table that says how often the records of groups of a size keep their values."""
 
-MIN_EPSILON = 1e-6
-"""Below it a record that is alone would not be kept once in a million."""
 FEW = 10
 """Fewer records than these hide each other hardly at all."""
 

@@ -86,7 +86,7 @@ counted AS (
     FROM (
         SELECT _priv_group, unnest([(_priv_block - o + @blocks@) % @blocks@ FOR o IN @first@]) AS _priv_moved, _priv_rows
         FROM counted
-    ) GROUP BY ALL
+    ) WHERE _priv_moved < @size@ * @stride@ GROUP BY ALL
 )
 
 -- name: query.showing
