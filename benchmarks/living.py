@@ -1,14 +1,17 @@
 """A year of refreshes: what averaging all versions gains, what the ledger says, and what a refresh costs.
 
     python benchmarks/living.py [PERSONS] [DAYS] [MARKDOWN]
+    python benchmarks/living.py cost [PERSONS]
 
 Every day one in a hundred persons joins, leaves and changes the value; the release is refreshed from the table. The
 persons' seats are published, so that whoever collects the versions follows everyone: the strongest attack there is.
+``cost`` prints what publishing, exporting and refreshing take, the export included, in seconds of processor time.
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -163,8 +166,51 @@ def report(year: Year, persons: int, days: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def cost(persons: int) -> None:
+    """Print what a refresh takes beside a publication, with public columns of the usual kind."""
+
+    def timed(what: str, statement: str) -> None:
+        started = time.process_time()
+        con.execute(statement).fetchall()
+        print(f"{what}: {time.process_time() - started:.2f}", flush=True)
+
+    def publish(table: str, release: str) -> str:
+        return (
+            f"FROM priv.publish_uniform('{table}', '{release}', sensitive := 'value', epsilon := {EPSILON},"
+            f" record_id := 'id', domain := {VALUES})"
+        )
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        duckdb_priv.connect(f"{folder}/own.duckdb") as con,
+    ):
+        for table, size in (("first", 1000), ("persons", persons)):
+            con.execute(
+                f"CREATE TABLE {table} AS SELECT i AS id, i % 60 AS age, i % 2 AS gender,"
+                f" (hash('city', i) % 300)::INTEGER AS city, {_value('i', 0)} AS value FROM range({size}) AS t(i)"
+            )
+        # The first publication and export of a process load what the others find.
+        con.execute(publish("first", "warm"))
+        con.execute(f"FROM priv.export_release('warm', '{folder}/warm.duckdb')")
+        timed("publish", publish("persons", "living"))
+        timed("export", f"FROM priv.export_release('living', '{folder}/living.duckdb')")
+        for day in (1, 2, 3):
+            con.execute(f"DELETE FROM persons WHERE hash('leaves', {day}, id) % {SHARE} = 0")
+            con.execute(
+                f"UPDATE persons SET value = {_value('id', day)} WHERE hash('changes', {day}, id) % {SHARE} = 0"
+            )
+            con.execute(
+                f"INSERT INTO persons SELECT i, i % 60, i % 2, (hash('city', i) % 300)::INTEGER, {_value('i', 0)}"
+                f" FROM range({persons + day * (persons // SHARE)}, {persons + (day + 1) * (persons // SHARE)}) AS t(i)"
+            )
+            timed("refresh", "FROM priv.refresh('living')")
+
+
 def main() -> None:
     """Print what was seen, or write it as a page."""
+    if sys.argv[1:2] == ["cost"]:
+        cost(int(sys.argv[2]) if len(sys.argv) > 2 else 100_000)
+        return
     persons, days = (
         int(sys.argv[place]) if len(sys.argv) > place else default
         for place, default in ((1, 100_000), (2, 365))

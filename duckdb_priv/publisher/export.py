@@ -107,8 +107,8 @@ def _check_replaceable_file(workspace: Workspace, path: Path, release: str) -> N
         return
     if found_in(workspace, path) != {release}:
         raise InvalidParameter(
-            f"{str(path)!r} exists and is no export of {release!r}",
-            hint="choose another name, or remove it first",
+            f"{str(path)!r} exists and is no export of {release!r}, or another program writes to it",
+            hint="close it there, choose another name, or remove it first",
         )
 
 

@@ -189,6 +189,29 @@ def test_a_file_that_cannot_be_written_is_told_and_written_later(declared, tmp_p
     assert not listed(declared)["advised"]
 
 
+HELD = """
+import sys
+import duckdb
+with duckdb.connect(sys.argv[1]):
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_file_that_another_program_writes_to_is_told_and_written_later(declared, tmp_path):
+    file = str(tmp_path / "r.duckdb")
+    declared.execute("FROM priv.export_release('r', ?)", [file])
+    declared.execute(CHANGE)
+    command = [sys.executable, "-c", HELD, file]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"open\n"
+        row = refreshed(declared)
+        other.stdin.close()
+    assert (row["version"], row["exported"]) == (2, False)
+    assert "another program writes to it" in row["warnings"][-1]
+    assert refreshed(declared)["exported"] is True
+
+
 def test_two_refreshes_at_once_publish_one_version(declared):
     declared.execute(CHANGE)
     gate, found = threading.Barrier(2), []
