@@ -7,7 +7,7 @@ in one release, whose records have ids of their own and so coins of their own, a
 secret groups or published frequencies are part of the noise, as releases of their own. Every value is asked for in the
 whole, and in subsets of 20 records and more, with intervals of 95 and 99%. Secrets follow from the name of the run, so
 that keyed coins fall again as they fell. What a run finds is added to FILE, one line for each class of true counts, and
-a run that FILE has is left out; --write makes benchmarks/results/COVERAGE.md of it.
+a run that FILE has is left out; --write puts what FILE has into benchmarks/results/COVERAGE.md, where other runs stay.
 
 A cell of mechanism and class passes from .94 and .98 on. A single count passes if it was covered as often as chance
 leaves of .94, or .98, in all but one of a million. Of generalized samples, which leave small groups out, the upper ends
@@ -105,6 +105,8 @@ class Run:
     repeat: int = 200
     matrix: str = ""
     weight: str = ""
+    weighed: bool = True
+    """Whether that weight says how many records a row stands for, and not how far it is perturbed."""
     public: tuple[str, ...] = ("age", "gender", "state")
     one_sided: bool = False
     """Whether records may be missing, so that only the upper ends of intervals hold."""
@@ -159,6 +161,19 @@ def ways() -> Iterator[Run]:
             f"retention := {retention}, epsilon := 0.3, delta := 0.3, republish := true", "education",
             weight=", weight := 'scale'", public=("age", "gender"),
         )  # fmt: skip
+    for epsilon in (0.5, 1.0):
+        for source, public in (
+            ("education", ("age", "gender", "state")),
+            ("occupation", ("age", "gender")),
+        ):
+            yield Run(
+                f"shuffled, epsilon {epsilon}, {source}", "shuffled",
+                f"epsilon := {epsilon}, delta := 1e-6", source, weight=", weight := 'scale'",
+                public=public, weighed=False,
+            )  # fmt: skip
+    for epsilon in (1.0, 2.2):
+        arguments = f"epsilon := {epsilon}"
+        yield Run(f"block design, epsilon {epsilon}", "block_design", arguments)
     for gamma in range(2, 11):
         for source in ("flat", "skewed"):
             arguments = f"gamma := {gamma}, republish := true"
@@ -233,7 +248,7 @@ class Coverage:
             " AS cell, disease::VARCHAR AS value, count(*) AS n, sum(count(*)) OVER (PARTITION BY key) AS size"
             f" FROM source GROUP BY {groups}, disease"
         )
-        total = "sum(scale)" if self.run.weight else "count(*)"
+        total = "sum(scale)" if self.run.weight and self.run.weighed else "count(*)"
         unknown, values = self.connection.execute(
             "SELECT count_if(coalesce(retention, 1) = 0), list(value) FILTER (coalesce(retention, 1) > 0)"
             " FROM priv.coefficient WHERE release = 'release'"
@@ -310,6 +325,24 @@ def found(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.open(encoding="utf-8")] if path.exists() else []
 
 
+def written(text: str) -> list[dict[str, Any]]:
+    """Read back what stands in the table of runs, to the three digits that are told there."""
+    lines: list[dict[str, Any]] = []
+    for row in text.partition("| run |")[2].splitlines()[2:]:
+        run, *cells, short = (cell.strip() for cell in row.strip("|").split("|"))
+        number = [int(each.replace(",", "")) for each in re.findall(r"[\d,]+", short)]
+        for least, cell in zip(CLASSES, cells, strict=True):
+            if cell:
+                usual, wide, answers = re.findall(r"[\d.,]+", cell)
+                line = {"run": run, "class": least, "0.95": float(usual), "0.99": float(wide)}
+                line["answers"] = int(answers.replace(",", ""))
+                # Counts are told for all classes together.
+                line |= dict(zip(("0.95 short", "0.99 short", "counts"), number, strict=True))
+                lines.append(line)
+                number = [0, 0, 0]
+    return lines
+
+
 def told(lines: list[dict[str, Any]]) -> str:
     """Write the coverage of 95% and 99% intervals over all lines; with a star where chance may be what is missing."""
     answers = sum(line["answers"] for line in lines)
@@ -376,7 +409,11 @@ def main() -> None:
         for line in lines:
             print("   ", line, flush=True)
     if given.write:
-        RESULTS.write_text(TITLE + table(found(given.results)) + "\n", encoding="utf-8")
+        lines = found(given.results)
+        measured = {line["run"] for line in lines}
+        before = written(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
+        lines += [line for line in before if line["run"] not in measured]
+        RESULTS.write_text(TITLE + table(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -119,8 +119,8 @@ class Form:
 
     @property
     def independent(self) -> bool:
-        """Whether what a record shows is drawn for it alone, and by the same law as for all others."""
-        return self.drawn or self.from_histogram or self.blocks
+        """Whether what a record shows is drawn for it alone, or as if it were."""
+        return self.drawn or self.from_histogram or self.blocks or self.varied
 
     @property
     def reported(self) -> bool:

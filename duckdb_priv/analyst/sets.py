@@ -57,12 +57,12 @@ class Coefficient:
         chosen = f"CASE WHEN {met} THEN {product} ELSE 0 END" if met else product
         return f"coalesce(sum({chosen}), 0)"
 
-    def largest(self) -> str:
-        """Write the largest coefficient."""
+    def extreme(self, which: str) -> str:
+        """Write the largest coefficient, ``max``, or the smallest, ``min``, where the conditions hold."""
         product, met = " * ".join(self.factors), " AND ".join(self.conditions)
         if not product:
             return "1"
-        return f"coalesce(max({f'CASE WHEN {met} THEN {product} END' if met else product}), 0)"
+        return f"coalesce({which}({f'CASE WHEN {met} THEN {product} END' if met else product}), 0)"
 
 
 NUMBER = re.compile(r"\(?[0-9][0-9.]*e-?[0-9]+\)?")
@@ -178,7 +178,7 @@ class Sets:
             given |= {
                 "doubled": self._sum(squared, part.values),
                 "squares": f"{self.total(squared)}::DOUBLE",
-                "largest": self.take(f"{rows.largest()}::DOUBLE"),
+                "largest": self.take(f"{rows.extreme('max')}::DOUBLE"),
             }
         if self.form.from_histogram:
             squares = f"nullif({self.total(squared)}::DOUBLE, 0)"
@@ -217,7 +217,7 @@ class Sets:
             plain_squares=f"{self.total(squared)}::DOUBLE",
             squares=f"{self.total(both)}::DOUBLE",
             squares_once=f"{self.total(scaled)}::DOUBLE",
-            largest=self.take(f"{rows.largest()}::DOUBLE"),
+            largest=self.take(f"{rows.extreme('max')}::DOUBLE"),
             law=law,
             published="NULL::DOUBLE",
             share="0e0",
@@ -228,26 +228,46 @@ class Sets:
 
     def _require_plausible(self, part: Part) -> None:
         """Require that no more and no fewer of the rows show one of the values than chance allows."""
-        if (
-            not self.form.independent
-            or self.form.blocks
-            or part.values is None
-            or (self._by_row and not self.form.alike)
-        ):
+        if not self.form.independent or part.values is None:
             return
         rows = Coefficient(part.rows.conditions)
-        if self.form.alike:
+        if self.form.blocks:
+            # How many of the values the block of a row holds, over how many there are: a number from 0 to 1, which
+            # scatters no more than one that is 0 or 1 (Bernstein).
+            own, other = self._number("own"), self._number("other")
+            size = self._size(part.values)
+            held = f"({self._sum(rows, part.values)} * ({own} - {other}) / {size}"
+            seen = f"{held} + {self.total(rows)} * {other})"
+            bounds = {"rarely": other, "often": f"{other} + ({own} - {other}) / {size}"}
+        elif self.form.varied:
+            seen = self._shown(rows, part.values)
+            bounds = self._chances_by_row(rows, part.values)
+        elif self.form.alike:
             seen = self._shown(rows, part.values)
             rarely = self._often(part.values)
             bounds = {"rarely": rarely, "often": f"{rarely} + {self._gap}"}
         else:
             places = self.take(self._positions(part.values))
-            counted = [f"list_contains({places}, (e).place)", *self._met(rows)]
-            seen = f"coalesce(list_sum([(e).n FOR e IN {self._histogram} IF {' AND '.join(counted)}]), 0)"
+            if self._by_row:
+                seen = self._shown(rows, part.values)
+            else:
+                counted = [f"list_contains({places}, (e).place)", *self._met(rows)]
+                seen = f"coalesce(list_sum([(e).n FOR e IN {self._histogram} IF {' AND '.join(counted)}]), 0)"
             chances = self._filled("chances", places)
             bounds = {"rarely": f"list_min({chances})", "often": f"list_max({chances})"}
         required = let("s", plausible(), rows=self.total(rows), seen=seen, **bounds)
-        self._plausible[self.make(required)] = None
+        self._plausible[required if self.form.blocks else self.make(required)] = None
+
+    def _chances_by_row(self, rows: Coefficient, values: str) -> dict[str, str]:
+        """Write them where rows differ in their scale, by chords between the least and the largest (by_group)."""
+        size, count = self.take(self._of.size()), self._size(values)
+        scales = rows.times(SCALES)
+        least, most = (self.take(f"{scales.extreme(which)}::DOUBLE") for which in ("min", "max"))
+        above = f"({self.total(scales)} / greatest({self.total(rows)}, 1) - {least}) / (1 + {size} * {most})"
+        return {
+            "rarely": f"{count} * ({least} + {above}) / (1 + {size} * {least})",
+            "often": f"(1 + {count} * {least} - ({size} - {count}) * {above}) / (1 + {size} * {least})",
+        }
 
     def constant(self, name: str) -> str:
         """Write a number of the release."""

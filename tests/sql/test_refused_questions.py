@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import duckdb
+import numpy as np
 import pytest
+from scipy.stats import binom
 
 import duckdb_priv
+from duckdb_priv.analyst.forms import FORMS
+from duckdb_priv.sqltext.templates import fill, sections
 
 PUBLISH = """
     CREATE TABLE visits AS
@@ -208,29 +214,89 @@ RELEASES = {
     "sampled": "publish_reconstruction_private('visits', 'sampled', retention := 0.5, epsilon := 0.3, delta := 0.3,"
     " republish := true",
     "decoys": "publish_splu('visits', 'decoys', gamma := 3, republish := true",
+    "hidden": "publish_shuffled('visits', 'hidden', epsilon := 1.0, delta := 1e-6",
+    "coded": "publish_block_design('stays', 'coded', epsilon := 1.0",
 }
 EXCHANGE = """
+    CREATE TABLE visits AS
+    SELECT i AS id, i % 12 AS age, (['none', 'flu', 'cold', 'cough'])[1 + (hash(i) % 4)::INTEGER] AS disease
+    FROM range(1200) AS t(i);
+    CREATE TABLE stays AS
+    SELECT i AS id, i % 12 AS age,
+        CASE hash(i) % 14 WHEN 0 THEN 'flu' WHEN 1 THEN 'cold' ELSE 'd' || hash(i) % 14 END AS disease
+    FROM range(5000) AS t(i);
     CREATE TABLE frequencies AS SELECT unnest(['none', 'flu', 'cold', 'cough']) AS value, 0.25 AS frequency;
     CREATE TABLE exchange AS
     SELECT a.value AS original, b.value AS published, CASE WHEN a.value = b.value THEN 0.7 ELSE 0.1 END AS probability
     FROM frequencies AS a, frequencies AS b
 """
+SETS = [
+    call
+    for call in AGGREGATES
+    if call.startswith(("list_interval", "ratio", "group", "sum", "mean"))
+]
 
 
-@pytest.mark.parametrize("name", RELEASES)
-def test_rows_chosen_by_what_they_report_are_told_of_every_mechanism(con, tmp_path, name):
-    con.execute(
-        "CREATE TABLE visits AS SELECT i AS id, i % 12 AS age,"
-        " (['none', 'flu', 'cold', 'cough'])[1 + (hash(i) % 4)::INTEGER] AS disease FROM range(1200) AS t(i)"
-    )
+def test_rows_chosen_by_what_they_report_are_told_of_every_mechanism(con, tmp_path):
     con.execute(EXCHANGE)
-    con.execute(f"FROM priv.{RELEASES[name]}, sensitive := 'disease', record_id := 'id')")
-    path = tmp_path / "file.duckdb"
-    con.execute("FROM priv.export_release(?, ?)", [name, str(path)]).fetchall()
-    given = f"'{name}', reported_disease, 'flu'{', weight := scale' if name == 'sampled' else ''}"
-    asked = f"SELECT priv.reconstructed_{{}}({given}) FROM {name} WHERE {{}}"
-    with duckdb.connect(str(path), read_only=True) as file:
-        for reader, call in ((con, "count"), (file, "interval"), (file, "list_interval")):
-            reader.execute(asked.format(call, "age > 0")).fetchall()
-            with pytest.raises(duckdb.InvalidInputException, match=CHOSEN):
-                reader.execute(asked.format(call, "reported_disease = 'flu'")).fetchall()
+    for name, call in RELEASES.items():
+        con.execute(
+            f"FROM priv.{call}, sensitive := 'disease', record_id := 'id', public := ['age'])"
+        )
+        path = tmp_path / f"{name}.duckdb"
+        con.execute("FROM priv.export_release(?, ?)", [name, str(path)]).fetchall()
+        weight = ", weight := scale" if name in ("sampled", "hidden") else ""
+        shows = "reported_disease = 'flu'"
+        if name == "coded":
+            shows = "reported_disease IN (SELECT block FROM coded_disease_blocks WHERE list_contains(disease, 'flu'))"
+        calls = ["count({}, 'flu')", "interval({}, 'flu')", *SETS]
+        with duckdb.connect(str(path), read_only=True) as file:
+            for reader, asked in ((file, calls), (con, [] if name == "coded" else calls[:1])):
+                for each in asked:
+                    given = each.format(f"'{name}', reported_disease").removesuffix(")")
+                    query = f"SELECT priv.reconstructed_{given}{weight}) FROM {name} WHERE"
+                    for chosen in ("age > 0", "false"):
+                        reader.execute(f"{query} {chosen}").fetchall()
+                    with pytest.raises(duckdb.InvalidInputException, match=CHOSEN):
+                        reader.execute(f"{query} {shows}").fetchall()
+
+
+# A choice by public columns is refused once in a thousand million times at most.
+
+
+def allowed(seen: str, rows: str, rarely: str, often: str) -> str:
+    """Write whether so many rows may show the value, as the functions do."""
+    given = {"s.seen": seen, "s.rows": rows, "s.rarely": rarely, "s.often": often}
+    text = sections("analyst/estimators", "common")["plausible"]
+    return re.sub(r"s\.[a-z]+", lambda field: given[field[0]], text)
+
+
+def test_a_choice_by_public_columns_is_refused_once_in_a_thousand_million_times_at_most():
+    """By the exact law of independent records, on both sides; a bound that is too wide refuses too little."""
+    shares = np.array([1e-4, 0.01, 0.07, 0.2, 0.37, 0.5, 0.8, 0.99])
+    with duckdb.connect() as connection:
+        for n in np.unique(np.geomspace(1, 20_000, 30).astype(int)):
+            fewest, most = connection.execute(
+                "SELECT list(fewest ORDER BY p), list(most ORDER BY p) FROM (SELECT p,"
+                f" min(seen) FILTER ({allowed('seen', str(n), 'p', '1')}) AS fewest,"
+                f" max(seen) FILTER ({allowed('seen', str(n), '0', 'p')}) AS most"
+                f" FROM range({n + 1}) AS t(seen), (SELECT unnest(?) AS p) GROUP BY p)",
+                [shares.tolist()],
+            ).fetchall()[0]
+            assert (binom.cdf(np.array(fewest) - 1, n, shares) <= 5e-10).all()
+            assert (binom.sf(np.array(most), n, shares) <= 5e-10).all()
+            if n > 1000:
+                assert (binom.sf(np.array(most), n, shares)[2:7] >= 1e-16).all()
+
+
+def test_records_that_are_perturbed_differently_have_bounds_of_their_averages():
+    of_scales = {"scale": "u", "size": "7"}
+    rarely, often = (
+        fill(FORMS["by_group"].text(f"rows.{name}"), of_scales) for name in ("rarely", "often")
+    )
+    with duckdb.connect() as connection:
+        for law in ("0.3", "i / 100", "(i % 2) * 5", "1 / i", "CASE i WHEN 1 THEN 90 ELSE 0 END"):
+            assert connection.execute(
+                f"SELECT {rarely} <= avg(u / (1 + 7 * u)) + 1e-12, avg((1 + u) / (1 + 7 * u)) <= {often} + 1e-12,"
+                f" {often} <= 1 + 1e-12, {rarely} >= 0 FROM (SELECT ({law})::DOUBLE AS u FROM range(1, 200) AS t(i))"
+            ).fetchall() == [(True,) * 4]

@@ -15,6 +15,23 @@ coalesce(sum(@scale@::DOUBLE), 0)
 -- name: rows.squares
 coalesce(sum(@scale@::DOUBLE ** 2), 0)
 
+-- name: rows.rarely
+-- At least the average of own over the rows, or at most that of other: own is convex in the scale, other is concave, and between
+-- the least scale and the largest lies the chord.
+(@rows.least@ + (@rows.mean@ - @rows.least@) / (1 + @size@ * @rows.most@)) / (1 + @size@ * @rows.least@)
+
+-- name: rows.often
+(1 + @rows.least@ - (@size@ - 1) * (@rows.mean@ - @rows.least@) / (1 + @size@ * @rows.most@)) / (1 + @size@ * @rows.least@)
+
+-- name: rows.least
+coalesce(min(@scale@::DOUBLE), 0)
+
+-- name: rows.most
+coalesce(max(@scale@::DOUBLE), 0)
+
+-- name: rows.mean
+@rows.scales@ / greatest(count(*), 1)
+
 -- name: cell.shown_scales
 _priv_cell.scales
 
