@@ -425,7 +425,7 @@ def _messages(lookup: Lookup) -> dict[str, str]:
         "chosen_by_reported": literal(
             "group_columns and condition take public columns only: what a record reports is not what is true of it;"
             " every value has a row already, and priv.reconstructed_joint counts several attributes together"
-            "\nHint: leave out what begins with reported_"
+            "\nHint: leave out what begins with reported_, and name each column instead of * or COLUMNS(…)"
         ),
         "mistaken_weight": _of_records(lookup, _on_weight),
         "mistaken_row_weight": _of_records(lookup, _on_weight_of_row),

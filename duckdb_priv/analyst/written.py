@@ -150,6 +150,9 @@ class Lookup(ABC):
         """Write the z of a normal interval at ``confidence``."""
 
 
+WILD = r"""(^|[,.])\s*\*|(^|[^a-z0-9_])columns\s*\(|(^|[^a-z0-9_"])#\s*[0-9]"""
+"""A pattern of what names a column without its name, and so may mean one in which records report: a star, a choice of
+columns, a number."""
 RELEASE_FIELDS = ("table", "attributes", "several", "reported")
 """What is known of a release by its name: its table; its attributes; what to write where there are several; and a
 pattern of the columns in which records report what may not be true."""
@@ -167,7 +170,7 @@ def release_fields(
         "\nHint: name one of them in the place of the release"
         if len(attributes) > 1
         else None,
-        "reported": f"(^|[^a-z0-9_])({'|'.join(re.escape(name.lower()) for name in reported)})([^a-z0-9_]|$)"
+        "reported": f"(^|[^a-z0-9_])({'|'.join(re.escape(name.lower()) for name in reported)})([^a-z0-9_]|$)|{WILD}"
         if reported
         else None,
     }

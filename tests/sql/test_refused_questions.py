@@ -167,6 +167,11 @@ def test_of_a_few_rows_nothing_follows(reader):
 @pytest.mark.parametrize(
     "arguments",
     [
+        "group_columns := '*'",
+        "group_columns := 'age, stays.*'",
+        "group_columns := 'COLUMNS(''rep.*'')'",
+        "group_columns := 'age', condition := '#3 = ''flu'''",
+        "condition := 'age > 3 AND columns(''reported_d.*'') = ''flu'''",
         "group_columns := 'age, Reported_Ward'",
         "group_columns := '\"reported_disease\"'",
         "condition := 'age > 20 AND stays.reported_disease = ''flu'''",
@@ -183,7 +188,8 @@ def test_rows_are_not_chosen_or_grouped_by_what_they_report(reader, arguments):
 
 def test_a_text_that_says_the_same_is_no_column(reader):
     rows = reader.execute(
-        "FROM priv.reconstructed_distribution('stays.disease', condition := 'advice <> ''reported_disease''')"
+        "FROM priv.reconstructed_distribution('stays.disease', group_columns := 'age * 0', condition := 'advice NOT IN"
+        " (''reported_disease'', ''COLUMNS(*), *, #1'')')"
     ).fetchall()
     assert len(rows) == 4
 
