@@ -377,7 +377,8 @@ class Written(Lookup):
 
         def write(of: SensitiveAttribute) -> str:
             kind = enum(of.values) if of.type == "ENUM" else of.type
-            several = f"TRY_CAST(TRY_CAST({values} AS VARCHAR[]) AS {kind}[])"
+            # Of a list of an ENUM, DuckDB 1.5 cannot write the type into a release file.
+            several = f"[TRY_CAST(v AS {kind}) FOR v IN TRY_CAST({values} AS VARCHAR[])]"
             return (
                 f"CASE WHEN {is_list(values)} THEN list_contains({several}, _column)"
                 f" ELSE _column = TRY_CAST(CAST({values} AS VARCHAR) AS {kind}) END"

@@ -206,8 +206,8 @@ def _published(
             f"Since the version before, {about}{found.arrived:,} records came, {found.gone:,} left and"
             f" {found.changed:,} have other values. {told}"
         )
-    if follows.remembered and (waiting := receipt["rows_suppressed"]):
-        told += f" {waiting:,} records wait until there are enough to be grouped with."
+    if follows.waiting:
+        told += f" {follows.waiting:,} records wait until there are enough to be grouped with."
     return {
         **(_counts(found) if found else {}),
         "release": release,

@@ -43,6 +43,8 @@ class Succession:
     remembered: bool = False
     """Whether it is known what each of its records showed."""
     moved: Moved | None = field(default=None)
+    waiting: int = 0
+    """Records that are not published yet, where new ones wait for others to be grouped with."""
 
     @property
     def source_number(self) -> int | None:
@@ -63,6 +65,8 @@ class Succession:
 
         Raises GuaranteeViolated where the coins are not those of the version before.
         """
+        if self.remembered:
+            self.waiting = plan.left_out or 0
         if recognition.source.record_id:
             self.moved = moved(recognition.fingerprints, self.last_source, self.level)
         if not self.method.refreshing.keeps:
