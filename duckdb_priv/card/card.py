@@ -324,19 +324,20 @@ def _read_attribute(
     drawn: tuple[Vector, Vector, Vector | None] | None = None
     if asked:
         drawn = answers[:3] if answers else _answers(connection, attribute)
+    odds = amplification(attribute) if perturbed else None
     return AttributeCard(
         name=attribute.name,
         values=sorted(values, key=lambda value: -value.estimate)[:SHOWN],
         size=attribute.size,
         errors=error_chart(*drawn) if drawn else None,
         posteriors=posterior_chart(
-            amplification(attribute),
+            odds,
             [(str(each.name), each.before, each.after or 0) for each in perturbed],
         )
         if perturbed
         else None,
         most_exposed=exposed,
-        odds=amplification(attribute) if perturbed else None,
+        odds=odds,
         reliable=[(error, reliable_from(*drawn[:2], error)) for error in ERRORS]
         if drawn and len(drawn[0])
         else (),

@@ -16,18 +16,20 @@ from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.release import catalog
 
 
-def analyst_card(connection: duckdb.DuckDBPyConnection) -> str:
-    """Return the card of a release file, computed from nothing but the file.
+def analyst_card(connection: duckdb.DuckDBPyConnection, release: str | None = None) -> str:
+    """Return the card of a release, computed from nothing but what is published of it.
 
-    Raises InvalidParameter where the file holds several releases.
+    Without a name it is the only one of the file; raises InvalidParameter where that holds several.
     """
-    releases = catalog.releases(connection)
-    if len(releases) != 1:
-        raise InvalidParameter(
-            f"a card is for one release, and this file holds {len(releases)}",
-            hint="export the release to a file of its own",
-        )
-    return render(read_card(connection, releases[0]))
+    if release is None:
+        releases = catalog.releases(connection)
+        if len(releases) != 1:
+            raise InvalidParameter(
+                f"a card is for one release, and this file holds {len(releases)}",
+                hint="name one of them, or export the release to a file of its own",
+            )
+        (release,) = releases
+    return render(read_card(connection, release))
 
 
 def publisher_card(connection: duckdb.DuckDBPyConnection, release: str) -> str:

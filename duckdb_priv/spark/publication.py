@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from duckdb_priv import errors
-from duckdb_priv.card.export import analysts_card
+from duckdb_priv.card.report import analyst_card
 from duckdb_priv.engine.byte_order import total_order
 from duckdb_priv.engine.instance import Instance, find
 from duckdb_priv.engine.persons import count_persons
@@ -192,7 +192,7 @@ class SparkPublication:
             forget(workspace.cursor, release)
             introduce(workspace, release, "TABLE" if one_file else "VIEW")
             if not one_file:
-                html = page.named(analysts_card(workspace.cursor, release), release)
+                html = page.named(analyst_card(workspace.cursor, release), release)
                 selected = _selected(workspace, types, part)
                 write_catalog(workspace, part, release, "VIEW", selected, html)
                 (part / PAGE).write_text(html, encoding="utf-8", newline="\n")

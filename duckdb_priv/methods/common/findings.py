@@ -23,8 +23,8 @@ TOLERANCE = 1e-9
 ENOUGH = 100
 """How many records a value of a public column has on average, where it tells of more than of single persons."""
 
-UNITS = {
-    unit: names.split()
+UNIT_OF = {
+    name: unit
     for unit, names in {
         "epsilon": "local_differential_privacy differential_privacy shuffle_privacy accumulated_epsilon"
         " privacy_of_a_person",
@@ -45,9 +45,9 @@ UNITS = {
         "1: yes, 0: no": "keyed_randomness",
         "claims": "verdict",
     }.items()
+    for name in names.split()
 }
-"""What values are measured in, with the findings whose value it is of."""
-UNIT_OF = {name: unit for unit, names in UNITS.items() for name in names}
+"""By name of a finding: what its value is measured in."""
 
 AuditRow = dict[str, Any]
 
