@@ -29,12 +29,10 @@ GIVEN = tuple(
 
 def listed(values: str) -> str:
     """Write the list of texts that an argument stands for: itself, or the one value that it is."""
-    return f"(CASE WHEN {is_list(values)} THEN TRY_CAST({values} AS VARCHAR[]) ELSE [CAST({values} AS VARCHAR)] END)"
-
-
-def is_list(values: str) -> str:
-    """Write whether an argument is a list."""
-    return f"right(typeof({values}), 1) = ']'"
+    return (
+        f"(CASE WHEN right(typeof({values}), 1) = ']' THEN TRY_CAST({values} AS VARCHAR[])"
+        f" ELSE [CAST({values} AS VARCHAR)] END)"
+    )
 
 
 def lists_missing(values: str) -> str:

@@ -15,7 +15,7 @@ from typing import Self
 from duckdb_priv.analyst import distribution, joint_texts
 from duckdb_priv.analyst.blocks import PLACES, block_places
 from duckdb_priv.analyst.forms import form_of
-from duckdb_priv.analyst.set_formulas import is_list, listed
+from duckdb_priv.analyst.set_formulas import listed
 from duckdb_priv.release.model import NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.literals import SEPARATORS, doubles, enum, is_among, texts
@@ -378,11 +378,7 @@ class Written(Lookup):
         def write(of: SensitiveAttribute) -> str:
             kind = enum(of.values) if of.type == "ENUM" else of.type
             # Of a list of an ENUM, DuckDB 1.5 cannot write the type into a release file.
-            several = f"[TRY_CAST(v AS {kind}) FOR v IN TRY_CAST({values} AS VARCHAR[])]"
-            return (
-                f"CASE WHEN {is_list(values)} THEN list_contains({several}, _column)"
-                f" ELSE _column = TRY_CAST(CAST({values} AS VARCHAR) AS {kind}) END"
-            )
+            return f"list_contains([TRY_CAST(v AS {kind}) FOR v IN {listed(values)}], _column)"
 
         return self._chosen(write)
 
