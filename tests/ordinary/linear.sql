@@ -182,3 +182,7 @@ SELECT disease, sum(w * dose) AS s, sum(w * dose) / sum(w) AS m, sum(w * dose * 
 -- title: one of two attributes
 SELECT dose, count(*) AS n FROM visits WHERE ward <> 'north' GROUP BY dose ORDER BY dose;
 SELECT dose, sum(w) AS n FROM weighted WHERE ward <> 'north' GROUP BY dose ORDER BY dose;
+
+-- title: other names for the columns of a subquery
+SELECT place, count(*) AS n FROM (SELECT ward, disease, age FROM visits) AS t(place, what) WHERE what = 'flu' AND t.age > 30 GROUP BY place ORDER BY place;
+SELECT ward AS place, sum(w) AS n FROM weighted WHERE disease = 'flu' AND age > 30 GROUP BY ward ORDER BY ward;

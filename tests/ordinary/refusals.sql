@@ -271,3 +271,7 @@ SELECT age, count(*) FROM visits WHERE disease = 'flu' GROUP BY ward;
 -- title: two statements
 SELECT count(*) FROM visits WHERE disease = 'flu'; SELECT 1;
 -- says: several statements
+
+-- title: an order by one of two results of the same name
+SELECT age, count(*) AS age FROM visits WHERE disease = 'flu' GROUP BY 1 ORDER BY 1 LIMIT 3;
+-- says: is ambiguous

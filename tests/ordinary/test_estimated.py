@@ -25,6 +25,7 @@ NOT_ANSWERED = {
     "windows in the same SELECT": "GROUP BY",
     "a named window": "GROUP BY",
     "rows of common table expressions": "count nothing else",
+    "other names for the columns of a subquery": "count nothing else",
     "qualified names and spellings": "does not have a column",
     "a numeric attribute": "no sum over records",
 }

@@ -10,6 +10,7 @@ from ordinary.queries import Queries, Table
 from ordinary.releases import CALLS, DISEASES, EVEN, VISITS
 
 import duckdb_priv
+from duckdb_priv.analyst.ordinary.noise import formula
 
 
 @pytest.mark.parametrize("form", CALLS)
@@ -98,6 +99,59 @@ def test_scaled_counts_have_scaled_intervals(release) -> None:
     assert row[9:12] == pytest.approx((error / 30, low / 30, high / 30))
 
 
+@pytest.mark.parametrize(
+    ("moved", "of", "factor", "constant"),
+    [
+        ("count(*) + 1000", "count(*)", 1, 1000),
+        ("1 - count(*) / 3000", "count(*)", -1 / 3000, 1),
+        ("(count_if(ward = 'north') - 7) * 2", "count_if(ward = 'north')", 2, -14),
+        ("(1 - count_if(age > 40) / count(*)) * 100", "count_if(age <= 40) / count(*)", 100, 0),
+        ("(count_if(age > 40) - count(*)) / count(*)", "count_if(age <= 40) / count(*)", -1, 0),
+        ("sum(-age) / count(*)", "avg(age)", -1, 0),
+        ("CASE WHEN count(*) > 10 THEN count(*) / 2 + 3 ELSE 0 END", "count(*)", 0.5, 3),
+    ],
+)
+def test_intervals_move_with_what_they_are_of(moved, of, factor, constant, release) -> None:
+    question = f"SELECT {moved} AS a, {of} AS b FROM visits WHERE disease = 'flu'"
+    ((a, stderr, low, high, b, stderr_b, low_b, high_b),) = duckdb_priv.reconstruct(
+        release("two_weights"), question, intervals=True
+    ).fetchall()
+    assert a == pytest.approx(factor * b + constant)
+    assert stderr == pytest.approx(abs(factor) * stderr_b)
+    ends = sorted((factor * low_b + constant, factor * high_b + constant))
+    if "1 - count_if" not in moved:  # the delta method is symmetrical
+        assert [low, high] == pytest.approx(ends)
+    assert low < a < high
+
+
+def test_what_is_not_shown_has_no_interval(release) -> None:
+    question = (
+        "SELECT CASE WHEN count(*) > 1e6 THEN count(*) ELSE 0 END AS a, greatest(count(*), 1e6) AS b FROM visits"
+        " WHERE disease = 'flu'"
+    )
+    answer = duckdb_priv.reconstruct(release("two_weights"), question, intervals=True)
+    assert answer.fetchall() == [(0, None, None, None, 1e6)]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "slope", "low", "high"),
+    [
+        (20, 3, 20 - 4.9 - 0.5, 20 + 4.9 + 0.5),
+        (-10, 3, 0, -10 + 12 + 0.5),
+        (-20, 0, 0, 0.5),
+        (60, 3, 50 - 0.5, 50),
+    ],
+)
+def test_impossible_counts_reach_what_is_possible(estimate, slope, low, high) -> None:
+    """Of 50 records, with a variance of 6 that grows by slope for each record up to the nearest possible count."""
+    wald = formula(
+        "wald", estimate=str(estimate), variance="6", half_step="0.5", slope=str(slope), least="0", most="50", z="2"
+    )  # fmt: skip
+    with duckdb.connect() as connection:
+        ((ends,),) = connection.execute(f"SELECT {wald}").fetchall()
+    assert (ends["low"], ends["high"]) == pytest.approx((low, high), abs=2e-3)
+
+
 def test_a_quotient_whose_denominator_may_be_zero_is_open(release) -> None:
     row = duckdb_priv.reconstruct(
         release("two_weights"),
@@ -105,6 +159,7 @@ def test_a_quotient_whose_denominator_may_be_zero_is_open(release) -> None:
         intervals=True,
     ).fetchall()[0]
     assert math.isinf(row[3])
+    assert row[1] is None
 
 
 def test_totals_of_groups_have_the_interval_of_the_ungrouped_count(release) -> None:

@@ -72,7 +72,7 @@ class Above:
         for child in list(node.iter_expressions()):
             if isinstance(child, exp.Literal) and self._orders_result(node) and not within:
                 # What is added beside a column moves the positions.
-                child.replace(column(self.outputs[int(child.name) - 1]))
+                child.replace(column(self._output(int(child.name))))
                 continue
             new = self.rewritten(child, within=within)
             if new is not child:
@@ -82,6 +82,15 @@ class Above:
     def _orders_result(self, node: exp.Expr) -> bool:
         """Whether a node is a part of the ORDER BY of the SELECT, and not of a window or an aggregate."""
         return isinstance(node, exp.Ordered) and node.parent is self.order
+
+    def _output(self, position: int) -> str:
+        name = self.outputs[position - 1]
+        if [each.lower() for each in self.outputs].count(name.lower()) > 1:
+            raise QueryRefused(
+                f'ORDER BY {position} is ambiguous: several results are called "{name}"',
+                hint="give each result a name of its own, and ORDER BY that",
+            )
+        return name
 
     def _window(self, node: exp.Window) -> exp.Expr:
         """Rewrite what a window function is called with; it stays a window over the estimates."""

@@ -15,14 +15,14 @@ from duckdb_priv.analyst.ordinary.names import text
 
 Summands = Mapping[str, str]
 """Coefficients, as SQL, by the estimates that they multiply."""
-ZERO = (exp.Null, exp.Literal)
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A linear combination of estimates."""
+    """A linear combination of estimates, and what is added to it that is none."""
 
     terms: Summands
+    constant: str = "0"
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,16 @@ def understand(value: exp.Expr, estimates: Collection[str]) -> Linear | Ratio | 
     >>> understand(sqlglot.parse_one("round(100 * a / nullif(b, 0), 1)"), {"a", "b"})
     Ratio(factor='100', numerator='a', denominator='b', above={'a': '1'}, below={'b': '1'})
     >>> understand(sqlglot.parse_one("a - 2 * b"), {"a", "b"})
-    Linear(terms={'a': '1', 'b': '-(2)'})
+    Linear(terms={'a': '1', 'b': '-(2)'}, constant='0')
+    >>> understand(sqlglot.parse_one("1 - a / c"), {"a"})
+    Linear(terms={'a': '-((1) / (c))'}, constant='1')
     >>> understand(sqlglot.parse_one("upper(a)"), {"a"})
     """
     if not _estimates_in(value, estimates):
         return None
     terms = _linear(value, estimates)
     if terms is not None:
-        return Linear(terms) if terms else None
+        return Linear(terms, _constant(value, estimates)) if terms else None
     ratio = _ratio(value, estimates, "1")
     if ratio is not None:
         return ratio
@@ -77,14 +79,36 @@ def _within(value: exp.Expr) -> exp.Expr | None:
         isinstance(value, exp.Cast | exp.TryCast) and value.to.is_type(*exp.DataType.NUMERIC_TYPES)
     ):
         found = value.this
-    elif isinstance(value, exp.Coalesce | exp.Greatest):
-        if all(isinstance(each, ZERO) for each in value.expressions):
+    elif isinstance(value, exp.Coalesce):
+        if all(isinstance(each, exp.Null | exp.Literal) for each in value.expressions):
             found = value.this
-    elif isinstance(value, exp.Case) and value.this is None and len(value.args["ifs"]) == 1:
-        default = value.args.get("default")
-        if default is None or isinstance(default, ZERO):
-            found = value.args["ifs"][0].args["true"]
+    elif isinstance(value, exp.Greatest):
+        if all(_is_zero(each) for each in value.expressions):
+            found = value.this
+    else:
+        guarded = within_case(value)
+        found = guarded[1] if guarded is not None else None
     return found
+
+
+def within_case(value: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
+    """Return the condition and the number of a CASE that shows a number, or else 0 or nothing.
+
+    >>> import sqlglot
+    >>> [each.sql() for each in within_case(sqlglot.parse_one("CASE WHEN b > 0 THEN a / b ELSE 0 END"))]
+    ['b > 0', 'a / b']
+    >>> within_case(sqlglot.parse_one("CASE WHEN b > 0 THEN a ELSE 7 END"))
+    """
+    if not isinstance(value, exp.Case) or value.this is not None or len(value.args["ifs"]) != 1:
+        return None
+    (when,), default = value.args["ifs"], value.args.get("default")
+    return (when.this, when.args["true"]) if default is None or _is_zero(default) else None
+
+
+def _is_zero(value: exp.Expr) -> bool:
+    return isinstance(value, exp.Null) or (
+        isinstance(value, exp.Literal) and not value.is_string and float(value.name) == 0
+    )
 
 
 def _linear(value: exp.Expr, estimates: Collection[str]) -> dict[str, str] | None:
@@ -109,6 +133,27 @@ def _linear(value: exp.Expr, estimates: Collection[str]) -> dict[str, str] | Non
         if isinstance(value, exp.Mul) and not _estimates_in(left, estimates):
             return _times(_linear(right, estimates), text(left))
     return None
+
+
+def _constant(value: exp.Expr, estimates: Collection[str]) -> str:
+    """Write what a linear combination is where all its estimates are 0."""
+    if not _estimates_in(value, estimates):
+        return text(value)
+    inner = _within(value)
+    if inner is not None:
+        return _constant(inner, estimates)
+    if isinstance(value, exp.Neg):
+        return _product(_constant(value.this, estimates), "-1")
+    if isinstance(value, exp.Add | exp.Sub | exp.Mul | exp.Div):
+        left, right = (_constant(each, estimates) for each in (value.this, value.expression))
+        if isinstance(value, exp.Mul | exp.Div):
+            operator = "*" if isinstance(value, exp.Mul) else "/"
+            return "0" if "0" in (left, right) else _product(left, right, operator)
+        if right == "0":
+            return left
+        sign = "+" if isinstance(value, exp.Add) else "-"
+        return f"({left}) {sign} ({right})" if left != "0" or sign == "-" else right
+    return "0"
 
 
 def _ratio(value: exp.Expr, estimates: Collection[str], factor: str) -> Ratio | None:

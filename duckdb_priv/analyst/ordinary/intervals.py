@@ -14,7 +14,13 @@ from statistics import NormalDist
 
 from sqlglot import exp
 
-from duckdb_priv.analyst.ordinary.arithmetic import Linear, Ratio, Summands, understand
+from duckdb_priv.analyst.ordinary.arithmetic import (
+    Linear,
+    Ratio,
+    Summands,
+    understand,
+    within_case,
+)
 from duckdb_priv.analyst.ordinary.frame import Frame, Measure, PlainColumn, Steps, select_sql
 from duckdb_priv.analyst.ordinary.names import Names, column, named, text
 from duckdb_priv.analyst.ordinary.noise import formula
@@ -108,6 +114,13 @@ class Intervals:
         known = self._known_ends(value)
         if known is not None:
             return known
+        guarded = within_case(value)
+        if guarded is not None:
+            condition, inner = guarded
+            ends = self._ends_of(inner)
+            return ends and self._take(
+                f"CASE WHEN {text(condition)} THEN {self._ends.sql(ends)} END"
+            )
         value = self.windows.replaced(value)
         meaning = understand(value, {*self._uncertain, *self.windows.found})
         if meaning is None:
@@ -117,9 +130,16 @@ class Intervals:
         if isinstance(meaning, Linear) and len(meaning.terms) == 1:
             ((name, factor),) = meaning.terms.items()
             ends = self._single(name)
-            if factor == "1":
+            if factor == "1" and meaning.constant == "0":
                 return ends
-            return self._take(formula("scaled", ends=self._ends.sql(ends), factor=factor))
+            return self._take(
+                formula(
+                    "moved",
+                    ends=self._ends.sql(ends),
+                    factor=factor,
+                    constant=meaning.constant,
+                )
+            )
         return self._wald(text(value), self._variance(meaning.terms))
 
     def _known_ends(self, value: exp.Expr) -> str | None:
@@ -136,6 +156,16 @@ class Intervals:
         """Take the column with how far one record may move a count or sum at most."""
         weighed = self._records.weighed(name)
         return self._records.estimates.take(f"coalesce(max({weighed}) - min({weighed}), 0)", "step")
+
+    def _slope(self, name: str) -> str:
+        """Take the column with what one record more that is counted adds to the variance of a count.
+
+        For a count to which reports add a or b, and a on average 1 from records that are counted and 0 from others,
+        the variances of the two kinds of records differ by a + b - 1.
+        """
+        weighed = self._records.weighed(name)
+        slope = f"coalesce(greatest(max({weighed}) + min({weighed}) - 1, 0), 0)"
+        return self._records.estimates.take(slope, "slope")
 
     def _numbers(self) -> list[str]:
         """List the numbers of attributes that are needed besides those of the weights."""
@@ -173,8 +203,14 @@ class Intervals:
         if not self.frame.joined:
             cell = self._records.cell(self.measures[name].cell)
             most = self._records.estimates.take(f"coalesce(sum({cell}), 0)", "rows")
-        variance = self._records.covariance(name, name)
-        return self._wald(text(name), variance, half_step=f"{step} / 2", least="0e0", most=most)
+        return self._wald(
+            text(name),
+            self._records.covariance(name, name),
+            half_step=f"{step} / 2",
+            slope=self._slope(name),
+            least="0e0",
+            most=most,
+        )
 
     def _wald(
         self,
@@ -182,6 +218,7 @@ class Intervals:
         variance: str,
         *,
         half_step: str = "0",
+        slope: str = "0",
         least: str = LEAST,
         most: str = MOST,
     ) -> str:
@@ -191,6 +228,7 @@ class Intervals:
                 estimate=estimate,
                 variance=variance,
                 half_step=half_step,
+                slope=slope,
                 least=least,
                 most=most,
                 z=self._z,
@@ -198,10 +236,7 @@ class Intervals:
         )
 
     def _ratio(self, of: Ratio) -> str:
-        counts = all(
-            each not in self.measures or self.measures[each].counts
-            for each in (of.numerator, of.denominator)
-        )
+        counts = self._counts(of.numerator) and self._counts(of.denominator)
         together = not self.windows.found.keys().isdisjoint([*of.above, *of.below])
         return self._take(
             formula(
@@ -216,6 +251,11 @@ class Intervals:
                 z=self._z,
             )
         )
+
+    def _counts(self, name: str) -> bool:
+        """Whether a part of a quotient is a count, and cannot be negative: a sum, or a difference of counts, may be."""
+        name = self.windows.found[name].of if name in self.windows.found else name
+        return name in self.measures and self.measures[name].counts
 
     def _variance(
         self, terms: Summands, others: Summands | None = None, *, together: bool = False

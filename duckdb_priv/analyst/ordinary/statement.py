@@ -222,6 +222,8 @@ class Statement:
                     result = self._blocked(result, "LIMIT")
                 if item.args.get("pivots"):
                     result = self._blocked(result, "PIVOT")
+            if aliased(item):
+                result = renamed(result, item.args["alias"])
             return FromItem(
                 alias, item, columns_of(result, item), rows=result.rows, estimated=result.estimated
             )
