@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import duckdb
 
 from duckdb_priv.analyst import estimated_names as names
-from duckdb_priv.analyst.estimated_cells import CURRENT, FOLDER, WeightedTable, cells
+from duckdb_priv.analyst.estimated_cells import FOLDER, WeightedTable, cells, guard
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE
@@ -64,10 +64,8 @@ def _macros(counted: WeightedTable) -> Iterator[str]:
     texts = sections(FOLDER, "aggregates")
     histogram = any(form_of(each).from_histogram for each in counted.attributes)
     places = {
-        "weight": texts["weight"],
-        "row": texts["row"],
+        **texts,
         "row_type": names.SPREAD_TYPE,
-        "spread": texts["spread"],
         "kept": texts["kept"] if histogram else "1",
         "records": literal(float(max(counted.rows, 1))),
         "unweighed": counted.message("unweighed"),
@@ -95,13 +93,9 @@ def _view(counted: WeightedTable) -> str:
     conditions = fill(
         body(read(FOLDER, "conditions")),
         {
-            "guard": body(read(FOLDER, "guard")),
             "schema": literal(names.SCHEMA),
             "weight": names.WEIGHT,
-            "release": literal(counted.release.lower()),
-            "statement": f"coalesce({CURRENT}, '')",
-            "counts": ", ".join(literal(f" {name}") for name in names.COUNTS),
-            "others": ", ".join(literal(f" {name}") for name in names.OTHERS),
+            "guard": guard(counted),
             **{f"says.{name}": counted.message(name) for name in names.MESSAGES},
         },
     )

@@ -6,7 +6,7 @@ attribute that it does not name is not laid out, and reading either raises.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from duckdb_priv.analyst import estimated_names as names
@@ -16,7 +16,7 @@ from duckdb_priv.analyst.weights import numbers_of, weight
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, fill, read
+from duckdb_priv.sqltext.templates import body, fill, read, sections
 
 FOLDER = "analyst/estimated"
 """Where its SQL stands."""
@@ -68,86 +68,88 @@ class WeightedTable:
 def cells(table: WeightedTable) -> str:
     """Write the text of the query, as SQL that makes it of the text of the statement."""
     error = f"system.main.error({table.message('unnamed')})"
-    spread = _named("count_stderr", "count_low", "count_high")
-    columns, groups, laws, weights, places = [], [], [], [], []
+    counts, squares, sampled, scale = _counts(table.attributes)
+    moments = f", records: c._priv_n, squares: {squares}, sampled: {sampled}}} AS {SPREAD_TYPE})"
+    filled = {
+        "statement": STATEMENT,
+        "columns": f"[{', '.join(_columns(table, error))}]",
+        "named": "((q).every OR system.main.contains((q).names, (c).name))",
+        "weight": literal(f" AS {WEIGHT}, "),
+        "row": literal("CAST({cell: c._priv_cell, x: 0"),
+        "moments": literal(moments),
+        "no_row": literal(f"CAST({error} AS {SPREAD_TYPE})"),
+        "spread": literal(f" AS {SPREAD} FROM ("),
+        "counted": literal(f"{scale}{counts} FROM main.{identifier(table.release)} GROUP BY ALL"),
+        "known_versions": literal(names.KNOWN_VERSIONS),
+        "no_new_aggregate": literal(f" WHERE {_no_new_aggregate(table)}"),
+    }
+    return _of_statement(fill(body(read(FOLDER, "cells")), filled))
+
+
+def guard(table: WeightedTable) -> str:
+    """Write the text of the query that says whether the statement sums, or raises, in the same way."""
+    texts = sections(FOLDER, "guard")
+    places = {
+        **texts,
+        "release": literal(table.release.lower()),
+        "count_names": "|".join(names.COUNTS),
+        "counts": ", ".join(literal(f" {name}") for name in names.COUNTS),
+        "others": ", ".join(literal(f" {name}") for name in names.OTHERS),
+        "known_calls": "|".join(names.WELL_KNOWN),
+        "beside_a_table": ", ".join(map(literal, names.BESIDE_A_TABLE)),
+        **{f"says.{name}": table.message(name) for name in MESSAGES},
+    }
+    reduction = fill(texts["reduction"], {**places, "statement": f"coalesce({CURRENT}, '')"})
+    places |= {
+        "statement": STATEMENT,
+        "reduced": literal(reduction),
+        "macro": literal(texts["macro"]),
+    }
+    return _of_statement(fill(texts["guard"], places))
+
+
+def _of_statement(query: str) -> str:
+    """Write the text of a query that an expression over the text of the statement makes.
+
+    A client may bind a statement before it runs it, when DuckDB has no text of it; what it runs is bound again.
+    """
+    return (
+        f"system.main.replace({literal(f'FROM query({query})')}, {literal(STATEMENT)},"
+        f" CASE WHEN system.main.version() LIKE 'v1.2.%' THEN {literal(CURRENT)} ELSE {literal(RUNNING)} END)"
+    )
+
+
+def _columns(table: WeightedTable, error: str) -> Iterator[str]:
+    """Write of each column what stands for it in the query, as structs of texts."""
+
+    def struct(name: str, kind: str, shown: str, grouped: str, **texts: str) -> str:
+        fields = {
+            "name": name.lower(),
+            "shown": f"{shown}, ",
+            "hidden": f"CAST({error} AS {kind}) AS {identifier(name)}, ",
+            "grouped": f"{identifier(grouped)}, ",
+            "law": "", "weight": "", "place": "",
+        } | texts  # fmt: skip
+        return f"{{{', '.join(f'{field}: {literal(text)}' for field, text in fields.items())}}}"
+
     for name, kind in table.public.items():
-        column = identifier(name)
-        columns.append(_if(_named(name), f"c.{column}, ", f"CAST({error} AS {kind}) AS {column}, "))
-        groups.append(_if(_named(name), f"{column}, "))
+        yield struct(name, kind, f"c.{identifier(name)}", name)
     step = 1
     for number, each in enumerate(table.attributes, start=1):
-        column, kind, asked = identifier(each.name), table.true_type(each), _named(each.name)
         x, y, reported = f"x{number}", f"y{number}", f"c.{identifier(each.column)}"
-        columns.append(
-            _if(
-                asked,
-                f"CAST({x}.value AS {kind}) AS {column}, ",
-                f"CAST({error} AS {kind}) AS {column}, ",
-            )
-        )
-        groups.append(_if(asked, f"{identifier(each.column)}, "))
+        kind, law = table.true_type(each), _law(each)
         one = weight(each.form, reported, each.size, each.blocks, x=x, y=y, scale=f"c.{SCALE}")
-        law = _law(each)
         joined = f" JOIN {law} AS {y} ON {y}.value IS NOT DISTINCT FROM CAST({reported} AS VARCHAR)"
-        laws.append(_if(asked, f"{joined * (f'{y}.' in one)} CROSS JOIN {law} AS {x}"))
-        weights.append(_if(asked, f" * ({qualified(one)})"))
-        places.append(_if(asked, f" + {step} * {x}.position"))
-        step *= each.size
-    counts, squares, sampled, scale = _counts(table.attributes)
-    product = " || ".join(weights)
-    row = " || ".join(
-        (
-            literal("CAST({cell: c._priv_cell, x: 0"),
-            *places,
-            literal(", w: 1e0"),
-            *weights,
-            literal(
-                f", records: c._priv_n, squares: {squares}, sampled: {sampled}}} AS {SPREAD_TYPE})"
-            ),
+        yield struct(
+            each.name,
+            kind,
+            f"CAST({x}.value AS {kind}) AS {identifier(each.name)}",
+            each.column,
+            law=f"{joined * (f'{y}.' in one)} CROSS JOIN {law} AS {x}",
+            weight=f" * ({qualified(one)})",
+            place=f" + {step} * {x}.position",
         )
-    )
-    pieces = [
-        literal("SELECT "),
-        *columns,
-        f"'c._priv_n' || {product} || {literal(f' AS {WEIGHT}, ')}",
-        f"CASE WHEN {spread} THEN {row} ELSE {literal(f'CAST({error} AS {SPREAD_TYPE})')} END",
-        literal(f" AS {SPREAD} FROM ("),
-        _if(spread, "SELECT *, system.main.row_number() OVER () AS _priv_cell FROM ("),
-        literal("SELECT "),
-        *groups,
-        literal(f"{scale}{counts} FROM main.{identifier(table.release)} GROUP BY ALL"),
-        _if(spread, ")"),
-        literal(") AS c"),
-        *laws,
-        f"CASE WHEN system.main.regexp_matches(system.main.version(), {literal(names.KNOWN_VERSIONS)}) THEN ''"
-        f" ELSE {literal(f' WHERE {_no_new_aggregate(table)}')} END",
-    ]
-    query = literal(f"FROM query({' || '.join(pieces)})")
-    # A client may bind a statement before it runs it, when DuckDB has no text of it; what it runs is bound again.
-    return (
-        f"system.main.replace({query}, {literal(STATEMENT)}, CASE WHEN system.main.version() LIKE 'v1.2.%'"
-        f" THEN {literal(CURRENT)} ELSE {literal(RUNNING)} END)"
-    )
-
-
-def _named(*columns: str) -> str:
-    """Write whether the statement names one of some columns: whether its text has the name anywhere."""
-    asked = f"system.main.lower({STATEMENT})"
-    spelt = dict.fromkeys(
-        text for name in columns for text in (name.lower(), name.lower().replace('"', '""'))
-    )
-    return f"({' OR '.join(f'system.main.contains({asked}, {literal(text)})' for text in spelt)} OR {_EVERY})"
-
-
-_EVERY = (
-    f"(system.main.contains(system.main.lower({STATEMENT}), 'with') AND"
-    f" system.main.regexp_matches({STATEMENT}, '(?i)(?:select|,|\\.|distinct)\\s*\\*'))"
-)
-"""Whether all columns may have to be laid out, as DuckDB does for a WITH that selects them all and is read twice."""
-
-
-def _if(condition: str, text: str, otherwise: str = "") -> str:
-    return f"CASE WHEN {condition} THEN {literal(text)} ELSE {literal(otherwise)} END"
+        step *= each.size
 
 
 def _law(attribute: SensitiveAttribute) -> str:

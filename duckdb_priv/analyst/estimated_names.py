@@ -32,11 +32,31 @@ OTHERS = NOT_SUMS.split()
 KNOWN_VERSIONS = r"^v(1\.[2-5]|2\.0)\."
 """Versions of DuckDB that have no other aggregates; elsewhere the functions of DuckDB are looked through."""
 
+CALLED = """
+    abs all and any as between by case cast ceil ceiling coalesce concat contains cube date date_diff date_part
+    date_trunc datediff datepart datetrunc day dayofweek decimal distinct else end epoch exists extract filter floor
+    from greatest group having hour if ifnull in interval isodow join lateral least left length like ln log lower ltrim
+    make_date materialized mod month not nullif numeric on or over pow power quarter recursive regexp_matches replace
+    right rollup round rtrim select sets sign sqrt starts_with strftime strptime substr substring then time timestamp
+    trim trunc try_cast upper using values varchar week when where year
+"""
+WELL_KNOWN = CALLED.split()
+"""What may stand before a parenthesis without being looked for among the macros of the reader's."""
+AFTER_A_TABLE = """
+    where group having order limit join inner left cross on using union intersect except offset
+"""
+BESIDE_A_TABLE = AFTER_A_TABLE.split()
+"""What may follow a table and is no alias of it."""
+
 MESSAGES = {
     "unweighed": "in the schema estimated, aggregates are estimates over {release} and count nothing else; for other"
     " tables, counted queries and subqueries that do not SELECT *, say USE main, or write system.main.count(*)",
     "unseen": "{release} in the schema estimated is asked by a statement that names it, not through another view, a"
     " macro or EXECUTE; write the query itself",
+    "through": "{release} in the schema estimated cannot be asked together with views and macros of your own, which"
+    " may read it unseen; write what they do into the query",
+    "weight": "current_role and current_user are the weights of {release} in the schema estimated, which its aggregates"
+    " sum; leave them out",
     "rows": "rows of {release} in the schema estimated stand for no single records; write SELECT ..., count(*), and"
     " put conditions into WHERE",
     "other": "in one statement with {release} of the schema estimated, nothing else can be aggregated; count other"
@@ -46,8 +66,8 @@ MESSAGES = {
     "join": "{release} in the schema estimated can be joined by JOIN and, where it stands first, by LEFT JOIN only",
     "over": "windows before the aggregate choose rows by what others are; count by groups, and divide by"
     " (SELECT count(*) FROM {release})",
-    "chosen": "DISTINCT, GROUP BY without count(*), LIMIT, samples, random() and windows choose rows of {release}"
-    " before they are counted; put them after the aggregate",
+    "chosen": "DISTINCT, GROUP BY without count(*), LIMIT, samples, random(), COLUMNS() and windows choose rows of"
+    " {release} before they are counted; put them after the aggregate",
     "text": "a text in dollar signs, or a comment within a comment, cannot be read; write it in single quotes",
     "new": "this version of DuckDB has an aggregate in this statement of which the schema estimated knows nothing;"
     " write count, count_if, sum or avg",

@@ -18,6 +18,11 @@ WARDS = """
     CREATE TABLE memory.main.wards AS
     SELECT * FROM (VALUES ('north', 'upper', 1.5), ('south', 'lower', 2.5)) AS t(ward, floor, rate)
 """
+PEEPHOLES = """
+    CREATE VIEW memory.main.seen AS FROM r.estimated.visits;
+    CREATE MACRO memory.main.seen_too() AS TABLE FROM r.estimated.visits;
+    CREATE MACRO memory.main.peek() AS (SELECT age FROM r.estimated.visits LIMIT 1);
+"""
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +42,7 @@ def release(folder: Path) -> Iterator[Callable[[str], duckdb.DuckDBPyConnection]
             weigh(connection)
             connection.execute(LOOK_UP)
             connection.execute(WARDS)
+            connection.execute(PEEPHOLES)
             connection.execute("USE r")
         return opened[form]
 

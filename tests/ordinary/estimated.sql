@@ -71,3 +71,19 @@ CREATE OR REPLACE TEMP TABLE copied AS SELECT ward FROM visits WHERE disease = '
 SELECT $$visits$$, count(*) FROM visits -- dollar
 SELECT /* a /* b */ c */ count(*) FROM visits -- .
 SELECT 'FROM visits', count(*) FROM "visits" WHERE ward IN (SELECT 'count(*)' FROM visits) -- no single records
+SELECT ward, $$count($$ FROM visits -- dollar
+SELECT ward, $a$($a$ FROM visits -- dollar
+SELECT (SELECT count(*) FROM visits), ward FROM memory.main.seen -- views and macros of your own
+SELECT ward FROM memory.main.seen_too() WHERE 1 = (SELECT count(*) / count(*) FROM visits) -- views and macros of your own
+SELECT count(*), memory.main.peek() FROM visits -- views and macros of your own|not named
+SELECT count(*) FROM visits WHERE current_role > 0 AND disease = 'flu' -- are the weights
+SELECT count(*) FROM visits AS v WHERE v."current_role" > 0 AND disease = 'flu' -- are the weights
+SELECT sum("current_role") FROM visits WHERE disease = 'flu' -- are the weights
+SELECT count(*) FROM (SELECT * REPLACE (1 AS "current_role") FROM visits) WHERE disease = 'flu' -- are the weights
+SELECT count(*) FROM (SELECT age, 1.0 AS "CURRENT_ROLE" FROM visits WHERE disease = 'flu') -- are the weights
+SELECT current_user, count(*) FROM visits GROUP BY ALL -- are the weights
+SELECT sum(COLUMNS('.*role')) FROM visits -- COLUMNS
+SELECT *, count(*) FROM visits WHERE age + dose > 0 AND ward || disease || cost || day > '' GROUP BY ALL -- no single records
+SELECT v.*, count(*) FROM visits AS v GROUP BY ALL -- no single records
+SELECT v, count(*) FROM visits AS v GROUP BY v -- no single records
+SELECT to_json(v), count(*) FROM visits v GROUP BY 1 -- no single records

@@ -32,6 +32,7 @@ sum(x * @weight@) / sum(CASE WHEN x IS NOT NULL THEN @weight@ END)
 -- as a join repeats it. The sum of h * h - q over the records is the variance without bias; sampled is what sampling adds at most.
 [[{variance: greatest(list_sum([(c).squares * ((c).h * (c).h - (c).q) + (c).sampled FOR c IN cells]), 0) * @kept@,
    half_step: (list_max([(c).h FOR c IN cells]) - list_min([(c).h FOR c IN cells])) / 2,
+  slope: greatest(list_max([(c).h FOR c IN cells]) + list_min([(c).h FOR c IN cells]) - 1, 0),
    records: list_sum([(c).records FOR c IN cells])}
  FOR cells IN [[
     [{records: (s[1]).records, squares: (s[1]).squares, sampled: (s[1]).sampled, h: list_sum([(e).w FOR e IN s]),
@@ -51,9 +52,17 @@ sum(x * @weight@) / sum(CASE WHEN x IS NOT NULL THEN @weight@ END)
 -- name: count_stderr
 sqrt((@spread@).variance)
 
+-- name: ends
+-- Two standard errors and half of what a record moves an estimate by, within what is possible: 95%. An impossible estimate hides
+-- how far it is off: the variance grows by slope for each record up to the nearest possible count.
+[[[{low: greatest(least(estimate - reach, nearest) - (s).half_step, 0),
+    high: least(greatest(estimate + reach, nearest) + (s).half_step, (s).records)}
+   FOR reach IN [1.959963984540054e0 * sqrt((s).variance + greatest((s).slope * (nearest - estimate), 0))]][1]
+  FOR nearest IN [least(greatest(estimate, 0), (s).records)]][1]
+ FOR s IN [@spread@]][1]
+
 -- name: count_low
--- Two standard errors and half of what a record moves an estimate by, within what is possible: 95%.
-greatest(coalesce(sum(@weight@), 0) - (@spread@).half_step - 1.959963984540054e0 * sqrt((@spread@).variance), 0)
+([@ends@ FOR estimate IN [@count_star@]][1]).low
 
 -- name: count_high
-least(coalesce(sum(@weight@), 0) + (@spread@).half_step + 1.959963984540054e0 * sqrt((@spread@).variance), (@spread@).records)
+([@ends@ FOR estimate IN [@count_star@]][1]).high

@@ -5,4 +5,4 @@
 CASE WHEN system.main.current_schema() = @schema@ THEN true ELSE system.main.error(@says.elsewhere@) END
 AND CASE WHEN (SELECT count(*) FROM (VALUES (2.5::DOUBLE), (-1)) AS probe(@weight@)) = 1.5 THEN true
     ELSE system.main.error(@says.shadowed@) END
-AND (@guard@)
+AND (FROM query(@guard@))

@@ -2,34 +2,60 @@
 --
 -- The rows of the view have weights, and only what the aggregates of the schema make of them means something. So the text of
 -- the statement is taken apart: every SELECT that reads the view, or a subquery that hands its rows on, must have one of these
--- aggregates. Literals, comments and names that say nothing become one sign each; then parentheses are reduced from the
--- inside out, to @v or @r where rows of the view come out of them, @q where counted groups do, @a where there is an aggregate,
--- @n where something else is aggregated, @s and @z where by another aggregate or one of another schema, @e otherwise, and @x followed by the reason where something is refused. What cannot
--- be read is refused. @release@ is the name of the view, @statement@ the text of the statement.
+-- aggregates. @release@ is the name of the view, @statement@ the text of the statement. Most statements are one SELECT of the
+-- view and nothing else, which one look shows (plain); the text of the reduction is bound for others only.
 
-WITH RECURSIVE
-_priv_token AS (
-    SELECT system.main.regexp_extract_all(system.main.lower(@statement@),
-        '--[^\n\r]*|/\*(?s:.*?)\*/|e''(?:[^''\\]|\\(?s:.)|'''')*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|\$[a-z_0-9]*\$|[a-z_\x{80}-\x{10FFFF}][a-z0-9_$\x{80}-\x{10FFFF}]*|[0-9][0-9a-z_.]*|\S'
-    ) AS tokens
-),
-_priv_words AS (
-    SELECT ' ' || system.main.list_aggregate([CASE
-        WHEN t[1] = '''' OR t[:2] = 'e''' THEN ''''
-        WHEN t = @release@ OR t[1] = '"' AND system.main.replace(t[2:-2], '""', '"') = @release@ THEN '@v'
-        WHEN t[1] = '"' THEN '"' || system.main.regexp_replace(t[2:-2], '[^a-z0-9_\x{80}-\x{10FFFF}]', '_', 'g') || '"'
-        WHEN t[1] = '$' AND t[-1] = '$' OR t[:2] = '/*' THEN '@xtext'
-        ELSE t END
-        FOR t IN tokens IF t[:2] <> '--' AND (t[:2] <> '/*' OR system.main.contains(t[3:], '/*'))], 'string_agg', ' ') || ' ' AS words
-    FROM _priv_token
-),
-_priv_named AS MATERIALIZED (
-    SELECT system.main.regexp_replace(system.main.regexp_replace(system.main.replace(system.main.regexp_replace(words,
+-- name: guard
+-- The query that says it. Macros of the reader's are looked for, which takes its time, only where a call is not a well-known one.
+[[CASE WHEN known AND (@plain@) THEN 'SELECT true'
+    ELSE system.main.replace(@reduced@, '_priv_macro_is_called', CASE WHEN known THEN 'false' ELSE @macro@ END) END
+  FOR known IN [@known@]][1]
+ FOR words IN [@words@]][1]
+
+-- name: known
+-- Whether every call is of a function that everybody knows.
+NOT system.main.regexp_matches(
+    system.main.regexp_replace(words, ' (?:@count_names@|@known_calls@) \(', ' ~ (', 'g'), '[^ ,(~=<>+*/|%-] \( ')
+
+-- name: macro
+-- Whether a macro of the reader's is called, which may read the view where no text shows it.
+EXISTS (SELECT 1 FROM system.main.duckdb_functions() WHERE function_type IN ('macro', 'table_macro') AND NOT internal
+    AND schema_name <> 'estimated' AND system.main.contains(system.main.replace(n.words, '"', ''),
+        ' ' || system.main.regexp_replace(system.main.lower(function_name), '[^a-z0-9_\x{80}-\x{10FFFF}]', '_', 'g') || ' ('))
+
+-- name: words
+-- The statement as words between spaces. Literals, comments and names that say nothing become one sign each, the view is @v.
+[system.main.regexp_replace(system.main.regexp_replace(system.main.replace(system.main.regexp_replace(_priv_words,
         ' (?:"?' || system.main.regexp_escape(system.main.lower(system.main.current_database()))
         || '"? \. )?(?:estimated|"estimated") \. @v ', ' @v ', 'g'),
         ' distinct from ', ' = '), ' @v \. ', ' ', 'g'),
-        ' "?(?:random|uuid|uuidv4|uuidv7|gen_random_uuid|nextval|currval|setval|setseed)"? \( ', ' @xchosen ( ', 'g') AS words
-    FROM _priv_words
+        ' "?(?:columns|random|uuid|uuidv4|uuidv7|gen_random_uuid|nextval|currval|setval|setseed)"? \( ', ' @xchosen ( ', 'g')
+ FOR _priv_words IN [' ' || system.main.list_aggregate([CASE
+        WHEN t[1] = '''' OR t[:2] = 'e''' THEN ''''
+        WHEN t = @release@ OR t[1] = '"' AND system.main.replace(t[2:-2], '""', '"') = @release@ THEN '@v'
+        WHEN t IN ('current_role', 'current_user', '"current_role"', '"current_user"') THEN '@xweight'
+        WHEN t[1] = '"' THEN '"' || system.main.regexp_replace(t[2:-2], '[^a-z0-9_\x{80}-\x{10FFFF}]', '_', 'g') || '"'
+        WHEN t[1] = '$' AND t[-1] = '$' OR t[:2] = '/*' THEN '@xtext'
+        ELSE t END
+    FOR t IN system.main.regexp_extract_all(system.main.lower(@statement@),
+        '--[^\n\r]*|/\*(?s:.*?)\*/|e''(?:[^''\\]|\\(?s:.)|'''')*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|\$[a-z_0-9]*\$|[a-z_\x{80}-\x{10FFFF}][a-z0-9_$\x{80}-\x{10FFFF}]*|[0-9][0-9a-z_.]*|\S')
+    IF t[:2] <> '--' AND (t[:2] <> '/*' OR system.main.contains(t[3:], '/*'))], 'string_agg', ' ') || ' ']][1]
+
+-- name: plain
+-- Whether these words are one SELECT of the view alone, with an aggregate of the schema and nothing that chooses or turns rows.
+system.main.regexp_matches(words, '^ select [^@;]* from @v (?:(?:where|group|having|order|limit) [^@;]*)?(?:; )?$')
+AND system.main.regexp_matches(words, ' (?:@count_names@) \( ')
+AND NOT system.main.regexp_matches(words,
+    ' (?:select .* select|from .* from|with|over|distinct|filter|join|union|intersect|except|lambda|->|lateral|window|qualify|using|sample|tablesample|fetch|exists|within|(?:select|,) (?:\S+ \. )?\*|(?:\. \S+|"\S*) \() ')
+
+-- name: reduction
+-- Whether the statement sums, for every other statement. Parentheses are reduced from the inside out, to @v or @r where rows
+-- of the view come out of them, @q where counted groups do, @a where there is an aggregate, @n where something else is
+-- aggregated, @s and @z where by another aggregate or one of another schema, @e otherwise, and @x followed by the reason
+-- where something is refused. What cannot be read is refused.
+WITH RECURSIVE
+_priv_named AS MATERIALIZED (
+    SELECT @words@ AS words
 ),
 _priv_state(words) AS (
     SELECT ' (' || system.main.regexp_replace(CASE
@@ -46,6 +72,7 @@ _priv_state(words) AS (
         ELSE tail END
     FROM (
         SELECT *, CASE
+            WHEN inner_words = '' THEN '@xtext'
             WHEN system.main.contains(inner_words, ' @x') THEN system.main.regexp_extract(inner_words, '(@x[a-z]+)', 1)
             WHEN aggregate AND qualified THEN '@z'
             WHEN aggregate AND NOT counts THEN '@s'
@@ -70,7 +97,8 @@ _priv_state(words) AS (
             WHEN NOT system.main.regexp_matches(' ,' || source, ' (?:,|join|lateral) @[vr] ') THEN '@xrows'
             WHEN system.main.regexp_matches(rest, ' (?:sample|tablesample) ') THEN '@xchosen'
             WHEN system.main.contains(one, ' @a over ') THEN '@xover'
-            WHEN system.main.contains(one, ' @a ') THEN '@q'
+            WHEN system.main.contains(one, ' @a ') THEN
+                CASE WHEN system.main.regexp_matches(selected, '(?:^|,) (?:\S+ \. )?\*(?: |$)') THEN '@xrows' ELSE '@q' END
             WHEN system.main.regexp_matches(selected, ' (?:distinct|over) ')
                 OR system.main.regexp_matches(rest, ' (?:group|having|window|qualify|limit|offset|fetch) ') THEN '@xchosen'
             ELSE '@r' END AS result
@@ -121,6 +149,14 @@ _priv_state(words) AS (
 )
 SELECT CASE
     WHEN NOT system.main.contains(n.words, ' @v ') THEN system.main.error(@says.unseen@)
+    WHEN _priv_macro_is_called OR EXISTS (SELECT 1 FROM system.main.duckdb_views() WHERE NOT internal
+        AND system.main.contains(system.main.replace(n.words, '"', ''),
+            ' ' || system.main.regexp_replace(system.main.lower(view_name), '[^a-z0-9_\x{80}-\x{10FFFF}]', '_', 'g') || ' '))
+        THEN system.main.error(@says.through@)
+    WHEN system.main.len([a FOR a IN system.main.regexp_extract_all(n.words, ' @v (?:as )?"?([a-z0-9_]+)"? ', 1)
+        IF system.main.contains(system.main.replace(system.main.replace(system.main.replace(system.main.replace(
+            n.words, '"', ''), ' @v as ' || a || ' ', ' @v '), ' @v ' || a || ' ', ' @v '), ' ' || a || ' . ', ' . '), ' ' || a || ' ')
+        AND a NOT IN (@beside_a_table@)]) > 0 THEN system.main.error(@says.rows@)
     WHEN s.words = ' @q ' THEN true
     ELSE system.main.error(CASE system.main.regexp_extract(s.words, '@[xn][a-z]*')
         WHEN '@n' THEN @says.other@
@@ -131,6 +167,7 @@ SELECT CASE
         WHEN '@xover' THEN @says.over@
         WHEN '@xchosen' THEN @says.chosen@
         WHEN '@xtext' THEN @says.text@
+        WHEN '@xweight' THEN @says.weight@
         WHEN '@xsums' THEN @says.sums@
         WHEN '@xqualified' THEN @says.qualified@
         ELSE @says.rows@ END)
