@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+import duckdb
+
 from duckdb_priv.analyst import distribution, joint_texts
 from duckdb_priv.analyst.blocks import PLACES, block_places
 from duckdb_priv.analyst.forms import form_of
@@ -22,6 +24,8 @@ from duckdb_priv.sqltext.literals import SEPARATORS, doubles, enum, is_among, te
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, computed, fill, read
 
+ENUM_IS_READ = not duckdb.__version__.startswith("1.")
+"""Whether versions from 1.2 on read an ENUM in a macro that this DuckDB writes: not one that 1.5 writes."""
 LISTED = 20
 """How many names an error message lists."""
 
@@ -308,15 +312,6 @@ class Written(Lookup):
         """Write whether a text is a value of its domain."""
         return self._chosen(lambda of: is_among(text, of.values))
 
-    def is_no_value(self, column: str) -> str:
-        """Write whether a column of another type holds what is no value of its domain."""
-        if any(of.type != "ENUM" for of in self._named.values()):
-            return super().is_no_value(column)
-        kind = self._chosen(
-            lambda of: f"TRY_CAST(CAST({column} AS VARCHAR) AS {enum(of.values)}) IS NULL"
-        )
-        return f"{column} IS NOT NULL AND {kind}"
-
     def listing(self) -> str:
         """Write the first values of its domain, for people."""
         return self._chosen(lambda of: literal(listing(of.values)))
@@ -356,10 +351,13 @@ class Written(Lookup):
 
     def place(self) -> str:
         """Write the place in the domain of what a row of an ENUM reports, from 0."""
-        return self._chosen(
-            lambda of: f"enum_code(CAST(_column AS {enum(of.values)}))::INTEGER",
-            lambda of: of.type == "ENUM",
-        )
+
+        def write(of: SensitiveAttribute) -> str:
+            if ENUM_IS_READ:
+                return f"enum_code(CAST(_column AS {enum(of.values)}))::INTEGER"
+            return f"(list_position({texts(of.values)}, CAST(_column AS VARCHAR)) - 1)"
+
+        return self._chosen(write, lambda of: of.type == "ENUM")
 
     def blocks(self) -> Mapping[str, str]:
         """Write what is known of the blocks that rows report, by the names of blocks.PLACES."""
@@ -376,9 +374,10 @@ class Written(Lookup):
             return f"list_contains({listed(values)}, CAST(_column AS VARCHAR))"
 
         def write(of: SensitiveAttribute) -> str:
-            kind = enum(of.values) if of.type == "ENUM" else of.type
-            # Of a list of an ENUM, DuckDB 1.5 cannot write the type into a release file.
-            return f"list_contains([TRY_CAST(v AS {kind}) FOR v IN {listed(values)}], _column)"
+            # Texts are found as fast, and the domain need not stand here.
+            if of.type == "ENUM":
+                return f"list_contains({listed(values)}, CAST(_column AS VARCHAR))"
+            return f"list_contains([TRY_CAST(v AS {of.type}) FOR v IN {listed(values)}], _column)"
 
         return self._chosen(write)
 
