@@ -79,9 +79,9 @@ def simulate(
     found.publishing = time.perf_counter() - started
     _collect(con, found, 0)
     for day in range(1, days + 1):
-        con.execute(f"DELETE FROM persons WHERE hash('leaves', {day}, id) % {SHARE} = 0")
+        con.execute(f"DELETE FROM persons WHERE {_drawn('leaves', 'id', day)} % {SHARE} = 0")
         con.execute(
-            f"UPDATE persons SET value = {_value('id', day)} WHERE hash('changes', {day}, id) % {SHARE} = 0"
+            f"UPDATE persons SET value = {_value('id', day)} WHERE {_drawn('changes', 'id', day)} % {SHARE} = 0"
         )
         con.execute(
             f"INSERT INTO persons SELECT i, i, {_value('i', 0)}"
@@ -116,7 +116,12 @@ def _summarize(con: duckdb.DuckDBPyConnection, found: Year) -> None:
 
 
 def _value(number: str, day: int) -> str:
-    return f"({VALUES})[1 + (hash('value', {day}, {number}) % {len(VALUES)})::INTEGER]"
+    return f"({VALUES})[1 + ({_drawn('value', number, day)} % {len(VALUES)})::INTEGER]"
+
+
+def _drawn(purpose: str, number: str, day: int) -> str:
+    """Write a number of a person's for a day; hashes of several arguments go together, those of their text do not."""
+    return f"hash('{purpose}/{day}/' || {number})"
 
 
 def _collect(con: duckdb.DuckDBPyConnection, found: Year, day: int) -> None:
@@ -195,9 +200,9 @@ def cost(persons: int) -> None:
         timed("publish", publish("persons", "living"))
         timed("export", f"FROM priv.export_release('living', '{folder}/living.duckdb')")
         for day in (1, 2, 3):
-            con.execute(f"DELETE FROM persons WHERE hash('leaves', {day}, id) % {SHARE} = 0")
+            con.execute(f"DELETE FROM persons WHERE {_drawn('leaves', 'id', day)} % {SHARE} = 0")
             con.execute(
-                f"UPDATE persons SET value = {_value('id', day)} WHERE hash('changes', {day}, id) % {SHARE} = 0"
+                f"UPDATE persons SET value = {_value('id', day)} WHERE {_drawn('changes', 'id', day)} % {SHARE} = 0"
             )
             con.execute(
                 f"INSERT INTO persons SELECT i, i % 60, i % 2, (hash('city', i) % 300)::INTEGER, {_value('i', 0)}"
