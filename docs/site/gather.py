@@ -56,6 +56,7 @@ def places() -> Iterator[tuple[str, str]]:
         yield f"duckdb_priv/mechanism/{path.name}", f"derivations/{path.name}"
     yield "benchmarks/papers/RESULTS.md", "papers.md"
     yield "benchmarks/results/RESULTS.md", "measurements.md"
+    yield "benchmarks/results/EVIDENCE.md", "evidence.md"
 
 
 def moved(text: str, source: Path, place: Path, pages: dict[Path, Path]) -> str:

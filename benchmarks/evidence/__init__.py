@@ -1,0 +1,1 @@
+"""Outsiders' tools, run on releases of every mechanism."""
