@@ -76,3 +76,41 @@ def test_no_record_has_no_quantile(release) -> None:
         intervals=True,
     ).fetchone()
     assert row == (None, None, None, None)
+
+
+@pytest.mark.parametrize("form", ["two_weights", "operator"])
+@pytest.mark.parametrize(
+    ("joined", "alone"),
+    [
+        (
+            "SELECT floor AS g, {} FROM visits JOIN memory.main.wards USING (ward) WHERE disease = 'flu' GROUP BY 1",
+            "SELECT ward AS g, {} FROM visits WHERE disease = 'flu' AND ward IN ('north', 'south') GROUP BY 1",
+        ),
+        (
+            "SELECT ward AS g, {} FROM visits JOIN memory.main.chapter AS c ON code = disease WHERE c.chapter = 'lung'"
+            " GROUP BY 1",
+            "SELECT ward AS g, {} FROM visits WHERE disease IN ('flu', 'asthma') GROUP BY 1",
+        ),
+        (
+            "SELECT c.chapter AS g, {} FROM visits LEFT JOIN memory.main.chapter AS c ON code = disease GROUP BY 1",
+            "SELECT CASE WHEN disease IN ('flu', 'asthma') THEN 'lung' WHEN disease = 'cancer' THEN 'cells' END AS g,"
+            " {} FROM visits GROUP BY 1",
+        ),
+        (
+            "SELECT ward AS g, {} FROM visits, range(3) AS thrice(i) WHERE disease = 'flu' GROUP BY 1",
+            "SELECT ward AS g, {} FROM visits WHERE disease = 'flu' GROUP BY 1",
+        ),
+    ],
+)
+def test_a_join_that_changes_no_share_changes_no_quantile(form, joined, alone, release) -> None:
+    quantiles = "median(age) AS m, quantile_disc(age, 0.8) AS q"
+    found, right = (
+        duckdb_priv.reconstruct(
+            release(form), question.format(quantiles), intervals=True
+        ).fetchall()
+        for question in (joined, alone)
+    )
+    assert sorted(row[1:] for row in found) == [
+        pytest.approx(row) for row in sorted(row[1:] for row in right)
+    ]
+    assert any(row[2] > 0 for row in found)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sqlglot import exp
+
 from duckdb_priv.analyst.ordinary.frame import (
     Frame,
     Measure,
@@ -117,7 +119,9 @@ class Records:
             f"coalesce({found}, 0)", "variance" if one == two else "covariance"
         )
 
-    def across(self, one: str, two: str, partition: Sequence[str], order: str = "") -> str:
+    def across(
+        self, one: str, two: str, partition: Sequence[str], order: exp.Expr | None = None
+    ) -> str:
         """Take the column of the estimates with the covariance of a group's sum with the sum of several groups.
 
         Those are all groups that agree on the keys ``partition``; up to the own one, in an ``order`` of the others.
@@ -128,7 +132,8 @@ class Records:
         h, g = self._noise.estimate(v), self._noise.estimate(w)
         parts = [*map(text, partition), text(self._cell_number)]
         total = self._records.take(
-            f"sum({self._records.sql(g)}) OVER (PARTITION BY {', '.join(parts)}{order})", "total"
+            f"sum({self._records.sql(g)}) OVER (PARTITION BY {', '.join(parts)}{_ordered(order)})",
+            "total",
         )
         if self.frame.joined:
             # A record may be in several groups.
@@ -137,8 +142,9 @@ class Records:
                 self.frame.column(self._cell_number),
             ]
             inner += map(self.frame.column, self._positions)
+            by = _ordered(order, self.frame.keys)
             w = self._outcomes.take(
-                f"sum({self._outcomes.sql(w)}) OVER (PARTITION BY {', '.join(inner)})", "adds"
+                f"sum({self._outcomes.sql(w)}) OVER (PARTITION BY {', '.join(inner)}{by})", "adds"
             )
         weight = text(self.frame.cells.weight)
         q = self._records.take(f"sum({weight} * {v} * {w})", "square")
@@ -280,3 +286,14 @@ class Records:
             frame.classes(cells, laws, [self._cell_number], self._positions),
             groups,
         )
+
+
+def _ordered(order: exp.Expr | None, keys: Mapping[str, str] | None = None) -> str:
+    """Write an ORDER BY; with ``keys``, of what these columns are made of."""
+    if order is None:
+        return ""
+    order = order.copy()
+    for column in list(order.find_all(exp.Column)):
+        if keys is not None:
+            column.replace(exp.maybe_parse(keys[column.name], dialect="duckdb"))
+    return f" {text(order)}"

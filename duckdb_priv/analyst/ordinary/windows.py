@@ -40,7 +40,7 @@ class GroupWindow:
     """What stands between the parentheses of OVER."""
     call: str
     """The call of its function, with {} for what it is called with."""
-    order: str = ""
+    order: exp.Expr | None = None
 
     def of_column(self, name: str) -> str:
         """Write the same window over another column."""
@@ -172,9 +172,7 @@ class Windows:
             kind = "frame"
         else:
             raise refused("a window without the group that it stands beside")
-        window = GroupWindow(
-            argument.name, partition, kind, over, call, f" {text(order)}" if order else ""
-        )
+        window = GroupWindow(argument.name, partition, kind, over, call, order)
         if not self._apart:
             self._check_keys(window, order)
         return window
@@ -188,7 +186,7 @@ class Windows:
         if window.kind == "running":
             assert order is not None
             ordered = {text(each.this) for each in order.expressions}
-            if frame.joined or ordered | window.partition != keys:
+            if ordered | window.partition != keys:
                 raise refused("a running total over groups that depend on an attribute")
 
     @property
