@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from clients.browser import free_port
-from clients.installation import environment
+from clients.installation import PROGRAMS, environment
 
 REQUIREMENTS = (
     "apache-superset==6.1.0", "flask-caching<2.5", "rich", "cachetools", "duckdb-engine", "duckdb==2.0.0"
 )  # fmt: skip
 PATIENCE = 120
+ROOT = Path(__file__).parents[2]
 
 
 class Superset:
@@ -42,10 +43,18 @@ class Superset:
 
     def call(self, path: str, **content: Any) -> dict[str, Any]:
         """Send content, or read where there is none."""
+        return self._ask(path, "POST" if content else "GET", content)
+
+    def forget(self, dataset: int) -> None:
+        """Delete a dataset: in a Superset of one file, each table's name is there once."""
+        self._ask(f"dataset/{dataset}", "DELETE", {})
+
+    def _ask(self, path: str, method: str, content: Mapping[str, Any]) -> dict[str, Any]:
         request = urllib.request.Request(
             f"{self.address}/api/v1/{path}",
             data=json.dumps(content).encode() if content else None,
             headers={"Content-Type": "application/json", "Authorization": f"Bearer {self._token}"},
+            method=method,
         )
         try:
             with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
@@ -62,15 +71,34 @@ class Superset:
         with opener.open(f"{self.address}/login/", form, timeout=PATIENCE):
             return [f"{cookie.name}={cookie.value}" for cookie in jar]
 
-    def register(self, release: Path, table: str) -> tuple[int, int]:
+    def register(
+        self,
+        release: Path,
+        table: str,
+        *,
+        name: str = "",
+        dialect: str = "duckdb",
+        schema: str = "main",
+    ) -> tuple[int, int]:
         """Make a release a database, and its published table a dataset."""
         read_only = {"engine_params": {"connect_args": {"read_only": True}}}
         database = self.call(
-            "database/", database_name=table, sqlalchemy_uri=f"duckdb:///{release}",
+            "database/", database_name=name or table, sqlalchemy_uri=f"{dialect}:///{release}",
             extra=json.dumps(read_only), expose_in_sqllab=True,
         )["id"]  # fmt: skip
-        dataset = self.call("dataset/", database=database, schema="main", table_name=table)["id"]
+        dataset = self.call("dataset/", database=database, schema=schema, table_name=table)["id"]
         return database, dataset
+
+    def chart(self, dataset: int, **question: Any) -> list[dict[str, Any]]:
+        """Ask what a chart asks, and return its rows."""
+        answer = self.call(
+            "chart/data",
+            datasource={"id": dataset, "type": "table"},
+            queries=[question],
+            result_format="json",
+            result_type="full",
+        )
+        return list(answer["result"][0]["data"])
 
     def draw(self, dataset: int, name: str, kind: str, **parameters: Any) -> int:
         """Keep a chart."""
@@ -89,9 +117,10 @@ class Superset:
 
 
 @contextmanager
-def serve(home: Path) -> Iterator[Superset]:
-    """Set a server up in an empty folder, and run it."""
+def serve(home: Path, *, estimated: Sequence[Path] = ()) -> Iterator[Superset]:
+    """Set a server up in an empty folder, and run it; some releases are opened by USE estimated."""
     (home / "superset_config.py").write_text(
+        "from superset_estimates import *\n"
         f"SECRET_KEY = {secrets.token_hex(32)!r}\nWTF_CSRF_ENABLED = False\nTALISMAN_ENABLED = False\n"
         f"SQLALCHEMY_DATABASE_URI = 'sqlite:///{home}/superset.db'\n"
     )
@@ -102,6 +131,8 @@ def serve(home: Path) -> Iterator[Superset]:
     surroundings = {
         **os.environ, "SUPERSET_HOME": str(home), "FLASK_APP": "superset",
         "SUPERSET_CONFIG_PATH": str(home / "superset_config.py"),
+        "PYTHONPATH": os.pathsep.join(map(str, (PROGRAMS, ROOT))),
+        "RELEASES": json.dumps(list(map(str, estimated))),
     }  # fmt: skip
     port = free_port()
     superset = Superset(f"http://127.0.0.1:{port}", "admin", secrets.token_hex(8))

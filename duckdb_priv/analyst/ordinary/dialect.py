@@ -42,13 +42,13 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
             options.setdefault("read_only", True)
         return arguments, options
 
-    def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        """Answer a statement by estimates. Raises QueryRefused for what cannot be estimated."""
-        cursor.execute(self._meant(cursor, statement, parameters), parameters, context)
-
-    def do_execute_no_params(self, cursor: Any, statement: str, context: Any = None) -> None:
-        """Answer a statement without parameters by estimates."""
-        cursor.execute(self._meant(cursor, statement, None), None, context)
+    def connect(self, *arguments: Any, **options: Any) -> Any:
+        """Connect; what is executed is answered by estimates, or raises QueryRefused."""
+        connection = super().connect(*arguments, **options)
+        plain = connection.cursor
+        # Some programs, as Superset, execute on a cursor of their own.
+        connection.cursor = lambda: Cursor(plain(), self)
+        return connection
 
     def get_columns(
         self, connection: Any, table_name: str, schema: str | None = None, **options: Any
@@ -80,17 +80,6 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
             for name, kind in columns.values()
         ]
 
-    # A release has columns, and nothing else that PostgreSQL's catalog would tell of a table.
-
-    get_multi_columns = DefaultDialect.get_multi_columns
-    get_multi_pk_constraint = DefaultDialect.get_multi_pk_constraint
-    get_multi_foreign_keys = DefaultDialect.get_multi_foreign_keys
-    get_multi_indexes = DefaultDialect.get_multi_indexes
-    get_multi_unique_constraints = DefaultDialect.get_multi_unique_constraints
-    get_multi_check_constraints = DefaultDialect.get_multi_check_constraints
-    get_multi_table_comment = DefaultDialect.get_multi_table_comment
-    get_multi_table_options = DefaultDialect.get_multi_table_options
-
     def get_pk_constraint(self, *_: Any, **options: Any) -> dict[str, Any]:
         """Say that there is no primary key."""
         return {"constrained_columns": [], "name": None}
@@ -109,10 +98,10 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
         """Say nothing of how the table is stored."""
         return {}
 
-    def _meant(self, cursor: Any, statement: str, parameters: Any) -> str:
-        connection = _connection(cursor)
+    def meant(self, cursor: Any, statement: str, parameters: Any) -> str:
+        """Rewrite a statement for a cursor."""
         return rewrite_sql(
-            connection,
+            _connection(cursor),
             statement,
             intervals=self.intervals,
             confidence=self.confidence,
@@ -120,6 +109,27 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
         )
 
 
+class Cursor:
+    """A cursor of duckdb_engine, on which every statement is answered by estimates."""
+
+    def __init__(self, cursor: Any, dialect: Dialect) -> None:
+        self._cursor, self._dialect = cursor, dialect
+
+    def execute(self, statement: str, parameters: Any = None, context: Any = None) -> None:
+        """Answer a statement."""
+        meant = self._dialect.meant(self._cursor, statement, parameters)
+        self._cursor.execute(meant, parameters, context)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cursor, name)
+
+
 def _connection(cursor: Any) -> Any:
     """Return DuckDB's own connection: a statement returns the one that it ran on."""
     return cursor.connection.execute("SELECT 1")
+
+
+# A release has columns, and nothing else that PostgreSQL's catalog would tell of a table. SQLAlchemy 1.4 asks table by
+# table, and has none of these.
+for _name in (each for each in vars(DefaultDialect) if each.startswith("get_multi_")):
+    setattr(Dialect, _name, getattr(DefaultDialect, _name))

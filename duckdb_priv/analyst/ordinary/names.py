@@ -9,7 +9,7 @@ from functools import cache
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 

@@ -11,7 +11,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from duckdb_priv.analyst.ordinary.names import Names
 from duckdb_priv.analyst.ordinary.published import ConnectedTables
