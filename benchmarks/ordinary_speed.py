@@ -1,0 +1,130 @@
+"""CPU milliseconds of ordinary queries beside the plain query over the published table, for every mechanism.
+
+Three ways are asked in turns, of one value and of all values by a public column: the plain query, over what is
+reported, as if that were true; the rewritten query, with and without the time that rewriting takes; and the query
+after ``USE estimated``. Figures are medians of CPU time; the ratio to the plain query travels between machines,
+milliseconds do not.
+
+    PYTHONPATH=.:tests:benchmarks python benchmarks/ordinary_speed.py --folder FOLDER [--rows N] [--write] [HOW ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+
+import duckdb
+from ordinary_sql import EXCHANGE, PUBLISH
+
+import duckdb_priv
+import duckdb_priv.errors
+
+RESULTS = Path(__file__).parent / "results" / "ORDINARY_SPEED.md"
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+ONE, ALL = "one value", "all values"
+QUESTIONS = {
+    ONE: "SELECT gender, count(*) AS n FROM persons WHERE {} = 3 AND age > 30 GROUP BY gender",
+    ALL: "SELECT {} AS occupation, count(*) AS n FROM persons WHERE age > 30 GROUP BY ALL",
+}
+SOURCE = """
+    CREATE TABLE source AS
+    SELECT row_number() OVER () AS id, age::INTEGER // 10 * 10 AS age, gender::INTEGER AS gender,
+        education::INTEGER AS education, marital::INTEGER AS marital, race::INTEGER AS race,
+        workclass::INTEGER AS workclass, occupation::INTEGER AS occupation
+    FROM '{path}', range(1 + {rows} // 500000) AS again(number) LIMIT {rows}
+"""
+HEAD = """# Ordinary queries beside plain ones
+
+`benchmarks/ordinary_speed.py --write`: {rows} census records, DuckDB {version}, CPU time, medians of {times}
+interleaved runs. Plain is the same query over what is reported, in milliseconds; the others are ratios to it. Rewritten
+is the text of `duckdb_priv.rewrite_sql` alone, with its rewriting `duckdb_priv.reconstruct`; after `USE estimated` the
+query is asked as it is. One value is `{one}`,
+all values `{all}`.
+
+| mechanism | of | plain, ms | rewritten | with rewriting | with intervals | USE estimated |
+| -- | -- | --: | --: | --: | --: | --: |
+"""
+
+
+def publish(folder: Path, mechanism: str, rows: int) -> Path:
+    """Publish into a file, unless it is there."""
+    path = folder / f"{mechanism.replace(' ', '_').replace(',', '')}_{rows}.duckdb"
+    if not path.exists():
+        with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+            publisher.execute(SOURCE.format(path=DATA / "census_500k.parquet", rows=rows))
+            publisher.execute(EXCHANGE)
+            publisher.execute(f"FROM priv.{PUBLISH[mechanism]}, record_id := 'id')").fetchall()
+            publisher.execute(
+                "FROM priv.export_release('persons', ?, card := false)", [str(path)]
+            ).fetchall()
+    return path
+
+
+def measure(path: Path, question: str, times: int) -> dict[str, float]:
+    """Ask in every way, in turns; return the median seconds of each, none where it is refused."""
+    took: dict[str, list[float]] = defaultdict(list)
+    with (
+        duckdb.connect(str(path), read_only=True) as connection,
+        connection.cursor() as estimated,
+    ):
+        estimated.execute("USE estimated")
+        columns = {name for name, *_ in connection.execute("DESCRIBE persons").fetchall()}
+        shown = "reported_occupation" if "reported_occupation" in columns else "gender"
+        plain, asked = question.format(shown), question.format("occupation")
+        text = duckdb_priv.rewrite_sql(connection, asked)
+        ways = {
+            "plain": lambda: connection.execute(plain).fetchall(),
+            "rewritten": lambda: connection.execute(text).fetchall(),
+            "reconstruct": lambda: duckdb_priv.reconstruct(connection, asked).fetchall(),
+            "intervals": lambda: duckdb_priv.reconstruct(connection, asked, True).fetchall(),
+            "estimated": lambda: estimated.execute(asked).fetchall(),
+        }
+        for _ in range(times + 1):
+            for name, way in ways.items():
+                start = time.process_time()
+                try:
+                    way()
+                except duckdb.Error:
+                    continue
+                took[name].append(time.process_time() - start)
+    # The first round reads the file.
+    return {name: median(found[1:]) for name, found in took.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--times", type=int, default=11)
+    parser.add_argument("--write", action="store_true", help="write the table of the results")
+    parser.add_argument("mechanisms", nargs="*")
+    given = parser.parse_args()
+    given.folder.mkdir(exist_ok=True)
+    lines = []
+    for mechanism in given.mechanisms or PUBLISH:
+        if "independent" in mechanism:
+            continue
+        path = publish(given.folder, mechanism, given.rows)
+        for which, question in QUESTIONS.items():
+            took = measure(path, question, given.times)
+            ratios = [
+                f"{took[way] / took['plain']:.1f}" if way in took else "refused"
+                for way in ("rewritten", "reconstruct", "intervals", "estimated")
+            ]
+            lines.append(
+                f"| {mechanism} | {which} | {took['plain'] * 1e3:.1f} | {' | '.join(ratios)} |"
+            )
+            print(lines[-1], flush=True)
+    if given.write:
+        head = HEAD.format(
+            rows=given.rows, version=duckdb.__version__, times=given.times,
+            one=QUESTIONS[ONE].format("occupation"), all=QUESTIONS[ALL].format("occupation"),
+        )  # fmt: skip
+        RESULTS.write_text(head + "\n".join(lines) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
