@@ -397,6 +397,18 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "there is none on the PATH" in helpless.output
 
 
+def test_the_command_says_where_the_page_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: Explorer) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(parts, "parts", lambda: {path.name: path for path in parts.PAGE.iterdir()})
+    monkeypatch.setattr(Explorer, "serve_forever", interrupt)
+    arguments = ["explore", str(folder / "visits.duckdb"), "--no-browser", "--question", "of=drug"]
+    said = CliRunner().invoke(main, arguments)
+    assert said.exit_code == 0
+    assert re.match(r"http://127\.0\.0\.1:\d+/[\w-]+/\?open=visits\.duckdb#of=drug\n", said.output)
+
+
 @pytest.mark.on_demand
 def test_every_mechanism(tab: Tab, tmp_path: Path) -> None:
     for name, release in publish_all(tmp_path, rows=3000).items():

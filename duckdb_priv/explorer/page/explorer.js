@@ -39,7 +39,7 @@ async function show(file) {
   for (const id of ['question', 'answer', 'promises']) at(id).hidden = true;
   at('title').textContent = 'Release explorer';
   for (const id of ['description', 'facts']) at(id).textContent = '';
-  say(`Opening ${file.name}: the first time, the engine of 35 MB is loaded.`, true);
+  say(`Opening ${file.name}: the first time, the engine of 36 MB is loaded.`, true);
   try {
     release = await open(file);
   } catch (error) {
