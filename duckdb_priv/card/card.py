@@ -31,6 +31,8 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 
 QUERIES = 1500
 """How many questions the picture of the errors is made from."""
+WORDS = ("title", "description", "contact", "licence")
+"""What the publisher says of a release, for the header of its card."""
 SHOWN = 12
 """How many values of an attribute are listed."""
 ERRORS = (0.1, 0.25)
@@ -136,7 +138,7 @@ class Card:
     missing: str | None
     """The source that the release could not be compared with, where it should have been."""
     words: Mapping[str, str]
-    """What its publisher says of it: title, description, contact; empty where nothing was said."""
+    """What its publisher says of it: title, description, contact, licence; empty where nothing was said."""
     warnings: Sequence[str]
     """What its publisher was warned of; only on a card that is not handed out."""
 
@@ -194,7 +196,7 @@ def _words(connection: Connection, release: str) -> dict[str, str]:
     cursor = connection.execute("FROM priv.release WHERE release = ?", [release])
     names = [column[0] for column in cursor.description]
     found = dict(zip(names, cursor.fetchall()[0], strict=True))
-    return {name: found.get(name) or "" for name in ("title", "description", "contact")}
+    return {name: found.get(name) or "" for name in WORDS}
 
 
 def _alone(connection: Connection, release: str) -> tuple[int, float] | None:

@@ -68,8 +68,14 @@ def statements(
             " Count with priv.reconstructed_count; see FROM priv.release and FROM priv.guarantee."
         ),
         *(
-            f"COMMENT ON COLUMN {table}.{identifier(of.name)} IS {literal(TOLD[role].format(of.attribute))}"
+            f"COMMENT ON COLUMN {table}.{identifier(of.name)} IS {literal(said)}"
             for of, role in columns
-            if role in TOLD
+            if (said := _said(of, role))
         ),
     ]
+
+
+def _said(of: catalog.PublishedColumn, role: str) -> str:
+    """Say what the comment on the column of the source says, and what must be known of this one."""
+    told = TOLD[role].format(of.attribute) if role in TOLD else ""
+    return "\n".join(filter(None, [of.description, told]))

@@ -72,9 +72,9 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
     """
     (arguments,) = read(given, DeriveArguments, of="derive")
     finer = catalog.find_release(workspace.cursor, arguments.release)
-    title, description, contact, mechanism, provenance, created = workspace.rows(
-        "SELECT title, description, contact, mechanism, domain_provenance, created_at::VARCHAR FROM priv.release"
-        " WHERE release = ?",
+    title, description, contact, licence, mechanism, provenance, created = workspace.rows(
+        "SELECT title, description, contact, licence, mechanism, domain_provenance, created_at::VARCHAR"
+        " FROM priv.release WHERE release = ?",
         [finer],
     )[0]
     request = Request(
@@ -84,6 +84,7 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
         title=title,
         description=description,
         contact=contact,
+        licence=licence,
     )
     if finer.lower() == request.release.lower():
         raise GuaranteeViolated(
@@ -130,6 +131,7 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
         last.person,
         [],
         [each.charge for each in entries],
+        {of.attribute: of.description for of in columns if of.description},
     )
     said = {"release": request.release, "source": finer, **_asked(arguments)}
     number = catalog.version(workspace.cursor, request.release)

@@ -197,6 +197,7 @@ def record(
         source.person,
         warnings,
         charged,
+        source.descriptions,
     )
     prepared.recognition.persist()
     require_budget(workspace, prepared.recognition.population, request.release)

@@ -167,13 +167,15 @@ class PublishedColumn:
     form: str | None
     blocks: Mapping[str, Any] | None
     """The blocks that records report, as the catalog describes them, where they report blocks."""
+    description: str | None
+    """What the comment on the column of the source says."""
 
 
 def published_columns(connection: Connection, release: str | None = None) -> list[PublishedColumn]:
     """List the columns of one release or of all, by the names of their attributes.
 
-    In a release file without ``column_name`` every column has the name of its attribute, and in one without
-    ``blocks`` records report values.
+    In a release file without ``column_name`` every column has the name of its attribute, in one without ``blocks``
+    records report values, and in one without ``description`` nothing is said of columns.
     """
     found = connection.execute(
         "FROM priv.attribute WHERE ? IS NULL OR release = ? ORDER BY release, attribute",
@@ -191,6 +193,7 @@ def published_columns(connection: Connection, release: str | None = None) -> lis
             row["domain_size"],
             row["form"],
             row.get("blocks"),
+            row.get("description"),
         )
         for row in rows
     ]
@@ -348,11 +351,15 @@ def record(
     person: Iterable[str],
     warnings: Iterable[str],
     charges: Iterable[Charge],
+    descriptions: Mapping[str, str],
 ) -> None:
-    """Write the catalog rows of a release and its entries in the ledger."""
+    """Write the catalog rows of a release and its entries in the ledger.
+
+    ``descriptions`` has what is said of attributes, by their names.
+    """
     time, release = now(), request.release
     connection.execute(
-        "INSERT INTO priv.release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO priv.release VALUES ({', '.join('?' * 16)})",
         [
             release,
             plan.mechanism,
@@ -364,6 +371,7 @@ def record(
             request.title,
             request.description,
             request.contact,
+            request.licence,
             which.number,
             which.previous_at,
             which.previous_rows,
@@ -385,6 +393,7 @@ def record(
                 sensitive[name].form if name in sensitive else None,
                 published_column(name, role),
                 _described(sensitive.get(name)),
+                descriptions.get(name),
             )
             for name, role in plan.columns.items()
         ],

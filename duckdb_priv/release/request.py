@@ -80,6 +80,9 @@ class Request(Arguments):
     contact: str | None = argument(
         TEXT, "whom they may ask", "'statistics@example.org'", default=None
     )
+    licence: str | None = argument(
+        TEXT, "what its readers may do with it", "'CC BY 4.0'", default=None
+    )
     replace: bool = argument(
         FLAG, "whether a release of this name may be replaced", "true", default=False
     )

@@ -9,6 +9,7 @@ CREATE TABLE priv.attribute (
     form        VARCHAR,
     column_name VARCHAR NOT NULL,
     blocks      STRUCT(number INTEGER, stride INTEGER, first INTEGER[], type VARCHAR),
+    description VARCHAR,
     PRIMARY KEY (release, attribute)
 );
 COMMENT ON TABLE  priv.attribute IS 'One row per column of each published table, and the attribute that it shows.';
@@ -20,3 +21,4 @@ COMMENT ON COLUMN priv.attribute.domain_size IS 'How many values a sensitive or 
 COMMENT ON COLUMN priv.attribute.form IS 'Which form the estimates of a sensitive or generalized attribute take: two_weights, rank_one, operator, sample, listed, constant, ...; NULL for other roles.';
 COMMENT ON COLUMN priv.attribute.column_name IS 'Name of the published column: reported_<attribute> for a sensitive attribute, whose column holds what records report and not what is true; else the name of the attribute.';
 COMMENT ON COLUMN priv.attribute.blocks IS 'Where a record reports the number of a block of values: how many blocks there are, the blocks of the value at position 0, and the type of the values. The value at position x is in the blocks (first + x * stride) % number. NULL where records report values.';
+COMMENT ON COLUMN priv.attribute.description IS 'What the comment on the column of the source says; NULL where there is none.';

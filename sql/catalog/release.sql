@@ -11,6 +11,7 @@ CREATE TABLE priv.release (
     title             VARCHAR,
     description       VARCHAR,
     contact           VARCHAR,
+    licence           VARCHAR,
     version           INTEGER   NOT NULL DEFAULT 1 CHECK (version >= 1),
     previous_at       TIMESTAMP,
     previous_rows     BIGINT    CHECK (previous_rows >= 0),
@@ -28,6 +29,7 @@ COMMENT ON COLUMN priv.release.library_version IS 'Version of duckdb_priv that p
 COMMENT ON COLUMN priv.release.title IS 'What the release is called among people; NULL where its publisher said nothing.';
 COMMENT ON COLUMN priv.release.description IS 'What its readers should know; NULL where its publisher said nothing.';
 COMMENT ON COLUMN priv.release.contact IS 'Whom they may ask; NULL where its publisher said nothing.';
+COMMENT ON COLUMN priv.release.licence IS 'What they may do with it; NULL where its publisher said nothing.';
 COMMENT ON COLUMN priv.release.version IS 'How often a release of this name was published, this time included.';
 COMMENT ON COLUMN priv.release.previous_at IS 'created_at of the version before; NULL where there is none, or it is not known.';
 COMMENT ON COLUMN priv.release.previous_rows IS 'Rows of the version before.';

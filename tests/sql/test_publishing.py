@@ -589,6 +589,7 @@ def test_an_identifying_public_column_is_refused_unless_it_is_named(visits, publ
         ({"public": 7}, "public must be a column name or a list of them"),
         ({"title": ""}, "title must be a text"),
         ({"contact": 3}, "contact must be a text"),
+        ({"licence": ["MIT"]}, "licence must be a text"),
     ],
 )
 def test_public_columns_and_words_are_checked(visits, published, arguments, message):
@@ -608,12 +609,33 @@ def test_what_a_release_is_about_travels_with_it(visits, published, tmp_path):
         "title": "Visits of 2026",
         "description": "One row per visit; it's a test",
         "contact": "statistics@example.org",
+        "licence": "CC BY 4.0",
     }
+    visits.execute("COMMENT ON COLUMN visits.age IS 'in years; it''s rounded down'")
+    visits.execute("COMMENT ON COLUMN visits.disease IS 'main diagnosis'")
+    visits.execute("COMMENT ON COLUMN visits.id IS 'from the ward''s system'")
     published(visits, "visits", "r", sensitive="disease", epsilon=1.0, record_id="id", **words)
     visits.execute(f"FROM priv.export_release('r', '{tmp_path / 'r.duckdb'}')").fetchall()
     with duckdb.connect(tmp_path / "r.duckdb", read_only=True) as reader:
-        found = rows(reader, "SELECT title, description, contact FROM priv.release")
+        found = rows(reader, "SELECT title, description, contact, licence FROM priv.release")
         assert found == [tuple(words.values())]
+        said = dict(
+            rows(
+                reader,
+                "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'r' AND comment IS NOT NULL",
+            )
+        )
+        assert said["age"] == "in years; it's rounded down"
+        assert said["reported_disease"].startswith(
+            "main diagnosis\nWhat a record reports of disease"
+        )
+        # What is not published is not spoken of.
+        assert {*said} == {"age", "reported_disease"}
+        assert rows(
+            reader,
+            "SELECT attribute, description FROM priv.attribute WHERE description IS NOT NULL ORDER BY ALL",
+        ) == [("age", "in years; it's rounded down"), ("disease", "main diagnosis")]
+        assert "Licence: <bdi>CC BY 4.0</bdi>" in rows(reader, "SELECT html FROM priv.card")[0][0]
         ((epsilon,),) = rows(
             reader,
             "SELECT value FROM priv.guarantee WHERE guarantee = 'local_differential_privacy'",

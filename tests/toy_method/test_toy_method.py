@@ -49,7 +49,8 @@ def test_it_is_published_with_the_arguments_that_it_takes(con: duckdb.DuckDBPyCo
         "SELECT parameters, comment FROM duckdb_functions() WHERE function_name = 'publish_coins'"
     ).fetchall()
     assert " ".join(parameters) == (
-        "source release sensitive coins record_id exclude public person max_rows title description contact replace"
+        "source release sensitive coins record_id exclude public person max_rows title description contact licence"
+        " replace"
     )
     assert comment == f"{METHOD.words.promise}."
     with pytest.raises(duckdb.Error, match="coins is missing\nHint: coins is the number of coins"):
