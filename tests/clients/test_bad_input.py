@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 import duckdb_priv
-from clients.asking import CLIENTS, VERSIONS, Client, ask_version, job, opened
+from clients.asking import CLIENTS, VERSIONS, Client, ask_version, job, opened, same
 from clients.installation import PATH, Missing, duckdb_of, on_path
 
 SCRIPT = """
@@ -142,7 +142,8 @@ def test_a_version_older_than_the_range_gives_no_wrong_number(version: str, rele
     assert version not in VERSIONS
     for name, release in releases.items():
         (reply,) = asked(lambda jobs: ask_version(jobs, version=version), opened(releases, name))
-        right = "answers" in reply and [a["rows"] for a in reply["answers"]] == release.answers
+        rows = [answer["rows"] for answer in reply.get("answers", [])]
+        right = bool(rows) and same(rows, release.answers, tolerance=1e-12)
         assert right or reply["error"].split(" Error: ")[0] in ("Parser", "Serialization"), name
 
 
