@@ -142,6 +142,7 @@ def kernels(visits: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) 
     return publish
 
 
+@pytest.mark.once
 def test_a_kernel_gives_the_published_rows_in_another_process(
     visits: duckdb.DuckDBPyConnection, kernels: Publish, secret: bytes
 ) -> None:

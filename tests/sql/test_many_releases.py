@@ -137,6 +137,7 @@ def test_a_first_release_of_texts_finds_its_functions_written(visits, monkeypatc
     ] == [{"two_weights": True}]
 
 
+@pytest.mark.once
 def test_releases_of_many_forms_answer_as_each_does_in_its_file(visits, tmp_path):
     visits.execute(PUBLISH.format("plain"))
     for statement in OTHERS.values():

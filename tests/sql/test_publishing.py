@@ -694,6 +694,7 @@ def test_a_huge_domain_is_warned_of_and_answers(con, published):
         con.execute("SELECT priv.reconstructed_count('r', reported_s, 'nobody') FROM r").fetchall()
 
 
+@pytest.mark.once
 def test_a_huge_given_domain_is_text(con, published):
     """Not an ENUM, which takes long to declare; and values are told apart whatever separates them inside."""
     con.execute(

@@ -164,6 +164,7 @@ def test_intervals_hold_the_truth(secret: bytes) -> None:
     assert held >= binom.ppf(1e-9, 300, 0.95)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("others", [5, 9])
 def test_the_method_of_the_paper_to_the_letter(con: duckdb.DuckDBPyConnection, others: int) -> None:
     """N = 1000, gamma = 5, f' = 100, 200 records asked for, 24 of which show the value; then many more shares."""

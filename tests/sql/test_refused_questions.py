@@ -243,6 +243,7 @@ SETS = [
 ]
 
 
+@pytest.mark.once
 def test_rows_chosen_by_what_they_report_are_told_of_every_mechanism(con, tmp_path):
     con.execute(EXCHANGE)
     for name, call in RELEASES.items():
