@@ -99,7 +99,7 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
     }
     found["change"] = (
         fill(body(read(FRAGMENTS, "change")), places)
-        if attribute.form == "two_weights"
+        if form.followed
         else f"SELECT error({literal(NO_CHANGE)})"
     )
     if attribute.blocks and attribute.size * len(attribute.blocks.first) > MOST_PAIRS:

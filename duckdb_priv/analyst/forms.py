@@ -64,6 +64,8 @@ class Form:
     """Records may show what is not true of them."""
     alike: bool = False
     """All values have the same two probabilities, so that a row counts for a set by whether it shows one of it."""
+    followed: bool = False
+    """The change of a count from a version to the next is known without the noise that both share."""
     from_histogram: bool = False
     """Its weights are made from the histogram of what is published, and share its noise."""
     baseline: bool = False
@@ -171,7 +173,7 @@ INTERVAL = _sections(COMMON)["interval"]
 FORMS: Mapping[str, Form] = {
     form.name: form
     for form in (
-        Form("two_weights", drawn=True, joined=True, alike=True),
+        Form("two_weights", drawn=True, joined=True, alike=True, followed=True),
         Form("by_group", ("two_weights",), varied=True, joined=True, alike=True),
         Form("rank_one", ("operator",), drawn=True, joined=True),
         Form("operator", drawn=True, joined=True),

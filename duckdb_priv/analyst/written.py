@@ -154,7 +154,7 @@ class Lookup(ABC):
         """Write the z of a normal interval at ``confidence``."""
 
 
-WILD = r"""(^|[,.])\s*\*|(^|[^a-z0-9_])columns\s*\(|(^|[^a-z0-9_"])#\s*[0-9]"""
+WILD = r"""(^|[,.])\s*\*|(^|[^a-z0-9_"])columns\s*\(|(^|[^a-z0-9_"])#\s*[0-9]"""
 """A pattern of what names a column without its name, and so may mean one in which records report: a star, a choice of
 columns, a number."""
 RELEASE_FIELDS = ("table", "attributes", "several", "reported")

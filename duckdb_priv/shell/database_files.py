@@ -67,7 +67,9 @@ def open_for_reading(path: str) -> duckdb.DuckDBPyConnection:
     """
     must_exist(path)
     try:
-        return duckdb.connect(path, read_only=True, config=dict(CONFINED))
+        return duckdb.connect(
+            path, read_only=True, config={**CONFINED, "arrow_lossless_conversion": "true"}
+        )
     except duckdb.Error as error:
         raise _reason(path, error) from error
 

@@ -654,7 +654,8 @@ def test_the_commands_of_the_document_run(tmp_path: Path, monkeypatch: pytest.Mo
     assert run("shell", "hospital.duckdb", "-c", VISITS + publish).exit_code == 0
     (tmp_path / "nightly.sql").write_text("FROM priv.release;")
     shown = re.findall(r"^```sh\n(.*?)^```", DOCUMENT.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    lines = [line for block in shown for line in block.splitlines()]
+    # The explorer answers until it is stopped, and has tests of its own.
+    lines = [line for block in shown for line in block.splitlines() if " explore " not in line]
     assert len(lines) == 7
     for line in lines:
         piped, _, command = line.rpartition(" | ")

@@ -66,5 +66,5 @@ def test_what_cannot_be_shown_is_refused_all_the_same(refused):
 
 def test_forms_whose_records_are_not_independent_are_not_judged():
     assert {name for name, form in FORMS.items() if not form.independent} == {
-        "sample", "duplicated", "listed", "constant", "by_group",
+        "sample", "duplicated", "listed", "constant",
     }  # fmt: skip

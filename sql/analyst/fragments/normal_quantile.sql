@@ -2,7 +2,7 @@
 -- relative error below 1e-15. Three ranges: the middle, the tail, the far tail. In each the quantile is a factor times the
 -- quotient of two polynomials in x, whose coefficients stand with the highest power first; all terms are positive. No word of SQL
 -- for a function of a list is known to every version of DuckDB that reads the text of a query.
-[k.factor * list_dot_product(k.above, [k.x ** n FOR n IN [7, 6, 5, 4, 3, 2, 1, 0]]) / list_dot_product(k.below, [k.x ** n FOR n IN [7, 6, 5, 4, 3, 2, 1, 0]])
+[(k).factor * list_dot_product((k).above, [(k).x ** n FOR n IN [7, 6, 5, 4, 3, 2, 1, 0]]) / list_dot_product((k).below, [(k).x ** n FOR n IN [7, 6, 5, 4, 3, 2, 1, 0]])
  FOR k IN [CASE
     WHEN q <= 0.425 THEN {factor: q, x: 0.180625e0 - q * q,
         above: [2509.0809287301226727e0, 33430.575583588128105e0, 67265.770927008700853e0, 45921.953931549871457e0,
