@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from duckdb_priv.engine.aggregates import DealtAggregates
 from duckdb_priv.engine.kernel import Kernel
@@ -30,7 +29,7 @@ from duckdb_priv.methods.common.domain import Domain, open_domains
 from duckdb_priv.methods.common.memory import Memory, told_sql
 from duckdb_priv.methods.common.republication import domains_of_both, open_marks, remember
 from duckdb_priv.methods.splu.arguments import SpluArguments, fewest_of_a_batch
-from duckdb_priv.methods.splu.plan import DECOY_GROUPS, MECHANISM, complete, guarantees_of
+from duckdb_priv.methods.splu.plan import DECOY_GROUPS, MECHANISM, plan_of
 from duckdb_priv.release.catalog import published_columns
 from duckdb_priv.release.model import LedgerEntry, Plan
 from duckdb_priv.sqltext.quoting import identifier
@@ -149,39 +148,24 @@ def waiting(
 def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArguments) -> Plan:
     """Decide everything about the next version of a release whose records are known by what they showed."""
     records = open_dealt(workspace, source, release, arguments)
-    domains, gamma, memory = records.domains, arguments.gamma, records.memory
+    domains, memory = records.domains, records.memory
     coins = [records.group(n) for n in range(len(domains))]
     drawn = [memory.drawn(domain.attribute, domain.values) for domain in domains]
     select = records.rows_sql()
     ((rows,),) = workspace.rows(f"SELECT count(*) FROM ({select})")
-    guarantees = [each for domain in domains for each in guarantees_of(domain.attribute, gamma)]
-    return Plan(
-        mechanism=MECHANISM,
-        parameters={
-            "gamma": gamma,
-            "grouping": records.grouping.name,
-            "rows": max(int(counts.sum()) for counts in drawn),
-        },
+    return plan_of(
+        release,
+        source,
+        domains,
+        records.grouping,
+        drawn,
         kernel=replace(records.dealt.kernel, select=select),
         staged=records.dealt.staged,
-        columns=source.published_roles,
-        attributes=[],
-        complete=partial(
-            complete,
-            release=release,
-            source=source,
-            domains=domains,
-            grouping=records.grouping,
-            drawn=drawn,
-        ),
-        provenance=dict.fromkeys(source.sensitive, "source"),
-        guarantees=guarantees,
         ledger=[
             _entry(workspace, release, domain, each)
             for domain, each in zip(domains, coins, strict=True)
         ],
-        strongest=guarantees[0].statement,
-        rows_expected=rows,
+        rows=rows,
         left_out=source.rows - rows,
     )
 

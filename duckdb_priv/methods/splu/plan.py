@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 
+from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
@@ -50,7 +51,7 @@ from duckdb_priv.methods.common.republication import (
     remember,
 )
 from duckdb_priv.methods.splu.arguments import GROUPS_OF_A_BATCH, SpluArguments
-from duckdb_priv.release.model import Guarantee, Plan, SensitiveAttribute
+from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
 
 MECHANISM = "splu"
 DECOY_GROUPS = Rule(
@@ -105,19 +106,52 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         memory.keep(source, domains, keys, grouping, dealt, ranges)
         drawn = [memory.drawn(domain.attribute, domain.values) for domain in domains]
     earlier, before = earlier_rows(workspace, source, domains, release) if append else (None, 0)
+    return plan_of(
+        release,
+        source,
+        domains,
+        grouping,
+        drawn,
+        kernel=show(dealt, source, domains, keys, grouping, ranges),
+        staged=dealt.staged,
+        earlier=earlier,
+        ledger=ledger_entries(source, domains, keys, why),
+        rows=ranges.rows + before,
+        left_out=ranges.left_out,
+    )
+
+
+def plan_of(
+    release: str,
+    source: Source,
+    domains: Sequence[Domain],
+    grouping: Grouping,
+    drawn: Sequence[Counts] | None,
+    *,
+    kernel: Kernel,
+    staged: Sequence[str],
+    ledger: Sequence[LedgerEntry],
+    rows: int,
+    left_out: int | None,
+    earlier: str | None = None,
+) -> Plan:
+    """Put together what a release by decoy groups is, of ``rows`` rows.
+
+    ``drawn`` counts what all records showed that were ever in a group, where that is kept.
+    """
+    gamma = grouping.gamma
     guarantees = [each for domain in domains for each in guarantees_of(domain.attribute, gamma)]
-    rows = ranges.rows + before
     parts = rows if drawn is None else max(int(counts.sum()) for counts in drawn)
     return Plan(
         mechanism=MECHANISM,
         parameters={"gamma": gamma, "grouping": grouping.name, "rows": parts},
-        kernel=show(dealt, source, domains, keys, grouping, ranges),
-        staged=dealt.staged,
+        kernel=kernel,
+        staged=staged,
         earlier=earlier,
         columns=source.published_roles,
         attributes=[],
         complete=partial(
-            complete,
+            _complete,
             release=release,
             source=source,
             domains=domains,
@@ -126,14 +160,14 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         ),
         provenance=dict.fromkeys(source.sensitive, "source"),
         guarantees=guarantees,
-        ledger=ledger_entries(source, domains, keys, why),
+        ledger=ledger,
         strongest=guarantees[0].statement,
         rows_expected=rows,
-        left_out=ranges.left_out,
+        left_out=left_out,
     )
 
 
-def complete(
+def _complete(
     plan: Plan,
     published: Mapping[str, Mapping[str | None, int]],
     *,
