@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -61,8 +61,6 @@ class Source:
     """The most records that one of them has, or may have; None where persons are not told."""
     collated: tuple[str, ...] = ()
     """The texts that its owner's table compares otherwise than byte by byte."""
-    descriptions: Mapping[str, str] = field(default_factory=dict)
-    """What the comments on its columns say, by column."""
     answers: Callable[[Workspace, Source], Aggregates] | None = field(
         default=None, repr=False, compare=False
     )
@@ -164,18 +162,6 @@ def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
         rows=rows,
         person=found.person,
         collated=tuple(texts),
-        descriptions=_descriptions(workspace, path),
-    )
-
-
-def _descriptions(workspace: Workspace, path: Sequence[str]) -> dict[str, str]:
-    """Return the comments on the columns of a table or view."""
-    return dict(
-        workspace.rows(
-            "SELECT column_name, comment FROM duckdb_columns() WHERE comment IS NOT NULL"
-            " AND database_name = ? AND schema_name = ? AND table_name = ?",
-            list(path),
-        )
     )
 
 

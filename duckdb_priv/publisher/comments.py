@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import duckdb
 
 from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.engine.source import Source, parse_name
+from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -73,6 +75,19 @@ def statements(
             if (said := _said(of, role))
         ),
     ]
+
+
+def of_source(workspace: Workspace, source: Source) -> dict[str, str]:
+    """Return what the comments on the columns of a source say; nothing where its records are not DuckDB's."""
+    if source.answers is not None:
+        return {}
+    return dict(
+        workspace.rows(
+            "SELECT column_name, comment FROM duckdb_columns() WHERE comment IS NOT NULL"
+            " AND database_name = ? AND schema_name = ? AND table_name = ?",
+            parse_name(source.name),
+        )
+    )
 
 
 def _said(of: catalog.PublishedColumn, role: str) -> str:

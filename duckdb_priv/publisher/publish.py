@@ -197,7 +197,7 @@ def record(
         source.person,
         warnings,
         charged,
-        source.descriptions,
+        comments.of_source(workspace, source),
     )
     prepared.recognition.persist()
     require_budget(workspace, prepared.recognition.population, request.release)

@@ -39,9 +39,10 @@ JSON_BARE = re.compile(
 def prepare(connection: duckdb.DuckDBPyConnection) -> None:
     """Let a connection hand over values of every type as what they are, HUGEINT and TIMETZ too."""
     # Where settings are locked, as in a release that is only listed, this one was made before.
-    if not connection.execute("SELECT current_setting('arrow_lossless_conversion')").fetchall()[0][
-        0
-    ]:
+    ((lossless,),) = connection.execute(
+        "SELECT current_setting('arrow_lossless_conversion')"
+    ).fetchall()
+    if not lossless:
         connection.execute("SET arrow_lossless_conversion = true")
 
 

@@ -15,7 +15,7 @@ CALLED = """
     abs alias any_value arg_max avg bool_and bool_or chr concat concat_ws contains count count_if duckdb_tables
     duckdb_views enum_code error exp floor get_bit greatest histogram isfinite least left len list
     list_aggregate list_concat list_contains list_distinct list_dot_product list_extract
-    list_filter     list_position list_reduce list_resize list_select list_slice list_zip ln lower map_entries
+    list_filter list_position list_reduce list_resize list_select list_slice list_zip ln lower map_entries
     map_extract map_keys map_values max min nullif query range regexp_matches regexp_replace repeat
     replace right round row_number sqrt string_split sum typeof
 """
