@@ -22,7 +22,7 @@ UNDERSTOOD = {
     "expressions", "from_", "joins", "where", "group", "having", "qualify", "order", "limit", "with_",
 }  # fmt: skip
 """Clauses of queries that are put together."""
-ColumnsOf = Callable[[exp.Expr], list[str]]
+ColumnsOf = Callable[["exp.Expr"], list[str]]
 """Lists the columns of something in FROM, in lower case; none where they are not known."""
 
 

@@ -24,7 +24,7 @@ ESTIMATED = "priv_estimated"
 """Where a SELECT says that it is rewritten."""
 ENDS = "priv_ends"
 """Where a SELECT says which of its results have intervals."""
-Node = TypeVar("Node", bound=exp.Expr)
+Node = TypeVar("Node", bound="exp.Expr")
 _numbers = count()
 
 

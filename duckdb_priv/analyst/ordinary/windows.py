@@ -231,8 +231,8 @@ def _ends(spec: exp.Expr) -> tuple[str, str, str, str]:
     """Return the ends of a frame in capitals: where it starts, on which side, and where it ends."""
 
     def end(name: str) -> str:
-        found = spec.args.get(name)
-        return str(found.sql() if isinstance(found, exp.Expr) else found or "").upper()
+        found = spec.args.get(name) or ""
+        return (found if isinstance(found, str) else found.sql()).upper()
 
     return end("start"), end("start_side"), end("end") or "CURRENT ROW", end("end_side")
 
