@@ -11,9 +11,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism import binomial
 from duckdb_priv.mechanism.arrays import Integers, Vector
 
 ODDS = 10.0
@@ -137,7 +137,7 @@ def chance(sizes: ArrayLike, counts: ArrayLike, certainty: float) -> Vector:
     )
     n = np.minimum(np.asarray(sizes, np.int64), LARGEST)[:, None]
     needed = least_count(n, values[None, :], certainty)
-    tails = stats.binom.sf(needed - 1, n, values[None, :])
+    tails = binomial.sf(needed - 1, n, values[None, :])
     return np.asarray(np.minimum(tails @ multiplicity, 1.0))
 
 

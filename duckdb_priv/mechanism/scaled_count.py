@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binom
 
+from duckdb_priv.mechanism import binomial
 from duckdb_priv.mechanism.arrays import Floats
 from duckdb_priv.mechanism.sampling import check_beta, check_k
 
@@ -26,7 +26,7 @@ def suppression_bias(size: ArrayLike, k: int, beta: float) -> Floats:
     check_k(k)
     check_beta(beta)
     n = np.asarray(size, dtype=np.float64)
-    return np.asarray(-n * binom.cdf(k - 2, np.maximum(n - 1, 0), beta))
+    return np.asarray(-n * binomial.cdf(k - 2, np.maximum(n - 1, 0), beta))
 
 
 def suppression_variance(size: ArrayLike, k: int, beta: float) -> Floats:
@@ -42,6 +42,6 @@ def suppression_variance(size: ArrayLike, k: int, beta: float) -> Floats:
     check_k(k)
     check_beta(beta)
     n = np.asarray(size, dtype=np.float64)
-    first = n * binom.sf(k - 2, np.maximum(n - 1, 0), beta)
-    pairs = n * (n - 1) * binom.sf(k - 3, np.maximum(n - 2, 0), beta)
+    first = n * binomial.sf(k - 2, np.maximum(n - 1, 0), beta)
+    pairs = n * (n - 1) * binomial.sf(k - 3, np.maximum(n - 2, 0), beta)
     return np.asarray(np.maximum(pairs + first / beta - first**2, 0.0))

@@ -16,9 +16,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binom
 
 from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism import binomial
 from duckdb_priv.mechanism.eligibility import require_gamma
 
 Convention = Literal["lemma_2", "definition_2"]
@@ -51,8 +51,8 @@ def error_probabilities(
     else:
         first, last = low // relative.denominator + 1, -(-high // relative.denominator) - 1
     trials, chance = (true * gamma).astype(np.int64), 1 / gamma
-    below = binom.cdf(first.astype(np.int64) - 1, trials, chance)
-    above = binom.sf(last.astype(np.int64), trials, chance)
+    below = binomial.cdf(first.astype(np.int64) - 1, trials, chance)
+    above = binomial.sf(last.astype(np.int64), trials, chance)
     outside: NDArray[np.float64] = below + above
     return outside
 

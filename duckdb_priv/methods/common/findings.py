@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from duckdb_priv.engine.source import SCALAR, Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism import binomial
 from duckdb_priv.release.model import SensitiveAttribute, to_json
 from duckdb_priv.sqltext.quoting import identifier
 
@@ -148,8 +148,8 @@ class Subject(Audited):
         """
         total = shown.sum()
         tail = np.minimum(
-            stats.binom.cdf(shown, int(total), mean / total),
-            stats.binom.sf(shown - 1, int(total), mean / total),
+            binomial.cdf(shown, int(total), mean / total),
+            binomial.sf(shown - 1, int(total), mean / total),
         )
         deviations = np.abs(shown - mean) / np.sqrt(np.maximum(spread, 1e-9))
         return finding(

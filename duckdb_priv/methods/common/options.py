@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import optimize
+from scipy.special import ndtr
 
 from duckdb_priv.mechanism.arrays import Integers, Matrix, Vector
 from duckdb_priv.mechanism.sampling_variance import perturbed_variance, weighted_variance
@@ -202,7 +203,9 @@ class Option:
         # The mean of the absolute value of a normal variable.
         sure = np.abs(bias)
         ratio = np.divide(sure, deviation, out=np.full(bias.shape, np.inf), where=deviation > 0)
-        spread = deviation * 2 * stats.norm.pdf(ratio) + sure * (1 - 2 * stats.norm.sf(ratio))
+        spread = deviation * 2 * np.exp(-(ratio**2) / 2) / np.sqrt(2 * np.pi) + sure * (
+            1 - 2 * ndtr(-ratio)
+        )
         return float(np.mean(spread / self.counts))
 
     @property
@@ -225,6 +228,6 @@ class Option:
             # Where there is no deviation the quotients are infinite, as they should be.
             with np.errstate(over="ignore"):
                 too_high, too_low = (error - bias) / spread, (-error - bias) / spread
-            return float(np.mean(stats.norm.sf(too_high) + stats.norm.cdf(too_low)) - 0.5)
+            return float(np.mean(ndtr(-too_high) + ndtr(too_low)) - 0.5)
 
         return float(optimize.brentq(above, 0.0, float((np.abs(bias) + 8 * spread).max())))

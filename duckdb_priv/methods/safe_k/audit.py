@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from scipy import stats
-
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism import binomial
 from duckdb_priv.mechanism.sampling import sampling_delta, tight_delta
 from duckdb_priv.methods.common.findings import FALSE_ALARM, TOLERANCE, Audited, AuditRow, finding
 from duckdb_priv.methods.safe_k.plan import MECHANISM, SCALE
@@ -98,7 +97,7 @@ def _sampled(audited: Audited, terms: Mapping[str, Any]) -> AuditRow:
         "sampled_as_stated",
         "There are no more rows than a sample at the stated rate has of the source as it is now: this is their share.",
         shown / source.rows,
-        bool(stats.binom.sf(shown - 1, source.rows, terms["beta"]) >= FALSE_ALARM),
+        bool(binomial.sf(shown - 1, source.rows, terms["beta"]) >= FALSE_ALARM),
         beta=terms["beta"],
         false_alarm=FALSE_ALARM,
     )

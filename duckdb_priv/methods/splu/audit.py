@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
 
+from duckdb_priv.mechanism import binomial
 from duckdb_priv.mechanism.arrays import Counts, Vector
 from duckdb_priv.mechanism.splu import (
     exact_large_sum_threshold,
@@ -158,8 +158,8 @@ def _as_drawn(subject: Subject, true: Vector, shown: Vector, gamma: int) -> Audi
     left_out = true.sum() - shown.sum()
     fewest = np.maximum(true - left_out, 0)
     tail = np.minimum(
-        stats.binom.cdf(shown, gamma * fewest, 1 / gamma),
-        stats.binom.sf(shown - 1, gamma * true, 1 / gamma),
+        binomial.cdf(shown, gamma * fewest, 1 / gamma),
+        binomial.sf(shown - 1, gamma * true, 1 / gamma),
     )
     deviations = np.abs(shown - true) / np.sqrt(np.maximum(true * (1 - 1 / gamma), 1))
     return finding(
