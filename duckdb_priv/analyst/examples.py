@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import duckdb
 
@@ -44,12 +44,20 @@ def questions(connection: duckdb.DuckDBPyConnection, release: str) -> Iterator[t
         "What does it promise to the persons in it?",
         "SELECT attribute, statement FROM priv.guarantee;",
     )
+    meanings = {
+        of.attribute: dict(of.labels) for of in catalog.published_columns(connection, release)
+    }
+    if any(meanings.values()):
+        yield "What do its codes mean?", "FROM priv.label;"
     attributes = catalog.sensitive_attributes(connection, release)
     for attribute in attributes[:SHOWN]:
-        yield from _about(attribute, _groups(connection, attribute, attributes))
+        group = _groups(connection, attribute, attributes)
+        yield from _about(attribute, group, meanings[attribute.name])
 
 
-def _about(attribute: SensitiveAttribute, group: str | None) -> Iterator[tuple[str, str]]:
+def _about(
+    attribute: SensitiveAttribute, group: str | None, meanings: Mapping[str | None, str]
+) -> Iterator[tuple[str, str]]:
     form, name, table = form_of(attribute), attribute.name, identifier(attribute.release)
     weight = ", weight := 'scale'" if form.weighed else ""
     method = "" if form.invertible else ", method := 'bayesian'"
@@ -61,14 +69,15 @@ def _about(attribute: SensitiveAttribute, group: str | None) -> Iterator[tuple[s
     value = next((each for each in attribute.values if each is not None), None)
     if value is None or not form.invertible:
         return
+    chosen = f"{name} = {value}" + (f" ({meanings[value]})" if value in meanings else "")
     arguments = f"{key}, {identifier(attribute.column)}, {literal(value)}"
     scale = ", weight := scale" if form.weighed else ""
     interval = f"unnest(priv.reconstructed_interval({arguments}{scale}))"
-    yield f"How many records have {name} = {value}?", f"SELECT {interval} FROM {table};"
+    yield f"How many records have {chosen}?", f"SELECT {interval} FROM {table};"
     if group is not None:
         column = identifier(group)
         yield (
-            f"How many records have {name} = {value}, by {group}?",
+            f"How many records have {chosen}, by {group}?",
             f"SELECT {column}, {interval} FROM {table} GROUP BY {column} ORDER BY {column};",
         )
 

@@ -6,23 +6,18 @@ file, and stays right where the file is attached and not in use.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import duckdb
 
 from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.analyst.labels import labelled
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE, SensitiveAttribute, group_column
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 MOST_ROWS = 10_000_000
 """Rows times values up to which a release carries a view with one row for each of both."""
-
-
-def create(connection: duckdb.DuckDBPyConnection, release: str) -> None:
-    """Create the views of a release in the connection's current database."""
-    for statement in statements(connection, release):
-        connection.execute(statement)
 
 
 def create_sensitive_tables(
@@ -45,20 +40,15 @@ def drop_sensitive_tables(connection: duckdb.DuckDBPyConnection, release: str) -
 
 def statements(connection: duckdb.DuckDBPyConnection, release: str) -> list[str]:
     """Return the SQL of the views of a release, whose catalog rows are in the current database."""
-    public = [
-        name
-        for (name,) in connection.execute(
-            "SELECT attribute FROM priv.attribute WHERE release = ? AND role = 'public'"
-            " ORDER BY attribute",
-            [release],
-        ).fetchall()
-    ]
+    columns = catalog.published_columns(connection, release)
+    public = [of.name for of in columns if of.role == "public"]
+    explained = {of.attribute for of in columns if of.labels}
     (rows,) = connection.execute(
         "SELECT rows_published FROM priv.release WHERE release = ?", [release]
     ).fetchall()[0]
     named: dict[str, tuple[str, str]] = {}
     for attribute in catalog.sensitive_attributes(connection, release):
-        for name, query, comment in _views(attribute, public, rows):
+        for name, query, comment in _views(attribute, public, explained, rows):
             # Two attributes can make one name, a_b by c and a by b_c: the first keeps it.
             named.setdefault(name.lower(), (name, f"CREATE VIEW {identifier(name)} AS {query}"))
             named.setdefault(f"{name.lower()} ", (name, _comment(name, comment)))
@@ -70,20 +60,20 @@ def _comment(name: str, comment: str) -> str:
 
 
 def _views(
-    attribute: SensitiveAttribute, public: Sequence[str], rows: int
+    attribute: SensitiveAttribute, public: Sequence[str], explained: Collection[str], rows: int
 ) -> list[tuple[str, str, str]]:
-    """Return name, query and comment of every view of one attribute."""
+    """Return name, query and comment of every view of one attribute; the codes of those ``explained`` have labels."""
     stem = f"{attribute.release}_{attribute.name}"
     found = [
         (
             f"{stem}_estimates",
-            _distribution(attribute, None),
+            _distribution(attribute, None, explained),
             f"ESTIMATES, not counts: how many source records have each {attribute.name}, with 95% intervals.",
         ),
         *(
             (
                 f"{stem}_by_{column}",
-                _distribution(attribute, column),
+                _distribution(attribute, column, explained),
                 f"ESTIMATES, not counts: how many source records have each {attribute.name}, by {column},"
                 " with 95% intervals.",
             )
@@ -141,7 +131,9 @@ def _values_of_blocks(attribute: SensitiveAttribute) -> str:
     )
 
 
-def _distribution(attribute: SensitiveAttribute, column: str | None) -> str:
+def _distribution(
+    attribute: SensitiveAttribute, column: str | None, explained: Collection[str]
+) -> str:
     arguments = [literal(f"{attribute.release}.{attribute.name}")]
     if column is not None:
         arguments.append(f"group_columns := {literal(identifier(column))}")
@@ -149,7 +141,9 @@ def _distribution(attribute: SensitiveAttribute, column: str | None) -> str:
         arguments.append(f"weight := {literal(SCALE)}")
     if not form_of(attribute).invertible:
         arguments.append("method := 'bayesian'")
-    return f"FROM priv.reconstructed_distribution({', '.join(arguments)})"
+    query = f"FROM priv.reconstructed_distribution({', '.join(arguments)})"
+    groups = {} if column is None else {column: column}
+    return labelled(query, groups | {"value": attribute.name}, explained)
 
 
 def _weighted(attribute: SensitiveAttribute, public: Sequence[str]) -> str:

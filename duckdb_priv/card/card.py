@@ -62,6 +62,8 @@ class Value:
     """One value of a sensitive attribute."""
 
     name: str | None
+    label: str | None
+    """What it means, where its publisher said it."""
     estimate: float
     low: float
     high: float
@@ -116,6 +118,8 @@ class Card:
     """Name, role, type and domain size."""
     alone: tuple[int, float] | None
     """How many rows have public columns that nobody else has, and which share of all; None without public columns."""
+    labels: catalog.Labels
+    """What codes mean, by column."""
     levels: Mapping[str, int]
     """To which level of its hierarchy a column is generalized."""
     parameters: Sequence[tuple[str, str, str]]
@@ -153,6 +157,11 @@ def read_card(
         [release],
     ).fetchall()[0]
     attributes = catalog.sensitive_attributes(connection, release)
+    labels = {
+        of.attribute: of.labels
+        for of in catalog.published_columns(connection, release)
+        if of.labels
+    }
     sampled = not any(form_of(each).perturbed for each in attributes)
     covered = [answer[3] for answer in truth.answers.values()] if truth else []
     return Card(
@@ -167,6 +176,7 @@ def read_card(
             [release],
         ).fetchall(),
         alone=_alone(connection, release),
+        labels=labels,
         levels=json.loads(parameters).get("levels", {}),
         parameters=_parameters(mechanism, json.loads(parameters), attributes),
         guarantees=connection.execute(
@@ -175,7 +185,13 @@ def read_card(
         ).fetchall(),
         attributes=[
             # Counts of a sample are off alike, whichever column they are about.
-            _read_attribute(connection, each, truth, asked=not sampled or each is attributes[0])
+            _read_attribute(
+                connection,
+                each,
+                dict(labels.get(each.name, ())),
+                truth,
+                asked=not sampled or each is attributes[0],
+            )
             for each in attributes
         ],
         statements=_statements(connection, release, attributes),
@@ -316,10 +332,15 @@ def _written(value: Any) -> str:
 
 
 def _read_attribute(
-    connection: Connection, attribute: SensitiveAttribute, truth: Truth | None, *, asked: bool
+    connection: Connection,
+    attribute: SensitiveAttribute,
+    labels: Mapping[str | None, str],
+    truth: Truth | None,
+    *,
+    asked: bool,
 ) -> AttributeCard:
     """Read what the card shows of an attribute; where it is not ``asked`` about, without its errors."""
-    values = _values(connection, attribute, truth)
+    values = _values(connection, attribute, labels, truth)
     perturbed = [value for value in values if value.after is not None]
     exposed = sorted(perturbed, key=lambda value: value.before - (value.after or 0))[:5]
     answers = truth.answers.get(attribute.name) if truth else None
@@ -334,7 +355,7 @@ def _read_attribute(
         errors=error_chart(*drawn) if drawn else None,
         posteriors=posterior_chart(
             odds,
-            [(str(each.name), each.before, each.after or 0) for each in perturbed],
+            [(each.label or str(each.name), each.before, each.after or 0) for each in perturbed],
         )
         if perturbed
         else None,
@@ -347,7 +368,10 @@ def _read_attribute(
 
 
 def _values(
-    connection: Connection, attribute: SensitiveAttribute, truth: Truth | None
+    connection: Connection,
+    attribute: SensitiveAttribute,
+    labels: Mapping[str | None, str],
+    truth: Truth | None,
 ) -> list[Value]:
     """Reconstruct every value over the whole release, with what may be believed of a record."""
     reader = open_reader(connection, attribute.release)
@@ -377,6 +401,7 @@ def _values(
     return [
         Value(
             value,
+            labels.get(value),
             estimate,
             low,
             high,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import duckdb
 
@@ -15,6 +15,8 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 
 SCHEMA = "main"
 """Where releases stand: every search path reaches it, and a release file has no other."""
+MOST_CODES = 12
+"""Up to so many codes are explained in the comment on their column."""
 DONE = {
     "sensitive": "sensitive values are perturbed",
     "generalized": "a sample, generalized, without small groups",
@@ -91,6 +93,14 @@ def of_source(workspace: Workspace, source: Source) -> dict[str, str]:
 
 
 def _said(of: catalog.PublishedColumn, role: str) -> str:
-    """Say what the comment on the column of the source says, and what must be known of this one."""
+    """Say what the comment on the column of the source says, what its codes mean, and what must be known of it."""
     told = TOLD[role].format(of.attribute) if role in TOLD else ""
-    return "\n".join(filter(None, [of.description, told]))
+    return "\n".join(filter(None, [of.description, _codes(of.labels), told]))
+
+
+def _codes(labels: Sequence[tuple[str | None, str]]) -> str:
+    """Say what codes mean, where they are few."""
+    if len(labels) > MOST_CODES:
+        return "What its codes mean stands in priv.attribute, and in priv.label of a release file."
+    listed = ", ".join(f"{'NULL' if value is None else value} = {label}" for value, label in labels)
+    return f"Codes: {listed}." if labels else ""

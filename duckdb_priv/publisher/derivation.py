@@ -132,6 +132,7 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
         [],
         [each.charge for each in entries],
         {of.attribute: of.description for of in columns if of.description},
+        {of.attribute: of.labels for of in columns},
     )
     said = {"release": request.release, "source": finer, **_asked(arguments)}
     number = catalog.version(workspace.cursor, request.release)

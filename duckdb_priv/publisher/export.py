@@ -16,7 +16,7 @@ from typing import Any
 
 import duckdb
 
-from duckdb_priv.analyst import estimated, examples, macros, views
+from duckdb_priv.analyst import estimated, examples, labels, macros, views
 from duckdb_priv.analyst.written import Written
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
@@ -197,8 +197,9 @@ def _write_file(workspace: Workspace, path: Path, release: str, html: str) -> No
     for statement in comments.statements(cursor, release, attributes):
         cursor.execute(statement)
     macros.create(cursor, attributes)
-    views.create(cursor, release)
     for statement in (
+        *labels.statements(),
+        *views.statements(cursor, release),
         *estimated.statements(cursor, release),
         *examples.statements(cursor, release),
         *page.statements(html),
@@ -282,6 +283,7 @@ def _script(workspace: Workspace, release: str, kind: str, selected: str, html: 
         f"CREATE {kind} {identifier(release)} AS SELECT\n    {selected}",
         *comments.statements(workspace.cursor, release, attributes, kind),
         *(statement.rstrip().rstrip(";") for statement in macros.statements(Written(attributes))),
+        *labels.statements(),
         *views.statements(workspace.cursor, release),
         *estimated.statements(workspace.cursor, release),
         *examples.statements(workspace.cursor, release),

@@ -28,6 +28,7 @@ from duckdb_priv.publisher.declared import declare, forget
 from duckdb_priv.publisher.declared import find as find_declared
 from duckdb_priv.publisher.dictionaries import narrow
 from duckdb_priv.publisher.grouping import group_once
+from duckdb_priv.publisher.labels import CodeBook, labels_of, read_labels
 from duckdb_priv.publisher.records import digest_of, open_records
 from duckdb_priv.publisher.succession import Succession
 from duckdb_priv.release import catalog
@@ -52,6 +53,8 @@ class Prepared:
     recognition: Recognition
     plan: Plan
     warnings: Sequence[str]
+    book: CodeBook
+    """What codes mean, as the publisher says."""
     before: versions.Previous | None
     """The version that stands in the database."""
 
@@ -118,6 +121,7 @@ def prepare(
     renamed_columns(
         dict.fromkeys(source.public, "public") | dict.fromkeys(source.sensitive, "sensitive")
     )
+    book = read_labels(workspace, source, request.labels)
     workspace.stage("recognizing records")
     recognition = recognize(workspace, source, follows.source_number if follows else None)
     workspace.stage("planning")
@@ -152,7 +156,7 @@ def prepare(
     )
     told = [each.statement for each in findings if each.severity != "note"]
     warnings = [*costs, *persons.warnings_of_persons(source, request), *told]
-    return Prepared(method, request, whole, source, recognition, plan, warnings, before)
+    return Prepared(method, request, whole, source, recognition, plan, warnings, book, before)
 
 
 def record(
@@ -177,11 +181,13 @@ def record(
     if plan.complete is not None:
         plan = plan.complete(plan, _histograms(workspace, target, plan))
     workspace.stage("writing the catalog")
+    labels, left_out = labels_of(workspace, request.labels, prepared.book, plan, target)
     charged, changes = charges(workspace, prepared.method, plan, prepared.recognition)
     warnings = [
         *plan.warnings,
         *changes,
         *prepared.warnings,
+        *left_out,
         *_warn_of_mixture(workspace, source, plan, prepared.recognition),
     ]
     catalog.record(
@@ -198,6 +204,7 @@ def record(
         warnings,
         charged,
         comments.of_source(workspace, source),
+        labels,
     )
     prepared.recognition.persist()
     require_budget(workspace, prepared.recognition.population, request.release)

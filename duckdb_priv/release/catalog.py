@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from operator import itemgetter
@@ -154,6 +154,10 @@ def version(connection: Connection, release: str) -> int:
     return int(number)
 
 
+Labels = Mapping[str, Sequence[tuple[str | None, str]]]
+"""By attribute: the values that are explained, as text, each with its label."""
+
+
 @dataclass(frozen=True)
 class PublishedColumn:
     """A column of a published table, and the attribute that it shows."""
@@ -169,13 +173,15 @@ class PublishedColumn:
     """The blocks that records report, as the catalog describes them, where they report blocks."""
     description: str | None
     """What the comment on the column of the source says."""
+    labels: Sequence[tuple[str | None, str]]
+    """What its codes mean: values as text, each with its label."""
 
 
 def published_columns(connection: Connection, release: str | None = None) -> list[PublishedColumn]:
     """List the columns of one release or of all, by the names of their attributes.
 
     In a release file without ``column_name`` every column has the name of its attribute, in one without ``blocks``
-    records report values, and in one without ``description`` nothing is said of columns.
+    records report values, and in one without ``description`` or ``labels`` nothing is said of columns or codes.
     """
     found = connection.execute(
         "FROM priv.attribute WHERE ? IS NULL OR release = ? ORDER BY release, attribute",
@@ -194,6 +200,7 @@ def published_columns(connection: Connection, release: str | None = None) -> lis
             row["form"],
             row.get("blocks"),
             row.get("description"),
+            [(each["value"], each["label"]) for each in row.get("labels") or ()],
         )
         for row in rows
     ]
@@ -213,12 +220,13 @@ def sensitive_attributes(
     connection: Connection, release: str | None = None
 ) -> list[SensitiveAttribute]:
     """Read what reconstruction needs to know, of one release or of all."""
-    # An older release file has fewer columns; blocks are long, and read once an attribute.
+    # An older release file has fewer columns; blocks and labels are long, and read once an attribute.
     published = {(of.release, of.attribute): of for of in published_columns(connection)}
     found = connection.execute(
         "SELECT r.parameters, CAST(r.created_at AS VARCHAR) AS published, a.* EXCLUDE (release, attribute), c.*"
         " FROM priv.coefficient AS c"
-        " JOIN (SELECT COLUMNS(lambda name: name <> 'blocks') FROM priv.attribute) AS a USING (release, attribute)"
+        " JOIN (SELECT COLUMNS(lambda name: name NOT IN ('blocks', 'labels')) FROM priv.attribute) AS a"
+        " USING (release, attribute)"
         " JOIN priv.release AS r USING (release)"
         " WHERE ? IS NULL OR c.release = ? ORDER BY c.release, c.attribute, c.position",
         [release, release],
@@ -352,10 +360,11 @@ def record(
     warnings: Iterable[str],
     charges: Iterable[Charge],
     descriptions: Mapping[str, str],
+    labels: Labels,
 ) -> None:
     """Write the catalog rows of a release and its entries in the ledger.
 
-    ``descriptions`` has what is said of attributes, by their names.
+    ``descriptions`` and ``labels`` have what is said of attributes and of their values, by their names.
     """
     time, release = now(), request.release
     connection.execute(
@@ -394,6 +403,7 @@ def record(
                 published_column(name, role),
                 _described(sensitive.get(name)),
                 descriptions.get(name),
+                [{"value": value, "label": label} for value, label in labels.get(name, ())] or None,
             )
             for name, role in plan.columns.items()
         ],

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duckdb_priv.errors import InvalidParameter, echoed
-from duckdb_priv.release.arguments import COLUMNS, FLAG, NAME, TEXT, Arguments, argument, whole
+from duckdb_priv.release.arguments import (
+    COLUMNS,
+    FLAG,
+    NAME,
+    TABLE,
+    TEXT,
+    Arguments,
+    argument,
+    whole,
+)
 
 HIDDEN = {"record_id", "exclude", "person"}
 """Roles of columns that are not published, of which a column may have several."""
@@ -82,6 +91,12 @@ class Request(Arguments):
     )
     licence: str | None = argument(
         TEXT, "what its readers may do with it", "'CC BY 4.0'", default=None
+    )
+    labels: str | None = argument(
+        TABLE,
+        "the table that says what codes mean, with the columns attribute, value and label",
+        "'code_book'",
+        default=None,
     )
     replace: bool = argument(
         FLAG, "whether a release of this name may be replaced", "true", default=False

@@ -1,6 +1,6 @@
 -- FROM priv.publish_anatomy(source, release, sensitive := …, l := …
 --   [, republish := false] [, record_id := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, replace := false])
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
 --
 -- Publishes a table by Anatomy, as a baseline to compare with: its records are cut into groups of l or more different

@@ -1,6 +1,6 @@
 -- FROM priv.publish_block_design(source, release, sensitive := …, epsilon := … | rho1 := …, rho2 := …
 --   [, domain := …] [, record_id := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, replace := false])
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
 --
 -- Publishes a table: a record reports the number of a block of values instead of a value. Every value is in equally many

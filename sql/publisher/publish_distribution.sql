@@ -1,6 +1,6 @@
 -- FROM priv.publish_distribution(source, release, sensitive := …
 --   [, record_id := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, replace := false])
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
 --
 -- Publishes a table whose sensitive values are all redrawn from their distribution in the table, as a baseline to compare

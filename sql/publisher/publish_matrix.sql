@@ -1,6 +1,6 @@
 -- FROM priv.publish_matrix(source, release, sensitive := …, matrix := 'table'
 --   [, record_id := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, replace := false])
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
 --
 -- Publishes a table in which each sensitive value is exchanged with the probabilities of a matrix (PRAM): a table

@@ -1,6 +1,6 @@
 -- FROM priv.publish_shuffled(source, release, sensitive := …, epsilon := …, delta := … [, domain := …]
 --   [, record_id := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, replace := false])
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
 --
 -- Publishes a table: each sensitive value is kept, else drawn uniformly from its domain, and how often it is kept depends on

@@ -1,7 +1,7 @@
 -- FROM priv.publish_splu(source, release, sensitive := …, gamma := …
 --   [, grouping := 'mixed' | 'largest_first'] [, append := false] [, republish := false]
 --   [, record_id := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, replace := false])
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
 --
 -- Publishes a table: its records are cut into secret groups of gamma records with gamma different values, and each

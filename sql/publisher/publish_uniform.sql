@@ -1,6 +1,6 @@
 -- FROM priv.publish_uniform(source, release, sensitive := …, retention := … | epsilon := … | rho1 := …, rho2 := …
 --   [, domain := …] [, record_id := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, replace := false])
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
 --
 -- Publishes a table: each sensitive value is kept with probability retention, else drawn uniformly from its domain:

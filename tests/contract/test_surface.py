@@ -28,7 +28,9 @@ FUNCTIONS = {
 }
 """What Python does. Nobody but our own macros calls these."""
 
-COMMON = " record_id exclude public person max_rows title description contact licence replace"
+COMMON = (
+    " record_id exclude public person max_rows title description contact licence labels replace"
+)
 """What every publication takes."""
 CHECK = (
     "source sensitive record_id exclude public person domain retention epsilon rho1 rho2 certainty"

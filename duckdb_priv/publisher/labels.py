@@ -1,0 +1,107 @@
+"""What codes mean: a table of the publisher's, of which a release takes what speaks of the values that it can show.
+
+A code book usually says more: other columns, codes that do not occur. What a release shows of it is decided by its
+domains and its published columns, so that labels tell nothing that is not published without them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, UnknownName, echoed
+from duckdb_priv.methods.common.tables import read_columns, shown
+from duckdb_priv.release.catalog import Labels
+from duckdb_priv.release.model import Plan
+from duckdb_priv.sqltext.quoting import identifier
+
+COLUMNS = {name: f"{name}::VARCHAR" for name in ("attribute", "value", "label")}
+"""What the table must have, each with how it is read."""
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys, or that turn what stands beside them round."""
+
+CodeBook = Mapping[str, Mapping[str | None, str]]
+"""By column of the source: the label of each value, NULL being one."""
+
+
+def read_labels(workspace: Workspace, source: Source, table: str | None) -> CodeBook:
+    """Read and check a table of labels; without one, nothing is explained.
+
+    Raises UnknownName for what is no table and no column of the source, and InvalidParameter for a view of the source,
+    for labels that are missing, given twice, or hold characters that cannot be seen.
+    """
+    if table is None:
+        return {}
+    spelling = {name.lower(): name for name in source.types}
+    found: dict[str, dict[str | None, str]] = {}
+    for attribute, value, label in read_columns(workspace, source, "labels", table, COLUMNS):
+        if attribute is None:
+            raise InvalidParameter(
+                f"labels {table!r} has a row without attribute",
+                hint="name the column whose value it explains",
+            )
+        if attribute.lower() not in spelling:
+            raise UnknownName.among("column", attribute, source.types, of=repr(source.name))
+        column = spelling[attribute.lower()]
+        _check(table, column, value, label)
+        known = found.setdefault(column, {})
+        if value in known:
+            raise InvalidParameter(
+                f"labels {table!r} explains the value {shown(value)} of {column!r} twice",
+                hint="give each value one label",
+            )
+        known[value] = label
+    return found
+
+
+def _check(table: str, column: str, value: str | None, label: str | None) -> None:
+    if label is None or not label.strip():
+        raise InvalidParameter(
+            f"labels {table!r} has no label for the value {shown(value)} of {column!r}",
+            hint="say what it means, or leave the row out",
+        )
+    if UNSEEN.search(label):
+        raise InvalidParameter(
+            f"the label of the value {shown(value)} of {column!r} holds a character that cannot be seen:"
+            f" {echoed(label)}",
+            hint="write it in one line of plain text",
+        )
+
+
+def labels_of(
+    workspace: Workspace, table: str | None, book: CodeBook, plan: Plan, target: str
+) -> tuple[Labels, list[str]]:
+    """Choose the labels of values that a release has, in their order, and say how many were left out.
+
+    ``target`` is the table expression of its rows. Raises InvalidParameter where no label of a column fits.
+    """
+    domains = {attribute.name: attribute.values for attribute in plan.attributes}
+    chosen: dict[str, list[tuple[str | None, str]]] = {}
+    warnings = []
+    for name, role in plan.columns.items():
+        if name not in book:
+            continue
+        values = domains.get(name) or _values(workspace, name, target)
+        chosen[name] = [(value, book[name][value]) for value in values if value in book[name]]
+        # What is generalized shows other values than the code book was written for.
+        if not chosen[name] and role != "generalized":
+            raise InvalidParameter(
+                f"labels {table!r} explains no value that {name!r} has",
+                hint=f"values are compared as text, as SELECT DISTINCT {identifier(name)}::VARCHAR shows them",
+            )
+        if left := len(book[name]) - len(chosen[name]):
+            warnings.append(
+                f"{left} of {len(book[name])} labels of {name!r} are of values that the release does not have: they"
+                " were left out"
+            )
+    return {name: labels for name, labels in chosen.items() if labels}, warnings
+
+
+def _values(workspace: Workspace, name: str, target: str) -> tuple[str | None, ...]:
+    rows = workspace.rows(
+        f"SELECT value::VARCHAR FROM (SELECT DISTINCT {identifier(name)} AS value FROM {target})"
+        " ORDER BY value NULLS LAST"
+    )
+    return tuple(value for (value,) in rows)
