@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,7 @@ settings.register_profile(
 settings.load_profile("steady")
 
 SURFACE = ("sql", "contract")
-"""The folders whose tests are of the SQL surface, but for those that are marked ``once``: simulations, and what Python
-says or decides."""
+"""The folders whose tests are of the SQL surface, and run on the oldest DuckDB, too; ``older`` says which of them."""
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -42,11 +41,27 @@ VISITS = """
 """Four thousand records whose diseases are unevenly frequent, some of them missing."""
 
 
+def older(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Choose what runs on the oldest DuckDB, too.
+
+    Of a test that runs with several parameters, the first: the others are other numbers, names or tables for the same
+    SQL. All of them where they are SQL files, methods or forms, which ``every`` says. Nothing that is marked ``once``:
+    simulations, what Python says or decides, and what puts together what other tests run there one by one.
+    """
+    chosen: set[str] = set()
+    for item in items:
+        test = item.nodeid.split("[")[0]
+        if item.path.parent.name not in SURFACE or item.get_closest_marker("once"):
+            continue
+        if test not in chosen or item.get_closest_marker("every"):
+            chosen.add(test)
+            yield item
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what runs on the oldest DuckDB, too."""
-    for item in items:
-        if item.path.parent.name in SURFACE and item.get_closest_marker("once") is None:
-            item.add_marker("surface")
+    for item in older(items):
+        item.add_marker("surface")
 
 
 @pytest.fixture(scope="session")

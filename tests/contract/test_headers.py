@@ -89,6 +89,7 @@ def test_a_header_begins_with_the_call_and_what_it_returns(folder, name):
     assert any(call in example(folder, name) for call in calls)
 
 
+@pytest.mark.every
 @pytest.mark.parametrize(("folder", "name"), FILES)
 def test_the_example_of_a_header_runs(world, folder, name):
     text = example(folder, name)

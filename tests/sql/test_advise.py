@@ -12,6 +12,8 @@ import pytest
 
 import duckdb_priv
 
+pytestmark = pytest.mark.once
+
 CENSUS = Path(__file__).parents[3] / "shared" / "data" / "census_500k.parquet"
 
 
@@ -72,7 +74,6 @@ def measured_errors(
     return mean, median
 
 
-@pytest.mark.once
 def test_errors_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     """Within a tenth, of uniform perturbation."""
     asked = workload(con, "visits")
@@ -82,7 +83,6 @@ def test_errors_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     assert row[3] == pytest.approx(median, rel=0.1)
 
 
-@pytest.mark.once
 def test_errors_of_fine_grain_releases_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     """Of frequencies near powers of two, which the noise of the reference frequencies leaves where they are."""
     con.execute("""
@@ -99,7 +99,6 @@ def test_errors_of_fine_grain_releases_are_as_predicted(con: duckdb.DuckDBPyConn
     assert "The posterior of a value of reference frequency f is at most 3 f" in row[6]
 
 
-@pytest.mark.once
 def test_errors_of_decoy_groups_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     """Of even and of uneven values, which are reconstructed in two ways."""
     con.execute("""
@@ -117,7 +116,6 @@ def test_errors_of_decoy_groups_are_as_predicted(con: duckdb.DuckDBPyConnection)
         assert f"believes the true value to be what is shown with 1/{gamma}" in row[6]
 
 
-@pytest.mark.once
 def test_errors_of_reconstruction_private_releases_are_as_predicted(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -133,7 +131,6 @@ def test_errors_of_reconstruction_private_releases_are_as_predicted(
     assert "Of every micro group" in row[6]
 
 
-@pytest.mark.once
 def test_errors_of_generalized_samples_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     """Questions about generalized values, of groups of which some are suppressed as often as not."""
     con.execute("""
@@ -209,7 +206,6 @@ def test_the_statement_about_a_generalized_sample_publishes(con: duckdb.DuckDBPy
     assert rows[0][5].startswith("Whether any one record is in the source or not")
 
 
-@pytest.mark.once
 @pytest.mark.skipif(not CENSUS.exists(), reason=f"{CENSUS.name} is not here")
 def test_errors_on_the_census_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(
@@ -276,7 +272,6 @@ def test_what_meets_the_requirement_comes_first_and_the_most_accurate_on_top(
     assert "0.1 becomes a posterior of at most 0.5" in rows[0][6]
 
 
-@pytest.mark.once
 def test_an_epsilon_is_met_by_the_largest_retention(con: duckdb.DuckDBPyConnection) -> None:
     best = advice(con, ", epsilon := 1.5")[0]
     assert best[4]
@@ -284,7 +279,6 @@ def test_an_epsilon_is_met_by_the_largest_retention(con: duckdb.DuckDBPyConnecti
     assert best[1] <= 1.5
 
 
-@pytest.mark.once
 def test_an_error_can_be_required(con: duckdb.DuckDBPyConnection) -> None:
     rows = advice(con, ", max_error := 0.1")
     assert {row[2] <= 0.1 for row in rows if row[4]} == {True}
@@ -299,7 +293,6 @@ def test_the_statement_publishes(con: duckdb.DuckDBPyConnection) -> None:
     assert "ward" not in [row[0] for row in con.execute("DESCRIBE visits_public").fetchall()]
 
 
-@pytest.mark.once
 def test_advice_can_be_about_a_workload_of_ones_own(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("""
         CREATE TABLE everybody AS FROM (VALUES (1, MAP {}::MAP(VARCHAR, VARCHAR), 'disease', 'flu'))
@@ -313,7 +306,6 @@ def test_advice_can_be_about_a_workload_of_ones_own(con: duckdb.DuckDBPyConnecti
     assert row[3] == pytest.approx(sd / k * 0.6744897502)
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("more", "message"),
     [

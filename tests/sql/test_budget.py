@@ -7,6 +7,8 @@ import math
 import duckdb
 import pytest
 
+pytestmark = pytest.mark.once
+
 GIVEN = "sensitive := 'disease', record_id := 'id', domain := ['a', 'b', 'c', 'd']"
 
 

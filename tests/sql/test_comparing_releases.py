@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 DECLARED = ["asthma", "cold", "cough", "flu", "measles", None]
 """What occurs among the visits, and one that does not yet."""
 CERTAIN = "knows with certainty"
@@ -25,7 +27,6 @@ def ledger(con, columns):
     return con.execute(f"SELECT {columns} FROM priv.ledger() ORDER BY published_at").fetchall()
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("declared", [True, False])
 def test_the_guarantee_says_it(visits, published, declared):
     domain = {"domain": DECLARED} if declared else {}
@@ -36,7 +37,6 @@ def test_the_guarantee_says_it(visits, published, declared):
     assert said in statement
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("method", ["splu", "uniform"])
 def test_it_is_not_said_of_fresh_coins_and_of_groups(visits, method):
     """Fresh coins are another look each, and a changed table is not grouped again."""

@@ -11,6 +11,8 @@ from scipy import stats
 import duckdb_priv
 from duckdb_priv.shell.cli import main
 
+pytestmark = pytest.mark.once
+
 FALSE_ALARM = 1e-9
 ROWS = 20_000
 VALUES = 4
@@ -207,7 +209,6 @@ def test_groups_have_no_coarser_release(con):
         con.execute("FROM priv.derive('groups', 'x', retention := 0.1)").fetchall()
 
 
-@pytest.mark.once
 def test_the_command_refreshes_the_finer_first(tmp_path):
     path = str(tmp_path / "hospital.duckdb")
     with duckdb_priv.connect(path) as con:

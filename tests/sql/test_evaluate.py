@@ -15,6 +15,8 @@ import duckdb_priv
 from duckdb_priv.engine.source import Source
 from duckdb_priv.evaluation.workload import TABLE, Draw, draw
 
+pytestmark = pytest.mark.once
+
 FALSE_ALARM = 1e-9
 CENSUS = Path(__file__).parents[3] / "shared" / "data" / "census_500k.parquet"
 VISITS = """
@@ -66,7 +68,6 @@ def test_a_workload_states_the_true_counts(con: duckdb.DuckDBPyConnection) -> No
         assert selectivity == true_count / 6000
 
 
-@pytest.mark.once
 def test_no_query_is_drawn_twice(con: duckdb.DuckDBPyConnection) -> None:
     drawn = workload(con)
     assert len(
@@ -74,7 +75,6 @@ def test_no_query_is_drawn_twice(con: duckdb.DuckDBPyConnection) -> None:
     ) == len(drawn)
 
 
-@pytest.mark.once
 def test_a_workload_keeps_to_its_limits(con: duckdb.DuckDBPyConnection) -> None:
     for more, low, high in (
         ("", 6, 6000),
@@ -88,7 +88,6 @@ def test_a_workload_keeps_to_its_limits(con: duckdb.DuckDBPyConnection) -> None:
     assert {len(row[1]) for row in workload(con, ", max_public_attributes := 1")} == {1}
 
 
-@pytest.mark.once
 def test_a_seed_repeats_a_workload(con: duckdb.DuckDBPyConnection) -> None:
     assert workload(con, ", queries := 50, seed := 7") == workload(
         con, ", queries := 50, seed := 7"
@@ -98,7 +97,6 @@ def test_a_seed_repeats_a_workload(con: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-@pytest.mark.once
 def test_queries_follow_the_law_of_drawing_and_rejecting() -> None:
     """One public attribute of 2 values, one of 4: the first query over many seeds, against the exact law."""
     con = duckdb.connect()
@@ -171,7 +169,6 @@ def test_anybody_may_write_a_workload(con: duckdb.DuckDBPyConnection) -> None:
     assert rows[3][1:] == (0, 0, 0, 0, 0, None, True)
 
 
-@pytest.mark.once
 def test_the_bayesian_method_has_no_interval(con: duckdb.DuckDBPyConnection) -> None:
     rows = con.execute(
         "SELECT min(estimate) >= 0, count(low), count(covered), count(relative_error) > 90"
@@ -200,7 +197,6 @@ def test_a_summary_sums_an_evaluation_up(con: duckdb.DuckDBPyConnection) -> None
     assert coverage > 0.93
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
@@ -237,7 +233,6 @@ def test_bad_input_is_one_clear_sentence(
         con.execute(f"FROM {statement}").fetchall()
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("query", "message"),
     [
@@ -294,7 +289,6 @@ def test_every_mechanism_is_evaluated(con: duckdb.DuckDBPyConnection) -> None:
     assert {row[0]: row[3] for row in rows}["splu"] == pytest.approx(0.25)
 
 
-@pytest.mark.once
 def test_a_generalized_sample_is_evaluated_against_a_view_that_generalizes(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -327,7 +321,6 @@ def test_a_generalized_sample_is_evaluated_against_a_view_that_generalizes(
     assert sorted(generalized) == sorted(rows)
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("release", "message"),
     [
@@ -359,7 +352,6 @@ def test_nothing_is_left_behind(con: duckdb.DuckDBPyConnection) -> None:
     assert con.execute("SELECT table_name FROM duckdb_tables() ORDER BY ALL").fetchall() == before
 
 
-@pytest.mark.once
 @pytest.mark.skipif(not CENSUS.exists(), reason=f"{CENSUS.name} is not here")
 def test_the_workload_of_the_papers_takes_seconds() -> None:
     """5,000 queries over 500,000 records: drawn, counted, reconstructed."""

@@ -9,6 +9,7 @@ from ordinary.releases import CALLS, publish
 import duckdb_priv
 
 
+@pytest.mark.every
 @pytest.mark.parametrize("form", CALLS)
 def test_every_question_of_a_file_has_an_answer(form, tmp_path):
     with duckdb.connect(publish(tmp_path, form, rows=3000), read_only=True) as reader:
@@ -23,6 +24,7 @@ def test_every_question_of_a_file_has_an_answer(form, tmp_path):
     assert len({statement for _, statement in found}) == len(found)
 
 
+@pytest.mark.once
 def test_names_and_values_that_need_quotes_are_asked_for(tmp_path):
     with duckdb_priv.connect(secret=bytes(range(32))) as con:
         con.execute(

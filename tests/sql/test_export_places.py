@@ -74,6 +74,7 @@ def test_other_names_are_taken_as_they_are(out, tmp_path, name, form):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, *page])
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("form", ["duckdb", "parquet"])
 def test_the_card_stands_in_a_release_and_beside_it(out, tmp_path, form, monkeypatch):
     """The release itself can write the very page, in any client."""
@@ -141,6 +142,7 @@ def leave_write_ahead(path: Path) -> Path:
     return left
 
 
+@pytest.mark.once
 def test_what_somebody_wrote_to_an_earlier_export_is_not_replayed(out, tmp_path):
     path = tmp_path / "out.duckdb"
     export(out, path)

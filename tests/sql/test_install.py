@@ -97,6 +97,7 @@ def test_macros_are_whole_whatever_the_storage_format(tmp_path):
                 assert rows(connection, steps) == whole
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("change", ["version", "text"])
 def test_macros_of_another_version_are_created_anew(tmp_path, inventory, monkeypatch, change):
     """What an older library wrote is replaced at the first installation of a newer one."""
@@ -127,6 +128,7 @@ def test_a_prepared_database_in_a_new_instance_is_only_read(tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.once
 def test_every_database_has_a_secret_of_its_own_and_keeps_no_other_trace_of_it():
     secrets = set()
     for _ in range(3):
@@ -172,6 +174,7 @@ def test_an_attached_database_has_a_catalog_and_a_secret_of_its_own(con, tmp_pat
     assert rows(con, "SELECT count(*) FROM (FROM memory.r EXCEPT ALL FROM b.r)") != [(0,)]
 
 
+@pytest.mark.once
 def test_a_given_secret_does_not_pass_to_a_database_of_the_same_name(con, tmp_path, secret):
     """Two files attached under one name, one after the other; only the first was given a secret."""
     con.execute(f"ATTACH '{tmp_path / 'one.duckdb'}' AS b; USE b")
@@ -201,6 +204,7 @@ def test_cursors_and_further_connections_publish_too(tmp_path):
         assert len(rows(second, "FROM priv.release")) == 3
 
 
+@pytest.mark.once
 def test_a_further_connection_publishes_after_the_first_is_closed(tmp_path):
     path = str(tmp_path / "hospital.duckdb")
     first = duckdb_priv.connect(path)
@@ -219,6 +223,7 @@ def test_a_closed_connection_lets_go_of_its_file(tmp_path):
         assert rows(other, "SELECT count(*) FROM priv.release") == [(0,)]
 
 
+@pytest.mark.once
 def test_many_install_at_once(tmp_path):
     path = str(tmp_path / "hospital.duckdb")
     errors: list[BaseException] = []
@@ -266,6 +271,7 @@ def test_a_read_only_database(tmp_path):
         duckdb_priv.connect("/no/such/folder/hospital.duckdb")
 
 
+@pytest.mark.once
 def test_a_release_file(con, tmp_path):
     con.execute(PEOPLE)
     con.execute(PUBLISH.format("r"))
@@ -310,6 +316,7 @@ SAME_SIGNATURE = {
 """Functions that would be called in the place of ours."""
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", SAME_SIGNATURE)
 @pytest.mark.parametrize("kind", ["function", "macro"])
 def test_a_function_name_that_is_taken_where_the_database_is_prepared(tmp_path, name, kind):
@@ -390,6 +397,7 @@ def test_the_catalog_refuses_nonsense(con, nonsense):
         con.execute(f"INSERT INTO priv.{nonsense}")
 
 
+@pytest.mark.once
 def test_a_secret_of_the_callers_is_never_stored(tmp_path):
     path, secret = tmp_path / "hospital.duckdb", bytes(range(100, 132))
     with duckdb_priv.connect(path, secret=secret) as first:
@@ -404,6 +412,7 @@ def test_a_secret_of_the_callers_is_never_stored(tmp_path):
         assert rows(second, "FROM again") == published
 
 
+@pytest.mark.once
 def test_without_the_callers_secret_nothing_is_keyed(tmp_path):
     path = tmp_path / "hospital.duckdb"
     with duckdb_priv.connect(path, secret=bytes(range(100, 132))) as first:
@@ -417,6 +426,7 @@ def test_without_the_callers_secret_nothing_is_keyed(tmp_path):
         )
 
 
+@pytest.mark.once
 def test_another_secret_than_the_first_is_refused(con, tmp_path, secret):
     with pytest.raises(
         InvalidParameter, match="is not the one that this database has published with"

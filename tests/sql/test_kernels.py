@@ -21,6 +21,8 @@ from duckdb_priv.methods.common import decoys
 from duckdb_priv.publisher import persons
 from duckdb_priv.release.model import Plan
 
+pytestmark = pytest.mark.once
+
 Publish = Callable[[str], tuple[bytes, list[str]]]
 
 SMALL = 60_000
@@ -142,7 +144,6 @@ def kernels(visits: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) 
     return publish
 
 
-@pytest.mark.once
 def test_a_kernel_gives_the_published_rows_in_another_process(
     visits: duckdb.DuckDBPyConnection, kernels: Publish, secret: bytes
 ) -> None:
@@ -164,7 +165,6 @@ def test_a_kernel_gives_the_published_rows_in_another_process(
     assert not differing
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("decoy groups")])
 def test_ranges_and_blocks_do_not_decide_what_is_published(
     name: str, kernels: Publish, monkeypatch: pytest.MonkeyPatch

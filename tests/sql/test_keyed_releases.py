@@ -119,6 +119,7 @@ def test_little_memory_changes_nothing(con, released, reference):
         con.execute("RESET memory_limit")
 
 
+@pytest.mark.once
 def test_another_database_with_the_same_secret_publishes_the_same(
     reference, secret, tmp_path, published
 ):
@@ -131,6 +132,7 @@ def test_another_database_with_the_same_secret_publishes_the_same(
         assert other.execute("SELECT ward, reported_disease FROM r").fetchall() == reference
 
 
+@pytest.mark.once
 def test_another_secret_publishes_something_else(reference, published):
     with duckdb_priv.connect(secret=bytes(range(100, 132))) as other:
         other.execute(f"CREATE TABLE records AS {RECORDS}")
@@ -167,6 +169,7 @@ OWN, OTHER = 0.4 + 0.6 / 5, 0.6 / 5
 """What a record shows with which probability: its own value, or a given other one."""
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("changed", "other_size"),
     [({"retention": 0.4000001}, 5), ({"domain": ["a", "b", "c", "d", "e", None]}, 6)],

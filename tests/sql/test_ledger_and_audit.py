@@ -10,6 +10,8 @@ import pytest
 
 import duckdb_priv
 
+pytestmark = pytest.mark.once
+
 EPSILON = math.log(1 + 5 * 0.3 / 0.7)
 """Of one attribute with five values at a retention of 0.3."""
 

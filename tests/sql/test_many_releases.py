@@ -95,6 +95,7 @@ def joined_by(con, release):
         )
 
 
+@pytest.mark.once
 def test_a_publication_writes_as_much_beside_a_hundred_releases_as_beside_one(visits, monkeypatch):
     visits.execute(PUBLISH.format("first"))
     texts, run = {}, macros._run
@@ -168,6 +169,7 @@ def test_what_is_not_there_is_told_with_what_is(visits):
         one(visits, "SELECT priv.reconstructed_count('two', reported_disease, 'flu') FROM plain")
 
 
+@pytest.mark.once
 def test_dropping_and_replacing_leaves_the_others_as_they_are(visits, inventory):
     there = macros_of(visits)
     visits.execute(PUBLISH.format("first"))

@@ -243,6 +243,7 @@ def test_values_published_alike_are_refused_and_the_others_answered(reader, rele
     )
 
 
+@pytest.mark.once
 def test_the_interval_is_the_one_that_the_kernels_derive(reader):
     """From the histogram that is published alone; the slope may be negative."""
     negative = 0

@@ -227,6 +227,7 @@ def ledger(con, columns):
     return con.execute(f"SELECT {columns} FROM priv.ledger() ORDER BY published_at").fetchall()
 
 
+@pytest.mark.once
 def test_the_ledger_adds_per_person(con):
     epsilon = math.log(5)
     publish(con, "a", max_rows=2)

@@ -94,6 +94,7 @@ def test_a_count_is_the_share_of_the_rows(
             assert found == [(pytest.approx(size * share),)]
 
 
+@pytest.mark.once
 def test_what_is_shown_has_nothing_to_do_with_what_is_true(con: duckdb.DuckDBPyConnection) -> None:
     """Two records exchange their values: the histogram is the same, and so is every byte that is published."""
     publish(con, "one")
@@ -141,6 +142,7 @@ def test_bad_input_is_refused(con: duckdb.DuckDBPyConnection) -> None:
         rows(con, "SELECT priv.reconstructed_count('r', reported_disease, 'measles') FROM r")
 
 
+@pytest.mark.once
 def test_several_attributes_are_redrawn_apart_and_multiply(
     con: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:

@@ -101,6 +101,7 @@ def test_what_is_published_is_generalized_and_in_groups_of_k(con):
     ]
 
 
+@pytest.mark.once
 def test_rows_say_nothing_by_their_order(released):
     assert (
         released.execute("FROM public").fetchall()
@@ -108,6 +109,7 @@ def test_rows_say_nothing_by_their_order(released):
     )
 
 
+@pytest.mark.once
 def test_all_records_survive_a_rate_near_one_and_groups_below_k_do_not(con):
     # Three of 2,856 records are lost with a chance of 4e-12.
     publish(
@@ -336,6 +338,7 @@ def test_parquet_too(released, tmp_path, monkeypatch):
         assert reader.execute(ask).fetchall() == expected
 
 
+@pytest.mark.once
 def test_every_release_is_a_sample_of_its_own_whatever_identifies_the_records(con):
     for release in ("one", "two"):
         publish(con, release, record_id="'id'", exclude="['note']")
@@ -348,6 +351,7 @@ def test_every_release_is_a_sample_of_its_own_whatever_identifies_the_records(co
     assert "id" not in [row[0] for row in con.execute("DESCRIBE one").fetchall()]
 
 
+@pytest.mark.once
 def test_one_sample_is_not_used_twice(con, monkeypatch):
     monkeypatch.setattr(randomness, "new_secret", lambda: bytes(32))
     publish(con, "one")
@@ -375,6 +379,7 @@ def test_epsilon1_chooses_levels_and_says_so(con):
     assert receipt["rows_published"] > 0
 
 
+@pytest.mark.once
 def test_the_ledger_adds_up(con):
     for release, epsilon in [("a", 1.0), ("b", 1.5), ("c", 0.8)]:
         publish(con, release, epsilon=str(epsilon))
@@ -396,6 +401,7 @@ def test_the_ledger_adds_up(con):
         con.execute("FROM priv.ledger(slack := 0)")
 
 
+@pytest.mark.once
 def test_a_mechanism_that_shows_records_takes_the_total_away(con):
     def uniform(release):
         return con.execute(

@@ -86,6 +86,7 @@ def test_the_catalog_says_how_to_read_it(visits, published):
     ]
 
 
+@pytest.mark.once
 def test_what_records_with_equal_public_columns_hide_is_stated_and_audited(visits, published):
     """The smallest groups say the worst; half of the records, and nearly all, are in larger ones."""
     visits.execute("CREATE TABLE few AS SELECT id, gender, age > 80 AS old, disease FROM visits")
@@ -342,6 +343,7 @@ def test_replacing_nothing_is_publishing(visits, published):
     assert rows(visits, "SELECT count(*) FROM r") == [(4000,)]
 
 
+@pytest.mark.once
 def test_dropping_leaves_the_other_releases_and_the_ledger(visits, published):
     for release in ("one", "two"):
         published(visits, "visits", release, sensitive="disease", retention=0.3, record_id="id")
@@ -359,6 +361,7 @@ def test_dropping_leaves_the_other_releases_and_the_ledger(visits, published):
     )
 
 
+@pytest.mark.once
 def test_dropping_the_last_release_leaves_macros_that_say_so(visits, published):
     published(visits, "visits", "one", sensitive="disease", retention=0.3, record_id="id")
     visits.execute("FROM priv.drop_release('one')")
@@ -563,6 +566,7 @@ def test_columns_named_like_steps_of_the_macros_group_as_any(grouped, name):
         )
 
 
+@pytest.mark.once
 def test_an_identifying_public_column_is_refused_unless_it_is_named(visits, published):
     arguments = {"sensitive": "disease", "retention": 0.3}
     with pytest.raises(
@@ -604,6 +608,7 @@ def test_no_column_may_be_public(visits, published):
     assert [name for name, *_ in rows(visits, "DESCRIBE r")] == ["reported_disease"]
 
 
+@pytest.mark.once
 def test_what_a_release_is_about_travels_with_it(visits, published, tmp_path):
     words = {
         "title": "Visits of 2026",
@@ -713,6 +718,7 @@ def test_a_huge_given_domain_is_text(con, published):
             ).fetchall()
 
 
+@pytest.mark.once
 def test_real_reports_with_missing_values(con, published, vaers):
     """1,384 reactions, the missing one among them, keyed by the number of the report."""
     con.execute(

@@ -100,6 +100,7 @@ def sums(
     return np.array(found[0])
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("release", ["decoys", "redrawn", "fine", "exchanged"])
 def test_it_is_the_sum_of_products_of_weights_or_the_likeliest(
     con: duckdb.DuckDBPyConnection, release: str
@@ -201,6 +202,7 @@ def test_the_method_of_the_paper_to_the_letter(con: duckdb.DuckDBPyConnection, o
                 assert rested == pytest.approx(54.415688, abs=5e-7)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("coins", "disease", "drug"), [(15, 1, 4), (20, 1, 4), (40, 2, 2)])
 def test_steps_that_begin_where_they_rest_stay_there(
     coins: int, disease: int, drug: int, monkeypatch: pytest.MonkeyPatch
@@ -224,6 +226,7 @@ def test_steps_that_begin_where_they_rest_stay_there(
         assert inside
 
 
+@pytest.mark.once
 def test_one_attribute_is_the_estimate_cut(con: duckdb.DuckDBPyConnection) -> None:
     for value in ("v0", "v1", "v5"):
         joint, single = rows(
@@ -243,6 +246,7 @@ def test_missing_values_and_orders_of_attributes(con: duckdb.DuckDBPyConnection)
     assert one[0][4] == rows(con, shown)[0][0]
 
 
+@pytest.mark.once
 def test_the_paper_stops_early(con: duckdb.DuckDBPyConnection) -> None:
     question = f"SELECT estimate FROM priv.reconstructed_joint('decoys', {BOTH}, ['v1', '2'], method := '{{}}')"
     truth = rows(con, "SELECT count(*) FROM visits WHERE disease = 'v1' AND drug = 2")[0][0]

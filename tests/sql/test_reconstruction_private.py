@@ -57,6 +57,7 @@ def con():
     connection.close()
 
 
+@pytest.mark.once
 def test_groups_keep_size_and_frequencies(con):
     receipt = publish(con, "kept")
     groups = con.execute(
@@ -95,6 +96,7 @@ def test_the_sample_of_each_value_is_next_to_its_share(con):
         assert abs(shown - expected) < 1
 
 
+@pytest.mark.once
 def test_keyed_releases_repeat_and_fresh_ones_do_not(con):
     def rows(release):
         return con.execute(f"SELECT * FROM {release}").fetchall()
@@ -119,6 +121,7 @@ def test_threads_and_row_order_do_not_matter(con):
     assert con.execute("FROM straight").fetchall() == con.execute("FROM other").fetchall()
 
 
+@pytest.mark.once
 def test_the_interval_is_that_of_the_kernel(con):
     operator = Uniform(0.5, 6)
     for condition in ("true", "age < 20", "age = 99", "gender IS NULL", "false"):
@@ -206,6 +209,7 @@ def test_the_scale_may_come_by_way_of_a_view_a_join_or_another_type(con):
         assert con.execute(asked.format(weight, rows)).fetchall()[0] == pytest.approx(right[0])
 
 
+@pytest.mark.once
 def test_releases_of_several_mechanisms_live_side_by_side(con):
     con.execute(
         "FROM priv.publish_uniform('people', 'u', sensitive := 'occupation', retention := 0.5, record_id := 'id')"
@@ -285,6 +289,7 @@ def test_the_audit_finds_what_was_tampered_with(con):
     assert holds["groups_represented"] is False
 
 
+@pytest.mark.once
 def test_the_audit_finds_homogeneous_unions(con):
     """Four records say little of what they have in common; the five thousand around them say all."""
     con.execute(
@@ -339,6 +344,7 @@ def test_a_column_with_one_value_and_a_column_called_scale_are_refused(con):
         publish(con, "refused", source="'scaled'")
 
 
+@pytest.mark.once
 def test_warnings_say_where_groups_are_not_what_they_should_be(con):
     warning = publish(con, "warned", source="'lone'")["warnings"][0]
     assert (

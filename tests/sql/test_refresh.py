@@ -83,6 +83,7 @@ def test_a_refresh_shows_what_was_shown_but_for_what_changed(declared, tmp_path)
     assert unchanged == sum(min(before.count(row), after.count(row)) for row in {*before})
 
 
+@pytest.mark.once
 def test_a_record_is_charged_once_for_each_of_its_values(declared):
     """Whichever records change, the price is that of the one that was drawn most often."""
     for change, adds, draws in (
@@ -198,6 +199,7 @@ with duckdb.connect(sys.argv[1]):
 """
 
 
+@pytest.mark.once
 def test_a_file_that_another_program_writes_to_is_told_and_written_later(declared, tmp_path):
     file = str(tmp_path / "r.duckdb")
     declared.execute("FROM priv.export_release('r', ?)", [file])
@@ -271,6 +273,7 @@ def test_methods_that_cannot_be_refreshed_say_why(con, publish, told):
     assert listed(con)["state"] == "refused"
 
 
+@pytest.mark.once
 def test_new_records_of_decoy_groups_wait_until_there_are_enough(con):
     con.execute(
         "CREATE TABLE v AS SELECT i AS id, i % 2 AS gender, 'd' || i % 5 AS disease FROM range(100) AS t(i)"

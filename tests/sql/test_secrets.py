@@ -35,6 +35,7 @@ def usual_umask():
 @posix
 @pytest.mark.usefixtures("usual_umask")
 class TestFiles:
+    @pytest.mark.once
     def test_a_file_that_is_made_is_its_owners(self, tmp_path):
         with duckdb_priv.connect(tmp_path / "hospital.duckdb") as con:
             assert modes(tmp_path) == {0o600}
@@ -42,6 +43,7 @@ class TestFiles:
             assert modes(tmp_path) == {0o600}
         assert modes(tmp_path) == {0o600}
 
+    @pytest.mark.once
     def test_a_file_that_was_there_is_its_owners_before_it_has_a_secret(self, tmp_path):
         path = tmp_path / "hospital.duckdb"
         with duckdb.connect(str(path)) as con:
@@ -79,6 +81,7 @@ class TestFiles:
         with duckdb.connect(str(path)) as con:
             assert con.execute("SELECT count(*) FROM priv.secret").fetchall() == [(0,)]
 
+    @pytest.mark.once
     def test_a_release_is_for_everybody(self, tmp_path):
         with duckdb_priv.connect() as con:
             con.execute(VISITS)

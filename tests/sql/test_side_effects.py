@@ -156,6 +156,7 @@ def test_two_publications_without_ids_differ_and_one_read_twice_does_not(visits,
     }
 
 
+@pytest.mark.once
 def test_a_second_database_draws_other_fresh_bits(published):
     rows = set()
     for _ in range(2):

@@ -59,6 +59,7 @@ def call(name: str, value: str = "'flu'", more: str = "") -> str:
     return f"FROM priv.smoothed_count('{name}', {value}, group_columns := 'ward, gender'{weight}{more})"
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", CALLS)
 def test_beside_the_unbiased_estimate_stands_one_that_is_nearer(con, name: str) -> None:
     found = con.execute(

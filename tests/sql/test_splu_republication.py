@@ -9,6 +9,8 @@ from typing import Any
 import duckdb
 import pytest
 
+pytestmark = pytest.mark.once
+
 VISITS = """
     CREATE TABLE visits AS
     SELECT id, 'v' || (id * id % 29) % 7 AS disease, id % 5 AS drug, id % 2 = 0 AS young FROM range(2001) AS t(id)
@@ -62,7 +64,6 @@ def test_the_same_table_may_be_published_again(released: duckdb.DuckDBPyConnecti
     ]
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     "change",
     [
@@ -84,7 +85,6 @@ def test_a_changed_table_is_refused(
     assert rows(released, "SELECT release, rows_published FROM priv.release") == [("r", 2000)]
 
 
-@pytest.mark.once
 def test_dropping_a_release_does_not_take_it_back(released: duckdb.DuckDBPyConnection) -> None:
     released.execute("FROM priv.drop_release('r')").fetchall()
     released.execute("DELETE FROM visits WHERE id = 7")
@@ -92,7 +92,6 @@ def test_dropping_a_release_does_not_take_it_back(released: duckdb.DuckDBPyConne
         publish(released)
 
 
-@pytest.mark.once
 def test_without_an_id_nothing_can_be_told_apart(con: duckdb.DuckDBPyConnection) -> None:
     publish(con, record_id=None, exclude=["id", "drug"])
     for again in ({"record_id": None, "exclude": ["id", "drug"]}, {}):
@@ -100,13 +99,11 @@ def test_without_an_id_nothing_can_be_told_apart(con: duckdb.DuckDBPyConnection)
             publish(con, "other", **again)
 
 
-@pytest.mark.once
 def test_it_is_published_nevertheless_if_told_so(released: duckdb.DuckDBPyConnection) -> None:
     released.execute("DELETE FROM visits WHERE id < 101")
     assert publish(released, "other", republish=True) == (1900, 1900, 0)
 
 
-@pytest.mark.once
 def test_other_attributes_records_and_mechanisms_are_free(
     released: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -151,7 +148,6 @@ def test_new_records_are_appended(con: duckdb.DuckDBPyConnection) -> None:
         publish(con, append=True)
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -212,7 +208,6 @@ def test_nothing_is_appended_after_the_secret_was_replaced(
     assert rows(released, "SELECT count(*) FROM r") == [(2000,)]
 
 
-@pytest.mark.once
 def test_new_records_must_fill_groups_of_their_own(released: duckdb.DuckDBPyConnection) -> None:
     released.execute("INSERT INTO visits SELECT 5000 + i, 'v1', 1, true FROM range(300) AS t(i)")
     with pytest.raises(duckdb.Error, match=r"more than 1 in gamma = 2|needs at least 2 distinct"):

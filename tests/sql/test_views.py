@@ -57,6 +57,7 @@ def test_weights_sum_to_the_estimate_of_typed_values(release: Path) -> None:
         assert [row[2] for row in by_weight] == pytest.approx([row[2] for row in by_macro])
 
 
+@pytest.mark.once
 def test_every_view_says_that_it_estimates(release: Path) -> None:
     with duckdb.connect(str(release), read_only=True) as reader:
         comments = reader.execute(
@@ -66,6 +67,7 @@ def test_every_view_says_that_it_estimates(release: Path) -> None:
     assert all("ESTIMATES" in comment for _, comment in comments)
 
 
+@pytest.mark.once
 def test_large_releases_carry_no_row_per_value(
     release: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

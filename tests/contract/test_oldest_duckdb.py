@@ -1,0 +1,54 @@
+"""What the oldest DuckDB does for us is tried on it: each SQL file, each method and each form."""
+
+from __future__ import annotations
+
+import pytest
+from ordinary.releases import CALLS
+
+from duckdb_priv.analyst.forms import FORMS
+from duckdb_priv.methods.register import METHODS
+from duckdb_priv.sqltext import templates
+
+ALL = {
+    "test_the_example_of_a_header_runs": {
+        f"{folder}-{name}"
+        for folder in ("publisher", "analyst")
+        for name in templates.names(folder)
+    },
+    "test_what_the_page_of_a_method_shows_runs": set(METHODS),
+    "test_every_question_of_a_file_has_an_answer": set(CALLS),
+}
+"""By test: the parameters that it must run with."""
+
+ELSEWHERE = {
+    "singular": "test_values_published_alike_are_refused_and_the_others_answered",
+    "duplicated": "test_a_release_as_in_the_paper_duplicates_and_says_what_it_gives_away",
+}
+"""By form that has no release among them: the test that makes one."""
+pytestmark = pytest.mark.once
+
+
+def collected(test: str, request: pytest.FixtureRequest) -> set[str]:
+    """Return the parameters with which a test runs on the oldest DuckDB; skip where this run has not collected it."""
+    items = [item for item in request.session.items if item.name.split("[")[0] == test]
+    if not items:
+        pytest.skip("it is not among the tests of this run")
+    return {
+        item.name.partition("[")[2].removesuffix("]")
+        for item in items
+        if "surface" in item.keywords
+    }
+
+
+@pytest.mark.parametrize("test", ALL)
+def test_it_runs_with_all_that_there_are(test: str, request: pytest.FixtureRequest) -> None:
+    assert collected(test, request) == ALL[test]
+
+
+@pytest.mark.parametrize("form", ELSEWHERE)
+def test_it_runs_there(form: str, request: pytest.FixtureRequest) -> None:
+    assert collected(ELSEWHERE[form], request)
+
+
+def test_every_form_is_in_one_of_them() -> None:
+    assert set(FORMS) == {*CALLS, *ELSEWHERE} - {"two_attributes"}
