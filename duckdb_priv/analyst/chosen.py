@@ -66,9 +66,9 @@ SHORT = 500
 """Most characters of a text that stands in the choice."""
 APART, ELSEWHERE = SEPARATORS[-1], SEPARATORS[-2]
 """Stand between short texts, and in the place of a long one. A text that holds one of them counts as long."""
-USUAL = {"two_weights": Shape("two_weights", True, False, True, frozenset(NUMBERS))}
-"""What the functions are written for where nothing is published: texts, none of them missing, that are perturbed
-uniformly. They need not be written anew when that is what is published first."""
+USUAL = {"two_weights": Shape("two_weights", True, True, True, frozenset(NUMBERS))}
+"""What the functions are written for where nothing is published: texts, some of them missing, that are perturbed
+uniformly. They need not be written anew when that is what is published first, or texts of which none is missing."""
 
 
 @dataclass(frozen=True, eq=False)

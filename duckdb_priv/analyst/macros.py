@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import duckdb
 
@@ -113,10 +113,16 @@ def _choose(
     shapes: Mapping[str, Shape],
 ) -> None:
     """Create the choice, and the functions above it unless they are written for these shapes."""
-    shapes = shapes or chosen.USUAL
+    shapes = chosen.USUAL if merged(chosen.USUAL, shapes) == chosen.USUAL else shapes
     _run(connection, [*chosen.choice_statements(known), chosen.kept_statement(known, shapes)])
     if shapes != written:
-        _run(connection, [*chosen.reading_statements(), *statements(Chosen(shapes))])
+        _run(connection, [*chosen.reading_statements(), *_functions(tuple(shapes.values()))])
+
+
+@cache
+def _functions(shapes: tuple[Shape, ...]) -> tuple[str, ...]:
+    """Write the functions of a publisher's database; a program may open several whose releases have the same shapes."""
+    return tuple(statements(Chosen({shape.form: shape for shape in shapes})))
 
 
 def _kept(

@@ -171,6 +171,7 @@ def _write_file(workspace: Workspace, path: Path, release: str, html: str) -> No
         cursor.execute(f"DETACH {alias}")
 
     def move() -> None:
+        cursor.execute(f"CHECKPOINT {alias}")
         detach()
         move_file(part, path)
 
@@ -180,8 +181,10 @@ def _write_file(workspace: Workspace, path: Path, release: str, html: str) -> No
         give_up(part)
 
     workspace.on_rollback.append(undo)
+    # Without a write-ahead log: the file comes to its place whole, or not at all.
     cursor.execute(
-        f"ATTACH {literal(str(part))} AS {alias} (STORAGE_VERSION {literal(STORAGE_VERSION)})"
+        f"ATTACH {literal(str(part))} AS {alias}"
+        f" (STORAGE_VERSION {literal(STORAGE_VERSION)}, RECOVERY_MODE no_wal_writes)"
     )
     cursor.execute(f"USE {alias}")
     cursor.execute("CREATE SCHEMA priv")
