@@ -191,6 +191,11 @@ FORMS: Mapping[str, Form] = {
 """Every form by its name, which is that of its file."""
 
 
+def equals(*, has_missing: bool) -> str:
+    """Write the operator that says whether a column shows a value, which may be the missing one."""
+    return "IS NOT DISTINCT FROM" if has_missing else "="
+
+
 CONSTANTS = tuple(
     sorted(
         {

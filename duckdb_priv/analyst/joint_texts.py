@@ -9,7 +9,7 @@ its background probability and its stopping rule corrected (``mechanism/splu.md`
 from __future__ import annotations
 
 from duckdb_priv.analyst.blocks import block_places
-from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.analyst.forms import equals, form_of
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.literals import doubles, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -44,7 +44,7 @@ def _here(of: SensitiveAttribute, law: str) -> str:
 def _is_value(of: SensitiveAttribute) -> str:
     """Write whether a record shows the value. Every text of a type is read back as its value."""
     column = identifier(of.column)
-    places = {"has_missing": "true", "compared": column, "value": template("{value}")}
+    places = {"equals": equals(has_missing=True), "compared": column, "value": template("{value}")}
     if of.blocks:
         places |= block_places(of.blocks) | {"block": column, "position": _place(of)}
     return form_of(of).matched(places)

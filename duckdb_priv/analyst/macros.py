@@ -24,7 +24,7 @@ import duckdb
 
 from duckdb_priv.analyst import blocks, chosen, comparisons, distribution, joint
 from duckdb_priv.analyst.chosen import Chosen, NamedAttribute
-from duckdb_priv.analyst.forms import CONSTANTS, FORMS, INTERVAL, Form
+from duckdb_priv.analyst.forms import CONSTANTS, FORMS, INTERVAL, Form, equals
 from duckdb_priv.analyst.set_formulas import GIVEN, mistake
 from duckdb_priv.analyst.set_formulas import chosen as chosen_by_reported
 from duckdb_priv.analyst.written import Lookup, Shape, Written, merged, shapes_of
@@ -178,10 +178,9 @@ def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:
 def _guards(lookup: Lookup) -> dict[str, str]:
     """Say what a call must satisfy."""
     has_weighed = any(FORMS[form].weighed for form in lookup.shapes)
-    value_fits = (
-        f"CASE WHEN _value IS NULL THEN {lookup.has_missing()}"
-        f" ELSE {lookup.is_value('CAST(_value AS VARCHAR)')} END"
-    )
+    value_fits = lookup.is_value("CAST(_value AS VARCHAR)")
+    if any(shape.has_missing for shape in lookup.shapes.values()):
+        value_fits = f"CASE WHEN _value IS NULL THEN {lookup.has_missing()} ELSE {value_fits} END"
     return {
         **{name: _right(mistake) for name, mistake in RIGHT.items()},
         "confident": "(confidence > 0 AND confidence < 1)",
@@ -200,9 +199,9 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         # The type of an aggregate is known without it. Its name is not; but columns without missing values are counted
         # by counting rows, which is done anyhow.
         "column_fits": _column_fits(
-            lookup, "any_value(_column)", "count(_column)", "coalesce(count_if({}), 0) = 0"
+            lookup, "any_value(_column)", "count(_column)", "coalesce(bool_and({}), true)"
         ),
-        "column_fits_row": _column_fits(lookup, "_column", "_column", "NOT coalesce({}, false)"),
+        "column_fits_row": _column_fits(lookup, "_column", "_column", "coalesce({}, true)"),
         "by_reported": "coalesce(regexp_matches(regexp_replace(lower(concat_ws(' ', group_columns, condition)),"
         " '''[^'']*''', ' ', 'g'), "
         + lookup.named("reported", "list_extract(string_split(_release, '.'), 1)")
@@ -253,25 +252,24 @@ def _is_scale(weight: str) -> str:
     return f"contains({weight}, {literal(SCALE)})"
 
 
-def _column_fits(lookup: Lookup, typed: str, called: str, none: str) -> str:
+def _column_fits(lookup: Lookup, typed: str, called: str, every: str) -> str:
     """Write whether a column may be the one that was published.
 
-    ``typed`` has the type of the column, and ``called`` holds its name; ``none`` says that no row is so.
+    ``typed`` has the type of the column, and ``called`` holds its name; ``every`` says that all rows are so.
 
     Its type says so, which costs nothing; an ENUM of other values is another column. A column of yet another type
     may come from a view or from Parquet: its values must all be in the domain. One whose name says that it is reported
     is this one, or another attribute's, however alike their values are; a view may call it anything else.
     """
     before, after = called.split("_column")
-    named = (
-        f"(alias({called}) NOT BETWEEN {literal(before + 'reported_')} AND {literal(before + 'reported`')}"
-        f" OR alias({called}) = {concatenated(literal(before), lookup.column(), literal(after))})"
-    )
+    right = concatenated(literal(before), lookup.column(), literal(after))
+    others = f"{literal(before + 'reported_')} AND {literal(before + 'reported`')}"
+    named = f"(replace(alias({called}), {right}, '') NOT BETWEEN {others})"
     # Briefly: it is planned with every question, and seldom asked.
-    wrong = none.format(lookup.is_no_value("_column"))
+    known = every.format(lookup.is_value("CAST(_column AS VARCHAR)"))
     fits = (
         f"CASE typeof({typed}) WHEN {lookup.type()} THEN true ELSE"
-        f" left(typeof({typed}), 5) NOT IN ('ENUM(', '\"NULL') AND {wrong} END"
+        f" left(typeof({typed}), 5) NOT IN ('ENUM(', '\"NULL') AND {known} END"
     )
 
     def write(form: str, of: Lookup) -> str:
@@ -281,7 +279,7 @@ def _column_fits(lookup: Lookup, typed: str, called: str, none: str) -> str:
             return f"({fits})"
         block, most = "TRY_CAST(_column AS INTEGER)", f"{of.blocks()['blocks']} - 1"
         numbered = f"coalesce({block} BETWEEN 0 AND {most}, _column IS NULL)"
-        return f"({none.format(f'NOT {numbered}')})"
+        return f"({every.format(numbered)})"
 
     return f"({by_form(lookup, write)} AND {named})"
 
@@ -324,6 +322,7 @@ def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
     )
     places = {
         "has_missing": of.has_missing(),
+        "equals": equals(has_missing=of.shapes[form].has_missing),
         "compared": compared,
         "value": value,
         "column": f"(CASE WHEN {of.is_here()} THEN _column END)" if several else "_column",
@@ -402,8 +401,8 @@ def _messages(lookup: Lookup) -> dict[str, str]:
     confidence = (template("@confident@"), template("@mistaken_confidence@"))
     return {
         "unknown_release": unknown,
-        "mistake": mistake(*known, *GIVEN, rows),
-        "mistake_of_interval": mistake(*known, confidence, *GIVEN, rows),
+        "mistake": _in_parts(*known, *GIVEN, rows),
+        "mistake_of_interval": _in_parts(*known, confidence, *GIVEN, rows),
         "mistaken_value": mistake(*known),
         "mistake_row": mistake(
             *known,
@@ -439,6 +438,16 @@ def _messages(lookup: Lookup) -> dict[str, str]:
         if (several := lookup.named("several")) == "NULL"
         else f"coalesce({several}, {unknown})",
     }
+
+
+def _in_parts(*conditions: tuple[str, str]) -> str:
+    """Write the words of the first condition that does not hold, NULL where all do.
+
+    What follows from the call alone is a text of its own, which is folded as a whole when the query is planned.
+    """
+    by_rows = 2
+    call, rows = conditions[:-by_rows], conditions[-by_rows:]
+    return f"coalesce({mistake(*call)}, {mistake(*rows)})"
 
 
 def _of_records(lookup: Lookup, said: Callable[[Form], str]) -> str:

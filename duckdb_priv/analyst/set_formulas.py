@@ -20,8 +20,8 @@ GIVEN = tuple(
     (template(f"@{right}@"), template(f"@{wrong}@"))
     for right, wrong in (
         ("weight_fits", "mistaken_weight"),
-        ("column_fits", "mistaken_column"),
         ("sound", "shadowed"),
+        ("column_fits", "mistaken_column"),
     )
 )
 """What must hold of what every aggregate is given, and the words where it does not."""

@@ -93,10 +93,6 @@ class Lookup(ABC):
     def is_value(self, text: str) -> str:
         """Write whether a text is a value of its domain."""
 
-    def is_no_value(self, column: str) -> str:
-        """Write whether a column of another type holds what is no value of its domain."""
-        return f"NOT {self.is_value(f'CAST({column} AS VARCHAR)')}"
-
     @abstractmethod
     def listing(self) -> str:
         """Write the first values of its domain, for people."""

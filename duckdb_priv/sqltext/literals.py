@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from duckdb_priv.errors import InvalidSource
@@ -10,8 +11,12 @@ from duckdb_priv.sqltext.quoting import literal
 SEPARATORS = "\x1f\x1e\x1d\x1c\x01\x02\x03\x04\x05\x06\x07"
 """Candidates for the character between two texts of a list."""
 
-FEW = 50
+FEW = 5
 """How many texts of a list are planned as fast one by one."""
+LITERAL = re.compile(r"\(?('(?:[^']|'')*')\)?")
+"""A text as it is written, in parentheses or without."""
+MANY = 5000
+"""From how many on a list takes longer to make than one text takes to search."""
 
 
 def texts(values: Iterable[str | None]) -> str:
@@ -45,18 +50,23 @@ def enum(values: Iterable[str | None]) -> str:
 
 
 def is_among(text: str, values: Iterable[str | None]) -> str:
-    """Write whether an SQL expression of type VARCHAR is among texts: many of them by searching all as one.
+    """Write whether an SQL expression of type VARCHAR is among texts: in a list that is one literal.
 
-    That is far faster to plan than a list, which counts where there are a million of them.
+    Very many of them are searched as one text.
+    Each literal of a list is planned for itself, which costs more than all the rest where there are fifty.
 
     >>> is_among("x", ["a", "b"])
     "(x IN ('a', 'b'))"
-    >>> is_among("x", map(str, range(99)))[-26:].replace("\x1f", "|")
+    >>> is_among("x", map(str, range(9))).replace("\x1f", "|")
+    "list_contains(string_split('0|1|2|3|4|5|6|7|8', '|'), x)"
+    >>> is_among("x", map(str, range(9999)))[-26:].replace("\x1f", "|")
     " AND NOT contains(x, '|'))"
     """
     present, separator = _separated(values)
     if 0 < len(present) <= FEW:
         return f"({text} IN ({', '.join(map(literal, present))}))"
+    if 0 < len(present) < MANY:
+        return f"list_contains({texts(present)}, {text})"
     between = literal(separator)
     everything = literal("".join(separator + value for value in present) + separator)
     return (
@@ -68,10 +78,18 @@ def is_among(text: str, values: Iterable[str | None]) -> str:
 def concatenated(*texts: str) -> str:
     """Write SQL expressions of texts as one text, in which a missing one is empty: one function is planned, not many.
 
-    >>> print(concatenated("'a'", "b"))
-    concat('a', b)
+    >>> print(concatenated("'a'", "b", "('c')", "'d'"), concatenated("'a'", "'b'"))
+    concat('a', b, 'cd') 'ab'
     """
-    return f"concat({', '.join(texts)})"
+    pieces: list[str] = []
+    for text in texts:
+        plain = LITERAL.fullmatch(text)
+        if plain and pieces and LITERAL.fullmatch(pieces[-1]):
+            pieces[-1] = pieces[-1][:-1] + plain[1][1:]
+        else:
+            pieces.append(plain[1] if plain else text)
+    one = len(pieces) == 1 and LITERAL.fullmatch(pieces[0])
+    return pieces[0] if one else f"concat({', '.join(pieces)})"
 
 
 def _separated(values: Iterable[str | None]) -> tuple[list[str], str]:

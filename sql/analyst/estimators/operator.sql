@@ -16,7 +16,7 @@ list_slice(@numbers.weights@, (@position@ - 1) * @size@ + 1, @position@ * @size@
  FOR h IN [{position: @position@, texts: @texts@, entries: map_entries(histogram(@column@)), missing: @missing@}]][1]
 
 -- name: records.seen
-count(*) FILTER (@match@)
+coalesce(count_if(@match@), 0)
 
 -- name: chances
 -- Pr[a record shows one of the places | it has x], for every x.

@@ -8,7 +8,7 @@
 @number.own@ - @number.other@
 
 -- name: rows.shown
-count(*) FILTER (@match@)
+coalesce(count_if(@match@), 0)
 
 -- name: cell.shown
 _priv_observed
@@ -55,7 +55,7 @@ s.total * s.other * (1 - s.other) / (s.own - s.other) ** 2
 
 -- name: counts
 -- How many records the rows stand for, how many of them show the value, and how many show each value.
-{total: count(*)::DOUBLE, shown: count(*) FILTER (@match@)::DOUBLE,
+{total: count(*)::DOUBLE, shown: coalesce(count_if(@match@), 0)::DOUBLE,
  counts: list_concat(map_values(histogram(_column)), [coalesce(count_if(_column IS NULL), 0)::UBIGINT])::DOUBLE[]}
 
 -- name: em_ratio
