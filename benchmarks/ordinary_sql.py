@@ -34,8 +34,8 @@ of {rows} census records, as if each were the true table, and of the true table:
 
 Cells are the numbers in the answers that are not known for certain. Coverage is the share of them that the 95% interval
 holds, z how many standard errors an estimate is off, cut at 8. Cells of one query depend on each other, so every figure
-is the mean over queries of the mean over their cells; behind ± stands its standard error over queries, which is too
-small as far as queries of one publication share its noise. Open is the share of cells whose interval has no end,
+is the mean over queries of the mean over their cells. Queries of one publication share its noise, so behind ± stands
+the standard error over publications. Open is the share of cells whose interval has no end,
 because a denominator may be zero: they have no standard error, and no z. The worst cells are the truth, the estimate
 and its interval where z is largest: mostly a handful of records, whose standard error is estimated from them, and is
 too small where the estimate is too small.
@@ -198,11 +198,17 @@ class Figure:
     error: float
 
     @classmethod
-    def of(cls, by_query: Sequence[float]) -> Figure:
-        """Take the mean over queries."""
-        found = np.array(by_query, dtype=float)
-        error = found.std(ddof=1) / math.sqrt(len(found)) if len(found) > 1 else math.nan
-        return cls(float(found.mean()) if len(found) else math.nan, float(error))
+    def of(cls, by_query: Mapping[tuple[int, int], float]) -> Figure:
+        """Take the mean over queries; what they are off by adds up within a publication, and not beyond."""
+        if not by_query:
+            return cls(math.nan, math.nan)
+        mean = float(np.mean(list(by_query.values())))
+        off: dict[int, float] = defaultdict(float)
+        for (number, _), value in by_query.items():
+            off[number] += value - mean
+        several = len(off) / (len(off) - 1) if len(off) > 1 else math.nan
+        error = math.sqrt(several * sum(each**2 for each in off.values())) / len(by_query)
+        return cls(mean, error)
 
     def root(self) -> Figure:
         """Return the root, with the error that it has by the delta method."""
@@ -227,12 +233,18 @@ class Row:
         of_query: dict[tuple[int, int], list[Cell]] = defaultdict(list)
         for each in judged:
             of_query[each.query].append(each)
-        covered = [np.mean([each.covered for each in some]) for some in of_query.values()]
-        z = [[each.z for each in some if each.z is not None] for some in of_query.values()]
+        z = {
+            query: found
+            for query, some in of_query.items()
+            if (found := [each.z for each in some if each.z is not None])
+        }
+        covered = {
+            query: np.mean([each.covered for each in some]) for query, some in of_query.items()
+        }
         figures = {
             "coverage": Figure.of(covered),
-            "mean": Figure.of([np.mean(each) for each in z if each]),
-            "rms": Figure.of([np.mean(np.square(each)) for each in z if each]).root(),
+            "mean": Figure.of({query: np.mean(each) for query, each in z.items()}),
+            "rms": Figure.of({query: np.mean(np.square(each)) for query, each in z.items()}).root(),
         }
         worst = sorted(judged, key=lambda each: -abs(each.z or 0))[:2]
         open_ends = np.mean([math.isinf(each.high) for each in judged]) if judged else math.nan
@@ -267,7 +279,7 @@ class Row:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=1000)
-    parser.add_argument("--publications", type=int, default=5)
+    parser.add_argument("--publications", type=int, default=40)
     parser.add_argument("--rows", type=int, default=40_000)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--write", action="store_true", help="write the table of the results")

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import sqlglot
+from sqlglot import exp
 
 import duckdb_priv
+from duckdb_priv.analyst.ordinary.aggregates import is_aggregate, unwrapped
+from duckdb_priv.analyst.ordinary.published import functions
 from duckdb_priv.analyst.ordinary.rewrite import rewrite_sql
 from duckdb_priv.errors import QueryRefused
 
@@ -24,6 +28,51 @@ def test_a_wrong_question_is_refused_with_what_to_write(title, query, says, rele
     if isinstance(refused.value, QueryRefused):
         assert refused.value.hint
         assert "\n" not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "subtotals", ["ROLLUP (ward)", "CUBE (ward)", "GROUPING SETS ((), (ward))"]
+)
+def test_subtotals_are_seen_wherever_sqlglot_keeps_them(subtotals, release, monkeypatch) -> None:
+    parse = sqlglot.parse
+
+    def as_sqlglot_28_parses(*arguments, **options):
+        statements = parse(*arguments, **options)
+        for group in [each for one in statements for each in one.find_all(exp.Group)]:
+            for kind, name in (
+                (exp.Rollup, "rollup"),
+                (exp.Cube, "cube"),
+                (exp.GroupingSets, "grouping_sets"),
+            ):
+                apart = [each for each in group.expressions if isinstance(each, kind)]
+                group.set("expressions", [each for each in group.expressions if each not in apart])
+                group.set(name, [*(group.args.get(name) or []), *apart])
+        return statements
+
+    connection = release("two_weights")
+    count = f"SELECT ward, count(*) AS n FROM visits WHERE disease = 'flu' GROUP BY {subtotals}"
+    right = duckdb_priv.reconstruct(connection, count, intervals=True).fetchall()
+    monkeypatch.setattr(sqlglot, "parse", as_sqlglot_28_parses)
+    found = duckdb_priv.reconstruct(connection, count, intervals=True).fetchall()
+    assert len(found) == 4
+    assert {ward for ward, *_ in found} == {ward for ward, *_ in right}
+    for ward, *numbers in found:
+        # Sums are added up in any order.
+        assert any(ward == each and numbers == pytest.approx(some) for each, *some in right)
+    with pytest.raises(QueryRefused, match="quantile beside subtotals"):
+        rewrite_sql(connection, count.replace("count(*)", "median(age)"))
+
+
+def test_every_aggregate_of_duckdb_is_known_as_one() -> None:
+    kinds = {name: kind for name, kind in functions().items() if name.isidentifier()}
+    assert len(kinds) > 500
+    for name, kind in kinds.items():
+        if kind in ("aggregate", "scalar", "macro"):
+            try:
+                (call,) = sqlglot.parse_one(f"SELECT {name}(a)", dialect="duckdb").expressions
+            except sqlglot.errors.SqlglotError:
+                continue
+            assert is_aggregate(unwrapped(call)) == (kind == "aggregate"), name
 
 
 def test_parameters_are_held_to_the_domain(release) -> None:

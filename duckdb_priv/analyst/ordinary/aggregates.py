@@ -137,8 +137,12 @@ def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node is a call of a function that aggregates."""
     if isinstance(node, exp.AggFunc):
         return True
-    # "min" is the least of the kinds of a name that is both, such as list_sum and sum are not.
-    return isinstance(node, exp.Anonymous) and functions().get(name_of(node)) == "aggregate"
+    # "min" is the least of the kinds of a name that is both, such as list_sum and sum are not. To sqlglot 28 and 29,
+    # list(x) makes a list of values.
+    return (
+        isinstance(node, exp.Anonymous | exp.List)
+        and functions().get(name_of(node)) == "aggregate"
+    )
 
 
 def parse(node: exp.Expr) -> Estimate | Plain | Quantile:

@@ -161,10 +161,20 @@ def _parse(sql: str, connection: ConnectedTables) -> exp.Expr | None:
             f"this statement cannot be read: {problem}", hint="write it in simpler SQL"
         ) from None
     if len(statements) == 1:
-        return statements[0] if not isinstance(statements[0], exp.Command) else None
+        return _grouped(statements[0]) if not isinstance(statements[0], exp.Command) else None
     if statements and _speaks_of_releases(sql, connection):
         raise QueryRefused("several statements at once", hint="run them one by one")
     return None
+
+
+def _grouped(statement: exp.Expr) -> exp.Expr:
+    """Let all elements of a GROUP BY stand together: sqlglot 28 keeps ROLLUP, CUBE and GROUPING SETS apart."""
+    for group in statement.find_all(exp.Group):
+        for kind in ("rollup", "cube", "grouping_sets"):
+            if apart := group.args.get(kind):
+                group.set(kind, None)
+                group.set("expressions", [*group.expressions, *apart])
+    return statement
 
 
 def by_name(parameters: Sequence[Any] | Mapping[str, Any] | None) -> dict[str, Any]:
