@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import duckdb
+import numpy as np
 import pytest
 from ordinary.queries import Queries, Table
 from ordinary.releases import CALLS, DISEASES, EVEN, VISITS
@@ -85,6 +86,36 @@ def test_what_varies_together_is_taken_together(release) -> None:
         intervals=True,
     ).fetchall()[0]
     assert row[1] == pytest.approx(2 * row[5])
+
+
+def test_dealt_values_vary_by_what_the_rows_are_asked_for(release) -> None:
+    """By definition: the sum over all pairs of row and value of what is left without the means of both, squared."""
+    connection = release("constant")
+    rows = connection.execute("SELECT age, ward = 'north' FROM visits").fetchnumpy()
+    age, north = rows.values()
+    shares = dict(
+        connection.execute(
+            "SELECT value, own FROM priv.coefficient WHERE attribute = 'disease'"
+        ).fetchall()
+    )
+    for asked, added in (
+        (
+            "count(*) AS e FROM visits WHERE disease = 'flu' OR age = 30",
+            lambda v: (v == "flu") | (age == 30),
+        ),
+        ("sum(age) AS e FROM visits WHERE disease = 'flu'", lambda v: age * (v == "flu")),
+        (
+            "count_if(disease = 'flu') - count_if(disease = 'none' AND ward = 'north') AS e FROM visits",
+            lambda v: (v == "flu") - 1.0 * (north & (v == "none")),
+        ),
+    ):
+        adds = np.array([added(value) for value in shares], dtype=float)
+        own = np.array(list(shares.values()))
+        left = adds - own @ adds - adds.mean(axis=1, keepdims=True) + (own @ adds).mean()
+        variance = len(age) / (len(age) - 1) * (own @ left**2).sum()
+        answer = duckdb_priv.reconstruct(connection, f"SELECT {asked}", True).fetchone()
+        assert answer[0] == pytest.approx((own @ adds).sum())
+        assert answer[1] == pytest.approx(math.sqrt(variance))
 
 
 def test_scaled_counts_have_scaled_intervals(release) -> None:

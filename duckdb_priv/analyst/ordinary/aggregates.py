@@ -140,8 +140,7 @@ def is_aggregate(node: exp.Expr) -> bool:
     # "min" is the least of the kinds of a name that is both, such as list_sum and sum are not. To sqlglot 28 and 29,
     # list(x) makes a list of values.
     return (
-        isinstance(node, exp.Anonymous | exp.List)
-        and functions().get(name_of(node)) == "aggregate"
+        isinstance(node, exp.Anonymous | exp.List) and functions().get(name_of(node)) == "aggregate"
     )
 
 

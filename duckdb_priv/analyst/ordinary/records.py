@@ -113,8 +113,7 @@ class Records:
         else:
             found = self._noise.covariance(*of, *added)
         if self.form == "constant":
-            left = [self._finite(each) for each in (one, two)]
-            found = f"({found}) * " + (left[0] if one == two else f"sqrt({left[0]} * {left[1]})")
+            found = self._dealt(found, one, two)
         return self.estimates.take(
             f"coalesce({found}, 0)", "variance" if one == two else "covariance"
         )
@@ -162,10 +161,27 @@ class Records:
         found = self._noise.of_sampling(self.measures[name], v, q).removeprefix(" + ")
         return self.estimates.take(f"coalesce({found}, 0)", "sampling")
 
-    def _finite(self, name: str) -> str:
-        """Write what is left of the noise of rows that are some of all rows: none, if they are all."""
-        rows = self.constant("rows")
-        return f"(greatest({rows} - {self.rows(name)}, 0) / greatest({rows} - 1, 1))"
+    def _dealt(self, drawn: str, one: str, two: str) -> str:
+        """Write the covariance of two sums over true values that are dealt to all rows, from that if they were drawn.
+
+        Of N rows that all get what the others leave, that is N / (N - 1) times what is left of ``drawn`` without N
+        times the covariance of the means over all rows, by true value (Hoeffding 1951, "A combinatorial central limit
+        theorem"). Of a count by attributes alone it is what sampling without replacement leaves.
+        """
+        of, other, rows = self.measures[one], self.measures[two], self.constant("rows")
+        if one == two and of.of_attribute and of.counts and self.frame.separable:
+            return f"({drawn}) * (greatest({rows} - {self.rows(one)}, 0) / greatest({rows} - 1, 1))"
+        weight = text(self.frame.cells.weight)
+        means = self._records.take(
+            f"sum({weight} * {self._mean(one)} * {self._added(two)})", "means"
+        )
+        totals = [
+            f"sum({self.cell(self.measures[each].cell)} * {self.weighed(each)})"
+            for each in (one, two)
+        ]
+        both = f"{' * '.join(totals)} / {rows}"
+        left = f"{drawn} - sum({self.cell(other.cell)} * {means}) + {both}"
+        return f"({left}) * ({rows} / greatest({rows} - 1, 1))"
 
     def _added(self, name: str) -> str:
         """Take the column of the outcomes with what a record adds to a sum."""
