@@ -181,7 +181,7 @@ def _counts(attributes: Sequence[SensitiveAttribute]) -> tuple[str, str, str, st
     if not form.scaled:
         varied = f"{SCALE}, " if form.varied else ""
         return "system.main.count_star()::DOUBLE AS _priv_n", "c._priv_n", "0e0", varied
-    size = literal(float(attributes[0].constants.get("sample_size", 1)))
+    size = literal(float(attributes[0].constants.get("together", 1)))
     squares = f"{SCALE} * {SCALE}"
     counts = (
         f"system.main.sum({SCALE})::DOUBLE AS _priv_n, system.main.sum({squares})::DOUBLE AS _priv_squares,"

@@ -130,9 +130,7 @@ class Sets:
         if self.form.scaled and self.form.perturbed:
             # The most that sampling within groups of equal public values can add; of two sets it may be opposed.
             sign = "+" if one.values == two.values else "-"
-            sampled = (
-                f"{self.take(both.total('weight > 1'))} / (4 * {self.constant('sample_size')})"
-            )
+            sampled = f"{self.take(both.total('weight > 1'))} / (4 * {self.constant('together')})"
             return f"({noise} {sign} {sampled})"
         if not self.form.from_histogram:
             return noise

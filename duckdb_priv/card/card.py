@@ -52,6 +52,7 @@ SYMBOLS = {
     "k": ("k", "smallest group that is published"),
     "beta": ("β", "probability that a record is sampled"),
     "sample_size": ("s", "most records that represent one group"),
+    "together": ("", "rows of a group that were sampled together, 1 where some have left"),
     "max_frequency": ("f", "largest frequency that is allowed for"),
 }
 """Parameters by their names: the symbol of the papers, and what it is."""

@@ -42,6 +42,8 @@ class Refreshing:
     """Whether records that did not change show what they showed, which needs the same coins."""
     remembers: bool = False
     """Whether what records show is kept, so that the next version is planned from it, by the module ``follow``."""
+    waits: str = ""
+    """Until when new records wait that find no place in the version, where they do."""
     batch: Callable[[Any], int] | None = None
     """Where new records join a release whose other rows stay: how many there must be, from what the method is given."""
     charged: bool = False

@@ -39,7 +39,8 @@ def charges(
         }
         changed = max(changes.values(), default=0)
         draws = count_draws(workspace, method, recognition, entry)
-        if draws is None:
+        if draws is None or (method.groups and not recognition.goes_on):
+            # A second sample of the same records is charged whole, though its values are drawn already.
             same = _shows_the_same(method, recognition, entry, earlier, changed)
             alike = same and _all_shown(recognition, earlier)
         else:

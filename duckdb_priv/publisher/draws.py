@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from duckdb_priv.engine.recognition import Recognition
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.methods.register import Method
-from duckdb_priv.release.model import LedgerEntry
+from duckdb_priv.release.model import GROUPED_BY, LedgerEntry
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,9 @@ def count_draws(
     None where coins are not of single records, or where not all records have fingerprints.
     """
     source = recognition.source
-    if entry.fresh or method.groups or method.afresh or entry.attribute not in source.sensitive:
+    # Coins of groups of public columns are of single records; others name the records that were grouped.
+    hangs = method.groups and GROUPED_BY not in entry.notes
+    if entry.fresh or hangs or method.afresh or entry.attribute not in source.sensitive:
         return None
     fillings = {
         "population": str(recognition.population),

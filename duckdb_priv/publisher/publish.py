@@ -33,7 +33,7 @@ from duckdb_priv.publisher.records import digest_of, open_records
 from duckdb_priv.publisher.succession import Succession
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import read
-from duckdb_priv.release.model import Plan, SensitiveAttribute, renamed_columns
+from duckdb_priv.release.model import Plan, SensitiveAttribute, renamed_columns, to_json
 from duckdb_priv.release.request import ReleaseName, Request
 from duckdb_priv.sqltext.quoting import identifier
 
@@ -129,7 +129,8 @@ def prepare(
     plan = decide(workspace, source, request.release, arguments)
     if follows:
         follows.check(plan, recognition)
-        before = before and replace(before, rows_moved=follows.rows_moved)
+        said = (plan.mechanism, to_json(plan.parameters))
+        before = before and replace(before, rows_moved=follows.rows_moved, said=said)
     costs: list[str] = []
     if method.groups:
         plan, costs = group_once(

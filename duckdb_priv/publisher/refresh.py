@@ -132,8 +132,9 @@ def _waiting(workspace: Workspace, said: Declared, follows: Succession) -> dict[
 
     Raises GuaranteeViolated where others left or changed, and what their rows show was not kept.
     """
-    batch = follows.method.refreshing.batch
-    if batch is None:
+    refreshing = follows.method.refreshing
+    batch = refreshing.batch
+    if not refreshing.remembers:
         return None
     found = _moved(workspace, said, follows)
     assert found is not None
@@ -143,12 +144,17 @@ def _waiting(workspace: Workspace, said: Declared, follows: Succession) -> dict[
         waiting = follows.method.waiting(workspace, source, said.release, arguments)
         if not waiting:
             return None if waiting is None else _nothing(workspace, said)
-        told = _told_of_waiting(waiting, batch(arguments))
+        told = (
+            f"{waiting:,} new records wait {refreshing.waits}."
+            if batch is None
+            else _told_of_waiting(waiting, batch(arguments))
+        )
         return _unchanged(workspace, said, replace(found, arrived=waiting), told)
-    if found.gone or found.changed:
+    if batch is None or found.gone or found.changed:
         raise GuaranteeViolated(
             f"{found.gone:,} records of {said.release!r} are gone and {found.changed:,} have other values, and which"
-            " rows are theirs is not known: what records show was not kept when it was published",
+            " rows are theirs is not known: what records show was not kept when it was published, since it was too"
+            " large for that, or is older",
             hint="publish it once more with republish := true, replace := true and what that costs",
         )
     fewest = batch(arguments)
@@ -207,7 +213,7 @@ def _published(
             f" {found.changed:,} have other values. {told}"
         )
     if follows.waiting:
-        told += f" {follows.waiting:,} records wait until there are enough to be grouped with."
+        told += f" {follows.waiting:,} records wait {follows.method.refreshing.waits}."
     return {
         **(_counts(found) if found else {}),
         "release": release,

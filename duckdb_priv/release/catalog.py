@@ -257,14 +257,23 @@ def sensitive_attributes(
                 blocks=stated_blocks(column.blocks),
                 numbers={each: present[each] for each in NUMBERS if each in present},
                 lists={each: present[each] for each in LISTS if each in present},
-                constants={
-                    constant: float(value)
-                    for constant, value in json.loads(columns["parameters"][0]).items()
-                    if isinstance(value, int | float) and not isinstance(value, bool)
-                },
+                constants=stated_constants(columns["parameters"][0]),
             )
         )
     return [_with_classes(each, attributes) for each in attributes]
+
+
+def stated_constants(parameters: str) -> dict[str, float]:
+    """Read the numbers among the parameters of a release.
+
+    ``together`` says how many rows keep the frequencies of what they stand for among them: a whole sample, unless said.
+    """
+    found = {
+        name: float(value)
+        for name, value in json.loads(parameters).items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    return {"together": found["sample_size"], **found} if "sample_size" in found else found
 
 
 def stated_blocks(stated: Mapping[str, Any] | None) -> Blocks | None:

@@ -151,6 +151,7 @@ PRIVATE_TABLES = {
     "noisy_count",
     "publication",
     "secret",
+    "sampled_record",
     "shown_record",
     "source",
     "value_fingerprint",

@@ -255,8 +255,6 @@ def test_a_killed_refresh_leaves_the_old_version_whole(declared, monkeypatch):
 @pytest.mark.parametrize(
     ("publish", "told"),
     [
-        ("reconstruction_private('v', 'r', sensitive := 'disease', retention := 0.5, epsilon := 0.3, delta := 0.2,"
-         " record_id := 'id')", "more independent trials"),
         ("shuffled('v', 'r', sensitive := 'disease', epsilon := 1.0, delta := 1e-6, record_id := 'id')",
          "no budget says when to stop"),
         ("anatomy('v', 'r', sensitive := 'disease', l := 2, record_id := 'id')", "baseline"),

@@ -116,7 +116,7 @@ class Noise:
     def of_sampling(self, of: Measure, v: str, q: str) -> str:
         """Write the most that sampling within groups of equal public values can add, and copying."""
         width = self.column(f"greatest(max({v}), 0) - least(min({v}), 0)", "width")
-        size = literal(float(self.cells.release.constants.get("sample_size", 1)))
+        size = literal(float(self.cells.release.constants.get("together", 1)))
         scale = self.cells.given_scale
 
         def squared(count: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from sqlglot import exp
 
 from duckdb_priv.analyst.forms import FORMS, Form
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.release.catalog import stated_blocks
+from duckdb_priv.release.catalog import stated_blocks, stated_constants
 from duckdb_priv.release.model import Blocks
 from duckdb_priv.sqltext.quoting import identifier, literal
 
@@ -252,14 +251,7 @@ class ConnectedTables:
         """Read the releases of one database."""
         priv = f"{identifier(database)}.priv"
         releases = self._rows(f"SELECT release, parameters, rows_published FROM {priv}.release")
-        constants = {
-            name: {
-                key: float(value)
-                for key, value in json.loads(parameters).items()
-                if isinstance(value, int | float) and not isinstance(value, bool)
-            }
-            for name, parameters, _ in releases
-        }
+        constants = {name: stated_constants(parameters) for name, parameters, _ in releases}
         published = {name: rows for name, _, rows in releases}
         found = self._connection.execute(f"FROM {priv}.attribute ORDER BY release")
         names = [name for name, *_ in found.description]

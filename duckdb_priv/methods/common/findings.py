@@ -36,7 +36,7 @@ UNIT_OF = {
         "% of the groups": "violating_groups_before violating_groups_after groups_outside_the_claim",
         "% of the records": "largest_frequencies_given_away",
         "records": "sample_size largest_sample large_sum_threshold exact_large_sum_threshold k_anonymity scale"
-        " insiders exact_counts records_of_a_person order_of_rows left_their_groups",
+        " insiders exact_counts records_of_a_person rows_in_all_versions order_of_rows left_their_groups",
         "groups": "groups_represented",
         "sizes": "scale_by_size",
         "values": "certain_candidates",

@@ -21,6 +21,8 @@ from duckdb_priv.sqltext.quoting import identifier
 
 RECORD = "_priv_mark"
 """The column of a record's mark."""
+TABLES = ("shown_record", "sampled_record")
+"""Where it is kept what records in groups have shown, and which of them represent their groups."""
 
 
 @dataclass(frozen=True)
@@ -32,18 +34,20 @@ class Memory:
 
     def __bool__(self) -> bool:
         """Say whether anything is kept: not of releases of earlier versions of duckdb_priv, nor of very large ones."""
-        return bool(
+        return any(
             self.workspace.rows(
-                "SELECT 1 FROM priv.shown_record WHERE lower(release) = lower(?) LIMIT 1",
+                f"SELECT 1 FROM priv.{table} WHERE lower(release) = lower(?) LIMIT 1",
                 [self.release],
             )
+            for table in TABLES
         )
 
     def forget(self) -> None:
         """Forget the release: another one takes its name, or none."""
-        self.workspace.cursor.execute(
-            "DELETE FROM priv.shown_record WHERE lower(release) = lower(?)", [self.release]
-        )
+        for table in TABLES:
+            self.workspace.cursor.execute(
+                f"DELETE FROM priv.{table} WHERE lower(release) = lower(?)", [self.release]
+            )
 
     def keep(
         self,

@@ -25,9 +25,9 @@ METHOD = Method(
         "delta": ("δ", "how likely it was asked to be"),
     },
     refreshing=Refreshing(
-        "",
-        keeps=False,
-        refused="a record that comes to a sampled group moves others into its sample or out of it, so that who has both"
-        " versions has more independent trials of the group than were promised",
+        "a row that is gone is of a record that left its group or has another value, and a new row is of one that came"
+        " to its group or has another value; of all others the same rows stand, and show what they showed",
+        remembers=True,
+        waits="until a record leaves the rows of their group, which are as many as may be",
     ),
 )

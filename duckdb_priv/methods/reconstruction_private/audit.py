@@ -21,6 +21,8 @@ from duckdb_priv.methods.common.findings import (
     source_changed,
 )
 from duckdb_priv.methods.common.local_privacy import audit_draw
+from duckdb_priv.methods.reconstruction_private.plan import FINE
+from duckdb_priv.methods.reconstruction_private.samples import draws_of
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read
 
@@ -43,6 +45,8 @@ def audit(subject: Subject) -> list[AuditRow]:
     kind = subject.source.types[subject.attribute.name]
     sensitive = f"s.{key_expression(subject.attribute.name, kind)}"
     counts = count_groups(subject.workspace, subject.source.table, public, sensitive)
+    if claim.get("grown"):
+        return [*rows, *_grown(subject, operator, claim, public)]
     represented, largest = _represented(subject, public, claim["sample_size"])
     rows += [
         represented,
@@ -149,6 +153,57 @@ def _represented(subject: Subject, public: list[str], size: int) -> tuple[AuditR
             allowed=size,
         ),
     )
+
+
+def _grown(
+    subject: Subject, operator: Uniform, claim: dict[str, Any], public: list[str]
+) -> list[AuditRow]:
+    """Look at samples that have grown with their groups: rows by group, in this version and in all."""
+    size, name = claim["sample_size"], subject.attribute.name
+    ((largest,),) = subject.workspace.rows(
+        f"SELECT max(rows) FROM (SELECT {aliased(public)} count(*) AS rows FROM {subject.table} AS s GROUP BY ALL)"
+    )
+    present, ever = draws_of(subject.workspace, subject.attribute.release)
+    published = max(ever, 1)
+    upper, lower = tails(
+        FINE * published,
+        round(FINE * published * claim["max_frequency"]),
+        operator,
+        claim["epsilon"],
+        published,
+    )
+    return [
+        finding(
+            "largest_sample",
+            "The largest number of rows that represent one micro group.",
+            largest,
+            largest <= size,
+            name,
+            allowed=size,
+        ),
+        finding(
+            "rows_in_all_versions",
+            "The largest number of records that are in one micro group now and were its rows in some version: more than"
+            " are allowed where records came back to it.",
+            present,
+            present <= size,
+            name,
+            allowed=size,
+        ),
+        finding(
+            "exact_tails",
+            "The smaller of the probabilities that the frequency of a value that max_frequency of a group have is"
+            " reconstructed wrong by more than the factor epsilon in one direction, by who has all versions, from all"
+            " rows that its group ever had: had it not changed, though its records did.",
+            float(min(upper, lower)),
+            None,
+            name,
+            upper=float(upper),
+            lower=float(lower),
+            rows=ever,
+            delta=claim["delta"],
+        ),
+    ]
 
 
 def _violations(

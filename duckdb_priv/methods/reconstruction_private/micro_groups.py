@@ -3,12 +3,10 @@
 A micro group is an equivalence class: the records that agree on all public attributes. Of a group of n > s
 records exactly s are taken, floor or ceiling of s times its frequency of each value, with exactly that mean:
 the values stand one behind the other in a random order, and every (n / s)-th record is taken from one random
-start. Within a value the records with the smallest ids are taken: a published row shows nothing but the public
-attributes of its group and a value drawn for it, so records with one value in one group are the same to the
-release, and a sample that hardly changes when records come or go is the one that shows the fewest independent
-draws in all.
+start. Within a value the records that come first in a keyed order of their ids are taken, so that whoever leaves the
+group later, the oldest first or any others, leaves a sample of the others (``mechanism/growing_sample.md``).
 
-Order and start are a function of the secret and the group's own records; without record ids they are fresh.
+Orders and start are a function of the secret and the group's own records; without record ids they are fresh.
 """
 
 from __future__ import annotations
@@ -65,16 +63,18 @@ def sample_groups(
     domain: Domain,
     sample_size: int,
     context: Mapping[str, object],
+    large: str = "large_groups",
 ) -> Sampling:
     """Represent every micro group of more than ``sample_size`` records by that many.
 
-    ``context`` is what defines the coins. Raises InvalidSource if a published column is called scale.
+    ``context`` is what defines the coins; ``large`` is the fragment that says which groups are sampled, and how many
+    records are taken of each. Raises InvalidSource if a published column is called scale.
     """
     sql = group_sql(source, domain, sample_size)
     return Sampling(
         as_source(source, sql("scaled_records"), "DOUBLE"),
         (
-            Step(LARGE, sql("large_groups")),
+            Step(LARGE, sql(large)),
             Step(VALUES, sql("group_values")),
             Step(SAMPLE, sql("systematic_sample")),
         ),
@@ -85,10 +85,10 @@ def sample_groups(
 def coins_of_groups(
     workspace: Workspace, source: Source, context: Mapping[str, object]
 ) -> dict[str, randomness.KeyedBits | randomness.FreshBits]:
-    """Derive the coins that order the values of a group, and that say where its sample starts."""
+    """Derive the coins that order the values of a group and the records of a value, and those of its start."""
     return {
         f"{purpose}_coins": open_coins(workspace, source, {**context, "purpose": purpose}).bits
-        for purpose in ("order", "start")
+        for purpose in ("order", "start", "within")
     }
 
 
@@ -106,6 +106,17 @@ def as_source(source: Source, records: str, scale_type: str) -> Source:
 def _id_type(source: Source) -> str:
     number, _ = source.id_arguments
     return "VARCHAR" if number == "NULL::BIGINT" else "BIGINT"
+
+
+def _group_text(source: Source) -> str:
+    """Write the public values of a record ``s`` as one text, which depends on nobody's settings."""
+    texts = (
+        f"epoch_us(s.{identifier(name)})::VARCHAR"
+        if source.types[name] == "TIMESTAMP WITH TIME ZONE"
+        else f"s.{identifier(name)}::VARCHAR"
+        for name in source.public
+    )
+    return f"to_json([{', '.join(texts)}]::VARCHAR[])::VARCHAR"
 
 
 def group_sql(source: Source, domain: Domain, sample_size: int) -> Callable[[str], str]:
@@ -135,6 +146,11 @@ def group_sql(source: Source, domain: Domain, sample_size: int) -> Callable[[str
         "sampled_id": f"t._priv_{'texts' if is_text else 'numbers'}[t._priv_number]",
         "order": place("order_coins"),
         "start": place("start_coins"),
+        "within": place("within_coins"),
+        "groups": place("groups_coins"),
+        "marks": place("marks_coins"),
+        "group": _group_text(source),
+        "id_of_coded": "_priv_text" if is_text else "_priv_number",
         "large": LARGE,
         "values": VALUES,
         "sample": SAMPLE,

@@ -6,6 +6,7 @@ says why the sample size is public and what the paper's bounds prove.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,13 +24,16 @@ from duckdb_priv.methods.reconstruction_private.arguments import ReconstructionP
 from duckdb_priv.methods.reconstruction_private.micro_groups import (
     LARGE,
     LARGEST_SAMPLE,
+    SAMPLE,
     SCALE,
+    VALUES,
     sample_groups,
 )
 from duckdb_priv.methods.reconstruction_private.paper_sampling import (
     duplicated_sql,
     sample_as_in_paper,
 )
+from duckdb_priv.methods.reconstruction_private.samples import Samples
 from duckdb_priv.release.model import GROUPED_BY, Guarantee, LedgerEntry, Plan, SensitiveAttribute
 
 MECHANISM = "reconstruction_private"
@@ -82,15 +86,18 @@ class Requirement:
         )
         return float(upper), float(lower)
 
-    def guarantee(self, attribute: str) -> Guarantee:
-        """Say what is promised; delta only where the exact tails were computed."""
+    def guarantee(self, attribute: str, *, grown: bool = False) -> Guarantee:
+        """Say what is promised; delta only where the exact tails were computed.
+
+        Of samples that have ``grown`` with their groups they are not known: rows of one group stand for more or fewer.
+        """
         wrong = f"by more than {self.epsilon:.4g} of it"
         scope = (
             ""
             if self.max_frequency == 1
             else f" in which no {attribute} is more frequent than {self.max_frequency:g}"
         )
-        if self.bound == "exact":
+        if self.bound == "exact" and not grown:
             statement = (
                 f"In every micro group (records that agree on all public attributes){scope}, the frequency of every"
                 f" {attribute} that occurs is reconstructed too high {wrong} with probability {self.delta:g} at least,"
@@ -98,20 +105,68 @@ class Requirement:
             )
         else:
             upper, lower = self.worst_tails()
+            lasting = (
+                ", and none of them gives way to another one from version to version as long as it is there"
+                if grown
+                else ""
+            )
             statement = (
                 f"Of every micro group (records that agree on all public attributes) at most {self.sample_size} records"
-                f" are published, each with noise of its own. That limits how well a group{scope} is reconstructed, and"
-                f" proves no delta: where one {attribute} has frequency {self.max_frequency:g} in a larger group, that"
-                f" frequency is reconstructed too high {wrong} with probability {upper:.2g}, and too low {wrong} with"
-                f" probability {lower:.2g}. Unions of groups are not covered."
+                f" are published{lasting}, each with noise of its own. That limits how well a group{scope} is"
+                f" reconstructed, and proves no delta: where one {attribute} has frequency {self.max_frequency:g} in"
+                f" a larger group, that frequency is reconstructed too high {wrong} with probability {upper:.2g}, and"
+                f" too low {wrong} with probability {lower:.2g}. Unions of groups are not covered."
             )
         return Guarantee(
             "reconstruction_privacy",
             statement,
             value=self.sample_size,
             attribute=attribute,
-            parameters={**self.parameters, "domain_size": self.operator.domain_size},
+            parameters={
+                **self.parameters,
+                "domain_size": self.operator.domain_size,
+                **({"grown": True} if grown else {}),
+            },
         )
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What does not depend on which groups are sampled."""
+
+    domain: Domain
+    requirement: Requirement
+    context: Mapping[str, object]
+    """What defines the coins."""
+    perturbation: Perturbation
+
+
+def decide(
+    workspace: Workspace, source: Source, arguments: ReconstructionPrivateArguments
+) -> Decided:
+    """Read the domain and the requirement, and open the coins of the attribute."""
+    domain = _only(open_domains(workspace, source, given_domains(arguments.domain, source)))
+    requirement = Requirement.of(arguments, domain.size)
+    context = {
+        "mechanism": MECHANISM,
+        "attribute": domain.attribute.lower(),
+        "domain": domain.digest,
+        "sampling": "paper" if arguments.sampling == "paper" else "public",
+        "within": "keyed order",
+        **requirement.parameters,
+    }
+    coins = open_coins(workspace, source, context)
+    perturbation = Perturbation(domain, coins, *requirement.operator.thresholds())
+    return Decided(domain, requirement, context, perturbation)
+
+
+def columns_of(source: Source, domain: Domain) -> dict[str, str]:
+    """Say the role of every column of sampled records."""
+    return {
+        name: "sensitive" if name == domain.attribute else SCALE if name == SCALE else "public"
+        for name in source.types
+        if name == domain.attribute or name in source.public
+    }
 
 
 def plan(
@@ -121,18 +176,11 @@ def plan(
     arguments: ReconstructionPrivateArguments,
 ) -> Plan:
     """Decide everything about a reconstruction-private release of a source."""
-    domain = _only(open_domains(workspace, source, given_domains(arguments.domain, source)))
+    decided = decide(workspace, source, arguments)
+    domain, requirement, context = decided.domain, decided.requirement, decided.context
+    perturbation, coins = decided.perturbation, decided.perturbation.coins
     paper = arguments.sampling == "paper"
-    requirement = Requirement.of(arguments, domain.size)
-    context = {
-        "mechanism": MECHANISM,
-        "attribute": domain.attribute.lower(),
-        "domain": domain.digest,
-        "sampling": "paper" if paper else "public",
-        **requirement.parameters,
-    }
-    coins = open_coins(workspace, source, context)
-    perturbation = Perturbation(domain, coins, *requirement.operator.thresholds())
+    staged: tuple[str, ...] = ()
     if paper:
         rule = (requirement.epsilon, requirement.delta, requirement.bound)
         sampling, large = sample_as_in_paper(
@@ -152,6 +200,13 @@ def plan(
             sampling.steps[0], requirement.sample_size
         )
         expected = source.rows - records + large * requirement.sample_size
+        staged = (LARGE,)
+        samples = Samples(workspace, source, release, domain, requirement.sample_size)
+        if samples.kept:
+            samples.mark(perturbation, context)
+            samples.sample(sampling, perturbation)
+            samples.keep()
+            staged = (LARGE, VALUES, SAMPLE)
         guarantees = [
             requirement.guarantee(domain.attribute),
             *uniform_guarantees(domain.attribute, requirement.operator),
@@ -160,16 +215,12 @@ def plan(
         mechanism=MECHANISM,
         parameters={**requirement.parameters, "sampling": "paper" if paper else "public"},
         kernel=kernel,
-        staged=() if paper else (LARGE,),
-        columns={
-            name: "sensitive" if name == domain.attribute else SCALE if name == SCALE else "public"
-            for name in sampling.source.types
-            if name == domain.attribute or name in sampling.source.public
-        },
-        attributes=[_attribute(release, domain, requirement, paper=paper)],
+        staged=staged,
+        columns=columns_of(sampling.source, domain),
+        attributes=[attribute_of(release, domain, requirement, paper=paper)],
         provenance={domain.attribute: domain.provenance},
         guarantees=guarantees,
-        ledger=[_ledger_entry(source, domain, requirement, coins, paper=paper)],
+        ledger=[ledger_entry(source, domain, requirement, coins, paper=paper)],
         strongest=guarantees[0].statement,
         rows_expected=expected,
         sample=paper,
@@ -204,9 +255,10 @@ def _leak(attribute: str, requirement: Requirement) -> Guarantee:
     )
 
 
-def _attribute(
-    release: str, domain: Domain, requirement: Requirement, *, paper: bool
+def attribute_of(
+    release: str, domain: Domain, requirement: Requirement, *, paper: bool = False
 ) -> SensitiveAttribute:
+    """Describe the attribute as the catalog has it."""
     return SensitiveAttribute(
         release=release,
         name=domain.attribute,
@@ -220,9 +272,10 @@ def _attribute(
     )
 
 
-def _ledger_entry(
-    source: Source, domain: Domain, requirement: Requirement, coins: Coins, *, paper: bool
+def ledger_entry(
+    source: Source, domain: Domain, requirement: Requirement, coins: Coins, *, paper: bool = False
 ) -> LedgerEntry:
+    """Say what the ledger keeps of the attribute."""
     return LedgerEntry(
         attribute=domain.attribute,
         epsilon=None if paper else requirement.operator.ldp_epsilon,

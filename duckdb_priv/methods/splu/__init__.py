@@ -24,6 +24,7 @@ METHOD = Method(
         given={"append": True},
         keeps=False,
         remembers=True,
+        waits="until there are enough to be grouped with",
         batch=fewest_of_a_batch,
     ),
 )

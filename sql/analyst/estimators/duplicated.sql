@@ -51,7 +51,7 @@ _priv_sums.largest
 -- name: variance
 -- What perturbing a sample and duplicating its records gives at most.
 ((1 - s.own) * (1 - s.other) * s.shown_inflated + s.own * s.other * (s.inflated - s.shown_inflated)) / (s.own - s.other) ** 2
-    + greatest(s.shown_parted - s.other * s.parted, 0) / (4 * (s.own - s.other)) + s.copied / (4 * @constant.sample_size@)
+    + greatest(s.shown_parted - s.other * s.parted, 0) / (4 * (s.own - s.other)) + s.copied / (4 * @constant.together@)
 
 -- name: typical
 -- The inflation of a typical record.

@@ -32,9 +32,10 @@ _priv_sums.sampled
 _priv_sums.largest
 
 -- name: variance
--- What the perturbation gives, unbiased, plus the most that sampling can add: a quarter of a squared weight per group.
+-- What the perturbation gives, unbiased, plus the most that sampling can add: a quarter of a squared weight per sample, or, of
+-- samples that some have left, per row.
 ((1 - s.own) * (1 - s.other) * s.shown_squares + s.own * s.other * (s.squares - s.shown_squares)) / (s.own - s.other) ** 2
-    + s.sampled / (4 * @constant.sample_size@)
+    + s.sampled / (4 * @constant.together@)
 
 -- name: typical
 -- The weight of a typical record.

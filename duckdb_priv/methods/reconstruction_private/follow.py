@@ -1,0 +1,118 @@
+"""The next version of a reconstruction-private release: the rows that stand stay, and new records take free places."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import GuaranteeViolated
+from duckdb_priv.methods.common.domain import warn_of_domain
+from duckdb_priv.methods.common.local_privacy import uniform_guarantees
+from duckdb_priv.methods.reconstruction_private.arguments import ReconstructionPrivateArguments
+from duckdb_priv.methods.reconstruction_private.micro_groups import Sampling, sample_groups
+from duckdb_priv.methods.reconstruction_private.plan import (
+    MECHANISM,
+    Decided,
+    Requirement,
+    attribute_of,
+    columns_of,
+    decide,
+    ledger_entry,
+)
+from duckdb_priv.methods.reconstruction_private.samples import SAMPLED, Samples
+from duckdb_priv.release import catalog
+from duckdb_priv.release.model import GROUPED_BY, LedgerEntry, Plan
+
+
+def plan(
+    workspace: Workspace,
+    source: Source,
+    release: str,
+    arguments: ReconstructionPrivateArguments,
+) -> Plan:
+    """Decide everything about the next version of a release of which it is known who represents whom.
+
+    Raises GuaranteeViolated where the public columns are others, so that all groups are.
+    """
+    release = catalog.find_release(workspace.cursor, release)
+    decided = decide(workspace, source, arguments)
+    domain, requirement = decided.domain, decided.requirement
+    perturbation = decided.perturbation
+    entry = ledger_entry(source, domain, requirement, perturbation.coins)
+    _require_groups(workspace, release, entry)
+    samples, sampling = _sampled(workspace, source, release, decided)
+    kernel = replace(sampling, source=replace(sampling.source, table=SAMPLED)).kernel(
+        source, perturbation, lambda sql: sql
+    )
+    draws = samples.keep()
+    ((rows,),) = workspace.rows(f"SELECT count(*) FROM {SAMPLED}")
+    guarantee = requirement.guarantee(domain.attribute, grown=True)
+    reason = (
+        f"the rows of before stay; of one group at most {draws.present} records that are in it now were its rows in"
+        f" some version, and {draws.ever} in all"
+    )
+    return Plan(
+        mechanism=MECHANISM,
+        parameters={**requirement.parameters, "sampling": "public", "together": 1},
+        kernel=replace(kernel, coins={"coins0": perturbation.coins.bits}, steps=()),
+        columns=columns_of(sampling.source, domain),
+        attributes=[attribute_of(release, domain, requirement)],
+        provenance={domain.attribute: domain.provenance},
+        guarantees=[guarantee, *uniform_guarantees(domain.attribute, requirement.operator)],
+        ledger=[replace(entry, reason=reason)],
+        strongest=guarantee.statement,
+        rows_expected=rows,
+        left_out=draws.waiting,
+        warnings=[
+            *warn_of_domain(domain, source),
+            *_warn_of_draws(draws.present, requirement),
+        ],
+    )
+
+
+def waiting(
+    workspace: Workspace,
+    source: Source,
+    release: str,
+    arguments: ReconstructionPrivateArguments,
+) -> int | None:
+    """Count the records that wait, where the next version would be the one that stands; None where it would not."""
+    release = catalog.find_release(workspace.cursor, release)
+    samples, _ = _sampled(workspace, source, release, decide(workspace, source, arguments))
+    return samples.waiting()
+
+
+def _sampled(
+    workspace: Workspace, source: Source, release: str, decided: Decided
+) -> tuple[Samples, Sampling]:
+    """Lay out the records that get a row."""
+    domain, size = decided.domain, decided.requirement.sample_size
+    samples = Samples(workspace, source, release, domain, size)
+    samples.mark(decided.perturbation, decided.context)
+    sampling = sample_groups(workspace, source, domain, size, decided.context, "grown_groups")
+    samples.sample(sampling, decided.perturbation)
+    return samples, sampling
+
+
+def _require_groups(workspace: Workspace, release: str, entry: LedgerEntry) -> None:
+    before = catalog.last_publication(workspace.cursor, release).parameters.get(GROUPED_BY)
+    now = entry.notes[GROUPED_BY]
+    if before != now:
+        raise GuaranteeViolated(
+            f"the public columns of {release!r} are {', '.join(now) or 'none'} now, and were"
+            f" {', '.join(before or []) or 'none'}, so that all its groups would be others, with samples of their own",
+            hint="exclude the columns that came, or name those that are public: public := […]",
+        )
+
+
+def _warn_of_draws(present: int, requirement: Requirement) -> list[str]:
+    """Say where records came back, so that those of one group have had more rows than are promised."""
+    if present <= requirement.sample_size:
+        return []
+    upper, lower = replace(requirement, sample_size=present).worst_tails()
+    return [
+        f"{present:,} records that are in one group were its rows in some version, since some came back to it: for who"
+        f" has all versions the frequency of a value that all have is too high by more than {requirement.epsilon:.4g}"
+        f" of it with probability {upper:.2g}, and too low with probability {lower:.2g}"
+    ]

@@ -1,0 +1,4 @@
+-- The new records that are represented from now on, with what their rows stand for: all but those of groups without a place.
+SELECT s._priv_grouped, s._priv_mark, rows.scale
+FROM @source@ ANTI JOIN (FROM @large@ WHERE _priv_take = 0) AS g ON @same_group@
+LEFT JOIN temp.main._priv_sampled AS rows USING (_priv_id)
