@@ -142,6 +142,9 @@ def _distribution(
     if not form_of(attribute).invertible:
         arguments.append("method := 'bayesian'")
     query = f"FROM priv.reconstructed_distribution({', '.join(arguments)})"
+    if column is not None and column.lower() == "value":
+        # The answer has two columns of that name, and codes could be taken for those of the other.
+        return query
     groups = {} if column is None else {column: column}
     return labelled(query, groups | {"value": attribute.name}, explained)
 

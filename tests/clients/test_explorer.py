@@ -52,15 +52,26 @@ SAMPLE = """
                              levels := {'drug': 0, 'part': 0}, record_id := 'id')
 """
 
+CODED = """
+    CREATE TABLE codes AS
+    SELECT id, 1 + id % 2 AS sex, (hash('value' || id) % 3)::INTEGER AS value, disease AS icd FROM stays;
+    CREATE TABLE code_book AS FROM (VALUES
+        ('sex', '1', 'male'), ('sex', '2', '<b>female'), ('icd', 'flu', 'influenza'), ('icd', NULL, 'not examined')
+    ) AS t(attribute, value, label);
+    FROM priv.publish_uniform('codes', 'coded', sensitive := 'icd', retention := 0.5, record_id := 'id',
+                              labels := 'code_book')
+"""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two releases: one with two attributes perturbed, and a sample."""
+    """Releases: one with two attributes perturbed, a sample, and one with codes."""
     place = tmp_path_factory.mktemp("explored")
     parts_of = "CREATE VIEW parts AS SELECT id, drug, if(age < 30, 'a', 'b') AS part FROM stays"
     for name, statements in {
         "visits": (STAYS, UNIFORM),
         "sample": (STAYS, parts_of, LEVELS, SAMPLE),
+        "coded": (STAYS, CODED),
     }.items():
         with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
             for statement in statements:
@@ -186,6 +197,50 @@ def test_links_that_do_not_fit(tab: Tab, visits: Explorer, question: str, proble
     assert shown["sql"].startswith("SELECT value,")
 
 
+def test_codes_are_read_by_their_labels(tab: Tab, site: str, folder: Path) -> None:
+    """A number with labels is a category; a column may have the name of one of the answer's."""
+    shown = tab.do("visit", address=f"{site}?open=coded.duckdb#of=icd&by=sex&and=value&in.value=1")
+    assert shown["panels"] == ["sex: male (1), value: 1", "sex: <b>female (2), value: 1"]
+    assert shown["rows"][0][:3] == ["sex", "value", "icd"]
+    assert {row[2] for row in shown["rows"][1:]} == {
+        "influenza (flu)", "not examined (missing)", "none", "it's",
+    }  # fmt: skip
+    right = expected(shown, folder / "coded.duckdb")
+    assert [row[3:] for row in shown["rows"][1:]] == [row[3:] for row in right]
+    assert tab.do("evaluate", text=OPTIONS)["value"] == [
+        "each value", "influenza (flu)", "it's", "none", "not examined (missing)",
+    ]  # fmt: skip
+    shown = tab.do("hash", text="of=icd&missing=1&by=value&in.sex=2")
+    assert shown["rows"][1:] == expected(shown, folder / "coded.duckdb")
+    assert (shown["rows"][0][0], "\"sex\" IN ('2')" in shown["sql"]) == ("value", True)
+    told = tab.do("evaluate", text="document.getElementById('asked').textContent")["value"]
+    assert told == "Records with icd = not examined by value where sex = <b>female"
+
+
+OPTIONS = "[...document.querySelectorAll('[name=value] option')].map((each) => each.textContent)"
+
+
+def test_a_long_question_can_be_stopped(tab: Tab, visits: Explorer, folder: Path) -> None:
+    """What nobody waits for is given up, and the next question is answered."""
+    before = tab.ask(visits, "of=drug")
+    tab.do("evaluate", text="document.getElementById('stop').click()")
+    stopped = tab.do("look")
+    assert (stopped["rows"], stopped["status"][:8]) == ([], "Stopped.")
+    shown = tab.ask(visits, "of=drug&confidence=0.9")
+    assert shown["rows"][1:] == expected(shown, folder / "visits.duckdb") != before["rows"][1:]
+    answered = tab.do(
+        "evaluate",
+        text="""(async () => {
+        const { open } = await import('./release.js?apart');
+        const release = await open(new File([await (await fetch('visits.duckdb')).blob()], 'v.duckdb'));
+        release.ask('SELECT sum(a.range * b.range) FROM range(10000000) AS a, range(10000000) AS b');
+        release.stop();
+        return release.ask('SELECT 7 AS seven');
+    })()""",
+    )["value"]
+    assert answered == [{"seven": 7}]
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_keyboard_and_screen_reader(tab: Tab, visits: Explorer, width: int) -> None:
     tab.do("size", width=width)
@@ -235,7 +290,8 @@ def site(tab: Tab, folder: Path) -> Iterator[str]:
     """The address of the page in a folder of any web server, with the sample beside it."""
     place = folder / "site"
     parts.write(place)
-    shutil.copy(folder / "sample.duckdb", place)
+    for name in ("sample", "coded"):
+        shutil.copy(folder / f"{name}.duckdb", place)
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(place))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"

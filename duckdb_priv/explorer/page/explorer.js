@@ -1,23 +1,37 @@
 // The page: opens a release, lets people choose a question, and shows the answer.
 import { draw, rounded, tabulate } from './drawing.js';
-import { ORDERED, Problem, columns, filtersBy, first, groups, identifier, read, settled, sql, words, written } from './question.js';
+import { ORDERED, Problem, called, columns, filtersBy, first, groups, identifier, read, settled, sql, words, written } from './question.js';
 import { open } from './release.js';
 
 const at = (id) => document.getElementById(id);
 const form = at('question');
 /** Up to so many values of a column are boxes to tick; more of them are a list. */
 const CHECKED = 12;
+/** So many milliseconds a question may take before the reader is offered to stop it. */
+const LONG = 2000;
 const LOCAL = ['127.0.0.1', 'localhost', '[::1]'];
 
 let release = null;
 let question = null;
 let answer = null;
 let asked = 0;
+let patience = 0;
 
 /** Say how far it is; while something is to come, the page counts as busy. */
 function say(text, busy = false) {
+  clearTimeout(patience);
+  at('stopping').hidden = true;
   at('status').textContent = text;
   document.querySelector('main').setAttribute('aria-busy', busy);
+}
+
+/** Give up what is asked, and whoever counts it. */
+function stop() {
+  asked++;
+  release.stop();
+  at('answer').hidden = true;
+  form.elements.of.focus();
+  say('Stopped. Fewer groups are counted faster.');
 }
 
 function complain(error) {
@@ -103,7 +117,7 @@ function fill() {
   const { of, value, show, confidence, by, step, and, chart } = form.elements;
   const others = columns.filter((each) => each.name !== attribute.column).map((each) => [each.name, each.name]);
   options(of, attributes.map((each) => [each.name, each.name]), question.of);
-  options(value, [['', 'each value'], ...attribute.values.map((each, place) => [String(place), each ?? '(missing)'])], number(attribute.values, question.value));
+  options(value, [['', 'each value'], ...attribute.values.map((each, place) => [String(place), called(each, attribute.labels)])], number(attribute.values, question.value));
   options(show, attribute.sampled && question.value === undefined ? [['records', 'records']] : [['records', 'records'], ['percent', 'percent']], question.show);
   confidence.value = question.confidence;
   options(by, [['', 'no group'], ...others], question.by);
@@ -155,7 +169,7 @@ function filters() {
         const label = document.createElement('label');
         const box = Object.assign(document.createElement('input'), { type: 'checkbox' });
         box.dataset.place = place;
-        label.append(box, value ?? '(missing)');
+        label.append(box, called(value, column.labels));
         return label;
       }));
       fold.append(choices);
@@ -163,7 +177,7 @@ function filters() {
       const list = Object.assign(document.createElement('select'), { multiple: true });
       list.setAttribute('aria-label', `${column.name}: any of`);
       list.append(...column.values.map((value, place) => {
-        const option = Object.assign(document.createElement('option'), { textContent: value ?? '(missing)' });
+        const option = Object.assign(document.createElement('option'), { textContent: called(value, column.labels) });
         option.dataset.place = place;
         return option;
       }));
@@ -204,12 +218,15 @@ function chosen() {
 /** Ask the question, and show the answer unless another was asked in the meantime. */
 async function count() {
   const mine = ++asked;
+  if (!at('stopping').hidden) release.stop();
   const statement = sql(question, release);
-  const names = columns(question, release);
+  const asks = columns(question, release);
+  const names = asks.map((each) => each.as);
   history.replaceState(null, '', `#${written(question)}`);
   at('sql').textContent = `${statement};`;
   at('copied').textContent = '';
   say('Counting …', true);
+  patience = setTimeout(() => { at('stopping').hidden = false; }, LONG);
   let rows;
   try {
     const ends = ['estimate', 'stderr', 'low', 'high'].map((end) => `${end}::DOUBLE AS ${end}`);
@@ -223,10 +240,11 @@ async function count() {
     return;
   }
   if (mine !== asked) return;
+  for (const { as, labels } of asks) if (labels.size) for (const row of rows) row[as] = called(row[as], labels);
   answer = {
     rows, names,
-    labels: names.map((name) => (name === 'value' ? question.of : name)),
-    words: words(question),
+    labels: asks.map((each) => each.name),
+    words: words(question, release),
     confidence: question.confidence,
     unit: question.show === 'percent' ? 'percent' : 'records',
     dates: groups(question, release)[0]?.kind === 'date',
@@ -277,6 +295,7 @@ form.addEventListener('change', () => {
   count();
 });
 at('file').addEventListener('change', (event) => event.target.files[0] && show(event.target.files[0]));
+at('stop').addEventListener('click', stop);
 at('copy-sql').addEventListener('click', () => copy(at('sql').textContent, 'Copied.'));
 at('copy-link').addEventListener('click', () => copy(...link()));
 addEventListener('hashchange', follow);

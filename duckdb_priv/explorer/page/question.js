@@ -9,18 +9,30 @@ export const ORDERED = new Set(['number', 'date']);
 export const identifier = (name) => `"${name.replaceAll('"', '""')}"`;
 const literal = (text) => (text === null ? 'NULL' : `'${text.replaceAll("'", "''")}'`);
 const columnOf = (release, name) => release.columns.find((each) => each.name === name);
+const attributeOf = (release, name) => release.attributes.find((each) => each.name === name);
+/** What a column of the answer would be taken for if it were called so. */
+const TAKEN = new Set(['value', 'estimate', 'stderr', 'low', 'high', 'observed']);
 
-/** The columns of the answer that are groups, each with the SQL that makes it. */
+/** What a value is called: its label, and the code behind it. */
+export function called(value, labels) {
+  const label = labels.get(value);
+  if (label === undefined) return value ?? '(missing)';
+  return `${label} (${value ?? 'missing'})`;
+}
+
+/** The columns of the answer that are groups: of which column, their name in the answer, and the SQL that makes them. */
 export function groups(question, release) {
   const found = [];
   for (const name of [question.by, question.and].filter(Boolean)) {
-    const { kind, natural } = columnOf(release, name);
+    const { kind, natural, labels } = columnOf(release, name);
+    let as = name;
+    while (TAKEN.has(as.toLowerCase()) || (as !== name && columnOf(release, as))) as += ' group';
     const step = name === question.by ? question.step : '';
     let made = identifier(name);
     // Whole-number division would put -5 and 5 into one step.
     if (step && kind === 'number') made = natural ? `${made} // ${step} * ${step}` : `floor(${made} / ${step}) * ${step}`;
     if (step && kind === 'date') made = `date_trunc('${step}', ${made})::DATE`;
-    found.push({ name, kind, sql: step ? `${made} AS ${identifier(name)}` : made });
+    found.push({ name, as, kind, labels, sql: step || as !== name ? `${made} AS ${identifier(as)}` : made });
   }
   return found;
 }
@@ -47,16 +59,17 @@ export function condition(question, release) {
 
 /** The columns of the answer before its interval: the groups, and `value` where all values are asked for. */
 export function columns(question, release) {
-  return [...groups(question, release).map((each) => each.name), ...(question.value === undefined ? ['value'] : [])];
+  const all = { as: 'value', name: question.of, labels: attributeOf(release, question.of).labels };
+  return [...groups(question, release), ...(question.value === undefined ? [all] : [])];
 }
 
 /** The statement that answers a question. */
 export function sql(question, release) {
-  const attribute = release.attributes.find((each) => each.name === question.of);
+  const attribute = attributeOf(release, question.of);
   const key = literal(`${release.name}.${question.of}`);
   const by = groups(question, release);
   const where = condition(question, release);
-  const names = by.map((each) => identifier(each.name));
+  const names = by.map((each) => identifier(each.as));
   const percent = question.show === 'percent';
   const ends = ['estimate', 'stderr', 'low', 'high'];
   if (question.value === undefined) {
@@ -97,15 +110,16 @@ export function sql(question, release) {
 }
 
 /** The question in words, for headings and for who hears it. */
-export function words(question) {
+export function words(question, release) {
   const what = question.show === 'percent' ? 'Percent of records' : 'Records';
-  const of = question.value === undefined ? `by ${question.of}` : `with ${question.of} = ${question.value ?? 'missing'}`;
+  const read = (value, { labels }) => labels.get(value) ?? value ?? 'missing';
+  const of = question.value === undefined ? `by ${question.of}` : `with ${question.of} = ${read(question.value, attributeOf(release, question.of))}`;
   const by = [question.by, question.and].filter(Boolean);
   const where = Object.entries(question.where).map(([name, { from, to, values }]) => {
     if (from && to) return `${name} from ${from} to ${to}`;
     if (from) return `${name} from ${from}`;
     if (to) return `${name} up to ${to}`;
-    return `${name} = ${values.map((value) => value ?? 'missing').join(' or ')}`;
+    return `${name} = ${values.map((value) => read(value, columnOf(release, name))).join(' or ')}`;
   });
   return [
     `${what} ${of}`,
@@ -149,7 +163,7 @@ export function read(text, release) {
     return value;
   };
   question.of = among('of', release.attributes.map((each) => each.name), question.of);
-  const attribute = release.attributes.find((each) => each.name === question.of);
+  const attribute = attributeOf(release, question.of);
   if (given.has('missing')) question.value = null;
   else if (given.has('value')) question.value = given.get('value');
   if (question.value !== undefined && !attribute.values.includes(question.value))
@@ -178,7 +192,7 @@ export function read(text, release) {
 /** Take out what does not go together with the rest. */
 export function settled(question, release) {
   const chosen = { ...question };
-  const attribute = release.attributes.find((each) => each.name === chosen.of);
+  const attribute = attributeOf(release, chosen.of);
   const usable = (name) => name && name !== attribute.column && columnOf(release, name);
   if (!usable(chosen.by)) [chosen.by, chosen.and] = [usable(chosen.and) ? chosen.and : '', ''];
   if (!usable(chosen.and) || chosen.and === chosen.by) chosen.and = '';

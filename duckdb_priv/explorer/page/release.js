@@ -48,27 +48,47 @@ async function engine() {
   database = started;
 }
 
-/** Stop DuckDB, whatever it does. */
+/** Stop DuckDB, whatever it does: nobody answers any more what it was asked. */
 function stop() {
   worker?.terminate();
   [worker, database] = [null, null];
 }
 
-/** Open a file that the reader chose. Throws Problem where it is no release that this page can ask. */
+/**
+ * Open a file that the reader chose. Throws Problem where it is no release that this page can ask.
+ *
+ * A question is stopped by stopping DuckDB, which plans and counts without looking up; it opens the file again for the
+ * next one.
+ */
 export async function open(file) {
   await checkWhole(file);
+  let connection = connect(file);
+  await connection;
+  const rows = async (statement) => {
+    connection ??= connect(file);
+    return (await (await connection).query(statement)).toArray().map((row) => row.toJSON());
+  };
+  const halt = () => {
+    stop();
+    connection = null;
+  };
+  return { ...(await described(file, rows)), ask: rows, stop: halt };
+}
+
+/** Have DuckDB open a file, and nothing else. */
+async function connect(file) {
   await engine();
   const version = await database.getVersion();
   const name = 'release.duckdb';
-  let connection;
   try {
     await database.registerFileHandle(name, file, duckdb.DuckDBDataProtocol.BROWSER_FILEREADER, true);
     await database.open({ path: name, accessMode: duckdb.DuckDBAccessMode.READ_ONLY });
-    connection = await database.connect();
+    const connection = await database.connect();
     // A file brings functions of its own along: they reach nothing beyond it.
     for (const setting of ['autoinstall_known_extensions', 'autoload_known_extensions', 'enable_external_access'])
       await connection.query(`SET ${setting} = false`);
     await connection.query('SET lock_configuration = true');
+    return connection;
   } catch (error) {
     stop();
     const newer = /newer|version number/i.test(error.message);
@@ -78,8 +98,6 @@ export async function open(file) {
         : `“${file.name}” cannot be opened by DuckDB ${version}: get it again from its publisher.`,
     );
   }
-  const rows = async (statement) => (await connection.query(statement)).toArray().map((row) => row.toJSON());
-  return { ...(await described(file, rows)), ask: rows };
 }
 
 async function described(file, rows) {
@@ -101,6 +119,10 @@ async function described(file, rows) {
   const { release: name } = about[0];
   const described = await rows(`SELECT ${ASKED_BY.join(', ')} FROM priv.attribute ORDER BY attribute`);
   const values = await rows('SELECT attribute, value FROM priv.coefficient ORDER BY attribute, position');
+  const labels = has.includes('labels')
+    ? await rows('SELECT attribute, entry.value AS value, entry.label AS label FROM (SELECT attribute, unnest(labels) AS entry FROM priv.attribute)')
+    : [];
+  const labelsOf = (name) => new Map(labels.filter((each) => each.attribute === name).map(({ value, label }) => [value, label]));
   const attributes = described
     .filter(({ role }) => role === 'sensitive' || role === 'generalized')
     .map(({ attribute, column_name: column, role }) => ({
@@ -108,15 +130,16 @@ async function described(file, rows) {
       column,
       sampled: role === 'generalized',
       values: values.filter((each) => each.attribute === attribute).map((each) => each.value),
+      labels: labelsOf(attribute),
     }));
   const types = await rows(
     `SELECT column_name AS name, data_type AS type FROM duckdb_columns() WHERE schema_name = 'main'
      AND database_name = current_database() AND table_name = ${quoted(name, "'")}`,
   );
   const columns = [];
-  for (const { column_name: column, role } of described)
+  for (const { attribute, column_name: column, role } of described)
     if (role === 'public' || role === 'generalized')
-      columns.push(await summary(name, column, types.find((each) => each.name === column).type, rows));
+      columns.push(await summary(name, column, types.find((each) => each.name === column).type, labelsOf(attribute), rows));
   const guarantees = await rows('SELECT statement FROM priv.guarantee ORDER BY ALL');
   return {
     name,
@@ -132,8 +155,9 @@ async function described(file, rows) {
 const quoted = (name, sign = '"') => `${sign}${name.replaceAll(sign, sign + sign)}${sign}`;
 
 /** What is known of a public column: its kind, its ends, and the values to choose from where they are few. */
-async function summary(release, name, type, rows) {
-  const kind = NUMBERS.test(type) ? 'number' : DATES.test(type) ? 'date' : 'category';
+async function summary(release, name, type, labels, rows) {
+  // A number that has a meaning is a code: nothing lies between two of them.
+  const kind = labels.size ? 'category' : NUMBERS.test(type) ? 'number' : DATES.test(type) ? 'date' : 'category';
   const [column, table] = [quoted(name), quoted(release)];
   const text = kind === 'date' ? `${column}::DATE` : column;
   const [{ low, high, distinct }] = await rows(
@@ -141,7 +165,7 @@ async function summary(release, name, type, rows) {
   );
   const listed =
     kind === 'category' && distinct <= LISTED
-      ? (await rows(`SELECT DISTINCT ${column}::VARCHAR AS value FROM ${table} ORDER BY 1 NULLS LAST`)).map((each) => each.value)
+      ? (await rows(`SELECT shown::VARCHAR AS value FROM (SELECT DISTINCT ${column} AS shown FROM ${table}) ORDER BY shown NULLS LAST`)).map((each) => each.value)
       : null;
   return {
     name,
@@ -149,6 +173,7 @@ async function summary(release, name, type, rows) {
     low,
     high,
     values: listed,
+    labels,
     natural: WHOLE.test(type) && Number(low) >= 0,
     timed: type.startsWith('TIMESTAMP'),
     steps: kind === 'date' ? ['month', 'year'] : kind === 'number' && distinct > 8 ? steps(Number(high) - Number(low), WHOLE.test(type)) : [],
