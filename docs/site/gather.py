@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 
+import notebook
+
 import duckdb_priv
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.sqltext import templates
@@ -38,7 +40,12 @@ def gather(target: Path) -> None:
     pages = {ROOT / source: target / place for source, place in places()}
     for source, place in pages.items():
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(moved(source.read_text("utf-8"), source, place, pages), "utf-8")
+        text = (
+            notebook.page(notebook.read(), place.parent)
+            if source == notebook.NOTEBOOK
+            else source.read_text("utf-8")
+        )
+        place.write_text(moved(text, source, place, pages), "utf-8")
     (target / "reference").mkdir()
     for name, text in reference().items():
         (target / "reference" / f"{name}.md").write_text(text, "utf-8")
@@ -48,6 +55,7 @@ def places() -> Iterator[tuple[str, str]]:
     """Say which file of the project becomes which page."""
     yield "docs/site/index.md", "index.md"
     yield "README.md", "start.md"
+    yield "docs/notebook.ipynb", "notebook.md"
     for path in sorted((ROOT / "docs").glob("*.md")):
         yield f"docs/{path.name}", path.name
     for name in METHODS:
