@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from duckdb_priv.analyst.blocks import block_places, first_blocks
 from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.release.model import SensitiveAttribute
@@ -15,7 +17,14 @@ FRAGMENTS = "analyst/fragments"
 MOST_PAIRS = 500_000
 """Most pairs of a value and a block that holds it that the iterative Bayesian method goes through in each step."""
 NO_CHANGE = (
-    "the noise that two versions share is known for uniform perturbation, and this release is made otherwise"
+    "the noise that two versions share is known where every record is drawn for itself, and this release is made"
+    " otherwise"
+    "\nHint: count both versions, and add the squares of their errors"
+)
+MOST_COMPARED = 1_500
+"""Of larger domains with an operator of their own the noise of a change is not computed: inverting it takes seconds."""
+TOO_MANY_COMPARED = (
+    "the noise of a change would take too long to compute for this many values"
     "\nHint: count both versions, and add the squares of their errors"
 )
 TOO_MANY = (
@@ -34,8 +43,19 @@ ARGUMENTS = {
     "unseen": "'_priv_moments,'",
 }
 """How the arguments of the macro stand in its query."""
-VERSIONS = ARGUMENTS | {"older": "'\"' || replace(older, '\"', '\"\"') || '\".'"}
-"""The same for the change since the version before."""
+VERSIONS = ARGUMENTS | {
+    "older": "'\"' || replace(older, '\"', '\"\"') || '\".'",
+    "parts": ARGUMENTS["group_columns"],
+    "group_columns": f"{ARGUMENTS['group_columns']} || '_priv_newer,'",
+    "weight": "'NULL'",
+    "whole": "CASE WHEN group_columns IS NULL AND condition IS NULL THEN 'true' ELSE 'false' END",
+}
+"""The same for the change since the version before: of both versions at once, told apart by one more group column."""
+BOTH = template(
+    "(SELECT *, true AS _priv_newer FROM {database}@table@"
+    " UNION ALL BY NAME SELECT *, false AS _priv_newer FROM {older}@table@) WHERE ({condition}\n)"
+)
+"""The rows of both versions."""
 CELLS = ARGUMENTS | {
     "group_columns": "CAST(group_columns AS VARCHAR) || ', coalesce((' || coalesce(CAST(condition AS VARCHAR), 'true')"
     " || chr(10) || '), false) AS _priv_chosen,'",
@@ -97,11 +117,53 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
         method: fill(body(read(FRAGMENTS, name)), places)
         for method, name in (("inverse", "distribution"), ("bayesian", "bayesian"))
     }
-    found["change"] = (
-        fill(body(read(FRAGMENTS, "change")), places)
-        if form.followed
-        else f"SELECT error({literal(NO_CHANGE)})"
-    )
+    found["change"] = _change(attribute, places)
     if attribute.blocks and attribute.size * len(attribute.blocks.first) > MOST_PAIRS:
         found["bayesian"] = f"SELECT error({literal(TOO_MANY)})"
     return found
+
+
+def _change(attribute: SensitiveAttribute, places: Mapping[str, str]) -> str:
+    """Write the query of the change since the version before, or of what is in its way."""
+    if not form_of(attribute).followed:
+        return f"SELECT error({literal(NO_CHANGE)})"
+    noise = _noise_of_one(attribute)
+    if noise is None:
+        return f"SELECT error({literal(TOO_MANY_COMPARED)})"
+    largest, step = (
+        literal(of[0]) if len({*of}) == 1 else f"unnest({doubles(of)})" for of in noise
+    )
+    return fill(
+        body(read(FRAGMENTS, "change")),
+        {
+            **places,
+            "query.rows": BOTH,
+            "inverse": body(read(FRAGMENTS, "distribution")),
+            "largest": largest,
+            "step": step,
+        },
+    )
+
+
+def _noise_of_one(attribute: SensitiveAttribute) -> tuple[list[float], list[float]] | None:
+    """Return the noise of a record that moved, by value; None where that takes too long."""
+    if "own" in attribute.numbers:
+        pairs = list(zip(attribute.numbers["own"], attribute.numbers["other"], strict=True))
+        return (
+            [max(a * (1 - a), q * (1 - q)) / (a - q) ** 2 for a, q in pairs],
+            [1 / (a - q) for a, q in pairs],
+        )
+    if attribute.size > MOST_COMPARED:
+        return None
+    import numpy as np
+
+    from duckdb_priv.mechanism.fine_grain import FineGrain
+    from duckdb_priv.mechanism.moved_noise import noise_of_one
+
+    if "operator" in attribute.lists:
+        operator = np.array(attribute.lists["operator"], dtype=np.float64).T
+    else:
+        operator = FineGrain(np.array(attribute.numbers["retention"])).matrix()
+    weights = np.linalg.inv(operator).astype(np.float64)
+    largest, step = noise_of_one(operator, weights)
+    return largest.tolist(), step.tolist()

@@ -175,15 +175,15 @@ FORMS: Mapping[str, Form] = {
     for form in (
         Form("two_weights", drawn=True, joined=True, alike=True, followed=True),
         Form("by_group", ("two_weights",), varied=True, joined=True, alike=True),
-        Form("rank_one", ("operator",), drawn=True, joined=True),
-        Form("operator", drawn=True, joined=True),
+        Form("rank_one", ("operator",), drawn=True, joined=True, followed=True),
+        Form("operator", drawn=True, joined=True, followed=True),
         Form("singular", ("rank_one", "operator"), drawn=True, joined=True, invertible=False),
         Form("sample", ("two_weights",), scaled=True, perturbed=False, alike=True),
         Form("two_by_two", ("two_weights",), joined=True, from_histogram=True),
         Form("conditional_poisson", ("operator",), joined=True, from_histogram=True),
         Form("scaled", ("two_weights",), scaled=True, drawn=True, alike=True),
         Form("duplicated", ("two_weights",), scaled=True, copied=True),
-        Form("blocks", ("two_weights",), blocks=True, joined=True),
+        Form("blocks", ("two_weights",), blocks=True, joined=True, followed=True),
         Form("listed", listed=True, baseline=True),
         Form("constant", ("two_weights",), baseline=True),
     )

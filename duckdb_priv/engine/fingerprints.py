@@ -94,6 +94,11 @@ class Fingerprints:
                 f"INSERT INTO priv.fingerprint SELECT {number}, 'person', level, mark FROM temp.main._priv_person"
                 f" WHERE NOT EXISTS (FROM priv.fingerprint WHERE source = {number} AND kind = 'person')"
             )
+        if self.source.record_id:
+            run(
+                f"INSERT INTO priv.placement SELECT {number}, mark, placed FROM temp.main._priv_record"
+                f" WHERE NOT EXISTS (FROM priv.placement WHERE source = {number})"
+            )
         known = {
             name
             for (name,) in self.workspace.rows(
@@ -123,19 +128,20 @@ class Fingerprints:
             )
         )
 
-    def moved_from(self, number: int, level: int) -> tuple[int, int, int]:
+    def moved_from(self, number: int, level: int) -> tuple[int, int, int, int | None]:
         """Count the records that a known source does not have, that are gone from it, and that have other values.
 
-        Of sources of which a sample is kept, ``level`` being its own, the counts are of the sample.
+        Last come those with other public values alone, None where it is not known. Of sources of which a sample is
+        kept, ``level`` being its own, the counts are of the sample.
         """
         attributes = [name.lower() for name in self.source.sensitive]
-        ((arrived, gone, changed),) = self.query(
+        ((arrived, gone, changed, placed),) = self.query(
             "moved",
             known=str(number),
             attributes=listed(attributes),
             level=str(max(level, self.level)),
         )
-        return arrived, gone, changed
+        return arrived, gone, changed, placed
 
     def _kept(self, table: str) -> Kept:
         numeric, low, high, marks = self.workspace.rows(
@@ -168,6 +174,7 @@ def take_fingerprints(workspace: Workspace, source: Source) -> Fingerprints:
                 id=of_record,
                 shown=_values_sql(source, source.sensitive),
                 others=_values_sql(source, _others(source)),
+                placed=_together_sql(source, _others(source)),
                 compared=str(LIMIT >> taken.compared),
                 source=asked.records_by_hash(read, of_record, limit),
                 limit=limit,
@@ -225,6 +232,14 @@ def _values_sql(source: Source, names: Sequence[str]) -> str:
     return ", ".join(
         f"(hash(_priv_key, coalesce('=' || {value}, '')) & 4294967295::UBIGINT)::UINTEGER"
         for value in values
+    )
+
+
+def _together_sql(source: Source, names: Sequence[str]) -> str:
+    """Write some values of a record as one text; lengths keep ('ab', 'c') and ('a', 'bc') apart."""
+    values = (canonical_sql(f"s.{identifier(name)}", source.types[name]) for name in names)
+    return (
+        " || ".join(f"coalesce(length({value}) || ':' || {value}, '-')" for value in values) or "''"
     )
 
 

@@ -22,6 +22,24 @@ def level_of(records: int, size: int = SKETCH) -> int:
     return max(0, math.ceil(math.log2(max(1, records) / size)))
 
 
+def at_most(found: Overlap, false_alarm: float) -> int:
+    """Return how many records there are at most, but for a probability, of which a sample holds so many.
+
+    Each is in the sample with the same probability, so that the count is binomial, and it is below the limit of a
+    Poisson variable, which spreads more.
+
+    >>> at_most(Overlap(100, 0), 1e-9), at_most(Overlap(1250, 3), 1e-9)
+    (100, 11787)
+    """
+    if found.level == 0:
+        return found.hits
+    # Of hits or fewer events with mean limit the probability is that of a gamma variable.
+    from scipy.special import gammainccinv
+
+    limit = float(gammainccinv(found.hits + 1, false_alarm))
+    return math.ceil(limit * (1 << found.level))
+
+
 @dataclass(frozen=True)
 class Overlap:
     """How many records two tables share."""

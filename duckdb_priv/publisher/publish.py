@@ -130,7 +130,9 @@ def prepare(
     if follows:
         follows.check(plan, recognition)
         said = (plan.mechanism, to_json(plan.parameters))
-        before = before and replace(before, rows_moved=follows.rows_moved, said=said)
+        before = before and replace(
+            before, rows_moved=follows.rows_moved, rows_placed=follows.rows_placed, said=said
+        )
     costs: list[str] = []
     if method.groups:
         plan, costs = group_once(

@@ -8,10 +8,13 @@ from duckdb_priv.engine.fingerprints import Fingerprints
 from duckdb_priv.engine.recognition import Recognition
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated
+from duckdb_priv.mechanism.sketch import Overlap, at_most
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.release.model import Plan
 
+FALSE_ALARM = 1e-9
+"""Chance that more records moved than is published as at most, where a sample of them was looked at."""
 ROUNDED = 100
 """To so many the rows that moved are rounded up where it is published how many they are."""
 
@@ -24,8 +27,30 @@ class Moved:
     gone: int
     changed: int
     """Those of which a sensitive value is another one."""
-    exact: bool = True
-    """Whether every record has a fingerprint; otherwise it is estimated from a sample."""
+    level: int = 0
+    """One of 2 ** level records was looked at, and the others are estimated from them."""
+    placed: int | None = None
+    """Those of the others that have another value in a public column, where that is known."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether every record has a fingerprint."""
+        return self.level == 0
+
+    def rows(self, *, placed: bool = False) -> int | None:
+        """Count the rows of both versions that are of records that moved, at most, rounded up.
+
+        Of a sample at most means but for a probability of ``FALSE_ALARM``. With ``placed``, who has other public values
+        has moved, too; None where that is not known.
+        """
+        redrawn = (self.changed + (self.placed or 0)) if placed else self.changed
+        if placed and self.placed is None:
+            return None
+        rows = sum(
+            weight * at_most(Overlap(count >> self.level, self.level), FALSE_ALARM)
+            for weight, count in ((1, self.arrived + self.gone), (2, redrawn))
+        )
+        return -(-rows // ROUNDED) * ROUNDED
 
 
 @dataclass
@@ -55,10 +80,17 @@ class Succession:
     @property
     def rows_moved(self) -> int | None:
         """Count the rows whose noise is not the same in both versions, rounded up: how many exactly, is not told."""
-        if self.moved is None or not (self.moved.exact and self.method.refreshing.keeps):
+        return self._rows(placed=False)
+
+    @property
+    def rows_placed(self) -> int | None:
+        """Count those, and the rows of records whose public values are others."""
+        return self._rows(placed=True)
+
+    def _rows(self, *, placed: bool) -> int | None:
+        if self.moved is None or not self.method.refreshing.keeps:
             return None
-        rows = self.moved.arrived + self.moved.gone + 2 * self.moved.changed
-        return -(-rows // ROUNDED) * ROUNDED
+        return self.moved.rows(placed=placed)
 
     def check(self, plan: Plan, recognition: Recognition) -> None:
         """Count what moved; refuse to draw all records anew.
@@ -118,5 +150,11 @@ def succeed(workspace: Workspace, release: str) -> Succession:
 def moved(taken: Fingerprints, number: int, level: int) -> Moved:
     """Count how far a source has moved from a known one, of which one of 2 ** level records has a fingerprint."""
     of_both = max(level, taken.level)
-    arrived, gone, changed = (count << of_both for count in taken.moved_from(number, level))
-    return Moved(arrived, gone, changed, exact=of_both == 0)
+    arrived, gone, changed, placed = taken.moved_from(number, level)
+    return Moved(
+        arrived << of_both,
+        gone << of_both,
+        changed << of_both,
+        of_both,
+        None if placed is None else placed << of_both,
+    )

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -342,6 +342,16 @@ class Charge:
 
 
 @dataclass(frozen=True)
+class EarlierVersion:
+    """A version that is followed by another one, and how many rows of both are of records that moved, at most."""
+
+    published_at: dt.datetime
+    rows_moved: int
+    rows_placed: int | None
+    """Those of records that have other public values included; None where it is not known."""
+
+
+@dataclass(frozen=True)
 class Version:
     """Which version of a release it is, and what whoever has the one before counts in both."""
 
@@ -353,6 +363,8 @@ class Version:
     """Published rows that stand in both, alike in every column; None where columns or parameters are others."""
     rows_moved: int | None = None
     """Rows of both whose noise is not the same in both, at most; None where it is not known."""
+    earlier: Sequence[EarlierVersion] = ()
+    """The versions that it follows, the last one first."""
 
 
 def record(
@@ -377,7 +389,7 @@ def record(
     """
     time, release = now(), request.release
     connection.execute(
-        f"INSERT INTO priv.release VALUES ({', '.join('?' * 16)})",
+        f"INSERT INTO priv.release VALUES ({', '.join('?' * 17)})",
         [
             release,
             plan.mechanism,
@@ -395,6 +407,7 @@ def record(
             which.previous_rows,
             which.rows_kept,
             which.rows_moved,
+            [asdict(each) for each in which.earlier],
         ],
     )
     sensitive = {attribute.name: attribute for attribute in plan.attributes}

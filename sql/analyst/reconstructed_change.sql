@@ -1,14 +1,18 @@
--- FROM priv.reconstructed_change(release, older [, confidence := 0.95] [, database := 'alias'])
---   -> value, before, after, estimate, stderr, low, high
+-- FROM priv.reconstructed_change(release, older [, group_columns := 'gender'] [, condition := 'age > 30'] [, confidence := 0.95]
+--   [, database := 'alias'])
+--   -> the group columns, value, before, after, estimate, stderr, low, high
 --
--- How many more records have each value than in the version before, which is attached under the name `older`. Records that did not
--- change show what they showed, so that their noise is the same in both counts, and gone in the difference: what is left is that of
--- the records that moved, and the catalog says how many these are at most. `before` and `after` are the two estimates, each with an
--- error of its own. It is for counts of the whole table, by uniform perturbation.
+-- How many more records have each value than in the version before, which is attached under the name `older`; in each part of the
+-- table, where group columns or a condition are given, as in priv.reconstructed_distribution. Records that did not change show what
+-- they showed, so that their noise is the same in both counts, and gone in the difference: what is left is that of the records that
+-- moved, and the catalog says how many these are at most. `before` and `after` are the two estimates, each with an error of its own.
+-- It is for mechanisms that draw each record for itself: uniform perturbation, fine grain, matrices, codes of blocks.
 --
---   FROM priv.reconstructed_change('visits_public', 'older');
+--   FROM priv.reconstructed_change('visits_public', 'older', group_columns := 'gender');
 
-CREATE OR REPLACE MACRO priv.reconstructed_change(_release, older, confidence := 0.95, database := NULL) AS TABLE
+CREATE OR REPLACE MACRO priv.reconstructed_change(
+    _release, older, group_columns := NULL, condition := NULL, confidence := 0.95, database := NULL
+) AS TABLE
     FROM query(CASE
         WHEN NOT @sound_query@ THEN error(@shadowed@)
         WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
@@ -17,7 +21,8 @@ CREATE OR REPLACE MACRO priv.reconstructed_change(_release, older, confidence :=
             THEN error('older is missing: it is the name under which the version before is attached' || chr(10)
                 || 'Hint: ATTACH ''older.duckdb'' AS older (READ_ONLY), and write ''older''')
         WHEN @known_release@ IS NULL THEN error(@mistaken_release@)
+        WHEN @by_reported@ THEN error(@chosen_by_reported@)
         ELSE @change_query@ END);
 
 COMMENT ON MACRO TABLE priv.reconstructed_change IS
-    'One row per value of a sensitive attribute: how many more records have it than in the version before, without the noise that both share.';
+    'One row per value (and group) of a sensitive attribute: how many more records have it than in the version before, without the noise that both share.';

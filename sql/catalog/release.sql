@@ -16,7 +16,8 @@ CREATE TABLE priv.release (
     previous_at       TIMESTAMP,
     previous_rows     BIGINT    CHECK (previous_rows >= 0),
     rows_kept         BIGINT    CHECK (rows_kept >= 0),
-    rows_moved        BIGINT    CHECK (rows_moved >= 0)
+    rows_moved        BIGINT    CHECK (rows_moved >= 0),
+    earlier           STRUCT(published_at TIMESTAMP, rows_moved BIGINT, rows_placed BIGINT)[]
 );
 COMMENT ON TABLE  priv.release IS 'One row per published table: what was done to it, and by which version.';
 COMMENT ON COLUMN priv.release.release IS 'Name of the published table.';
@@ -35,3 +36,4 @@ COMMENT ON COLUMN priv.release.previous_at IS 'created_at of the version before;
 COMMENT ON COLUMN priv.release.previous_rows IS 'Rows of the version before.';
 COMMENT ON COLUMN priv.release.rows_kept IS 'How many published rows stand in both, alike in every column: as who has both counts them. NULL where columns or parameters are others.';
 COMMENT ON COLUMN priv.release.rows_moved IS 'At most so many rows of both, rounded up to a hundred, are of records that came, left, or were drawn anew, so that their noise is not the same in both; NULL where it is not known.';
+COMMENT ON COLUMN priv.release.earlier IS 'Of each earlier version that this one follows: when it was published, how many rows moved since at most, and how many where those count that have other public values, so that parts of the table do not share their noise.';

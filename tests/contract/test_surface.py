@@ -112,7 +112,7 @@ PUBLISHER = {
 """By name of a macro: its parameters, in order."""
 
 ANALYST = {
-    "reconstructed_change": "_release older confidence database",
+    "reconstructed_change": "_release older group_columns condition confidence database",
     "reconstructed_count": "_release _column _value weight",
     "reconstructed_difference": "_release _column _values _other_values weight confidence",
     "reconstructed_distribution": (
@@ -149,6 +149,7 @@ PRIVATE_TABLES = {
     "ledger",
     "migration",
     "noisy_count",
+    "placement",
     "publication",
     "secret",
     "sampled_record",

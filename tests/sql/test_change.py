@@ -69,12 +69,111 @@ def test_where_nobody_moved_there_is_no_noise_at_all(analyst):
         assert (estimate, stderr, low, high) == (0, 0, 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("newer", "older"), [("third", "first"), ("first", "second"), ("second", "second")]
-)
-def test_it_is_for_the_version_right_before(analyst, newer, older):
-    with pytest.raises(duckdb.Error, match='not the version of "r" right before'):
+@pytest.mark.parametrize(("newer", "older"), [("first", "second"), ("second", "second")])
+def test_it_is_for_an_earlier_version(analyst, newer, older):
+    with pytest.raises(duckdb.Error, match='no earlier version of "r"'):
         changes(analyst, newer, older)
+
+
+def test_who_moved_in_any_of_the_versions_between_is_counted(analyst):
+    """Nobody's value changed in the third version, and one ward did."""
+    assert changes(analyst, "third", "first") == changes(analyst, "second", "first")
+    ((earlier,),) = analyst.execute("SELECT earlier FROM third.priv.release").fetchall()
+    assert [(each["rows_moved"], each["rows_placed"]) for each in earlier] == [(0, 100), (200, 300)]
+
+
+def test_parts_have_the_noise_of_what_moved_in_them(analyst):
+    """The difference of the estimates of each part; as many rows moved there as differ, and as may hide."""
+    found = analyst.execute(
+        "FROM second.priv.reconstructed_change('r', 'first', group_columns := 'ward', database := 'second')"
+    ).fetchall()
+    ((differing,),) = analyst.execute(
+        "SELECT count(*) FROM (FROM (FROM first.r EXCEPT ALL FROM second.r)"
+        " UNION ALL FROM (FROM second.r EXCEPT ALL FROM first.r))"
+    ).fetchall()
+    counts = dict(
+        analyst.execute(
+            "SELECT ward, count(*) FROM (FROM (FROM first.r EXCEPT ALL FROM second.r)"
+            " UNION ALL FROM (FROM second.r EXCEPT ALL FROM first.r)) GROUP BY ALL"
+        ).fetchall()
+    )
+    assert len(found) == 7 * 5
+    own, other = 0.4 + 0.6 / 5, 0.6 / 5
+    for ward, value, before, after, estimate, stderr, low, high in found:
+        for name, counted in (("first", before), ("second", after)):
+            ((expected,),) = analyst.execute(
+                f"SELECT {name}.priv.reconstructed_count('r', reported_disease, $1) FROM {name}.r WHERE ward = $2",
+                [value, ward],
+            ).fetchall()
+            assert counted == pytest.approx(expected)
+        assert estimate == pytest.approx(after - before)
+        rows = counts.get(ward, 0) + 200 - differing
+        assert stderr == pytest.approx(math.sqrt(rows * own * (1 - own)) / (own - other))
+        assert low <= estimate <= high
+    part = analyst.execute(
+        "FROM second.priv.reconstructed_change('r', 'first', condition := 'ward = 3', database := 'second')"
+    ).fetchall()
+    assert part == [row[1:] for row in found if row[0] == 3]
+
+
+def test_a_ward_that_a_record_came_to_has_the_noise_of_that_record(analyst):
+    """The ward that it came to was not there before."""
+    found = analyst.execute(
+        "SELECT ward, sum(before), sum(after), min(stderr) FROM third.priv.reconstructed_change('r', 'second',"
+        " group_columns := 'ward', database := 'third') GROUP BY ALL ORDER BY ALL"
+    ).fetchall()
+    assert [ward for ward, *_ in found] == [0, 1, 2, 3, 4, 5, 6, 9]
+    assert [round(after - before) for _, before, after, _ in found] == [0, 0, 0, 0, 0, 0, -1, 1]
+    # A single row stands there; the least that is counted is five.
+    assert found[-1][3] == pytest.approx(math.sqrt(5 * 0.52 * 0.48) / 0.4)
+
+
+@pytest.mark.parametrize(
+    ("publish", "largest"),
+    [
+        ("matrix('v', 'r', sensitive := 'disease', matrix := 'm', record_id := 'id')", 0.6 * 0.4 / 0.4**2),
+        ("block_design('v', 'r', sensitive := 'disease', epsilon := 1.0, record_id := 'id')", None),
+    ],
+)  # fmt: skip
+def test_other_mechanisms_that_draw_each_record_for_itself(con, tmp_path, publish, largest):
+    values = ["a", "b"] if largest else [f"v{n:02}" for n in range(23)]
+    con.execute(
+        f"CREATE TABLE v AS SELECT i AS id, i % 7 AS ward, {values}[1 + i % 23 % {len(values)}] AS disease"
+        " FROM range(2000) AS t(i)"
+    )
+    con.execute(
+        "CREATE TABLE m AS SELECT * FROM (VALUES ('a', 'a', 0.6), ('a', 'b', 0.4), ('b', 'a', 0.2), ('b', 'b', 0.8))"
+        " AS t(original, published, probability)"
+    )
+    con.execute(f"FROM priv.publish_{publish}")
+    older, newer = (str(tmp_path / f"{name}.duckdb") for name in ("older", "newer"))
+    con.execute("FROM priv.export_release('r', ?)", [older])
+    con.execute("FROM priv.export_release('r', ?)", [newer])
+    con.execute("DELETE FROM v WHERE id < 30; FROM priv.refresh('r')")
+    with duckdb.connect() as analyst:
+        analyst.execute(
+            f"ATTACH '{older}' AS older (READ_ONLY); ATTACH '{newer}' AS newer (READ_ONLY)"
+        )
+        found = analyst.execute(
+            "FROM newer.priv.reconstructed_change('r', 'older', database := 'newer')"
+        ).fetchall()
+        counted = {
+            name: dict(
+                analyst.execute(
+                    f"SELECT value, estimate FROM {name}.priv.reconstructed_distribution('r', database := '{name}')"
+                ).fetchall()
+            )
+            for name in ("older", "newer")
+        }
+        ((own, other),) = analyst.execute(
+            "SELECT any_value(own), any_value(other) FROM newer.priv.coefficient"
+        ).fetchall()
+    assert [value for value, *_ in found] == values
+    largest = largest or max(own * (1 - own), other * (1 - other)) / (own - other) ** 2
+    for value, before, after, estimate, stderr, low, high in found:
+        assert (before, after) == pytest.approx((counted["older"][value], counted["newer"][value]))
+        assert low < estimate < high
+        assert stderr == pytest.approx(10 * math.sqrt(largest))
 
 
 @pytest.mark.parametrize(
@@ -97,5 +196,5 @@ def test_it_is_refused_where_the_shared_noise_is_not_known(con):
     con.execute(
         "FROM priv.publish_splu('v', 'r', sensitive := 'disease', gamma := 2, record_id := 'id')"
     )
-    with pytest.raises(duckdb.Error, match="known for uniform perturbation"):
+    with pytest.raises(duckdb.Error, match="known where every record is drawn for itself"):
         con.execute("FROM priv.reconstructed_change('r', 'older')")

@@ -1,43 +1,69 @@
--- The query behind priv.reconstructed_change: both tables are counted with the numbers of the newer one, which are those of the
--- older one where records that did not change show what they showed. The derivation stands in mechanism/two_looks.md.
+-- The query behind priv.reconstructed_change: both tables are counted at once, with the numbers of the newer one, which are those
+-- of the older one where records that did not change show what they showed. The derivation stands in mechanism/two_looks.md.
 WITH here AS MATERIALIZED (
     @here@
 ), told AS MATERIALIZED (
     SELECT CASE
-        WHEN that.created_at IS NULL OR this.previous_at IS DISTINCT FROM that.created_at
-            THEN error('what is attached as older is not the version of "' || @release@ || '" right before this one'
-                || chr(10) || 'Hint: this is version ' || this.version || ', which follows what was published at '
+        WHEN NOT coalesce(that.created_at < this.created_at, false)
+            THEN error('what is attached as older is no earlier version of "' || @release@ || '"'
+                || chr(10) || 'Hint: this is version ' || this.version || ', and the one before was published at '
                 || coalesce(CAST(this.previous_at AS VARCHAR), 'no known time') || ' (UTC)')
-        WHEN this.rows_moved IS NULL
-            THEN error('how many rows of "' || @release@ || '" moved since the version before is not known'
+        WHEN since.rows_moved IS NULL
+            THEN error('how many rows of "' || @release@ || '" moved since that version is not known'
                 || chr(10) || 'Hint: count both versions, and add the squares of their errors')
-        ELSE this.rows_moved END AS rows_moved
+        ELSE since.rows_moved END AS rows_moved
     FROM here JOIN {database}priv.release AS this ON found AND this.release = @release@
     LEFT JOIN {older}priv.release AS that ON that.release = this.release
-), reported AS (
-    SELECT CAST(@attribute@ AS VARCHAR) AS shown, true AS newer FROM {database}@table@
-    UNION ALL
-    SELECT CAST(@attribute@ AS VARCHAR) AS shown, false AS newer FROM {older}@table@
+    LEFT JOIN (
+        SELECT step.published_at, CASE WHEN {whole} THEN step.rows_moved ELSE step.rows_placed END AS rows_moved
+        FROM (SELECT unnest(earlier) AS step FROM {database}priv.release WHERE release = @release@)
+    ) AS since ON since.published_at = that.created_at
+), asked AS (
+    @inverse@
+), differing AS MATERIALIZED (
+    SELECT * FROM (FROM {database}@table@ EXCEPT ALL FROM {older}@table@)
+    UNION ALL SELECT * FROM (FROM {older}@table@ EXCEPT ALL FROM {database}@table@)
+), parts AS (
+    -- Rows of each part, and those that stand in one version only: what else moved is hidden behind rows that look the same.
+    SELECT {parts} count(*) FILTER (_priv_kind = 'newer') AS _priv_more, count(*) FILTER (_priv_kind = 'older') AS _priv_fewer,
+        count(*) FILTER (_priv_kind = 'differing') AS _priv_differing
+    FROM (
+        SELECT *, 'newer' AS _priv_kind FROM {database}@table@
+        UNION ALL BY NAME SELECT *, 'older' AS _priv_kind FROM {older}@table@
+        UNION ALL BY NAME SELECT *, 'differing' AS _priv_kind FROM differing
+    ) WHERE ({condition}
+    ) GROUP BY ALL
+), merged AS (
+    SELECT * EXCLUDE (_priv_newer, value, estimate, stderr, low, high, observed, _priv_more, _priv_fewer, _priv_differing),
+        max(_priv_more) AS _priv_more, max(_priv_fewer) AS _priv_fewer, max(_priv_differing) AS _priv_differing,
+        list({newer: _priv_newer, value: value, estimate: estimate}) FILTER (_priv_newer IS NOT NULL) AS _priv_counts
+    FROM (FROM asked UNION ALL BY NAME FROM parts) GROUP BY ALL
 ), counted AS (
-    SELECT shown, count(*) FILTER (newer) AS after, count(*) FILTER (NOT newer) AS before FROM reported GROUP BY ALL
-), sizes AS (
-    SELECT sum(after) AS after, sum(before) AS before FROM counted
-), domain AS (
-    SELECT unnest(@values@) AS text, unnest(@values@)::@type@ AS value, unnest(@numbers.own@) AS own,
-        unnest(@numbers.other@) AS other
-), estimated AS (
-    SELECT domain.value, own, other, own - other AS gap, sizes.before AS fewer, sizes.after AS more,
-        (coalesce(counted.before, 0) - other * sizes.before) / (own - other) AS before,
-        (coalesce(counted.after, 0) - other * sizes.after) / (own - other) AS after,
-        sqrt(least(rows_moved, sizes.before + sizes.after) * greatest(own * (1 - own), other * (1 - other))) / (own - other)
-            AS stderr
-    FROM domain CROSS JOIN sizes CROSS JOIN told LEFT JOIN counted ON counted.shown IS NOT DISTINCT FROM domain.text
+    SELECT * EXCLUDE (_priv_counts), unnest(_priv_counts) AS _priv_count FROM merged
+), differences AS (
+    SELECT * EXCLUDE (_priv_count), _priv_count.value AS _priv_value,
+        coalesce(sum(_priv_count.estimate) FILTER (NOT _priv_count.newer), 0) AS _priv_before,
+        coalesce(sum(_priv_count.estimate) FILTER (_priv_count.newer), 0) AS _priv_after
+    FROM counted GROUP BY ALL
+), noise AS (
+    SELECT unnest(@values@)::@type@ AS _priv_valued, @largest@ AS _priv_largest, @step@ AS _priv_step
+), moved AS (
+    SELECT *, least(_priv_more + _priv_fewer, CASE WHEN {whole} THEN rows_moved
+        ELSE _priv_differing + greatest(rows_moved - (SELECT count(*) FROM differing), 0) END) AS _priv_moved
+    FROM differences CROSS JOIN told
+), bounded AS (
+    -- The law of fewer rows than five is too skew for what follows.
+    SELECT moved.* EXCLUDE (rows_moved, _priv_moved), _priv_step,
+        CASE WHEN _priv_moved > 0 THEN sqrt(_priv_largest * greatest(_priv_moved, 5)) ELSE 0e0 END AS _priv_stderr
+    FROM moved JOIN noise ON _priv_valued IS NOT DISTINCT FROM _priv_value
+), reached AS (
+    SELECT *, CASE WHEN _priv_stderr > 0
+        THEN [z * _priv_stderr + greatest(0.5e0, (z ** 2 - 1) / 6) * _priv_step FOR z IN [@normal_quantile@]][1]
+        ELSE 0e0 END AS _priv_reach
+    FROM bounded
 )
-SELECT value, before, after, after - before AS estimate, stderr,
-    greatest(after - before - reach, -fewer)::DOUBLE AS low, least(after - before + reach, more)::DOUBLE AS high
-FROM (
-    SELECT *, CASE WHEN stderr > 0 THEN [z * stderr + greatest(0.5e0, (z ** 2 - 1) / 6) / gap FOR z IN [@normal_quantile@]][1]
-        ELSE 0e0 END AS reach
-    FROM estimated
-)
-ORDER BY ALL
+SELECT * EXCLUDE (_priv_more, _priv_fewer, _priv_differing, _priv_value, _priv_before, _priv_after, _priv_step, _priv_stderr, _priv_reach),
+    _priv_value AS value, _priv_before AS before, _priv_after AS after, _priv_after - _priv_before AS estimate,
+    _priv_stderr AS stderr, greatest(_priv_after - _priv_before - _priv_reach, -_priv_fewer)::DOUBLE AS low,
+    least(_priv_after - _priv_before + _priv_reach, _priv_more)::DOUBLE AS high
+FROM reached ORDER BY ALL

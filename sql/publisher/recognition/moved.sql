@@ -1,5 +1,6 @@
--- How many records of this source are not among those of a known one, how many of those are gone, and how many have another value
--- in one of the sensitive columns; in a sample where not all have fingerprints.
+-- How many records of this source are not among those of a known one, how many of those are gone, how many have another value in one
+-- of the sensitive columns, and how many of the others have another one in a public column, NULL where that is not known; in a sample
+-- where not all have fingerprints.
 WITH known AS (
     SELECT mark FROM priv.fingerprint WHERE source = @known@ AND kind = 'id' AND level >= @level@
 ), valued AS (
@@ -10,8 +11,16 @@ WITH known AS (
 ), mine AS (
     SELECT mark, unnest(@attributes@) AS attribute, unnest(shown) AS value FROM _priv_record WHERE level >= @level@
 ), marks AS (
-    SELECT mark FROM _priv_record WHERE level >= @level@
+    SELECT mark, placed FROM _priv_record WHERE level >= @level@
+), redrawn AS (
+    SELECT DISTINCT mark FROM mine JOIN valued USING (mark, attribute) WHERE mine.value <> valued.value
+), placements AS (
+    SELECT mark, placed FROM priv.placement WHERE source = @known@
 )
 SELECT (SELECT count(*) FROM marks ANTI JOIN theirs USING (mark)) AS arrived,
     (SELECT count(*) FROM theirs ANTI JOIN marks USING (mark)) AS gone,
-    (SELECT count(DISTINCT mark) FROM mine JOIN valued USING (mark, attribute) WHERE mine.value <> valued.value) AS changed
+    (SELECT count(*) FROM redrawn) AS changed,
+    CASE WHEN EXISTS (FROM placements) THEN (
+        SELECT count(*) FROM (FROM marks ANTI JOIN redrawn USING (mark)) AS same JOIN placements USING (mark)
+        WHERE same.placed <> placements.placed
+    ) END AS placed

@@ -20,4 +20,6 @@ AND NOT EXISTS (
 INSERT INTO priv.value_fingerprint
 SELECT @number@, attribute, mark, value FROM _priv_value
 ANTI JOIN (SELECT attribute, mark FROM priv.value_fingerprint WHERE source = @number@) USING (attribute, mark);
+DELETE FROM priv.placement AS known USING _priv_record AS mine WHERE source = @number@ AND known.mark = mine.mark;
+INSERT INTO priv.placement SELECT @number@, mark, placed FROM _priv_record;
 UPDATE priv.source SET records = @records@, level = greatest(level, @level@) WHERE number = @number@

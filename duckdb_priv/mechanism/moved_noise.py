@@ -1,0 +1,25 @@
+"""The noise of one record in the difference of a count, at most: of a record that came, left, or was drawn anew.
+
+Derivation: ``two_looks.md`` beside this file.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from duckdb_priv.mechanism.arrays import Matrix, Vector
+
+
+def noise_of_one(operator: Matrix, weights: Matrix) -> tuple[Vector, Vector]:
+    """Return for each value the largest variance of a record's weight, and how far its weights lie apart.
+
+    Entry ``[y, x]`` of an operator is Pr[published = y | original = x]; row x of its inverse, ``weights``, is what the
+    published values count for x.
+
+    >>> operator = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> largest, step = noise_of_one(operator, np.linalg.inv(operator))
+    >>> largest.tolist(), step.tolist()
+    ([0.75, 0.75], [2.0, 2.0])
+    """
+    variances = weights**2 @ operator - (weights @ operator) ** 2
+    return np.maximum(variances.max(axis=1), 0), np.ptp(weights, axis=1)
