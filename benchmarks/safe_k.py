@@ -189,7 +189,7 @@ def adult(data: Path) -> str:
     beta = -math.expm1(-1.0)
     chosen_beta = -math.expm1(-0.9)
     with duckdb_priv.connect() as con:
-        _load_adult(con, data)
+        load_adult(con, data)
         excluded = [
             name
             for (name,) in con.execute("SELECT column_name FROM (DESCRIBE adult)").fetchall()
@@ -231,7 +231,7 @@ def adult(data: Path) -> str:
 def chosen_nodes(data: Path) -> str:
     """How often each node of Adult's lattice is chosen, beside its exact probability."""
     with duckdb_priv.connect() as con:
-        _load_adult(con, data)
+        load_adult(con, data)
         columns = ", ".join(sorted(GIVEN))
         con.execute(f"CREATE TABLE shown AS SELECT {columns} FROM adult")
         ((name,),) = con.execute("SELECT _priv_instance(1)").fetchall()
@@ -267,7 +267,8 @@ def chosen_nodes(data: Path) -> str:
     )
 
 
-def _load_adult(con: duckdb.DuckDBPyConnection, data: Path) -> None:
+def load_adult(con: duckdb.DuckDBPyConnection, data: Path) -> None:
+    """Load the records of Adult and the nine hierarchies."""
     con.execute(
         f"CREATE TABLE adult AS FROM {literal(str(data / 'adult.parquet'))} WHERE part = 'train'"
     )

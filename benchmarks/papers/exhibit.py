@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,8 @@ from matplotlib.figure import Figure
 
 PICTURES = "pictures"
 """The folder beside the page that the pictures stand in."""
+EXHIBIT = re.compile(r"^### (.+)\n\n\*\*(.+?)\.\*\*", re.MULTILINE)
+"""Title and verdict of an exhibit, as the page shows them."""
 
 
 @dataclass(frozen=True)
@@ -58,30 +61,43 @@ def shown(cell: Any) -> str:
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
 
-def page(papers: Sequence[Paper], preamble: str) -> str:
+def section(paper: Paper) -> str:
+    """Write the part of the page that shows a paper."""
+    return "\n\n".join([f"## {paper.title}", *(each.markdown() for each in paper.exhibits)])
+
+
+def page(sections: Mapping[str, str], preamble: str) -> str:
     """Write the whole page: what it is, a list of all exhibits, and each of them."""
     overview = table(
         ("paper", "what", "verdict"),
         (
-            (paper.title, exhibit.title, exhibit.verdict)
-            for paper in papers
-            for exhibit in paper.exhibits
+            (title, what, verdict.lower())
+            for title, text in sections.items()
+            for what, verdict in EXHIBIT.findall(text)
         ),
     )
-    sections = [
-        "\n\n".join([f"## {paper.title}", *(each.markdown() for each in paper.exhibits)])
-        for paper in papers
-    ]
-    return "\n\n".join([preamble, overview, *sections]) + "\n"
+    return "\n\n".join([preamble, overview, *sections.values()]) + "\n"
+
+
+def kept(path: Path) -> dict[str, str]:
+    """Read the sections of a page that was kept, by the title of the paper."""
+    if not path.exists():
+        return {}
+    _, *texts = path.read_text("utf-8").split("\n## ")
+    return {text.partition("\n")[0]: f"## {text.strip()}" for text in texts}
 
 
 def keep(papers: Sequence[Paper], preamble: str, folder: Path) -> Path:
-    """Write the page and its pictures into a folder; return the path of the page."""
+    """Write the page and its pictures into a folder; return the path of the page.
+
+    Papers that were not recomputed stay as they stand there.
+    """
     (folder / PICTURES).mkdir(parents=True, exist_ok=True)
     for paper in papers:
         for exhibit in paper.exhibits:
             for name, figure in exhibit.pictures.items():
                 figure.savefig(folder / PICTURES / f"{name}.svg", metadata={"Date": None})
     path = folder / "RESULTS.md"
-    path.write_text(page(papers, preamble), encoding="utf-8")
+    sections = kept(path) | {paper.title: section(paper) for paper in papers}
+    path.write_text(page(sections, preamble), encoding="utf-8")
     return path

@@ -39,7 +39,7 @@ Errors = Mapping[int, Mapping[str, Mapping[str, float]]]
 """By gamma, method and size of the counts: the mean relative error."""
 
 
-def paper(data: Path | None, *, quick: bool) -> Paper:
+def paper(data: Path | None, quick: bool) -> Paper:
     """Recompute the bounds; with data, publish them and draw the figures."""
     if quick:
         splu.GAMMAS, splu.PAIRS = (2, 5), 1

@@ -14,18 +14,15 @@ import numpy as np
 from duckdb_priv.engine.source import key_expression, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, PrivError, echoed
+from duckdb_priv.mechanism import operator as operators
 from duckdb_priv.mechanism.arrays import Matrix, Vector
-from duckdb_priv.mechanism.operator import (
-    MAX_CONDITION_NUMBER,
-    condition_number,
-    expected_error,
-    invert,
-)
+from duckdb_priv.mechanism.operator import MAX_CONDITION_NUMBER, condition_number, invert
 from duckdb_priv.methods.common.operator_audit import stored_operator
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import NAME, Arguments, argument, read
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.release.request import Roles
+from duckdb_priv.sqltext.quoting import identifier
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,18 +51,42 @@ def record_utility(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[
 
 
 def aggregate_utility(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Compute 1 minus the mean of abs(f - f'): true frequencies of a source, and those that a release gives back."""
+    attribute, operator, counts = _compared(workspace, given, of="aggregate_utility")
+    if not _invertible(operator):
+        return [{"value": str(-np.inf)}]
+    found = dict(
+        workspace.rows(
+            f"SELECT {identifier(attribute.column)}::VARCHAR, count(*) FROM main.{identifier(attribute.release)}"
+            " GROUP BY ALL"
+        )
+    )
+    observed = np.array([found.get(value, 0) for value in attribute.values], dtype=np.float64)
+    off = np.abs(invert(operator) @ observed - counts).mean() / counts.sum()
+    return [{"value": str(float(1 - off))}]
+
+
+def expected_error(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Compute the mean standard error of the frequencies that a release reconstructs of a source."""
-    (arguments,) = read(given, UtilityArguments, of="aggregate_utility")
+    _, operator, counts = _compared(workspace, given, of="expected_error")
+    if not _invertible(operator):
+        return [{"value": str(np.inf)}]
+    return [{"value": str(operators.expected_error(invert(operator), operator, counts))}]
+
+
+def _invertible(operator: Matrix) -> bool:
+    """Say whether frequencies have a linear estimate."""
+    return condition_number(operator) <= MAX_CONDITION_NUMBER
+
+
+def _compared(
+    workspace: Workspace, given: Mapping[str, Any], *, of: str
+) -> tuple[SensitiveAttribute, Matrix, Vector]:
+    """Find an attribute of a release, its operator, and the true counts of its values."""
+    (arguments,) = read(given, UtilityArguments, of=of)
     attribute = _find_attribute(workspace, arguments.release)
     counts = _true_counts(workspace, attribute, arguments.source)
-    return [{"value": str(_expected_error(stored_operator(attribute), counts))}]
-
-
-def _expected_error(operator: Matrix, counts: Vector) -> float:
-    """Return the mean standard error of the frequencies; infinite where there is no linear estimate."""
-    if not condition_number(operator) <= MAX_CONDITION_NUMBER:
-        return float("inf")
-    return expected_error(invert(operator), operator, counts)
+    return attribute, stored_operator(attribute), counts
 
 
 def _find_attribute(workspace: Workspace, name: str) -> SensitiveAttribute:

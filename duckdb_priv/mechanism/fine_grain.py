@@ -151,7 +151,7 @@ class FineGrain:
         return float(shares_of(frequencies) @ self.own)
 
     def expected_error(self, true_counts: ArrayLike) -> float:
-        """Return the aggregate utility: the mean standard deviation of the m frequencies.
+        """Return the mean standard deviation of the m reconstructed frequencies.
 
         Smaller is better; see ``operator.expected_error``. Infinite if some value is not
         identifiable.

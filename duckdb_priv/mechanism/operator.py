@@ -150,7 +150,7 @@ def half_step(weights: Matrix) -> Vector:
 def expected_error(weights: Matrix, operator: Matrix, true_counts: ArrayLike) -> float:
     """Return the mean standard deviation of the reconstructed frequencies of all values.
 
-    This is the aggregate utility, smaller is better: ``mean_x sqrt(Var[x]) / n`` with the n records
+    Smaller is better: ``mean_x sqrt(Var[x]) / n`` with the n records
     of ``true_counts`` and the variances of ``linear_variance``.
 
     >>> P = np.array([[0.75, 0.25], [0.25, 0.75]])

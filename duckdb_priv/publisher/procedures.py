@@ -23,6 +23,7 @@ PROCEDURES = {
     "drop_release": "duckdb_priv.publisher.publish",
     "evaluate": "duckdb_priv.evaluation.evaluate",
     "evaluation_summary": "duckdb_priv.evaluation.evaluate",
+    "expected_error": "duckdb_priv.evaluation.utility",
     "export_release": "duckdb_priv.card.export",
     "publications": "duckdb_priv.publisher.refresh",
     "record_utility": "duckdb_priv.evaluation.utility",

@@ -23,6 +23,6 @@ SELECT release, CASE WHEN grouping(bin) = 1 THEN 'all' ELSE bin END AS selectivi
     median(relative_error) AS median_relative_error, avg(relative_error) AS mean_relative_error,
     avg(covered::DOUBLE) AS coverage,
     sum(true_count * share) / nullif(sum(true_count), 0) AS record_utility,
-    sqrt(avg((estimate - true_count) ** 2)) / @rows@ AS aggregate_utility
+    sqrt(avg((estimate - true_count) ** 2)) / @rows@ AS root_mean_squared_error
 FROM binned GROUP BY GROUPING SETS ((release, number, bin), (release))
 ORDER BY release, grouping(bin), number

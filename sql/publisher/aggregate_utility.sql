@@ -1,9 +1,10 @@
 -- priv.aggregate_utility(source, release) -> DOUBLE
 --
--- How far the frequencies that the release reconstructs are off: the mean over the values of the standard
--- error of the frequency in the whole source, by the perturbation alone. Smaller is better; infinite where some
--- values cannot be told apart. A release with several sensitive attributes is named 'release.attribute'. For the
--- publisher: it is computed from true frequencies.
+-- How close the frequencies that the release gives back are to the true ones: 1 minus the mean over the values of
+-- abs(f - f'), with f the frequency in the source and f' the one that this release reconstructs. At most 1, larger is better;
+-- minus infinity where some values cannot be told apart. A release with several sensitive attributes is named
+-- 'release.attribute'. For the publisher: it is computed from true frequencies. Chaytor, Wang, "Fine grain perturbation for
+-- privacy preserving data publishing".
 --
 --   SELECT priv.aggregate_utility('visits', 'visits_public');
 
@@ -11,4 +12,4 @@ CREATE OR REPLACE MACRO priv.aggregate_utility(source, release) AS
     [@number@ FOR arguments IN [to_json({source: source, release: release, @caller@})::VARCHAR]][1];
 
 COMMENT ON MACRO priv.aggregate_utility IS
-    'Mean standard error of the frequencies that a release reconstructs; smaller is better.';
+    'How close the frequencies that a release gives back are to the true ones: 1 minus their mean distance.';

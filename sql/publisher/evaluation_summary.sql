@@ -1,12 +1,12 @@
 -- FROM priv.evaluation_summary(source, release [, workload := 'table' | queries := 5000, seed := 0]
 --   [, small_counts := 10] [, hierarchies := 'table'] [, method := 'inverse'] [, confidence := 0.95])
 --   -> release, selectivity, queries, median_relative_error, mean_relative_error, coverage, record_utility,
---      aggregate_utility
+--      root_mean_squared_error
 --
 -- Sums up what priv.evaluate gives with the same arguments: small counts, then by the share of the rows that
 -- a query truly counts, then all. coverage is the share of intervals that hold the true count. record_utility is the
--- expected share, among the records that the queries count, of those that show their own value. aggregate_utility
--- is the root of the mean squared error of the frequencies in the whole table: smaller is better.
+-- expected share, among the records that the queries count, of those that show their own value.
+-- root_mean_squared_error is that of the counts, as a share of the rows: smaller is better.
 --
 --   FROM priv.evaluation_summary('visits', 'visits_public');
 
@@ -22,7 +22,7 @@ WITH call AS MATERIALIZED (
 ), @ask@
 SELECT unnest(from_json(answer, '[{"release": "VARCHAR", "selectivity": "VARCHAR", "queries": "BIGINT",
     "median_relative_error": "DOUBLE", "mean_relative_error": "DOUBLE", "coverage": "DOUBLE",
-    "record_utility": "DOUBLE", "aggregate_utility": "DOUBLE"}]'), recursive := true)
+    "record_utility": "DOUBLE", "root_mean_squared_error": "DOUBLE"}]'), recursive := true)
 FROM answered;
 
 COMMENT ON MACRO TABLE priv.evaluation_summary IS

@@ -91,6 +91,7 @@ USES = {
     "evaluate": "'visits', 'out', queries := 5",
     "evaluation_summary": "'visits', 'out', queries := 5",
     "exact_large_sum_threshold": "5, 0.3, 0.05",
+    "expected_error": "'visits', 'out'",
     "export_release": "'out', '{folder}/out.duckdb'",
     "fine_grain_plan": "'visits', sensitive := 'disease', tolerance := 3",
     "laplace_count": "100, 0.1",

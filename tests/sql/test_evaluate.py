@@ -177,19 +177,37 @@ def test_the_bayesian_method_has_no_interval(con: duckdb.DuckDBPyConnection) -> 
     assert rows == [(True, 0, 0, True)]
 
 
+def test_aggregate_utility_is_the_mean_distance_of_frequencies(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    for attribute in ("disease", "smoker"):
+        ((expected,),) = con.execute(f"""
+            SELECT 1 - avg(abs(estimate - n)) / 6000
+            FROM priv.reconstructed_distribution('mild.{attribute}') AS shown
+            JOIN (SELECT {attribute}::VARCHAR AS value, count(*) AS n FROM visits GROUP BY ALL) AS held
+                ON shown.value::VARCHAR IS NOT DISTINCT FROM held.value
+        """).fetchall()
+        ((utility, error),) = con.execute(
+            f"SELECT priv.aggregate_utility('visits', 'mild.{attribute}'),"
+            f" priv.expected_error('visits', 'mild.{attribute}')"
+        ).fetchall()
+        assert utility == pytest.approx(expected, abs=1e-12)
+        assert 0 < error < 0.02
+
+
 def test_a_summary_sums_an_evaluation_up(con: duckdb.DuckDBPyConnection) -> None:
     summary = con.execute(
         "SELECT selectivity, queries, median_relative_error, mean_relative_error, coverage, record_utility,"
-        " aggregate_utility FROM priv.evaluation_summary('visits', 'mild', small_counts := 8)"
+        " root_mean_squared_error FROM priv.evaluation_summary('visits', 'mild', small_counts := 8)"
     ).fetchall()
     (whole,) = con.execute("""
         SELECT count(*), median(relative_error), avg(relative_error), avg(covered::INTEGER),
             sqrt(avg((estimate - true_count) ** 2)) / 6000
         FROM priv.evaluate('visits', 'mild')
     """).fetchall()
-    name, queries, median, mean, coverage, record_utility, aggregate_utility = summary[-1]
+    name, queries, median, mean, coverage, record_utility, squared = summary[-1]
     assert name == "all"
-    assert (queries, median, mean, coverage, aggregate_utility) == pytest.approx(whole)
+    assert (queries, median, mean, coverage, squared) == pytest.approx(whole)
     assert summary[0][0] == "at most 8 records"
     assert sum(row[1] for row in summary[:-1]) == queries
     # Domains of 4 and 2 values, of which 0.6 are kept.
