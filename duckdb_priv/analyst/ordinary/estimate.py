@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 
 from sqlglot import exp
 
@@ -34,6 +36,9 @@ from duckdb_priv.analyst.ordinary.scope import ENDS, MARK, FromItem, Kind
 from duckdb_priv.analyst.ordinary.windows import write_out_names
 from duckdb_priv.analyst.ordinary.work import refuse_too_much
 from duckdb_priv.errors import QueryRefused
+
+PURE = (Kind.CONSTANT, Kind.PUBLIC, Kind.SENSITIVE)
+"""What depends on public columns alone, or on attributes alone."""
 
 
 @dataclass
@@ -189,12 +194,16 @@ class Estimation:
         """Write all that the sums are taken over."""
         conditions, joins = self._left, self.select.args.get("joins") or []
         kinds = {name: self.cells.kind(key) for key, name in found.keys.items()}
-        pure = (Kind.CONSTANT, Kind.PUBLIC, Kind.SENSITIVE)
-        separable = all(
-            each in pure for each in (*kinds.values(), *map(self.cells.kind, conditions))
-        )
+        of_conditions = list(map(self.cells.kind, conditions))
+        separable = all(each in PURE for each in (*kinds.values(), *of_conditions))
+        # What depends on other tables depends on what these are joined on.
+        of_joins = reduce(or_, map(self._kind_of_join, joins), Kind.CONSTANT)
+        through = [of_joins, *(each | of_joins for each in kinds.values() if Kind.OTHER in each)]
+        pure_keys = [each for each in kinds.values() if Kind.OTHER not in each]
+        uneven = any(each & ~Kind.OTHER not in PURE for each in (*through, *pure_keys))
         keys = {name: text(self.cells.kept(key.copy())) for key, name in found.keys.items()}
         where = [text(self.cells.kept(each.copy())) for each in conditions]
+        mixed = [sql for sql, each in zip(where, of_conditions, strict=True) if each not in PURE]
         joined = [self._join(join) for join in joins]
         tables = text(self.select.args["from_"].this)
         start = self.select.args["from_"].this
@@ -221,7 +230,14 @@ class Estimation:
                 self.connection.partly_unknown(self.release, each)
                 for each in self.cells.attributes.values()
             ),
+            mixed=mixed,
+            uneven=uneven,
         )  # fmt: skip
+
+    def _kind_of_join(self, join: exp.Join) -> Kind:
+        """Say what a join depends on."""
+        using = [self.cells.kind(self._own(name.name)) for name in join.args.get("using") or ()]
+        return reduce(or_, using, self.cells.kind(join))
 
     def _join(self, join: exp.Join) -> str:
         """Write a join over cells: what it is joined on are columns of theirs, or attributes."""

@@ -72,6 +72,10 @@ class Frame:
     """Whether every key and every condition depends on public columns alone, or on attributes alone."""
     partly_unknown: bool = False
     """Whether nothing is known of some values of the attributes."""
+    mixed: Sequence[str] = ()
+    """The conditions of ``where`` that do not depend on public columns alone, or on attributes alone."""
+    uneven: bool = False
+    """Whether groups or joins leave some records other true values than others."""
 
     def estimates(
         self,
@@ -159,7 +163,11 @@ class Frame:
 
 
 def select_sql(
-    selected: Sequence[str], tables: str, where: Sequence[str] = (), groups: Sequence[str] = ()
+    selected: Sequence[str],
+    tables: str,
+    where: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    having: str = "",
 ) -> str:
     """Write a SELECT, one line for each clause."""
     lines = [f"SELECT {', '.join(selected)}", f"FROM {tables}"]
@@ -167,6 +175,8 @@ def select_sql(
         lines.append(f"WHERE {' AND '.join(map(parenthesized, where))}")
     if groups:
         lines.append(f"GROUP BY {', '.join(groups)}")
+    if having:
+        lines.append(f"HAVING {having}")
     return LINE.join(lines)
 
 

@@ -8,7 +8,7 @@ covariances are sums over records (``noise.py``).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -58,8 +58,27 @@ class Records:
     def __init__(
         self, frame: Frame, measures: Mapping[str, Measure], plain: Mapping[str, PlainColumn]
     ) -> None:
-        self.frame, self.measures, self._plain = frame, measures, plain
         cells = frame.cells
+        attributes = list(cells.attributes.values())
+        forms = {each.form for each in attributes}
+        self.form = next(iter(forms)) if len(forms) == 1 else ""
+        """The form of the attributes; empty where there are several, or none."""
+        self.one_attribute = len(attributes) == 1
+        mixed = frame.mixed if self.form in FROM_HISTOGRAM else ()
+        if mixed:
+            # Means are taken over all true values that a record may have.
+            frame = replace(frame, where=[each for each in frame.where if each not in mixed])
+            measures = {
+                name: replace(each, conditions=(*each.conditions, *mixed), of_attribute=False)
+                for name, each in measures.items()
+            }
+        if self.form in FROM_HISTOGRAM and frame.uneven:
+            raise QueryRefused(
+                "the interval of counts from decoy groups is not known where a join, or a group, depends on public"
+                " columns and an attribute together",
+                hint="leave out intervals, or write the condition within the aggregate: count_if(…)",
+            )
+        self.frame, self.measures, self._plain = frame, measures, plain
         self.taken = {
             *(name.lower() for name in frame.keys), *measures, *plain, cells.weight, cells.shown, *cells.attributes,
             *cells.columns,
@@ -69,11 +88,13 @@ class Records:
         self._cell_number, self._set = self._fresh("cell"), self._fresh("grouping_set")
         self._positions = [self._fresh("position") for _ in frame.attribute_names]
         self._from_cells: dict[str, None] = {}
-        attributes = list(cells.attributes.values())
-        forms = {each.form for each in attributes}
-        self.form = next(iter(forms)) if len(forms) == 1 else ""
-        """The form of the attributes; empty where there are several, or none."""
-        self.one_attribute = len(attributes) == 1
+        self._kept = ""
+        if mixed and frame.keys:
+            found = " AND ".join(map(parenthesized, mixed))
+            kept = self._outcomes.take(
+                f"bool_or({found})" if frame.joined or frame.subtotals else found, "kept"
+            )
+            self._kept = self._records.take(f"bool_or({kept})", "kept")
         self._noise = Noise(cells, self.form, self._records.take, self.cell, frame.joined)
 
     def _fresh(self, stem: str) -> str:
@@ -275,7 +296,10 @@ class Records:
             (
                 table,
                 select_sql(
-                    [*grouped, *written, *self.estimates.selected], text(records), groups=grouped
+                    [*grouped, *written, *self.estimates.selected],
+                    text(records),
+                    groups=grouped,
+                    having=f"bool_or({self._kept})" if self._kept else "",
                 ),
             ),
         ]
