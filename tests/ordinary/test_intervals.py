@@ -12,6 +12,7 @@ from ordinary.releases import CALLS, DISEASES, EVEN, VISITS
 
 import duckdb_priv
 from duckdb_priv.analyst.ordinary.noise import formula
+from duckdb_priv.errors import QueryRefused
 
 
 @pytest.mark.parametrize("form", CALLS)
@@ -69,6 +70,27 @@ def test_what_is_known_has_no_interval(release) -> None:
     assert names == ["ward", "n", "a", "flu", "flu_stderr", "flu_low", "flu_high", "w", "how"]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT ward, count(*) AS n FROM visits WHERE age > (SELECT a FROM t) GROUP BY ward",
+        "SELECT ward, count_if(disease = 'flu' AND age > (SELECT a FROM t)) AS n FROM visits GROUP BY ward",
+        "SELECT age > (SELECT a FROM t) AS old, count(*) AS n FROM visits GROUP BY ALL",
+        "SELECT sum(age - (SELECT a FROM t)) AS s FROM visits",
+        "SELECT ward, count(*) AS n FROM visits, t WHERE age > a GROUP BY ward",
+        "SELECT n FROM (SELECT ward, count(*) AS n FROM visits JOIN t ON age > a GROUP BY ward)",
+        "SELECT median(age) AS m FROM visits WHERE age > (SELECT a FROM t)",
+    ],
+)
+def test_records_that_an_estimate_chooses_have_no_interval(query, release) -> None:
+    with_t = f"WITH t AS (SELECT avg(age) AS a FROM visits WHERE disease = 'flu') {query}"
+    assert duckdb_priv.reconstruct(release("two_weights"), with_t).fetchall()
+    with pytest.raises(QueryRefused, match="that another estimate chooses"):
+        duckdb_priv.rewrite_sql(release("two_weights"), with_t, intervals=True)
+    known = with_t.replace("disease = 'flu') SELECT", "ward = 'north') SELECT")
+    assert duckdb_priv.reconstruct(release("two_weights"), known, True).fetchall()
+
+
 def test_what_varies_together_is_taken_together(release) -> None:
     """All records have one disease or another, so the counts vary against each other, and their sum not at all."""
     total, error, low, high = duckdb_priv.reconstruct(
@@ -86,6 +108,24 @@ def test_what_varies_together_is_taken_together(release) -> None:
         intervals=True,
     ).fetchall()[0]
     assert row[1] == pytest.approx(2 * row[5])
+
+
+@pytest.mark.parametrize("form", ["two_by_two", "conditional_poisson"])
+def test_a_condition_has_one_interval_wherever_it_stands(form: str, release) -> None:
+    """Weights from a histogram share its noise, over all true values that a record may have."""
+    condition = "disease = 'flu' OR age = 30"
+    above = duckdb_priv.reconstruct(
+        release(form), f"SELECT count_if({condition}) AS n FROM visits", True
+    ).fetchone()
+    below = f"SELECT count(*) AS n FROM visits WHERE {condition}"
+    assert duckdb_priv.reconstruct(release(form), below, True).fetchone() == pytest.approx(above)
+    grouped = f"SELECT age, disease, count(*) AS n FROM visits WHERE {condition} GROUP BY ALL"
+    found = duckdb_priv.reconstruct(release(form), grouped, True).fetchall()
+    right = duckdb_priv.reconstruct(release(form), grouped).fetchall()
+    assert len(found) == len(right) < 15
+    query = f"SELECT {condition} AS g, count(*) AS n FROM visits GROUP BY g"
+    with pytest.raises(QueryRefused, match="together"):
+        duckdb_priv.rewrite_sql(release(form), query, intervals=True)
 
 
 def test_dealt_values_vary_by_what_the_rows_are_asked_for(release) -> None:

@@ -71,11 +71,6 @@ class Estimation:
         """Rewrite the SELECT in place."""
         refuse_what_is_not_linear(self.select, self.source)
         if self.confidence is not None:
-            if any(each.estimated for each in self.sources):
-                raise QueryRefused(
-                    "the interval of counts over a join with other estimates is not known",
-                    hint="count first, and join the counts; or leave out intervals",
-                )
             write_out_names(self.select)
             keys_to_where(self.select)
         found = self._above()

@@ -38,6 +38,7 @@ from duckdb_priv.analyst.ordinary.scope import (
     ESTIMATED,
     MARK,
     FromItem,
+    Rows,
     Scope,
     own_nodes,
     subqueries,
@@ -45,7 +46,9 @@ from duckdb_priv.analyst.ordinary.scope import (
 from duckdb_priv.analyst.ordinary.shares import beside_counts
 from duckdb_priv.errors import QueryRefused
 
-CLAUSES = ("expressions", "where", "group", "having", "qualify", "order", "windows", "distinct")
+CLAUSES = (
+    "expressions", "where", "group", "having", "qualify", "order", "windows", "distinct", "limit", "offset",
+)  # fmt: skip
 
 
 class UnevenParts(Exception):
@@ -163,6 +166,8 @@ class Statement:
         self._merge(select, sources, summed)
         asked = [each for each in sources if self._asks(select, each, summed)]
         names = [name for item in select.expressions for name in self._outputs(item, sources)]
+        if summed and self.confidence is not None:
+            self._refuse_estimated_choice(select, sources)
         if not asked:
             rows = None if summed else rows_of(select, sources, asks=False)
             estimated = any(each.estimated for each in sources)
@@ -190,6 +195,29 @@ class Statement:
         ).rewrite()
         select.meta[ESTIMATED] = True
         return Result([name.lower() for name in names], estimated=True)
+
+    def _refuse_estimated_choice(self, select: exp.Select, sources: list[FromItem]) -> None:
+        """Refuse intervals of sums over records that are chosen by estimates, or joined to them."""
+        if not any(each.release is not None or _passes_release_on(each.rows) for each in sources):
+            return
+        group = select.args.get("group")
+        keys = list(group.expressions) if group is not None else []
+        choosing = [select.args["where"]] if select.args.get("where") else []
+        choosing += [join for join in select.args.get("joins") or () if join.args.get("on")]
+        for item in select.expressions:
+            summed = list(aggregates.aggregates_in(item))
+            choosing += summed
+            keys += [] if summed else [item]
+        # A number that is the same for all records tells none of them apart.
+        choosing += [key for key in keys if any(True for _ in own_nodes(key, exp.Column))]
+        by_estimate = any(
+            inner.meta.get(ESTIMATED) for part in choosing for inner in part.find_all(exp.Select)
+        )
+        if by_estimate or any(each.estimated for each in sources):
+            raise QueryRefused(
+                "the interval of sums over records that another estimate chooses, or is joined to, is not known",
+                hint="ask for the other estimate first, and write it as a number; or leave out intervals",
+            )
 
     def _outputs_of_all(self, names: list[str]) -> list[str]:
         """Let DuckDB name the columns of the whole query, as it would over the true table."""
@@ -272,6 +300,8 @@ class Statement:
     def _subqueries(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, Result]) -> None:
         for query in list(subqueries(node)):
             result = self.query(query, ctes, scope)
+            if result.estimated:
+                query.meta[ESTIMATED] = True
             if result.rows is not None and result.rows.asks:
                 if isinstance(query.parent, exp.Exists):
                     raise QueryRefused(
@@ -388,6 +418,12 @@ def _levels(scope: Scope | None) -> list[Scope]:
 
 def _is_weighed(release: Release | None) -> bool:
     return release is not None and (release.weighed or release.sampled)
+
+
+def _passes_release_on(rows: Rows | None) -> bool:
+    return rows is not None and any(
+        each.release is not None or _passes_release_on(each.rows) for each in rows.sources
+    )
 
 
 def _bare(table: exp.Table) -> exp.Table:
