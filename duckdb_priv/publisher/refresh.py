@@ -10,7 +10,7 @@ from duckdb_priv.engine.fingerprints import identified_origins, take_fingerprint
 from duckdb_priv.engine.procedures import committed, undone
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import GuaranteeViolated, PrivError, one_line
+from duckdb_priv.errors import GuaranteeViolated, PrivError, PublicationFailed, one_line
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import declared
 from duckdb_priv.publisher.budget import stated_for
@@ -47,8 +47,9 @@ def refresh(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, An
     follows = succeed(workspace, release)
     _, source = _records(workspace, said)
     if digest_of(workspace, source) == said.digest:
-        row = _nothing(workspace, said)
-    elif waiting := _waiting(workspace, said, follows):
+        return [_exported(workspace, _nothing(workspace, said))]
+    _require_columns(workspace, follows, source)
+    if waiting := _waiting(workspace, said, follows):
         row = waiting
     else:
         if method.refreshing.refused:
@@ -94,8 +95,13 @@ def _rederived(workspace: Workspace, said: Declared) -> dict[str, Any]:
 
 
 def _version_of(workspace: Workspace, release: str) -> str:
-    """Return what tells the version of a finer release."""
-    finer = catalog.find_release(workspace.cursor, release)
+    """Return what tells the version of a finer release; raises PublicationFailed where it was dropped."""
+    finer = {name.lower(): name for name in catalog.releases(workspace.cursor)}.get(release.lower())
+    if finer is None:
+        raise PublicationFailed(
+            f"the finer release {release!r}, from which it is made, was dropped",
+            hint="it stays as it is; drop it, or publish the finer one once more",
+        )
     return str(
         workspace.rows("SELECT created_at::VARCHAR FROM priv.release WHERE release = ?", [finer])[
             0
@@ -106,6 +112,31 @@ def _version_of(workspace: Workspace, release: str) -> str:
 def _records(workspace: Workspace, said: Declared) -> tuple[Source, Source]:
     request, _ = METHODS[said.mechanism].read({**said.arguments, "release": said.release})
     return open_records(workspace, request)
+
+
+def _require_columns(workspace: Workspace, follows: Succession, source: Source) -> None:
+    """Refuse to publish a column that nobody said anything of, or to do without one that readers ask for."""
+    if not follows.method.sensitive:
+        return
+    before = {
+        column.attribute.lower(): column.attribute
+        for column in catalog.published_columns(workspace.cursor, follows.release)
+        if column.role in ("public", "sensitive")
+    }
+    now = {name.lower(): name for name in (*source.public, *source.sensitive)}
+    came = [name for key, name in now.items() if key not in before]
+    left = [name for key, name in before.items() if key not in now]
+    told = [
+        f"{' and '.join(map(repr, names))} {what}"
+        for names, what in ((came, "would be published for the first time"), (left, "is not there"))
+        if names
+    ]
+    if told:
+        raise PublicationFailed(
+            f"{source.name!r} has other columns than when {follows.release!r} was published: {', '.join(told)}",
+            hint="exclude what is new in a view, or publish once more with replace := true: with exclude := […] or"
+            " public := […] it costs nothing where every record is drawn for itself",
+        )
 
 
 def _require_end(workspace: Workspace, follows: Succession, source: Source) -> None:
@@ -320,6 +351,7 @@ def _state(
                 if said.behind:
                     return DUE, f"version {said.version} was not exported yet", NOTHING
                 return CURRENT, f"nothing has changed since version {said.version}", NOTHING
+            _require_columns(other, follows, source)
             found = _moved(other, said, follows)
             waiting = _waiting(other, said, follows)
             _require_end(other, follows, source)

@@ -153,7 +153,5 @@ def test_other_public_columns_are_other_groups(con):
     )
     con.execute(PUBLISH.replace(", public := ['ward']", ""))
     con.execute("ALTER TABLE v ADD COLUMN floor INTEGER; UPDATE v SET floor = id % 2")
-    with pytest.raises(
-        duckdb.Error, match="public columns of 'r' are floor, ward now, and were ward"
-    ):
+    with pytest.raises(duckdb.Error, match="'floor' would be published for the first time"):
         refreshed(con)

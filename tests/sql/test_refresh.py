@@ -119,6 +119,11 @@ def test_a_refresh_with_nothing_to_do_does_nothing(declared, inventory):
     [
         ("ALTER TABLE visits DROP disease", "disease"),
         ("ALTER TABLE visits DROP id", "'id'"),
+        ("ALTER TABLE visits DROP gender", "'gender' is not there"),
+        (
+            "ALTER TABLE visits ADD COLUMN ward INTEGER DEFAULT 3",
+            "'ward' would be published for the first time",
+        ),
         ("DROP TABLE visits", "visits"),
         ("DELETE FROM visits", "has no rows"),
         ("UPDATE visits SET disease = 'gout' WHERE id = 1", "'gout', which the given domain lacks"),

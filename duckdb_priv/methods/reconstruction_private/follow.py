@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import GuaranteeViolated
 from duckdb_priv.methods.common.domain import warn_of_domain
 from duckdb_priv.methods.common.local_privacy import uniform_guarantees
 from duckdb_priv.methods.reconstruction_private.arguments import ReconstructionPrivateArguments
@@ -22,7 +21,7 @@ from duckdb_priv.methods.reconstruction_private.plan import (
 )
 from duckdb_priv.methods.reconstruction_private.samples import SAMPLED, Samples
 from duckdb_priv.release import catalog
-from duckdb_priv.release.model import GROUPED_BY, LedgerEntry, Plan
+from duckdb_priv.release.model import Plan
 
 
 def plan(
@@ -31,16 +30,12 @@ def plan(
     release: str,
     arguments: ReconstructionPrivateArguments,
 ) -> Plan:
-    """Decide everything about the next version of a release of which it is known who represents whom.
-
-    Raises GuaranteeViolated where the public columns are others, so that all groups are.
-    """
+    """Decide everything about the next version of a release of which it is known who represents whom."""
     release = catalog.find_release(workspace.cursor, release)
     decided = decide(workspace, source, arguments)
     domain, requirement = decided.domain, decided.requirement
     perturbation = decided.perturbation
     entry = ledger_entry(source, domain, requirement, perturbation.coins)
-    _require_groups(workspace, release, entry)
     samples, sampling = _sampled(workspace, source, release, decided)
     kernel = replace(sampling, source=replace(sampling.source, table=SAMPLED)).kernel(
         source, perturbation, lambda sql: sql
@@ -93,17 +88,6 @@ def _sampled(
     sampling = sample_groups(workspace, source, domain, size, decided.context, "grown_groups")
     samples.sample(sampling, decided.perturbation)
     return samples, sampling
-
-
-def _require_groups(workspace: Workspace, release: str, entry: LedgerEntry) -> None:
-    before = catalog.last_publication(workspace.cursor, release).parameters.get(GROUPED_BY)
-    now = entry.notes[GROUPED_BY]
-    if before != now:
-        raise GuaranteeViolated(
-            f"the public columns of {release!r} are {', '.join(now) or 'none'} now, and were"
-            f" {', '.join(before or []) or 'none'}, so that all its groups would be others, with samples of their own",
-            hint="exclude the columns that came, or name those that are public: public := […]",
-        )
 
 
 def _warn_of_draws(present: int, requirement: Requirement) -> list[str]:
