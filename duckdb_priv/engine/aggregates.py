@@ -217,6 +217,19 @@ class Aggregates:
         """Write the query that counts the ``rows`` of each ``value`` of a column, hashed."""
         return self.sql("check", "source_values", other=identifier(column))
 
+    def dealt(self, dealing: Kernel, bits: Sequence[int]) -> DealtAggregates | None:
+        """Return who deals records their coins where they stand, and answers for them; None where DuckDB has them.
+
+        ``dealing`` gives the rows that DealtAggregates speaks of; ``bits`` are the first ones of the order that
+        records are counted by, for each attribute.
+        """
+        return None
+
+    def set_aside(self, rows: str) -> str:
+        """Keep the rows of a query, whose tables are about to be dropped; return the query of what was kept."""
+        self.workspace.cursor.execute(f"CREATE TEMP TABLE _priv_earlier AS {rows}")
+        return "FROM temp.main._priv_earlier"
+
 
 def aggregates_of(workspace: Workspace, source: Source) -> Aggregates:
     """Return who answers for a source."""
@@ -254,6 +267,16 @@ class DealtAggregates:
             counts.reshape(-1)[cell] = records
         return counts
 
+    def marks(self, kept: str = "true") -> str:
+        """Write where the ``mark`` is read of each record of which a condition holds."""
+        return f"(SELECT _coins0.mark AS mark FROM {self.table} WHERE {kept})"
+
+    def leave_out(self, known: str) -> int:
+        """Leave out the records whose marks a query lists, and count those that stay."""
+        self.workspace.cursor.execute(f"DELETE FROM {self.table} WHERE _coins0.mark IN ({known})")
+        ((left,),) = self.workspace.rows(f"SELECT count(*) FROM {self.table}")
+        return int(left)
+
     def last(
         self, last: Mapping[int, tuple[int, int]], attributes: int, bits: int
     ) -> list[tuple[tuple[int, int, int], ...]]:
@@ -266,21 +289,22 @@ class DealtAggregates:
             return []
         order = f"{order_sql(0)} DESC, {word_sql(0)} DESC"
         columns = ", ".join(f"_code{n}, {order_sql(n)}, {word_sql(n)}" for n in range(attributes))
-        among, taken = (
-            " OR ".join(f"(_code0 = {code} AND {condition})" for code, condition in each.items())
-            for each in (
-                {
-                    code: f"{cell_sql(0, bits)} >= {(code << bits) + first}"
-                    for code, (_, first) in last.items()
-                },
-                {code: f"_last <= {number}" for code, (number, _) in last.items()},
-            )
+        taken = " OR ".join(
+            f"(_code0 = {code} AND _last <= {number})" for code, (number, _) in last.items()
         )
         rows = self.workspace.rows(
             f"SELECT {columns} FROM (SELECT *, row_number() OVER (PARTITION BY _code0 ORDER BY {order}) AS _last"
-            f" FROM {self.table} WHERE {among}) WHERE {taken}"
+            f" FROM {self.table} WHERE {among_sql(last, bits)}) WHERE {taken}"
         )
         return [tuple(zip(row[::3], row[1::3], row[2::3], strict=True)) for row in rows]
+
+
+def among_sql(last: Mapping[int, tuple[int, int]], bits: int) -> str:
+    """Write the condition on the records among which the last ones of some values are (``DealtAggregates.last``)."""
+    return " OR ".join(
+        f"(_code0 = {code} AND {cell_sql(0, bits)} >= {(code << bits) + first})"
+        for code, (_, first) in last.items()
+    )
 
 
 def order_sql(n: int) -> str:

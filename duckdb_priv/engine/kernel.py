@@ -102,7 +102,16 @@ class Kernel:
     alone: bool = True
     """Whether a row depends on its record and on no other, so that records may come in pieces."""
     together: tuple[str, ...] | None = None
-    """Columns such that a row depends on no record that differs in one of them; None where it may depend on any."""
+    """Columns such that a row depends on no record that differs in one of them; None where it may depend on any. Where
+    each record stands alone, such that one process is best given all that agree in them, one after the other."""
+    before: tuple[Kernel, ...] = ()
+    """What is done first, one after the other: each stage reads the rows of the one before, and this one of the last.
+    So records can come together more than once, by other columns."""
+
+    @property
+    def stages(self) -> tuple[Kernel, ...]:
+        """What is done one after the other."""
+        return (*self.before, replace(self, before=()))
 
     def renamed(self, columns: Mapping[str, str]) -> Kernel:
         """Publish columns under other names."""
@@ -120,7 +129,10 @@ class Kernel:
         ``staged`` are the steps whose tables stand there already (``stage``). The coins are valid until the context
         ends.
         """
-        with self._filled(cursor, records) as fillings:
+        with ExitStack() as stack:
+            for stage in self.before:
+                records = f"({stack.enter_context(stage.opened(cursor, records))})"
+            fillings = stack.enter_context(self._filled(cursor, records))
             self._make(cursor, fillings, staged)
             yield fill(self.select, fillings)
 
@@ -174,7 +186,7 @@ class Kernel:
             )
         records = f"(SELECT {in_types(self.reads) or '*'} FROM {STREAM})"
         with connection.cursor() as cursor:
-            if self.alone:
+            if self.alone and not self.before:
                 yield from self._run_in_pieces(cursor, records, stream)
                 return
             cursor.register(STREAM, stream)

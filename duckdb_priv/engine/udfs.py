@@ -164,14 +164,18 @@ def decoy(
 ) -> pa.Array:
     """The place of the value to publish per row: a uniform one of its decoy group's, by 64 bits.
 
-    All rows of a call name the same groups and the same block. A rank counts within the cell.
+    All rows of a call name the same groups. Those of a block should come one after the other, since only the latest
+    blocks are kept. A rank counts within the cell.
     """
     opened = _groups[groups[0].as_py()]
-    before, made = opened.block(blocks[0].as_py())
-    cell = cells.to_numpy()
+    block, cell, word = blocks.to_numpy(), cells.to_numpy(), words.to_numpy()
     value, rank = opened.groups.value(cell), opened.groups.rank(cell, ranks.to_numpy())
-    shown = made.publish(value, rank - before[value], words.to_numpy())
-    return pa.array(shown.astype(np.uint32))
+    shown = np.empty(len(block), np.uint32)
+    for number in np.unique(block).tolist():
+        before, made = opened.block(number)
+        of = slice(None) if (block == number).all() else block == number
+        shown[of] = made.publish(value[of], rank[of] - before[value[of]], word[of])
+    return pa.array(shown)
 
 
 def new_secret(rows: pa.ChunkedArray) -> pa.Array:

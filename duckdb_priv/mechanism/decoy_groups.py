@@ -129,6 +129,11 @@ class GroupPlan:
     whole: bool = False
     """Whether all groups are one block."""
 
+    def same(self, other: GroupPlan) -> bool:
+        """Say whether another plan makes the same groups, block by block."""
+        mine, theirs = ((type(each), each.gamma, each.words, each.whole) for each in (self, other))
+        return mine == theirs and np.array_equal(self.histogram, other.histogram)
+
     @property
     def groups(self) -> int:
         """How many groups there are."""

@@ -26,6 +26,15 @@ class RangedGroups:
     lower: NDArray[np.int64]
     """By cell: how many records of its value stand in lower ranges."""
 
+    def __eq__(self, other: object) -> bool:
+        """Say whether every record has the same group in both."""
+        return (
+            isinstance(other, RangedGroups)
+            and self.plan.same(other.plan)
+            and self.bits == other.bits
+            and np.array_equal(self.lower, other.lower)
+        )
+
     @classmethod
     def of(cls, plan: GroupPlan, counts: NDArray[np.int64]) -> RangedGroups:
         """Add up the records of each value by range, (values, ranges).

@@ -75,8 +75,9 @@ def require(cursor: duckdb.DuckDBPyConnection, release: str) -> Declared:
     if found := find(cursor, release):
         return found
     raise PublicationFailed(
-        f"what was said when release {release!r} was published was not kept by the duckdb_priv of that time",
-        hint="publish it once more with replace := true; FROM priv.refresh(…) does it from then on",
+        f"what was said of release {release!r} was not kept: it was published from Spark, or by an earlier duckdb_priv",
+        hint="publish it once more with replace := true, from Spark whenever its records change; by DuckDB,"
+        " FROM priv.refresh(…) does it from then on",
     )
 
 

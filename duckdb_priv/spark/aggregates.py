@@ -17,9 +17,11 @@ from pyspark.sql import functions as f
 
 from duckdb_priv.engine.aggregates import Aggregates, GroupCounts, record_sql
 from duckdb_priv.engine.fingerprints import LIMIT
-from duckdb_priv.engine.kernel import Step
+from duckdb_priv.engine.kernel import RECORDS, Kernel, Step
 from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.errors import InvalidSource
+from duckdb_priv.spark.dealing import SparkDealt
+from duckdb_priv.spark.files import in_duckdb
 from duckdb_priv.spark.tasks import Ask, Choose, read_sql, task
 from duckdb_priv.spark.types import has_floats
 from duckdb_priv.sqltext.quoting import identifier, identifiers, in_types
@@ -144,9 +146,9 @@ class SparkAggregates(Aggregates):
         query = (
             f"SELECT count(*) AS records, bit_xor(bits)::VARCHAR AS parity, sum(bits::HUGEINT)::VARCHAR AS total"
             f" FROM (SELECT _priv_bits({place('coins')}::UBIGINT, NULL::BIGINT, {record_sql(names)}, 0::UINTEGER)"
-            f" AS bits FROM {read_sql(types)} AS s)"
+            f" AS bits FROM {place(RECORDS)} AS s)"
         )
-        work = task(Ask(query, self.frame.setting, bits))
+        work = task(Ask(Kernel(types, query, {"coins": bits}), self.frame.setting))
         found = self.frame.ask(
             ("digest of records", bits.key, *names),
             lambda: self._records.select(*map(column, names)).mapInArrow(
@@ -202,10 +204,10 @@ class SparkAggregates(Aggregates):
         types = {name: self.source.types[name] for name in read}
         query = (
             f"SELECT content::VARCHAR AS content, count(*) AS records FROM (SELECT"
-            f" hash({identifiers(read) or 'NULL'}) AS content FROM {read_sql(types)} AS s)"
+            f" hash({identifiers(read) or 'NULL'}) AS content FROM {place(RECORDS)} AS s)"
             f" WHERE content <= {limit}::UBIGINT GROUP BY content"
         )
-        work = task(Ask(query, self.frame.setting))
+        work = task(Ask(Kernel(types, query), self.frame.setting))
         found = self.frame.ask(
             ("contents", limit, *read),
             lambda: (
@@ -271,3 +273,15 @@ class SparkAggregates(Aggregates):
         found = self.frame.ask(("values", column), lambda: self._count([column], ROWS))
         table = self._lay_out("_priv_values", [column], found)
         return f"SELECT 0 AS told, hash({identifier(column)}) AS value, {ROWS} AS rows FROM {table}"
+
+    def dealt(self, dealing: Kernel, bits: Sequence[int]) -> SparkDealt:
+        """Deal all records of the frame, whenever something is asked of them."""
+        self.frame.enter_all()
+        return SparkDealt(
+            self.workspace, self.source.table, self.source, self.frame, dealing, tuple(bits)
+        )
+
+    def set_aside(self, rows: str) -> str:
+        """Write the rows into a file, which Spark reads beside those of the frame."""
+        self.frame.earlier, _ = self.frame.laid_aside(self.workspace, rows)
+        return f"FROM {in_duckdb(self.frame.earlier)}"

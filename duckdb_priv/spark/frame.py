@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import and_
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -27,8 +29,10 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, PublicationFailed, UnknownName
 from duckdb_priv.release.request import Request, Roles
 from duckdb_priv.spark.aggregates import SparkAggregates, column
+from duckdb_priv.spark.files import require_seen
 from duckdb_priv.spark.tasks import Setting
 from duckdb_priv.spark.types import duckdb_type, given_type, has_floats
+from duckdb_priv.sqltext.quoting import literal
 
 ELSEWHERE = "_priv_records_stand_in_spark"
 """Stands where DuckDB would read the records: what is not asked of Spark fails."""
@@ -45,14 +49,56 @@ class SparkFrame:
     types: Mapping[str, str]
     """What DuckDB calls the types of its columns."""
     setting: Setting
+    staging: Path
+    """A folder for what Spark and DuckDB hand each other as files, since it grows with the records."""
     answers: dict[tuple[object, ...], pa.Table] = field(default_factory=dict)
     """What Spark has answered, by question: it is asked once, though a publication is decided twice."""
+    written: dict[tuple[object, ...], Path] = field(default_factory=dict)
+    """The folders of the answers that are files."""
+    entering: DataFrame | None = None
+    """The records that are published, where others are known already."""
+    known: str = ""
+    """What tells apart which are known."""
+    earlier: Path | None = None
+    """The rows that are published already beside which those of the frame are to stand."""
+
+    def enter_all(self) -> None:
+        """Begin anew to decide which records enter."""
+        self.entering, self.known, self.earlier = None, "", None
+
+    def records(self, columns: Iterable[str]) -> DataFrame:
+        """Return columns of the records that enter."""
+        of = self.rows_of if self.entering is None else self.entering
+        return of.select(*map(column, columns))
 
     def ask(self, key: tuple[object, ...], question: Callable[[], DataFrame]) -> pa.Table:
         """Fetch the answer to a question, which is of limited size."""
         if key not in self.answers:
             self.answers[key] = question().toArrow()
         return self.answers[key]
+
+    def write(self, key: tuple[object, ...], question: Callable[[], DataFrame]) -> Path:
+        """Let Spark write the answer to a question into files; return their folder."""
+        if key not in self.written:
+            folder = self.staging / f"answer{len(self.written)}"
+            question().write.parquet(f"file://{folder}")
+            require_seen(folder)
+            self.written[key] = folder
+        return self.written[key]
+
+    def laid_aside(self, workspace: Workspace, rows: str) -> tuple[Path, str]:
+        """Let DuckDB write the rows of a query into a file of a folder; return it, and what tells other rows apart."""
+        ((found,),) = workspace.rows(
+            f"SELECT count(*) || '/' || coalesce(bit_xor(hash(r)) || '/' || sum(hash(r)::HUGEINT), '')"
+            f" FROM ({rows}) AS r"
+        )
+        folder = self.staging / f"rows{hashlib.sha256(f'{rows}: {found}'.encode()).hexdigest()}"
+        if not folder.exists():
+            folder.mkdir()
+            workspace.cursor.execute(
+                f"COPY ({rows}) TO {literal(str(folder / 'rows.parquet'))} (FORMAT parquet)"
+            )
+        return folder, str(found)
 
     def digest(self, columns: Sequence[str], *counts: Column) -> tuple[str, tuple[int, ...]]:
         """Count the rows, and add up what they hold, in no order: it tells apart frames that differ in any row.
@@ -78,7 +124,7 @@ def read_columns(roles: Roles | Source) -> list[str]:
 
 
 def open_frame(
-    frame: DataFrame, request: Request, types: Mapping[str, Any], setting: Setting
+    frame: DataFrame, request: Request, types: Mapping[str, Any], setting: Setting, staging: Path
 ) -> SparkFrame:
     """Look at the columns of a frame, and read their numbers so that equal ones are written alike.
 
@@ -117,6 +163,7 @@ def open_frame(
         frame.select(*(_written_alike(name, kinds[name]).alias(name) for name in found)),
         found,
         setting,
+        staging,
     )
 
 

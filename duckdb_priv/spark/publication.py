@@ -25,6 +25,7 @@ from duckdb_priv import errors
 from duckdb_priv.card.report import analyst_card
 from duckdb_priv.engine.byte_order import total_order
 from duckdb_priv.engine.instance import Instance, find
+from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.procedures import undone, working
 from duckdb_priv.engine.randomness import FreshBits
@@ -47,6 +48,7 @@ from duckdb_priv.publisher.publish import Prepared, describe, drop, introduce, p
 from duckdb_priv.publisher.withdrawal import refuse_withdrawn
 from duckdb_priv.release import catalog
 from duckdb_priv.release.request import Request
+from duckdb_priv.spark.files import in_duckdb
 from duckdb_priv.spark.frame import (
     SparkFrame,
     open_frame,
@@ -56,12 +58,14 @@ from duckdb_priv.spark.frame import (
 )
 from duckdb_priv.spark.tasks import Setting
 from duckdb_priv.spark.writing import FILES, write_rows
-from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.quoting import identifier
 
 OURS = re.compile(r"duckdb_priv\.errors\.(\w+): (.*?)(?:\nHint: ([^\n]*))?(?:\n|$)")
 """How an error of ours stands in the text of one of Spark's."""
 UNSEEN = re.compile(r"-[0-9a-f]{32}\.partial/")
 """Where the rows of a release are that was recorded, before they are moved to their place."""
+STAGING = "staging"
+"""The folder, beside the rows, of what Spark and DuckDB hand each other."""
 FILE = ".duckdb"
 """The ending of a path to one release file."""
 
@@ -101,9 +105,15 @@ def publish(
     with _told():
         instance, database, schemas = _standing(connection)
         ((zone,),) = connection.execute("SELECT current_setting('TimeZone')").fetchall()
-        opened = open_frame(frame, request, types or {}, Setting(str(zone)))
+        part = placing.begin(place)
+        setting, staging = Setting(str(zone)), part / STAGING
+        opened = open_frame(frame, request, types or {}, setting, staging)
         publication = SparkPublication(instance, database, schemas, found, request, read, opened)
-        receipt = publication.run(place)
+        try:
+            staging.mkdir(parents=True)
+            receipt = publication.run(part, place)
+        finally:
+            placing.give_up(part)
     return {**receipt, "path": str(place), "seconds": round(time.monotonic() - started, 3)}
 
 
@@ -139,33 +149,25 @@ class SparkPublication:
             release = catalog.find_release(workspace.cursor, self.request.release)
             drop(workspace.cursor, self.database, release)
 
-    def run(self, place: Path) -> dict[str, Any]:
+    def run(self, part: Path, place: Path) -> dict[str, Any]:
         """Decide, let Spark write the rows beside their place, record, and move them there."""
-        prepared, types = self._decide()
+        prepared, described = self._decide()
+        types = described[-1]
         if place.suffix != FILE:
             refuse_for_parquet(self.request.release, types)
-        part = placing.begin(place)
-        try:
-            part.mkdir()
-            write_rows(self.frame, prepared.kernel, types, prepared.source.rows, part)
-            refuse_changed(*self.frame.digests(prepared.whole))
-            return self._record(prepared, types, part, place)
-        finally:
-            placing.give_up(part)
+        write_rows(self.frame, prepared.kernel, described, prepared.source.rows, part)
+        refuse_changed(*self.frame.digests(prepared.whole))
+        return self._record(prepared, types, part, place)
 
-    def _decide(self) -> tuple[Prepared, dict[str, str]]:
-        """Decide everything, and keep nothing of it; nobody waits for Spark's answers."""
+    def _decide(self) -> tuple[Prepared, list[dict[str, str]]]:
+        """Decide everything, and keep nothing of it; nobody waits for Spark's answers.
+
+        Beside it, returns the types of what each stage of the kernel gives.
+        """
         with undone(self.instance, self.database, self.schemas) as workspace:
             prepared = self._prepared(workspace)
             _refuse_kernel(self.method, prepared)
-            nothing = ", ".join(
-                f"NULL::{kind} AS {identifier(name)}"
-                for name, kind in prepared.kernel.reads.items()
-            )
-            records = f"(SELECT {nothing} WHERE false)"
-            with prepared.kernel.opened(workspace.cursor, records) as rows:
-                types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({rows})")}
-        return prepared, types
+            return prepared, [_described(workspace, stage) for stage in prepared.kernel.stages]
 
     def _record(
         self, decided: Prepared, types: dict[str, str], part: Path, place: Path
@@ -175,7 +177,7 @@ class SparkPublication:
         _refuse_taken(place)
         with working(self.instance, self.database, self.schemas) as workspace:
             prepared = self._prepared(workspace)
-            if prepared.kernel != decided.kernel:
+            if (prepared.kernel, prepared.plan.earlier) != (decided.kernel, decided.plan.earlier):
                 raise PublicationFailed(
                     "what is to be published was decided otherwise while Spark wrote the rows",
                     hint="nothing was recorded; somebody changed the database meanwhile, so run it again",
@@ -192,6 +194,7 @@ class SparkPublication:
             forget(workspace.cursor, release)
             introduce(workspace, release, "TABLE" if one_file else "VIEW")
             if not one_file:
+                placing.remove(self.frame.staging)
                 html = page.named(analyst_card(workspace.cursor, release), release)
                 selected = _selected(workspace, types, part)
                 write_catalog(workspace, part, release, "VIEW", selected, html)
@@ -226,10 +229,16 @@ class SparkPublication:
             describe(workspace, release, attributes, "VIEW")
 
 
+def _described(workspace: Workspace, stage: Kernel) -> dict[str, str]:
+    """Return the types of the rows that a stage gives."""
+    nothing = ", ".join(f"NULL::{kind} AS {identifier(name)}" for name, kind in stage.reads.items())
+    with stage.opened(workspace.cursor, f"(SELECT {nothing} WHERE false)") as rows:
+        return {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({rows})")}
+
+
 def _files(folder: Path) -> str:
-    """Write how the rows of a folder are read, which DuckDB would take for a pattern."""
-    escaped = re.sub(r"([*?\[])", r"[\1]", str(folder))
-    return f"read_parquet({literal(f'{escaped}/{FILES}')})"
+    """Write how the rows of a folder are read."""
+    return in_duckdb(folder, FILES)
 
 
 def _selected(workspace: Workspace, types: Mapping[str, str], part: Path) -> str:
@@ -270,8 +279,9 @@ def _refuse_unkeyed(method: Method, request: Request, arguments: Any) -> None:
 
 
 def _refuse_kernel(method: Method, prepared: Prepared) -> None:
-    fresh = any(isinstance(bits, FreshBits) for bits in prepared.kernel.coins.values())
-    if fresh or not (prepared.kernel.alone or prepared.kernel.together is not None):
+    stages = prepared.kernel.stages
+    fresh = any(isinstance(bits, FreshBits) for stage in stages for bits in stage.coins.values())
+    if fresh or any(not stage.alone and stage.together is None for stage in stages):
         raise InvalidParameter(
             f"{method.name} is not published from Spark: what a record shows may hang on any other record",
             hint="publish by another method, or by DuckDB",

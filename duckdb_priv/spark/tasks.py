@@ -6,16 +6,15 @@ with the publisher. What goes wrong is said without any value, since Spark write
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from duckdb_priv.engine.kernel import STREAM, Kernel, merged
-from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.engine.udfs import register
 from duckdb_priv.errors import PublicationFailed
 from duckdb_priv.sqltext.quoting import in_types, literal
@@ -116,19 +115,17 @@ class Choose:
 class Ask:
     """Give what a query counts in every piece of a partition, to be added up."""
 
-    query: str
-    """Where it needs bits, it has the place ``coins``."""
+    kernel: Kernel
+    """Its query is asked of every piece by itself."""
     setting: Setting
-    bits: KeyedBits | None = None
 
     def __call__(self, batches: Batches) -> Batches:
         """Ask piece by piece."""
         if (reader := _reader(batches)) is None:
             return
-        coins = {} if self.bits is None else {"coins": self.bits}
         with opened(self.setting) as connection:
             register(connection)
-            with Kernel({}, self.query, coins).opened(connection, STREAM) as query:
+            with self.kernel.opened(connection, read_sql(self.kernel.reads)) as query:
                 for piece in merged(reader):
                     connection.register(STREAM, piece)
                     yield from connection.sql(query).to_arrow_table().to_batches()
@@ -143,6 +140,22 @@ def task(work: Callable[[Batches], Batches]) -> Callable[[Any], Any]:
     return run
 
 
-def read_sql(types: dict[str, str]) -> str:
+def in_spark_types(kernel: Kernel, described: Mapping[str, str]) -> Kernel:
+    """Give texts where DuckDB has dictionaries, and wider numbers where Spark has no narrow ones."""
+    wider = {"UTINYINT": "SMALLINT", "USMALLINT": "INTEGER", "UINTEGER": "BIGINT"}
+    casts = {
+        name: "VARCHAR"
+        if kind.startswith("ENUM")
+        else "DECIMAL(20,0)"
+        if kind == "UBIGINT"
+        else "TIMESTAMP"
+        if kind in ("TIMESTAMP_S", "TIMESTAMP_MS")
+        else wider.get(kind, kind)
+        for name, kind in described.items()
+    }
+    return replace(kernel, select=f"SELECT {in_types(casts)} FROM ({kernel.select})")
+
+
+def read_sql(types: Mapping[str, str]) -> str:
     """Write how the stream of a task is read with the types of the source."""
     return f"(SELECT {in_types(types) or '*'} FROM {STREAM})"

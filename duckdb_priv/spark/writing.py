@@ -7,27 +7,27 @@ neither the files nor their order say anything of the source's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as spark
 
 from duckdb_priv.engine.kernel import Kernel
-from duckdb_priv.errors import PublicationFailed, echoed
 from duckdb_priv.spark.aggregates import column
+from duckdb_priv.spark.files import in_spark, require_seen
 from duckdb_priv.spark.frame import SparkFrame, orderings
-from duckdb_priv.spark.tasks import Perturb, task
+from duckdb_priv.spark.tasks import Perturb, in_spark_types, task
 from duckdb_priv.spark.types import spark_type
-from duckdb_priv.sqltext.quoting import in_types
 
 DATA = "data"
 """The folder of the files."""
 FILES = f"{DATA}/*.parquet"
 ROWS_OF_FILE = 2_000_000
 """Rows of a file, on average: a number of files that hangs on nothing else than the number of rows."""
+ROWS_OF_TASK = 500_000
+"""Records that meet in a task which needs them together, on average."""
 CONFIGURATION = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.writeLegacyFormat": "false",
@@ -37,9 +37,7 @@ CONFIGURATION = {
 PART = re.compile(r"part-(\d+)-.*\.parquet")
 
 
-def published_types(
-    kernel: Kernel, described: Mapping[str, str], frame: SparkFrame
-) -> spark.StructType:
+def published_types(described: Mapping[str, str], frame: SparkFrame) -> spark.StructType:
     """Return the schema of the rows that a kernel gives: columns of the source keep Spark's type of them."""
     known = {each.name: each.dataType for each in frame.rows_of.schema.fields}
     return spark.StructType(
@@ -53,49 +51,54 @@ def published_types(
     )
 
 
-def in_spark_types(kernel: Kernel, described: Mapping[str, str]) -> Kernel:
-    """Give texts where DuckDB has dictionaries, and wider numbers where Spark has no narrow ones."""
-    wider = {"UTINYINT": "SMALLINT", "USMALLINT": "INTEGER", "UINTEGER": "BIGINT"}
-    casts = {
-        name: "VARCHAR"
-        if kind.startswith("ENUM")
-        else "DECIMAL(20,0)"
-        if kind == "UBIGINT"
-        else "TIMESTAMP"
-        if kind in ("TIMESTAMP_S", "TIMESTAMP_MS")
-        else wider.get(kind, kind)
-        for name, kind in described.items()
-    }
-    return replace(kernel, select=f"SELECT {in_types(casts)} FROM ({kernel.select})")
-
-
 def write_rows(
-    frame: SparkFrame, kernel: Kernel, described: Mapping[str, str], rows: int, folder: Path
+    frame: SparkFrame,
+    kernel: Kernel,
+    described: Sequence[Mapping[str, str]],
+    rows: int,
+    folder: Path,
 ) -> None:
-    """Write the published rows of a frame into files of a folder, which the executors must see as the driver does."""
-    work = Perturb(in_spark_types(kernel, described), frame.setting)
-    schema = published_types(kernel, described, frame)
-    records = frame.rows_of.select(*map(column, kernel.reads))
-    if not kernel.alone:
-        # Records that a row depends on must meet in one task.
-        together = list(map(column, kernel.together or ()))
-        records = records.repartition(*together) if together else records.coalesce(1)
-    published = records.mapInArrow(task(work), schema)
+    """Write the published rows of a frame into files of a folder, which the executors must see as the driver does.
+
+    ``described`` are the types of what each stage of the kernel gives. Rows that stand already come beside them.
+    """
+    published = frame.records(kernel.stages[0].reads)
+    for stage, types in zip(kernel.stages, described, strict=True):
+        work = Perturb(in_spark_types(stage, types), frame.setting)
+        moved = _together(published, stage, 1 + rows // ROWS_OF_TASK)
+        published = moved.mapInArrow(task(work), published_types(types, frame))
+    if frame.earlier is not None:
+        earlier = frame.rows_of.sparkSession.read.parquet(in_spark(frame.earlier))
+        published = published.unionByName(
+            earlier.select(
+                *(
+                    column(each.name).cast(each.dataType).alias(each.name)
+                    for each in published.schema
+                )
+            )
+        )
+    place = folder / DATA
     with _configured(frame.rows_of.sparkSession):
         _ordered(published, 1 + rows // ROWS_OF_FILE).write.option("compression", "zstd").parquet(
-            f"file://{folder / DATA}"
+            f"file://{place}"
         )
-    parts = sorted((folder / DATA).iterdir()) if (folder / DATA).is_dir() else []
-    for file in parts:
+    for file in sorted(place.iterdir()) if place.is_dir() else []:
         if found := PART.fullmatch(file.name):
             file.rename(file.with_name(f"part-{found[1]}.parquet"))
         else:
             file.unlink()
-    if not any(map(PART.fullmatch, (file.name for file in parts))):
-        raise PublicationFailed(
-            f"the driver does not see what the executors wrote into {echoed(str(folder))}",
-            hint="nothing was recorded; give a path in a folder that all of them share",
-        )
+    require_seen(place)
+
+
+def _together(records: DataFrame, stage: Kernel, tasks: int) -> DataFrame:
+    """Let the records meet in one task that a stage needs together."""
+    if stage.together is None:
+        return records
+    if not stage.together:
+        return records.coalesce(1)
+    columns = list(map(column, stage.together))
+    met = records.repartition(tasks, *columns)
+    return met.sortWithinPartitions(*columns) if stage.alone else met
 
 
 def _ordered(published: DataFrame, files: int) -> DataFrame:

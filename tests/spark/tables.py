@@ -9,3 +9,10 @@ PERSONS = """
         DATE '2026-01-01' + (hash('o' || i) % 6)::INTEGER AS outcome
     FROM range(3000) AS t(i)
 """
+CARERS = """
+    CREATE TABLE carers AS
+    SELECT i AS id, 20 + (hash('a' || i) % 40)::UTINYINT AS age, (['f', 'm', NULL])[1 + (hash('g' || i) % 3)::INTEGER]
+        AS gender, (['cough', 'cold', 'flu', 'zoster', NULL, 'gout'])[1 + (hash('d' || i) % 6)::INTEGER] AS illness,
+        (hash('w' || i) % 9)::TINYINT AS wing
+    FROM range(4001) AS t(i)
+"""

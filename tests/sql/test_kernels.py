@@ -5,7 +5,8 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -13,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.aggregates import Aggregates, DealtAggregates
+from duckdb_priv.engine.kernel import Kernel, Step
 from duckdb_priv.engine.randomness import FreshBits
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.mechanism import decoy_groups
@@ -176,6 +178,15 @@ def test_ranges_and_blocks_do_not_decide_what_is_published(
         assert kernels(CASES[name])[1] == rows
     # Records that are dealt anew whenever they are read, as where a table of them would fill the memory.
     monkeypatch.setattr(decoys, "STAGED", 0)
+    assert kernels(CASES[name])[1] == rows
+
+    def dealt(self: Aggregates, dealing: Kernel, bits: Sequence[int]) -> DealtAggregates:
+        step = Step(decoys.DEALT, dealing.select)
+        replace(dealing, steps=(step,)).stage(self.workspace.cursor, self.source.table)
+        return DealtAggregates(self.workspace, decoys.DEALT)
+
+    # Records that another engine moves about, stage by stage.
+    monkeypatch.setattr(Aggregates, "dealt", dealt)
     assert kernels(CASES[name])[1] == rows
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from duckdb_priv.engine.aggregates import DealtAggregates
 from duckdb_priv.engine.kernel import Table
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -71,9 +70,8 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: AnatomyA
     )
     remember(workspace, source, domains, dealt)
     attributes, tables = [], dict(dealt.kernel.tables)
-    aggregates = DealtAggregates(workspace, dealt.table)
     for n, (domain, key) in enumerate(zip(domains, keys, strict=True)):
-        counts = aggregates.counts(n, domain.size, 0).sum(axis=1)
+        counts = dealt.answers.counts(n, domain.size, 0).sum(axis=1)
         groups = anatomy_groups(counts, diversity, key.words, labels_of(domain))
         # A row for each record, by its code and rank.
         tables[f"_priv_groups{n}"] = Table.of(

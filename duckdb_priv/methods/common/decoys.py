@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from duckdb_priv.engine import randomness
-from duckdb_priv.engine.aggregates import DealtAggregates, cell_sql, order_sql, word_sql
+from duckdb_priv.engine.aggregates import (
+    DealtAggregates,
+    aggregates_of,
+    cell_sql,
+    order_sql,
+    word_sql,
+)
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step, create_table
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
@@ -26,6 +33,7 @@ from duckdb_priv.mechanism.decoy_groups import (
 from duckdb_priv.mechanism.eligibility import require_eligible
 from duckdb_priv.mechanism.largest_first import LargestFirstGroups
 from duckdb_priv.mechanism.ranged_groups import RangedGroups
+from duckdb_priv.methods.common.decoy_stages import in_stages
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import open_coins
 from duckdb_priv.release.model import to_json
@@ -72,11 +80,20 @@ class Dealt:
     """What planning reads them from: DEALT, or where that would not fit into memory, the query of its rows."""
     query: str | None
     """That query with the places of the kernel, where DEALT was not made."""
+    answers: DealtAggregates
+    """Who counts them."""
+    elsewhere: bool = False
+    """Whether they are where DuckDB does not read them; the kernel gives them then."""
+
+    @property
+    def stands(self) -> bool:
+        """Whether they are a table on the publisher's cursor."""
+        return self.query is None and not self.elsewhere
 
     @property
     def staged(self) -> tuple[str, ...]:
         """The steps of the kernel that stand on the publisher's cursor."""
-        return () if self.query else (DEALT,)
+        return (DEALT,) if self.stands else ()
 
 
 def deal(
@@ -113,16 +130,27 @@ def deal(
     )
     marked = coins if marks is None else {**coins, "marks": marks}
     marked_query = query if marks is None else _deal_sql(source, domains, place("marks"))
+    bits = [range_bits(source.rows, domain.size) for domain in domains]
+    dealing = replace(kernel, select=marked_query, coins=marked, alone=True)
+    if there := aggregates_of(workspace, source).dealt(dealing, bits):
+        kernel = replace(kernel, select=query, alone=True)
+        return Dealt(kernel, source.table, None, there, elsewhere=True)
     row = BYTES_OF_COINS * len(domains) + BYTES_OF_COLUMN * len(source.public)
     if stored or not source.record_id or source.rows * row < STAGED * memory_limit(workspace):
         replace(kernel, coins=marked, steps=(Step(DEALT, marked_query),)).stage(
             workspace.cursor, source.table
         )
-        return Dealt(replace(kernel, steps=(Step(DEALT, query),)), DEALT, None)
+        return dealt_in(workspace, replace(kernel, steps=(Step(DEALT, query),)), DEALT)
     for name, table in kernel.tables.items():
         create_table(workspace.cursor, name, table)
     numbers = {name: str(workspace.open_stream(bits)) for name, bits in marked.items()}
-    return Dealt(kernel, f"({fill(marked_query, {RECORDS: source.table, **numbers})})", query)
+    rows = f"({fill(marked_query, {RECORDS: source.table, **numbers})})"
+    return dealt_in(workspace, kernel, rows, query)
+
+
+def dealt_in(workspace: Workspace, kernel: Kernel, table: str, query: str | None = None) -> Dealt:
+    """Return records that DuckDB has dealt, or deals whenever they are read."""
+    return Dealt(kernel, table, query, DealtAggregates(workspace, table))
 
 
 def memory_limit(workspace: Workspace) -> float:
@@ -187,7 +215,7 @@ def key_of_groups(
     if not source.record_id:
         secret = randomness.new_secret()
         return Key(randomness.KeyedWords.derive(secret, ""), randomness.fingerprint(secret))
-    records = DealtAggregates(workspace, dealt.table).digest(n)
+    records = dealt.answers.digest(n)
     secret = workspace.secret()
     text = to_json(_context(domain, grouping) | {"purpose": "groups", "records": records})
     return Key(randomness.KeyedWords.derive(secret, text), randomness.fingerprint(secret, text))
@@ -216,15 +244,12 @@ class Ranges:
         return int(self.counts[0].sum())
 
 
-def count_ranges(
-    workspace: Workspace, dealt: Dealt, domains: Sequence[Domain], gamma: int
-) -> Ranges:
+def count_ranges(dealt: Dealt, domains: Sequence[Domain], gamma: int) -> Ranges:
     """Count the records that were dealt; raises InvalidParameter where they cannot be grouped."""
-    aggregates = DealtAggregates(workspace, dealt.table)
     bits = tuple(range_bits(sum(domain.counts), domain.size) for domain in domains)
     counts = []
     for n, domain in enumerate(domains):
-        counts.append(aggregates.counts(n, domain.size, bits[n]))
+        counts.append(dealt.answers.counts(n, domain.size, bits[n]))
         require_eligible(counts[n].sum(axis=1), gamma, labels_of(domain))
     return Ranges(tuple(counts), bits)
 
@@ -239,9 +264,7 @@ def range_bits(rows: int, values: int) -> int:
     return min(wanted, max(0, (CELLS // values).bit_length() - 1))
 
 
-def without_surplus(
-    workspace: Workspace, dealt: Dealt, ranges: Ranges, gamma: int, words: WordStreams
-) -> Ranges:
+def without_surplus(dealt: Dealt, ranges: Ranges, gamma: int, words: WordStreams) -> Ranges:
     """Leave records out until groups can be filled.
 
     They are chosen by the first attribute, each record with the same chance, and fewer than gamma. All
@@ -258,7 +281,7 @@ def without_surplus(
         )
     counts = tuple(each.copy() for each in ranges.counts)
     first: dict[int, tuple[int, int]] = {}
-    left_out = DealtAggregates(workspace, dealt.table).last(last, len(counts), ranges.bits[0])
+    left_out = dealt.answers.last(last, len(counts), ranges.bits[0])
     for record in left_out:
         for n, (code, order, _) in enumerate(record):
             counts[n][code, order >> (64 - ranges.bits[n])] -= 1
@@ -287,6 +310,8 @@ def show(
     ranges: Ranges,
 ) -> Kernel:
     """Return what groups the records by every attribute, and gives the published rows."""
+    if dealt.elsewhere:
+        return _show_in_stages(dealt, source, domains, keys, grouping, ranges)
     groups, steps = {}, list(dealt.kernel.steps)
     records = f"({dealt.query})" if dealt.query else dealt.table
     rows = f"(FROM {records} WHERE {ranges.kept})"
@@ -328,6 +353,29 @@ def show(
         rows = f"({rows})"
     return replace(
         dealt.kernel, select=published_sql(source, domains, rows), groups=groups, steps=tuple(steps)
+    )
+
+
+def _show_in_stages(
+    dealt: Dealt,
+    source: Source,
+    domains: Sequence[Domain],
+    keys: Sequence[Key],
+    grouping: Grouping,
+    ranges: Ranges,
+) -> Kernel:
+    """Do the same where records are moved about, stage by stage."""
+    make = GROUPINGS[grouping.name]
+    return in_stages(
+        dealt.kernel,
+        source,
+        [
+            RangedGroups.of(make(counts.sum(axis=1), grouping.gamma, key.words), counts)
+            for counts, key in zip(ranges.counts, keys, strict=True)
+        ],
+        [rank_sql(n, bits) for n, bits in enumerate(ranges.bits)],
+        ranges.kept,
+        partial(published_sql, source, domains),
     )
 
 

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from duckdb_priv.engine import randomness
+from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated, InvalidParameter, InvalidSource
-from duckdb_priv.methods.common.decoys import DEALT, MARK, Dealt, Grouping, Key
+from duckdb_priv.methods.common.decoys import Dealt, Grouping, Key
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import open_coins
 from duckdb_priv.release import catalog
@@ -128,7 +129,9 @@ def _grouped(
             )
     if not earlier:
         return None
-    (known,) = workspace.rows(f"SELECT count(*) FROM {dealt.table} WHERE {_is_known([domain])}")[0]
+    (known,) = workspace.rows(
+        f"SELECT count(*) FROM {dealt.answers.marks()} WHERE {_is_known([domain])}"
+    )[0]
     if not known:
         return None
     return (
@@ -148,24 +151,27 @@ def remember(
     if source.record_id:
         for domain in domains:
             workspace.cursor.execute(
-                f"INSERT INTO priv.grouped_record SELECT {literal(domain.attribute.lower())}, {MARK} FROM {dealt.table}"
-                f" WHERE {kept} AND NOT {_is_known([domain])}"
+                f"INSERT INTO priv.grouped_record SELECT {literal(domain.attribute.lower())}, mark"
+                f" FROM {dealt.answers.marks(kept)} WHERE NOT {_is_known([domain])}"
             )
 
 
-def drop_known(workspace: Workspace, source: Source, domains: Sequence[Domain]) -> None:
-    """Leave out of DEALT what has been published before."""
-    workspace.cursor.execute(f"DELETE FROM {DEALT} WHERE {_is_known(domains)}")
-    (new,) = workspace.rows(f"SELECT count(*) FROM {DEALT}")[0]
-    if not new:
+def drop_known(source: Source, domains: Sequence[Domain], dealt: Dealt) -> None:
+    """Leave out of the records that were dealt what has been published before."""
+    if not dealt.answers.leave_out(_known_sql(domains)):
         raise InvalidSource(
             f"every record of {source.name!r} is already published", hint="nothing was changed"
         )
 
 
 def _is_known(domains: Sequence[Domain]) -> str:
+    return f"mark IN ({_known_sql(domains)})"
+
+
+def _known_sql(domains: Sequence[Domain]) -> str:
+    """Write the query of the marks of records that have a group by one of some attributes."""
     attributes = ", ".join(literal(domain.attribute.lower()) for domain in domains)
-    return f"{MARK} IN (SELECT mark FROM priv.grouped_record WHERE attribute IN ({attributes}))"
+    return f"SELECT mark FROM priv.grouped_record WHERE attribute IN ({attributes})"
 
 
 def domains_of_both(
@@ -209,15 +215,20 @@ def domains_of_both(
             f"release {release!r} has other columns, or comes from other tables, than {source.name!r}",
             hint="append from the same table, with the same sensitive and excluded columns",
         )
+    answers = aggregates_of(workspace, source)
     return {
-        name: [
-            value
-            for (value,) in workspace.rows(
-                f"SELECT value FROM priv.coefficient WHERE release = ? AND attribute = ?"
-                f" UNION SELECT {identifier(name)}::VARCHAR FROM {source.table}",
-                [release, name],
+        name: list(
+            dict.fromkeys(
+                value
+                for value, *_ in (
+                    *workspace.rows(
+                        "SELECT value FROM priv.coefficient WHERE release = ? AND attribute = ?",
+                        [release, name],
+                    ),
+                    *answers.histogram(name),
+                )
             )
-        ]
+        )
         for name in source.sensitive
     }
 
@@ -245,8 +256,8 @@ def earlier_rows(
         for column in [published[domain.attribute]]
     ]
     columns.append(in_types({name: source.types[name] for name in source.public}))
-    workspace.cursor.execute(
-        f"CREATE TEMP TABLE _priv_earlier AS SELECT {', '.join(filter(None, columns))} FROM {table}"
+    kept = aggregates_of(workspace, source).set_aside(
+        f"SELECT {', '.join(filter(None, columns))} FROM {table}"
     )
-    (rows,) = workspace.rows("SELECT count(*) FROM temp.main._priv_earlier")[0]
-    return "FROM temp.main._priv_earlier", rows
+    ((rows,),) = workspace.rows(f"SELECT count(*) {kept}")
+    return kept, rows

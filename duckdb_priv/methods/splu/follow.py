@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from duckdb_priv.engine.aggregates import DealtAggregates
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -22,6 +21,7 @@ from duckdb_priv.methods.common.decoys import (
     Grouping,
     count_ranges,
     deal,
+    dealt_in,
     key_of_groups,
     without_surplus,
 )
@@ -71,11 +71,12 @@ class Followed:
             [self.memory.release, name],
         )
         kernel = Kernel({}, "", tables={domain.table: domain.laid_out()}, alone=False)
-        counts = DealtAggregates(self.workspace, BATCH).counts(0, domain.size, 0)
+        batch = dealt_in(self.workspace, kernel, BATCH)
+        counts = batch.answers.counts(0, domain.size, 0)
         rows, gamma = int(counts.sum()), self.grouping.gamma
         enough = rows >= fewest_of_a_batch(self.arguments)
         found = enough and largest_gamma(counts.sum(axis=1)) >= gamma
-        return Dealt(kernel, BATCH, None), rows, found
+        return batch, rows, found
 
     def group(self, n: int) -> str | None:
         """Group the records that have shown nothing yet; return what the groups are known by, None without groups."""
@@ -84,8 +85,7 @@ class Followed:
             return None
         domain, gamma = self.domains[n], self.grouping.gamma
         key = key_of_groups(self.workspace, self.source, domain, 0, self.grouping, batch)
-        ranges = count_ranges(self.workspace, batch, [domain], gamma)
-        ranges = without_surplus(self.workspace, batch, ranges, gamma, key.words)
+        ranges = without_surplus(batch, count_ranges(batch, [domain], gamma), gamma, key.words)
         self.memory.keep(self.source, [domain], [key], self.grouping, batch, ranges)
         remember(self.workspace, self.source, [domain], batch, ranges.kept)
         return key.fingerprint

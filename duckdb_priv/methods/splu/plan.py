@@ -15,7 +15,7 @@ import numpy as np
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidSource
+from duckdb_priv.errors import InvalidParameter, InvalidSource
 from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_intervals import interval_terms
 from duckdb_priv.mechanism.splu import (
@@ -80,7 +80,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     marks = open_marks(workspace, source, DECOY_GROUPS)
     dealt = deal(workspace, source, domains, grouping, marks, stored=append)
     if append:
-        drop_known(workspace, source, domains)
+        drop_known(source, domains, dealt)
     keys = [
         key_of_groups(workspace, source, domain, n, grouping, dealt)
         for n, domain in enumerate(domains)
@@ -93,19 +93,19 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         )
     )
     gamma = grouping.gamma
-    ranges = without_surplus(
-        workspace, dealt, count_ranges(workspace, dealt, domains, gamma), gamma, keys[0].words
-    )
+    ranges = without_surplus(dealt, count_ranges(dealt, domains, gamma), gamma, keys[0].words)
     if append:
         _require_batch(ranges.rows, gamma)
     remember(workspace, source, domains, dealt, ranges.kept)
     memory = Memory(workspace, release)
     drawn = None
     # Of a table that is dealt anew whenever it is read nothing is kept: it is too large.
-    if source.record_id and dealt.query is None and (memory or not append):
+    if source.record_id and dealt.stands and (memory or not append):
         memory.keep(source, domains, keys, grouping, dealt, ranges)
         drawn = [memory.drawn(domain.attribute, domain.values) for domain in domains]
     earlier, before = earlier_rows(workspace, source, domains, release) if append else (None, 0)
+    if memory and not dealt.stands:
+        _give_up(memory, domains, before)
     return plan_of(
         release,
         source,
@@ -197,6 +197,20 @@ def _complete(
             for warning in _warnings(domain, counts, source, grouping)
         ],
     )
+
+
+def _give_up(memory: Memory, domains: Sequence[Domain], rows: int) -> None:
+    """Forget what the ``rows`` of a release have shown, since it is not kept of those that come to them.
+
+    Raises InvalidParameter where records have left, without whose rows nothing could be reconstructed.
+    """
+    if any(memory.drawn(each.attribute, each.values).sum() > rows for each in domains):
+        raise InvalidParameter(
+            f"records have left release {memory.release!r} since it was published, and what they showed is not kept"
+            " where Spark appends",
+            hint="append by DuckDB, or publish the frame under another name",
+        )
+    memory.forget()
 
 
 def _require_batch(rows: int, gamma: int) -> None:

@@ -1,0 +1,153 @@
+"""Decoy groups of a frame: the rows, the catalog, the ledger and the marks that DuckDB gives."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from spark.tables import CARERS
+
+import duckdb_priv.spark
+from duckdb_priv.mechanism import decoy_groups
+from duckdb_priv.methods.common import decoys
+from duckdb_priv.spark import writing
+
+Connection = duckdb.DuckDBPyConnection
+
+ARGUMENTS: dict[str, Any] = {
+    "sensitive": ["illness", "wing"], "record_id": "id", "gamma": 4, "public": ["age", "gender"]
+}  # fmt: skip
+PUBLISHED = {
+    "r": "*",
+    "priv.release": "* EXCLUDE (created_at, previous_at)",
+    "priv.attribute": "*",
+    "priv.coefficient": "*",
+    "priv.guarantee": "*",
+    "priv.warning": "*",
+    "priv.ledger": "* EXCLUDE published_at",
+    "priv.source": "number, population, records, level, known_by",
+    "priv.grouped_record": "*",
+}
+"""What both engines must write alike."""
+
+
+def contents(connection: Connection, table: str, columns: str = "*") -> list[str]:
+    return sorted(map(repr, connection.sql(f"SELECT {columns} FROM {table}").fetchall()))
+
+
+def by_duckdb(connection: Connection, table: str, **arguments: Any) -> dict[str, Any]:
+    said = ", ".join(f"{name} := {value!r}" for name, value in (ARGUMENTS | arguments).items())
+    (told,) = (
+        connection.sql(f"FROM priv.publish_splu('{table}', 'r', {said})")
+        .to_arrow_table()
+        .to_pylist()
+    )
+    return {name: value for name, value in told.items() if name != "seconds"}
+
+
+def by_spark(
+    connection: Connection, frame: DataFrame, path: Path, **arguments: Any
+) -> dict[str, Any]:
+    told = duckdb_priv.spark.publish(
+        connection, frame, "splu", source="carers", release="r", path=path, types={"age": "UTINYINT"},
+        **(ARGUMENTS | arguments),
+    )  # fmt: skip
+    return {name: value for name, value in told.items() if name not in ("seconds", "path")}
+
+
+def same(mine: Connection, theirs: Connection) -> None:
+    for table, columns in PUBLISHED.items():
+        assert contents(mine, table, columns) == contents(theirs, table, columns), table
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "data").iterdir())}
+
+
+def failing(task: Callable[[Any], Any], mark: Path) -> Callable[[Any], Any]:
+    """Let a task of every stage fail in its midst, once."""
+
+    def failing_task(work: Any) -> Any:
+        run, failed = task(work), Path(f"{mark}{zlib.crc32(work.kernel.select.encode())}")
+
+        def once(batches: Any) -> Any:
+            for rows in run(batches):
+                yield rows
+                if not failed.exists():
+                    failed.touch()
+                    raise RuntimeError("lost")
+
+        return once
+
+    return failing_task
+
+
+@pytest.fixture
+def carers(spark: SparkSession, folder: Path) -> DataFrame:
+    path = folder / "carers.parquet"
+    if not path.exists():
+        with duckdb.connect() as connection:
+            connection.execute(CARERS)
+            connection.execute(f"COPY carers TO '{path}'")
+    return spark.read.parquet(str(path))
+
+
+@pytest.fixture
+def theirs(prepared: Callable[..., Connection]) -> Connection:
+    connection = prepared()
+    connection.execute(CARERS)
+    return connection
+
+
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut small tables into ranges, blocks and tasks as large ones are."""
+    sizes = {"TILE": 64, "BLOCK": 4}
+
+    def task(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def run(batches: Any) -> Any:
+            vars(decoy_groups).update(sizes)
+            return work(batches)
+
+        return run
+
+    for name, size in sizes.items():
+        monkeypatch.setattr(decoy_groups, name, size)
+    monkeypatch.setattr(decoys, "RANGE", 512)
+    monkeypatch.setattr(writing, "ROWS_OF_TASK", 1500)
+    monkeypatch.setattr(writing, "task", task)
+
+
+@pytest.mark.usefixtures("cut")
+def test_a_frame_is_grouped_as_duckdb_groups_it_and_more_is_appended(
+    prepared: Callable[..., Connection],
+    theirs: Connection,
+    carers: DataFrame,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However it is divided and ordered, whatever is tried again, and whichever engine was there before."""
+    first = carers.where("id < 3002")
+    theirs.execute("CREATE TABLE all_carers AS FROM carers; DELETE FROM carers WHERE id >= 3002")
+    told = by_duckdb(theirs, "carers")
+    divided = first.repartition(5, "wing").orderBy(f.hash("id")).coalesce(3)
+    with prepared() as other, prepared() as publisher:
+        assert by_spark(publisher, divided, tmp_path / "a [b]") == told
+        same(publisher, theirs)
+        monkeypatch.setattr(writing, "task", failing(writing.task, tmp_path / "failed"))
+        assert by_spark(other, first, tmp_path / "b") == told
+        assert len(list(tmp_path.glob("failed*"))) > 3
+        assert files(tmp_path / "b") == files(tmp_path / "a [b]")
+        # Rows come to those of the other engine.
+        theirs.execute("INSERT INTO carers FROM all_carers WHERE id >= 3002")
+        publisher.execute(f"CREATE TABLE carers AS FROM '{folder}/carers.parquet'")
+        told = by_duckdb(publisher, "carers", append=True)
+        assert by_spark(theirs, carers, tmp_path / "c", append=True) == told
+        same(publisher, theirs)
