@@ -155,3 +155,14 @@ def test_other_public_columns_are_other_groups(con):
     con.execute("ALTER TABLE v ADD COLUMN floor INTEGER; UPDATE v SET floor = id % 2")
     with pytest.raises(duckdb.Error, match="'floor' would be published for the first time"):
         refreshed(con)
+
+
+def test_a_table_of_which_the_check_takes_a_sample(con):
+    """What planning has laid out is still there when the rows are written."""
+    con.execute(
+        "CREATE TABLE v AS SELECT i AS id, (hash(i, 1) % 50)::INTEGER AS ward,"
+        " ['a', 'b', 'c'][1 + (hash(i) % 3)::INTEGER] AS disease FROM range(50_001) t(i)"
+    )
+    con.execute(PUBLISH)
+    ((rows, records),) = con.execute("SELECT count(*), sum(scale) FROM r").fetchall()
+    assert (rows, records) == (50 * ROWS, pytest.approx(50_001))

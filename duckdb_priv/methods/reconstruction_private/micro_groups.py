@@ -27,7 +27,7 @@ from duckdb_priv.sqltext.templates import body, expand, place, read
 
 SCALE = "scale"
 """The published column that says how many source records a row stands for."""
-LARGE, VALUES, SAMPLE = "_priv_large", "_priv_group_values", "_priv_sample"
+LARGE, VALUES, SAMPLE = "_priv_large", "_priv_group_values", "_priv_group_sample"
 """Temporary tables of this connection."""
 LARGEST_SAMPLE = 999_999
 """Most records that one aggregate collects; a smaller sample than allowed is allowed as well."""
