@@ -24,6 +24,8 @@ BOX_FETCHED = 10_000
 """Rows that are fetched for a box; a longer result is cut off, and the box says so."""
 BOX_SHOWN = 40
 """Rows that a box shows, unless .maxrows says otherwise."""
+STATEMENT = "statement"
+"""The column in which ``priv.advise`` says what to run, and ``priv.audit`` what holds: the best comes first."""
 UNLIMITED = 1 << 20
 """Width of a box where nobody looks at it on a screen."""
 
@@ -128,6 +130,15 @@ class Printer:
         with redirect_stdout(drawn):
             relation.show(max_width=self.width or UNLIMITED, max_rows=self.max_rows)
         yield drawn.getvalue().rstrip("\n") + "\n"
+        if self.width is not None:
+            yield from self._first_statement(table, drawn.getvalue())
+
+    def _first_statement(self, table: pa.Table, drawn: str) -> Iterator[str]:
+        """Write what the first row says, where its box cuts it: one line, so that SQL can be pasted as it is."""
+        if STATEMENT in table.column_names and table.num_rows:
+            (text,) = next(self._rows(table.slice(0, 1).select([STATEMENT]).to_reader()))
+            if text not in drawn:
+                yield f"{STATEMENT} of the first row:\n{text}\n"
 
     def _upright(self, table: pa.Table) -> str:
         """Write one row as lines, each column with its value beside it, broken between words."""

@@ -35,7 +35,7 @@ def interact(shell: Shell, *, keep_history: bool) -> None:
     """Read and run statements until the user leaves; an error ends a statement, never the shell."""
     shell.write(
         f"duckdb_priv {__version__} on DuckDB {duckdb.__version__}, database {shell.path}\n"
-        "A statement ends with a semicolon; .help lists commands and priv.*, .quit leaves.\n"
+        "A statement ends with a semicolon; .help lists commands and priv.*; .quit leaves\n"
     )
     completer = ShellCompleter(shell)
     session: PromptSession[str] = PromptSession(

@@ -28,7 +28,15 @@ BASELINES = "Compare with methods that do not protect (baselines)"
 TOPICS = (
     Topic(
         "Look before publishing",
-        ("check", "choose", "advise", "workload", "budget", "micro_groups", "fine_grain_plan"),
+        (
+            "check_source",
+            "check",
+            "advise",
+            "workload",
+            "budget",
+            "micro_groups",
+            "fine_grain_plan",
+        ),
     ),
     Topic("Publish", ("publish_*", "derive")),
     Topic(BASELINES, ("publish_anatomy", "publish_distribution")),

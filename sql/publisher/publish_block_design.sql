@@ -1,7 +1,7 @@
 -- FROM priv.publish_block_design(source, release, sensitive := …, epsilon := … | rho1 := …, rho2 := …
 --   [, domain := …] [, record_id := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --
 -- Publishes a table: a record reports the number of a block of values instead of a value. Every value is in equally many
 -- blocks, and any two values are; a block with the true value is exp(epsilon) times as probable as one without. With rho1 and

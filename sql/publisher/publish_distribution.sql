@@ -1,7 +1,7 @@
 -- FROM priv.publish_distribution(source, release, sensitive := …
 --   [, record_id := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --
 -- Publishes a table whose sensitive values are all redrawn from their distribution in the table, as a baseline to compare
 -- with: what a record shows says nothing of it, and nothing of how values go with public columns. How often each value occurs in

@@ -2,7 +2,7 @@
 --   [, direction := 'both' | 'upward'] [, min_retention := …] [, domain := …]
 --   [, frequencies := 'table' | frequency_epsilon := …] [, record_id := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --
 -- Publishes a table in which each sensitive value is kept with a retention of its own, as large as its requirements
 -- allow, else drawn uniformly from the domain. requirements names a table with the columns value, rho1, rho2: no prior

@@ -1,7 +1,7 @@
 -- FROM priv.publish_safe_k(source, release, k := …, beta := …, epsilon := …, hierarchies := …,
 --   levels := {…} | epsilon1 := … [, record_id := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --
 -- Publishes a generalized sample that is (epsilon, delta)-differentially private: each record is sampled with
 -- probability beta by fresh secret coins, every column is generalized, and groups under k records are left out.

@@ -1,7 +1,7 @@
 -- FROM priv.publish_shuffled(source, release, sensitive := …, epsilon := …, delta := … [, domain := …]
 --   [, record_id := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --
 -- Publishes a table: each sensitive value is kept, else drawn uniformly from its domain, and how often it is kept depends on
 -- how many records have the same public columns. A release says nothing of the order of such records, so they hide each other:

@@ -1,7 +1,7 @@
 -- FROM priv.publish_uniform(source, release, sensitive := …, retention := … | epsilon := … | rho1 := …, rho2 := …
 --   [, domain := …] [, record_id := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, reported
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --
 -- Publishes a table: each sensitive value is kept with probability retention, else drawn uniformly from its domain:
 -- uniform perturbation, or k-ary randomized response. Several sensitive columns are perturbed independently. With epsilon

@@ -294,6 +294,22 @@ def test_a_box_is_as_wide_as_the_terminal() -> None:
     assert narrow <= 100 < wide
 
 
+@pytest.mark.once
+@pytest.mark.parametrize(("width", "whole"), [(60, True), (400, False), (None, False)])
+def test_the_first_statement_can_be_pasted(width: int | None, whole: bool) -> None:
+    """It stands whole below a box that cuts it, and a second time nowhere."""
+    con, out = duckdb.connect(), io.StringIO()
+    statement = "FROM priv.publish_uniform('a  b', " + "'long', " * 20 + ");"
+    with closing(con), closing(Printer()) as printer:
+        printer.width = width
+        query = "SELECT i, ? || i AS statement FROM range(3) AS t(i)".replace(
+            "?", f"$${statement}$$"
+        )
+        print_answer(con, query, printer, out, lambda: None)
+    assert out.getvalue().endswith(f"statement of the first row:\n{statement}0\n") == whole
+    assert out.getvalue().count(f"{statement}0") == 1
+
+
 # Progress
 
 
