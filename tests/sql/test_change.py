@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 
 import duckdb
 import pytest
+
+from duckdb_priv.sqltext.templates import everything, read
+
+NAMED = re.compile(r"\b(\w+) AS (?:MATERIALIZED )?\(\n")
+"""A part of a query, where it gets its name."""
 
 
 def _two_versions(con, folder) -> None:
@@ -198,3 +204,15 @@ def test_it_is_refused_where_the_shared_noise_is_not_known(con):
     )
     with pytest.raises(duckdb.Error, match="known where every record is drawn for itself"):
         con.execute("FROM priv.reconstructed_change('r', 'older')")
+
+
+def test_no_name_is_one_of_the_query_inside():
+    """DuckDB 1.2 takes a part of the query inside for the one of the same name outside."""
+    outside = set(NAMED.findall(read("analyst/fragments", "change")))
+    inside = [read("analyst/fragments", name) for name in ("observed", "distribution")]
+    assert len(outside) > 5
+    assert not outside & {
+        name
+        for text in (*inside, *everything("analyst/estimators"))
+        for name in NAMED.findall(text)
+    }

@@ -1,6 +1,7 @@
 -- The query behind priv.reconstructed_change: both tables are counted at once, with the numbers of the newer one, which are those
--- of the older one where records that did not change show what they showed. The derivation stands in mechanism/two_looks.md.
-WITH here AS MATERIALIZED (
+-- of the older one where records that did not change show what they showed. The derivation stands in mechanism/two_looks.md. No name
+-- here is one of the query inside: DuckDB 1.2 takes it for the same.
+WITH read AS MATERIALIZED (
     @here@
 ), told AS MATERIALIZED (
     SELECT CASE
@@ -12,7 +13,7 @@ WITH here AS MATERIALIZED (
             THEN error('how many rows of "' || @release@ || '" moved since that version is not known'
                 || chr(10) || 'Hint: count both versions, and add the squares of their errors')
         ELSE since.rows_moved END AS rows_moved
-    FROM here JOIN {database}priv.release AS this ON found AND this.release = @release@
+    FROM read JOIN {database}priv.release AS this ON found AND this.release = @release@
     LEFT JOIN {older}priv.release AS that ON that.release = this.release
     LEFT JOIN (
         SELECT step.published_at, CASE WHEN {whole} THEN step.rows_moved ELSE step.rows_placed END AS rows_moved
@@ -38,13 +39,13 @@ WITH here AS MATERIALIZED (
         max(_priv_more) AS _priv_more, max(_priv_fewer) AS _priv_fewer, max(_priv_differing) AS _priv_differing,
         list({newer: _priv_newer, value: value, estimate: estimate}) FILTER (_priv_newer IS NOT NULL) AS _priv_counts
     FROM (FROM asked UNION ALL BY NAME FROM parts) GROUP BY ALL
-), counted AS (
+), listed AS (
     SELECT * EXCLUDE (_priv_counts), unnest(_priv_counts) AS _priv_count FROM merged
 ), differences AS (
     SELECT * EXCLUDE (_priv_count), _priv_count.value AS _priv_value,
         coalesce(sum(_priv_count.estimate) FILTER (NOT _priv_count.newer), 0) AS _priv_before,
         coalesce(sum(_priv_count.estimate) FILTER (_priv_count.newer), 0) AS _priv_after
-    FROM counted GROUP BY ALL
+    FROM listed GROUP BY ALL
 ), noise AS (
     SELECT unnest(@values@)::@type@ AS _priv_valued, @largest@ AS _priv_largest, @step@ AS _priv_step
 ), moved AS (
