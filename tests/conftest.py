@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import duckdb_priv
+from duckdb_priv.analyst import macros
 
 # A runner in the background of a script ignores Ctrl-C, and so would every program that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -127,6 +129,20 @@ def made(
         return _copy(files[key], secret)
 
     return copy
+
+
+@pytest.fixture(scope="session")
+def together() -> Callable[[Connection], AbstractContextManager[None]]:
+    """Publish releases of many forms: the analyst's functions are written once for all, and not with each form."""
+
+    @contextmanager
+    def publishing(connection: Connection) -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(macros, "_functions", lambda shapes: ())
+            yield
+        macros.create_all(connection)
+
+    return publishing
 
 
 @pytest.fixture

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 
-import duckdb_priv
 from duckdb_priv.sqltext import templates
 
 FILES = [(folder, name) for folder in ("publisher", "analyst") for name in templates.names(folder)]
@@ -57,8 +56,10 @@ def example(folder: str, name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def publisher() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb_priv.connect() as connection:
+def publisher(
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    with prepared(None) as connection:
         connection.execute(WORLD)
         yield connection
 

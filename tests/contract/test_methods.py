@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING
 from pathlib import Path
 
@@ -48,8 +48,8 @@ def page(name: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb_priv.connect() as connection:
+def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    with prepared(None) as connection:
         connection.execute(WORLD)
         yield connection
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
-
-import duckdb_priv
 
 pytestmark = pytest.mark.once
 
@@ -18,8 +16,8 @@ CENSUS = Path(__file__).parents[3] / "shared" / "data" / "census_500k.parquet"
 
 
 @pytest.fixture(scope="module")
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = duckdb_priv.connect(secret=bytes(range(32)))
+def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = prepared()
     connection.execute("""
         CREATE TABLE visits AS SELECT id, 20 + id * 7919 % 40 AS age, if(id % 2 = 0, 'f', 'm') AS gender,
             'ward ' || id % 7 AS ward, ['asthma', 'cold', 'flu', NULL][1 + id % 13 % 4] AS disease
@@ -210,7 +208,7 @@ def test_the_statement_about_a_generalized_sample_publishes(con: duckdb.DuckDBPy
 def test_errors_on_the_census_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(
         "CREATE TABLE census AS SELECT row_number() OVER () AS id, age, gender, education, marital, race,"
-        f" workclass, occupation AS disease FROM '{CENSUS}'"
+        f" workclass, occupation AS disease FROM '{CENSUS}' LIMIT 150_000"
     )
     con.execute(
         "CREATE TABLE asked AS FROM priv.workload('census', sensitive := 'disease', record_id := 'id', queries := 2000)"

@@ -194,9 +194,9 @@ STATEMENTS = [
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
+def world(prepared, tmp_path_factory):
     folder = tmp_path_factory.mktemp("bad_input")
-    with duckdb_priv.connect() as connection, pytest.MonkeyPatch.context() as patch:
+    with prepared(None) as connection, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         connection.execute(WORLD)
         yield connection

@@ -8,14 +8,12 @@ Released values are drawn with a known secret for known records, so they are the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 import pytest
-
-import duckdb_priv
 
 FILES = sorted(Path(__file__).parent.glob("*.sql"))
 PART = re.compile(r"^-- (setup|title|expect|error)\b:? ?(.*)\n", re.MULTILINE)
@@ -59,8 +57,10 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def databases(secret: bytes) -> Iterator[dict[str, duckdb.DuckDBPyConnection]]:
-    opened = {name: duckdb_priv.connect(secret=secret) for name in SCRIPTS}
+def databases(
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+) -> Iterator[dict[str, duckdb.DuckDBPyConnection]]:
+    opened = {name: prepared() for name in SCRIPTS}
     for name, connection in opened.items():
         connection.execute(SCRIPTS[name].setup)
     yield opened

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import duckdb
 import pytest
 from conftest import DATA
-
-import duckdb_priv
 
 PLANTED = """
 CREATE TYPE town AS ENUM ('Aachen', 'Bonn', 'Cleve', 'Dover');
@@ -48,8 +47,8 @@ def found(connection: duckdb.DuckDBPyConnection, call: str) -> dict[str, list[di
 
 
 @pytest.fixture(scope="module")
-def planted() -> dict[str, list[dict[str, Any]]]:
-    with duckdb_priv.connect(secret=bytes(range(32))) as connection:
+def planted(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> dict[str, list[dict[str, Any]]]:
+    with prepared() as connection:
         connection.execute(PLANTED)
         return found(
             connection,
@@ -202,8 +201,8 @@ def test_checking_changes_nothing(visits, inventory):
 
 @pytest.mark.once
 @pytest.mark.skipif(not DATA.exists(), reason="the microdata are not part of the project")
-def test_real_tables():
-    with duckdb_priv.connect(secret=bytes(range(32))) as connection:
+def test_real_tables(prepared):
+    with prepared() as connection:
         for name in ("adult", "vaers_reactions"):
             connection.execute(f"CREATE TABLE {name} AS FROM '{DATA / name}.parquet'")
         reactions = found(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-import duckdb_priv
 from duckdb_priv.mechanism.reference import comparison
 from duckdb_priv.mechanism.reference.comparison import Reach
 
@@ -104,10 +103,12 @@ class Asked:
 
 @pytest.fixture(scope="module", params=PUBLISHED)
 def asked(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Asked]:
     path = tmp_path_factory.mktemp("files") / f"{request.param}.duckdb"
-    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+    with prepared() as publisher:
         publisher.execute(WORLD)
         publisher.execute(f"FROM {PUBLISHED[request.param]}")
         publisher.execute("FROM priv.export_release('r', ?)", [str(path)])

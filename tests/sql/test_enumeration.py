@@ -8,8 +8,6 @@ from math import prod
 
 import pytest
 
-import duckdb_priv
-
 TRUE = (0, 0, 1)
 """What the three records truly hold, of three values."""
 P = Fraction(1, 2)
@@ -22,9 +20,9 @@ def probability(shown: tuple[int, ...]) -> Fraction:
 
 
 @pytest.fixture(scope="module")
-def answers():
+def answers(prepared):
     """By value and outcome: the estimate and its squared standard error, as fractions."""
-    with duckdb_priv.connect() as connection:
+    with prepared(None) as connection:
         connection.execute("CREATE TABLE source AS SELECT unnest([0, 1, 2]) AS s")
         connection.execute(
             "FROM priv.publish_uniform('source', 'r', sensitive := 's', retention := 0.5)"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import duckdb
 import pytest
 from scipy import stats
 
-import duckdb_priv
 from duckdb_priv.engine.source import Source
 from duckdb_priv.evaluation.workload import TABLE, Draw, draw
 
@@ -28,8 +28,8 @@ VISITS = """
 
 
 @pytest.fixture(scope="module")
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = duckdb_priv.connect(secret=bytes(range(32)))
+def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = prepared()
     connection.execute(VISITS)
     for name, retention in (("strict", 0.2), ("mild", 0.6)):
         connection.execute(
@@ -279,22 +279,26 @@ def test_a_query_that_cannot_be_answered_is_named(
         con.execute("FROM priv.evaluate('visits', 'mild', workload := 'wrong')").fetchall()
 
 
-def test_every_mechanism_is_evaluated(con: duckdb.DuckDBPyConnection) -> None:
+def test_every_mechanism_is_evaluated(
+    con: duckdb.DuckDBPyConnection, together: Callable[..., AbstractContextManager[None]]
+) -> None:
     """Side by side: the reconstruction of each covers, and knows how many records keep their value."""
     con.execute("""
         CREATE OR REPLACE TABLE survey AS SELECT id, 'area ' || id % 5 AS area, if(id % 2 = 0, 'f', 'm') AS gender,
             'answer ' || (id * 7919 % 101) % 8 AS answer FROM range(20000) AS t(id)
     """)
-    for mechanism, arguments in {
+    mechanisms = {
         "uniform": "retention := 0.4",
         "fine_grain": "tolerance := 5, min_retention := 0.1",
         "splu": "gamma := 4",
         "reconstruction_private": "retention := 0.5, epsilon := 0.3, delta := 0.3, republish := true",
-    }.items():
-        con.execute(
-            f"FROM priv.publish_{mechanism}('survey', '{mechanism}', sensitive := 'answer', record_id := 'id',"
-            f" {arguments})"
-        ).fetchall()
+    }
+    with together(con):
+        for mechanism, arguments in mechanisms.items():
+            con.execute(
+                f"FROM priv.publish_{mechanism}('survey', '{mechanism}', sensitive := 'answer', record_id := 'id',"
+                f" {arguments})"
+            ).fetchall()
     rows = con.execute(
         "SELECT release, queries, coverage, record_utility FROM priv.evaluation_summary('survey',"
         " ['uniform', 'fine_grain', 'splu', 'reconstruction_private']) WHERE selectivity = 'all'"
@@ -371,9 +375,11 @@ def test_nothing_is_left_behind(con: duckdb.DuckDBPyConnection) -> None:
 
 
 @pytest.mark.skipif(not CENSUS.exists(), reason=f"{CENSUS.name} is not here")
-def test_the_workload_of_the_papers_takes_seconds() -> None:
+def test_the_workload_of_the_papers_takes_seconds(
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+) -> None:
     """5,000 queries over 500,000 records: drawn, counted, reconstructed."""
-    con = duckdb_priv.connect(secret=bytes(range(32)))
+    con = prepared()
     con.execute(
         f"CREATE TABLE census AS SELECT row_number() OVER () AS id, * EXCLUDE (occ_major) FROM '{CENSUS}'"
     )

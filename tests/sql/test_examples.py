@@ -6,8 +6,6 @@ import duckdb
 import pytest
 from ordinary.releases import CALLS, publish
 
-import duckdb_priv
-
 
 @pytest.mark.every
 @pytest.mark.parametrize("form", CALLS)
@@ -25,8 +23,8 @@ def test_every_question_of_a_file_has_an_answer(form, tmp_path):
 
 
 @pytest.mark.once
-def test_names_and_values_that_need_quotes_are_asked_for(tmp_path):
-    with duckdb_priv.connect(secret=bytes(range(32))) as con:
+def test_names_and_values_that_need_quotes_are_asked_for(prepared, tmp_path):
+    with prepared() as con:
         con.execute(
             "CREATE TABLE t AS SELECT i AS id, i % 2 AS \"group\", ['it''s', '\"'][1 + i % 3 % 2] AS \"a b\""
             " FROM range(300) AS t(i)"

@@ -3,12 +3,10 @@
 import duckdb
 import pytest
 
-import duckdb_priv
-
 
 @pytest.fixture(scope="module")
-def con():
-    with duckdb_priv.connect() as connection:
+def con(prepared):
+    with prepared(None) as connection:
         yield connection
 
 

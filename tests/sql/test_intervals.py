@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import duckdb
 import numpy as np
@@ -11,15 +11,15 @@ from plausible import plausible
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-import duckdb_priv
-
 OPERATORS = [(0.5, 14), (0.2, 50), (0.9, 2), (0.1, 5), (0.5, 5), (0.9, 5)]
 
 
 @pytest.fixture(scope="module")
-def releases() -> Iterator[duckdb.DuckDBPyConnection]:
+def releases(
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """One release for every operator, named release_0 and so on, of an integer from 0."""
-    with duckdb_priv.connect() as connection:
+    with prepared(None) as connection:
         connection.execute("CREATE TABLE source AS SELECT i % 2 AS s FROM range(4) AS t(i)")
         for number, (retention, size) in enumerate(OPERATORS):
             connection.execute(

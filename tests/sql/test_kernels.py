@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from duckdb_priv.analyst import macros
 from duckdb_priv.engine.aggregates import Aggregates, DealtAggregates
 from duckdb_priv.engine.kernel import Kernel, Step
 from duckdb_priv.engine.randomness import FreshBits
@@ -136,6 +137,8 @@ def kernels(visits: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(decoys, "RANGE", 100)
     # The one mechanism that never uses keys takes every record.
     monkeypatch.setattr(FreshBits, "draw", lambda self, count: np.zeros(count, np.uint64))
+    # Nobody counts here, and each form would have the analyst's functions written anew.
+    monkeypatch.setattr(macros, "_functions", lambda shapes: ())
 
     def publish(call: str) -> tuple[bytes, list[str]]:
         seen.clear()

@@ -43,8 +43,8 @@ WAYS = {
 
 
 @pytest.fixture(scope="module")
-def con(secret):
-    with duckdb_priv.connect(secret=secret) as connection:
+def con(prepared):
+    with prepared() as connection:
         connection.execute(f"CREATE TABLE records AS {RECORDS}")
         yield connection
 
@@ -133,8 +133,8 @@ def test_another_database_with_the_same_secret_publishes_the_same(
 
 
 @pytest.mark.once
-def test_another_secret_publishes_something_else(reference, published):
-    with duckdb_priv.connect(secret=bytes(range(100, 132))) as other:
+def test_another_secret_publishes_something_else(prepared, reference, published):
+    with prepared(bytes(range(100, 132))) as other:
         other.execute(f"CREATE TABLE records AS {RECORDS}")
         published(other, "records", "r", sensitive="disease", retention=0.4, record_id="id")
         assert other.execute("SELECT ward, reported_disease FROM r").fetchall() != reference

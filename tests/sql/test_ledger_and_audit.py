@@ -8,8 +8,6 @@ import math
 import duckdb
 import pytest
 
-import duckdb_priv
-
 pytestmark = pytest.mark.once
 
 EPSILON = math.log(1 + 5 * 0.3 / 0.7)
@@ -194,10 +192,10 @@ def test_an_audit_changes_nothing(released, inventory):
     assert inventory(released) == before
 
 
-def test_release_files_of_one_name_are_told_apart_when_attached(tmp_path, published):
+def test_release_files_of_one_name_are_told_apart_when_attached(prepared, tmp_path, published):
     """Macros carry their numbers with them: two hospitals, one name, and neither is in use."""
     for name, retention in (("north", 0.2), ("south", 0.8)):
-        with duckdb_priv.connect() as publisher:
+        with prepared(None) as publisher:
             publisher.execute(
                 "CREATE TABLE t AS SELECT i AS id, (['a', 'b'])[1 + i % 2] AS s FROM range(500) AS t(i)"
             )

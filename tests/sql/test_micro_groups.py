@@ -4,7 +4,6 @@ import duckdb
 import numpy as np
 import pytest
 
-import duckdb_priv
 from duckdb_priv.mechanism.ratio_attack import ratio_tails
 from duckdb_priv.mechanism.tails import tails
 from duckdb_priv.mechanism.uniform import Uniform
@@ -13,8 +12,8 @@ ASKED = "sensitive := 'disease', retention := 0.5, epsilon := 0.3, delta := 0.3"
 
 
 @pytest.fixture(scope="module")
-def con():
-    with duckdb_priv.connect() as connection:
+def con(prepared):
+    with prepared(None) as connection:
         connection.execute(
             """CREATE TABLE visits AS SELECT row_number() OVER () AS id, ward, age, disease FROM (VALUES
             ('north', 30, 'flu', 90), ('north', 30, 'cold', 10), ('north', 40, 'flu', 20), ('south', 30, NULL, 61),

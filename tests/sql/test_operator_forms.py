@@ -46,36 +46,37 @@ def matrix(con, table, values, probabilities):
 
 
 @pytest.fixture(scope="module")
-def publisher(prepared):
+def publisher(prepared, together):
     """Releases of every form in one database, with and without missing values."""
     con = prepared()
     rng = np.random.default_rng(3)
-    for name, values in (("v", WITHOUT_MISSING), ("w", WITH_MISSING)):
-        listed = ", ".join(map(literal, values))
-        con.execute(
-            f"CREATE TABLE {name} AS SELECT i AS id, i % 3 AS ward,"
-            f" [{listed}][1 + (i * 7919 % 9973 % {len(values)})::INTEGER] AS s"
-            f" FROM range({RECORDS}) AS t(i)"
-        )
-        size = len(values)
-        gammas(con, f"loose_{name}", values, [9, 3, 20, 8, None, 5][:size])
-        gammas(con, f"zero_{name}", values, [1.5, 3, 9.5, 18, 30, 12][:size])
-        gammas(con, f"zeros_{name}", values, [1.2, 1.2, 9.5, 18, 30, 12][:size])
-        noisy = rng.dirichlet(np.full(size, 0.7), size=size).T * 0.4 + 0.6 * np.eye(size)
-        matrix(con, f"any_{name}", values, noisy)
-        for table in ("loose", "zero", "zeros"):
+    with together(con):
+        for name, values in (("v", WITHOUT_MISSING), ("w", WITH_MISSING)):
+            listed = ", ".join(map(literal, values))
             con.execute(
-                f"FROM priv.publish_fine_grain('{name}', '{table}_{name}_public', sensitive := 's',"
-                f" requirements := '{table}_{name}', record_id := 'id',"
-                f" direction := '{'upward' if table == 'zeros' else 'both'}')"
+                f"CREATE TABLE {name} AS SELECT i AS id, i % 3 AS ward,"
+                f" [{listed}][1 + (i * 7919 % 9973 % {len(values)})::INTEGER] AS s"
+                f" FROM range({RECORDS}) AS t(i)"
+            )
+            size = len(values)
+            gammas(con, f"loose_{name}", values, [9, 3, 20, 8, None, 5][:size])
+            gammas(con, f"zero_{name}", values, [1.5, 3, 9.5, 18, 30, 12][:size])
+            gammas(con, f"zeros_{name}", values, [1.2, 1.2, 9.5, 18, 30, 12][:size])
+            noisy = rng.dirichlet(np.full(size, 0.7), size=size).T * 0.4 + 0.6 * np.eye(size)
+            matrix(con, f"any_{name}", values, noisy)
+            for table in ("loose", "zero", "zeros"):
+                con.execute(
+                    f"FROM priv.publish_fine_grain('{name}', '{table}_{name}_public', sensitive := 's',"
+                    f" requirements := '{table}_{name}', record_id := 'id',"
+                    f" direction := '{'upward' if table == 'zeros' else 'both'}')"
+                )
+            con.execute(
+                f"FROM priv.publish_matrix('{name}', 'any_{name}_public', sensitive := 's',"
+                f" matrix := 'any_{name}', record_id := 'id')"
             )
         con.execute(
-            f"FROM priv.publish_matrix('{name}', 'any_{name}_public', sensitive := 's',"
-            f" matrix := 'any_{name}', record_id := 'id')"
+            "FROM priv.publish_uniform('v', 'uniform_public', sensitive := 's', retention := 0.5, exclude := 'id')"
         )
-    con.execute(
-        "FROM priv.publish_uniform('v', 'uniform_public', sensitive := 's', retention := 0.5, exclude := 'id')"
-    )
     yield con
     con.close()
 

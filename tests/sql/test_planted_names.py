@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import duckdb
 import pytest
 
-import duckdb_priv
 from duckdb_priv.analyst import macros
 from duckdb_priv.release import catalog
 from duckdb_priv.sqltext.builtins import BUILT_INS, WHOLE
@@ -49,9 +48,11 @@ JOINT = (
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def files(
+    prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("planted")
-    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+    with prepared() as publisher:
         publisher.execute(TABLE)
         for name, call in RELEASES.items():
             publisher.execute(PUBLISH.format(call, "")).fetchall()

@@ -8,7 +8,6 @@ import duckdb
 import numpy as np
 import pytest
 
-import duckdb_priv
 from duckdb_priv.mechanism.shuffled_retention import shuffled_epsilon
 
 PAGE = Path(__file__).parents[2] / "docs" / "fine_grain.md"
@@ -260,9 +259,9 @@ def test_a_tolerance_does_not_publish_the_frequencies(con):
     assert json.loads(rows.fetchone()[0]) == {"direction": "both", "tolerance": 3.0}
 
 
-def test_what_the_page_publishes_keeps_its_promises():
+def test_what_the_page_publishes_keeps_its_promises(prepared):
     blocks = re.findall(r"```sql publisher\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    with duckdb_priv.connect() as con:
+    with prepared(None) as con:
         for text in blocks:
             for statement in filter(str.strip, text.split(";\n")):
                 con.execute(statement).fetchall()

@@ -260,8 +260,8 @@ SOURCES = [
 
 
 @pytest.fixture(scope="module")
-def places():
-    with duckdb_priv.connect() as connection:
+def places(prepared):
+    with prepared(None) as connection:
         connection.execute(
             "ATTACH ':memory:' AS archive; CREATE SCHEMA ward; CREATE SCHEMA archive.old;"
         )
@@ -536,8 +536,8 @@ GROUPS = [
 
 
 @pytest.fixture(scope="module")
-def grouped():
-    with duckdb_priv.connect() as connection:
+def grouped(prepared):
+    with prepared(None) as connection:
         columns = ", ".join(f'i % 5 AS "{name}"' for name in GROUPS)
         connection.execute(
             f"CREATE TABLE t AS SELECT i AS id, i % 5 AS plain, i % 3 AS sick, {columns} FROM range(600) AS t(i)"

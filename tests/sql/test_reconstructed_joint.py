@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-import duckdb_priv
 from duckdb_priv.engine import secrets
 from duckdb_priv.mechanism.reference.operator_estimates import iterative_bayesian
 from duckdb_priv.mechanism.reference.splu_paper import paper_iterative
@@ -28,8 +28,11 @@ VISITS = """
 
 
 @pytest.fixture(scope="module")
-def con(secret: bytes) -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = duckdb_priv.connect(secret=secret)
+def con(
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+    together: Callable[..., AbstractContextManager[None]],
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = prepared()
     connection.execute(VISITS)
     # Every record shows the next value instead of its own with a probability that grows from value to value.
     for table, values in (
@@ -43,17 +46,15 @@ def con(secret: bytes) -> Iterator[duckdb.DuckDBPyConnection]:
             " ELSE 0 END::DOUBLE AS probability FROM d AS a, d AS b"
         )
     common = f"sensitive := {BOTH}, record_id := 'id'"
-    for release, rest in (
-        ("decoys", "publish_splu('visits', 'decoys', gamma := 2"),
-        ("redrawn", "publish_uniform('visits', 'redrawn', retention := 0.4"),
-        (
-            "exchanged",
-            "publish_matrix('visits', 'exchanged', matrix := {'disease': 'diseases', 'drug': 'drugs'}",
-        ),
-        ("fine", "publish_fine_grain('visits', 'fine', tolerance := 3"),
-    ):
-        connection.execute(f"FROM priv.{rest}, {common})").fetchall()
-        assert release in rest
+    calls = (
+        "splu('visits', 'decoys', gamma := 2",
+        "uniform('visits', 'redrawn', retention := 0.4",
+        "matrix('visits', 'exchanged', matrix := {'disease': 'diseases', 'drug': 'drugs'}",
+        "fine_grain('visits', 'fine', tolerance := 3",
+    )
+    with together(connection):
+        for call in calls:
+            connection.execute(f"FROM priv.publish_{call}, {common})").fetchall()
     yield connection
     connection.close()
 
@@ -145,9 +146,9 @@ def test_what_others_have_does_not_bias_it(con: duckdb.DuckDBPyConnection, relea
 
 
 @pytest.mark.once
-def test_intervals_hold_the_truth(secret: bytes) -> None:
+def test_intervals_hold_the_truth(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> None:
     """Of 300 groups of 100 records at known coins, with false alarms for other coins below 1e-9."""
-    with duckdb_priv.connect(secret=secret) as con:
+    with prepared() as con:
         con.execute(
             "CREATE TABLE source AS SELECT i AS id, i % 300 AS part, (i // 300 % 4) % 3 AS a,"
             " (i // 1200 % 5 + i // 300 % 2) % 4 AS b FROM range(30000) AS t(i)"
@@ -167,9 +168,11 @@ def test_intervals_hold_the_truth(secret: bytes) -> None:
 
 @pytest.mark.once
 @pytest.mark.parametrize("others", [5, 9])
-def test_the_method_of_the_paper_to_the_letter(con: duckdb.DuckDBPyConnection, others: int) -> None:
+def test_the_method_of_the_paper_to_the_letter(
+    prepared: Callable[..., duckdb.DuckDBPyConnection], con: duckdb.DuckDBPyConnection, others: int
+) -> None:
     """N = 1000, gamma = 5, f' = 100, 200 records asked for, 24 of which show the value; then many more shares."""
-    with duckdb_priv.connect() as publisher:
+    with prepared(None) as publisher:
         publisher.execute(
             f"CREATE TABLE source AS SELECT 'v' || i % {others + 1} AS s, i % 2 AS part FROM range(1000) AS t(i)"
         )
@@ -205,11 +208,15 @@ def test_the_method_of_the_paper_to_the_letter(con: duckdb.DuckDBPyConnection, o
 @pytest.mark.once
 @pytest.mark.parametrize(("coins", "disease", "drug"), [(15, 1, 4), (20, 1, 4), (40, 2, 2)])
 def test_steps_that_begin_where_they_rest_stay_there(
-    coins: int, disease: int, drug: int, monkeypatch: pytest.MonkeyPatch
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+    coins: int,
+    disease: int,
+    drug: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With these coins the second step of a group differs from the first by nothing, not even a rounding."""
     monkeypatch.setattr(secrets, "refuse_weak", lambda secret: None)
-    with duckdb_priv.connect(secret=bytes([coins]) * 32) as con:
+    with prepared(bytes([coins]) * 32) as con:
         con.execute(VISITS)
         con.execute(
             f"FROM priv.publish_splu('visits', 'decoys', gamma := 2, sensitive := {BOTH}, record_id := 'id')"

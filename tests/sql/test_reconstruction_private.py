@@ -6,7 +6,6 @@ import duckdb
 import numpy as np
 import pytest
 
-import duckdb_priv
 from duckdb_priv.mechanism.reference.score_interval import (
     WeightedSums,
     reconstructed_interval,
@@ -47,8 +46,8 @@ def publish(con, release="r", **given):
 
 
 @pytest.fixture(scope="module")
-def con():
-    connection = duckdb_priv.connect(secret=SECRET)
+def con(prepared):
+    connection = prepared()
     connection.execute(PEOPLE)
     connection.execute("CREATE TABLE lone AS SELECT id, occupation FROM people")
     connection.execute("CREATE TABLE alone AS SELECT * REPLACE (id AS age) FROM people")
@@ -402,9 +401,9 @@ def test_enums_numbers_and_given_domains(con):
 
 
 @pytest.mark.once
-def test_errors_are_those_of_the_records_and_not_of_their_copies():
+def test_errors_are_those_of_the_records_and_not_of_their_copies(prepared):
     """A hundred groups of 800 records, published about thrice each; known coins."""
-    with duckdb_priv.connect(secret=bytes(range(32))) as con:
+    with prepared() as con:
         con.execute(
             "CREATE TABLE source AS SELECT i AS id, i % 100 AS part,"
             " ['a', 'a', 'a', 'b', 'b', 'c', 'd', 'e'][1 + i // 100 % 8] AS s"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-import duckdb_priv
-
 IDS = {
     "integer": "i",
     "negative": "-i",
@@ -29,8 +27,8 @@ IDS = {
 
 
 @pytest.fixture(scope="module")
-def con(secret):
-    with duckdb_priv.connect(secret=secret) as connection:
+def con(prepared):
+    with prepared() as connection:
         yield connection
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-import duckdb_priv
 from duckdb_priv.analyst.forms import FORMS
 from duckdb_priv.sqltext.templates import fill, sections
 
@@ -28,9 +27,9 @@ LISTS = "give 1 to 8 different attributes, and as many values"
 
 
 @pytest.fixture(scope="module", params=["the publisher's database", "the release file"])
-def reader(request, tmp_path_factory):
+def reader(prepared, request, tmp_path_factory):
     path = tmp_path_factory.mktemp("refused") / "stays.duckdb"
-    with duckdb_priv.connect() as publisher:
+    with prepared(None) as publisher:
         publisher.execute(PUBLISH)
         if request.param == "the publisher's database":
             yield publisher
@@ -244,12 +243,14 @@ SETS = [
 
 
 @pytest.mark.once
-def test_rows_chosen_by_what_they_report_are_told_of_every_mechanism(con, tmp_path):
+def test_rows_chosen_by_what_they_report_are_told_of_every_mechanism(con, together, tmp_path):
     con.execute(EXCHANGE)
-    for name, call in RELEASES.items():
-        con.execute(
-            f"FROM priv.{call}, sensitive := 'disease', record_id := 'id', public := ['age'])"
-        )
+    with together(con):
+        for call in RELEASES.values():
+            con.execute(
+                f"FROM priv.{call}, sensitive := 'disease', record_id := 'id', public := ['age'])"
+            )
+    for name in RELEASES:
         path = tmp_path / f"{name}.duckdb"
         con.execute("FROM priv.export_release(?, ?)", [name, str(path)]).fetchall()
         weight = ", weight := scale" if name in ("sampled", "hidden") else ""

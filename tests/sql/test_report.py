@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -29,18 +30,22 @@ VOID = {"meta", "path", "circle"}
 
 
 @pytest.fixture(scope="module")
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = duckdb_priv.connect(secret=bytes(range(32)))
+def con(
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+    together: Callable[..., AbstractContextManager[None]],
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = prepared()
     connection.execute("""
         CREATE TABLE visits AS SELECT id, 20 + id * 7919 % 40 AS age, if(id % 2 = 0, 'f', 'm') AS gender,
             ['asthma', 'cold', 'flu', 'mumps', NULL][1 + id % 101 % 5] AS disease
         FROM range(20000) AS t(id)
     """)
-    for mechanism, arguments in MECHANISMS.items():
-        connection.execute(
-            f"FROM priv.publish_{mechanism}('visits', '{mechanism}', sensitive := 'disease', record_id := 'id',"
-            f" {arguments})"
-        ).fetchall()
+    with together(connection):
+        for mechanism, arguments in MECHANISMS.items():
+            connection.execute(
+                f"FROM priv.publish_{mechanism}('visits', '{mechanism}', sensitive := 'disease', record_id := 'id',"
+                f" {arguments})"
+            ).fetchall()
     yield connection
     connection.close()
 
@@ -171,13 +176,15 @@ def test_the_publishers_card_says_that_it_saw_the_truth(
 
 
 def test_the_analysts_card_is_a_function_of_the_release_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Two sources, the same published rows and catalog: the same card."""
     monkeypatch.setattr(catalog, "now", lambda: datetime(2026, 1, 1))
     cards = []
     for shift in (0, 1):
-        con = duckdb_priv.connect()
+        con = prepared(None)
         con.execute(
             f"CREATE TABLE t AS SELECT i % 8 AS a, 'v' || (i + {shift}) % 3 AS s FROM range(3000) AS t(i)"
         )
@@ -190,8 +197,10 @@ def test_the_analysts_card_is_a_function_of_the_release_file(
     assert cards[0] == cards[1]
 
 
-def test_hostile_names_stay_names(tmp_path: Path) -> None:
-    con = duckdb_priv.connect()
+def test_hostile_names_stay_names(
+    prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path
+) -> None:
+    con = prepared(None)
     quoted = '"' + HOSTILE.replace('"', '""') + '"'
     text = HOSTILE.replace("'", "''")
     con.execute(
@@ -232,8 +241,10 @@ def test_a_card_without_the_truth_quotes_none(con: duckdb.DuckDBPyConnection) ->
     assert "plague" not in text
 
 
-def test_a_generalized_sample_has_a_card(tmp_path: Path) -> None:
-    con = duckdb_priv.connect()
+def test_a_generalized_sample_has_a_card(
+    prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path
+) -> None:
+    con = prepared(None)
     con.execute("""
         CREATE TABLE people AS SELECT 20 + i % 40 AS age, i % 3 AS region FROM range(20000) AS t(i);
         CREATE TABLE levels AS SELECT 'age' AS attribute, age::VARCHAR AS value, level,

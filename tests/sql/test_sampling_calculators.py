@@ -5,13 +5,12 @@ import math
 import duckdb
 import pytest
 
-import duckdb_priv
 from duckdb_priv.mechanism import sampling
 
 
 @pytest.fixture(scope="module")
-def con():
-    with duckdb_priv.connect() as connection:
+def con(prepared):
+    with prepared(None) as connection:
         yield connection
 
 

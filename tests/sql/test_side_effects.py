@@ -9,7 +9,6 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-import duckdb_priv
 from duckdb_priv.engine import randomness
 from duckdb_priv.engine.randomness import FreshBits
 
@@ -157,10 +156,10 @@ def test_two_publications_without_ids_differ_and_one_read_twice_does_not(visits,
 
 
 @pytest.mark.once
-def test_a_second_database_draws_other_fresh_bits(published):
+def test_a_second_database_draws_other_fresh_bits(prepared, published):
     rows = set()
     for _ in range(2):
-        with duckdb_priv.connect(secret=bytes(range(100, 132))) as connection:
+        with prepared(bytes(range(100, 132))) as connection:
             connection.execute(
                 "CREATE TABLE t AS SELECT i AS id, i % 5 AS s FROM range(200) AS t(i)"
             )

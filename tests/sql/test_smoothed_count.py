@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import duckdb
@@ -10,7 +11,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-import duckdb_priv
 from duckdb_priv.mechanism.reference.smoothing import smoothed_counts
 
 FALSE_ALARM = 1e-9
@@ -32,15 +32,19 @@ WEIGHED = {"shuffled"}
 
 
 @pytest.fixture(scope="module")
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
+def con(
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+    together: Callable[..., AbstractContextManager[None]],
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A publisher's database, in which the functions choose among all forms."""
-    with duckdb_priv.connect(secret=SECRET) as connection:
+    with prepared() as connection:
         connection.execute(TABLES)
-        for name, rest in CALLS.items():
-            connection.execute(
-                f"FROM priv.publish_{name}('visits', '{name}', sensitive := 'disease', {rest}, record_id := 'id',"
-                " public := ['ward', 'gender'])"
-            ).fetchall()
+        with together(connection):
+            for name, rest in CALLS.items():
+                connection.execute(
+                    f"FROM priv.publish_{name}('visits', '{name}', sensitive := 'disease', {rest}, record_id := 'id',"
+                    " public := ['ward', 'gender'])"
+                ).fetchall()
         yield connection
 
 

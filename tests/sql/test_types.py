@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import duckdb
 import pytest
-
-import duckdb_priv
 
 TYPES = {
     "BOOLEAN": "i % 2 = 0",
@@ -44,9 +42,11 @@ REFUSED = {
 
 
 @pytest.fixture(scope="module")
-def released() -> Iterator[duckdb.DuckDBPyConnection]:
+def released(
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A source and a release of it for every type, with two missing values of ten."""
-    with duckdb_priv.connect() as connection:
+    with prepared(None) as connection:
         for kind, value in TYPES.items():
             connection.execute(
                 f'CREATE TABLE "source {kind}" AS SELECT i AS id, i % 2 AS half,'
