@@ -47,8 +47,8 @@ def older(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
     """Choose what runs on the oldest DuckDB, too.
 
     Of a test that runs with several parameters, the first: the others are other numbers, names or tables for the same
-    SQL. All of them where they are SQL files, methods or forms, which ``every`` says. Nothing that is marked ``once``:
-    simulations, what Python says or decides, and what puts together what other tests run there one by one.
+    SQL. All of them where they are SQL files, documents, methods or forms, which ``every`` says. Nothing that is marked
+    ``once``: simulations, what Python says or decides, and what puts together what other tests run there one by one.
     """
     chosen: set[str] = set()
     for item in items:

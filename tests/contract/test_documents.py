@@ -97,6 +97,7 @@ def folder(readme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return tmp_path
 
 
+@pytest.mark.every
 @pytest.mark.parametrize(
     "document",
     [

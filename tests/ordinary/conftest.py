@@ -31,14 +31,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def release(folder: Path) -> Iterator[Callable[[str], duckdb.DuckDBPyConnection]]:
+def release(
+    folder: Path, prepared: Callable[..., duckdb.DuckDBPyConnection]
+) -> Iterator[Callable[[str], duckdb.DuckDBPyConnection]]:
     """A connection that uses the release of a form, with tables of its own and all weights in ``memory.main``."""
     opened: dict[str, duckdb.DuckDBPyConnection] = {}
 
     def get(form: str) -> duckdb.DuckDBPyConnection:
         if form not in opened:
             connection = opened[form] = duckdb.connect()
-            connection.execute(f"ATTACH '{publish(folder, form)}' AS r (READ_ONLY)")
+            connection.execute(
+                f"ATTACH '{publish(folder, form, connect=prepared)}' AS r (READ_ONLY)"
+            )
             weigh(connection)
             connection.execute(LOOK_UP)
             connection.execute(WARDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -68,11 +69,17 @@ DISEASES = {"two_by_two": BALANCED, "conditional_poisson": SKEWED}
 """By form: how diseases are spread, where it matters."""
 
 
-def publish(folder: Path, form: str, *, rows: int = 3000) -> Path:
-    """Publish one release, called visits, to a file of its own."""
+def publish(
+    folder: Path,
+    form: str,
+    *,
+    rows: int = 3000,
+    connect: Callable[..., duckdb.DuckDBPyConnection] = duckdb_priv.connect,
+) -> Path:
+    """Publish one release, called visits, to a file of its own, from where ``connect`` leads to."""
     path = folder / f"{form}.duckdb"
     disease = DISEASES.get(form, EVEN)
-    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+    with connect(secret=bytes(range(32))) as publisher:
         publisher.execute(VISITS.format(rows=rows, disease=disease))
         publisher.execute(EXCHANGE)
         if form == "sample":

@@ -9,8 +9,8 @@ from ordinary.releases import CALLS, publish
 
 @pytest.mark.every
 @pytest.mark.parametrize("form", CALLS)
-def test_every_question_of_a_file_has_an_answer(form, tmp_path):
-    with duckdb.connect(publish(tmp_path, form, rows=3000), read_only=True) as reader:
+def test_every_question_of_a_file_has_an_answer(form, prepared, tmp_path):
+    with duckdb.connect(publish(tmp_path, form, connect=prepared), read_only=True) as reader:
         found = reader.execute(
             "SELECT question, statement FROM priv.example ORDER BY number"
         ).fetchall()

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from unittest.mock import patch
@@ -51,6 +51,19 @@ class Screen(Shell):
         self.screen.truncate()
         self.run(text.splitlines(keepends=True))
         return self.screen.getvalue()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def copies(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[None]:
+    """What a shell opens in memory is a copy of the prepared database."""
+    connect = database_files.connect
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            database_files,
+            "connect",
+            lambda path: prepared(None) if path == database_files.MEMORY else connect(path),
+        )
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,11 @@ import pytest
 from duckdb_priv.analyst import views
 
 
-@pytest.fixture
-def release(prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path) -> Path:
-    path = tmp_path / "survey.duckdb"
+@pytest.fixture(scope="module")
+def release(
+    prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    path = tmp_path_factory.mktemp("views") / "survey.duckdb"
     with prepared(secret=None) as publisher:
         publisher.execute(
             "CREATE TABLE source AS SELECT id, hash(id) % 3 AS weight, if(id % 2 = 0, 'f', 'm') AS \"a b\","
