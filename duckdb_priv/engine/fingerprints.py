@@ -167,7 +167,11 @@ def take_fingerprints(workspace: Workspace, source: Source) -> Fingerprints:
     run(sql("fingerprints"))
     if source.record_id:
         of_record = id_sql(source, source.record_id)
-        read = (*source.record_id, *source.sensitive, *_others(source))
+        read = (*source.record_id, *source.sensitive, *_others(source), *source.person)
+        person = "NULL::UBIGINT"
+        if source.person:
+            of_person = f"encode({id_sql(source, source.person)})"
+            person = f"('0x' || sha256(_priv_key || {of_person})[:16])::UBIGINT"
         run(
             sql(
                 "records",
@@ -175,6 +179,7 @@ def take_fingerprints(workspace: Workspace, source: Source) -> Fingerprints:
                 shown=_values_sql(source, source.sensitive),
                 others=_values_sql(source, _others(source)),
                 placed=_together_sql(source, _others(source)),
+                person=person,
                 compared=str(LIMIT >> taken.compared),
                 source=asked.records_by_hash(read, of_record, limit),
                 limit=limit,

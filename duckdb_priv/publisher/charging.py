@@ -45,6 +45,8 @@ def charges(
             alike = same and _all_shown(recognition, earlier)
         else:
             same, alike = draws.after == draws.before, draws.anew == 0
+            if draws.of_person is not None:
+                alike = draws.of_person <= _charged_rows(workspace, recognition, entry)
         found.append(
             Charge(
                 adds=not same,
@@ -113,6 +115,16 @@ def _spent(workspace: Workspace, recognition: Recognition, entry: LedgerEntry) -
         [recognition.population, recognition.attributes[entry.attribute]],
     )
     return float(spent)
+
+
+def _charged_rows(workspace: Workspace, recognition: Recognition, entry: LedgerEntry) -> int:
+    """Count for how many records each person was charged by entries with the same coins."""
+    ((rows,),) = workspace.rows(
+        "SELECT coalesce(sum(person_rows) FILTER (coalesce(person_adds, adds)), 0)::BIGINT FROM priv.ledger"
+        " JOIN priv.source AS known ON known.number = source_number WHERE coins = ? AND population = ?",
+        [entry.coins, recognition.population],
+    )
+    return int(rows)
 
 
 def _about(records: int, recognition: Recognition) -> str:

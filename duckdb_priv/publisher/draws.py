@@ -25,6 +25,8 @@ class Draws:
     after: int
     anew: int
     """Values of records that are drawn for the first time."""
+    of_person: int | None
+    """The most of all records of one person, with those that are drawn now; None where persons are not known."""
 
 
 def count_draws(
@@ -52,9 +54,10 @@ def count_draws(
         return None
     coins = [entry.coins]
     recognition.fingerprints.query("drawn", coins, **fillings)
-    ((before, after, anew),) = recognition.fingerprints.query("looks", coins, **fillings)
+    ((before, after, anew, of_person),) = recognition.fingerprints.query("looks", coins, **fillings)
     workspace.cursor.execute(
-        f"INSERT INTO priv.drawn SELECT {recognition.number}, ?, mark, value FROM _priv_drawn",
+        f"INSERT INTO priv.drawn SELECT {recognition.number}, ?, mark, value, person FROM _priv_drawn"
+        " JOIN (SELECT mark, person FROM _priv_record) USING (mark)",
         coins,
     )
-    return Draws(before, after, anew)
+    return Draws(before, after, anew, of_person)

@@ -10,7 +10,7 @@ UPDATE priv.release SET version = greatest(1, (
 DROP TABLE temp.main._priv_release;
 @publication@
 @drawn@
-INSERT INTO priv.drawn
+INSERT INTO priv.drawn (source, coins, mark, value)
 SELECT DISTINCT known.number, entry.coins, kept.mark, kept.value
 FROM priv.ledger AS entry JOIN priv.source AS known ON known.number = entry.source_number
 JOIN priv.value_fingerprint AS kept ON kept.source = known.number AND kept.attribute = lower(entry.attribute)

@@ -85,6 +85,21 @@ def test_persons_are_charged_for_all_their_records(con):
     assert "by persons" in told["rule"]
 
 
+def test_a_person_is_charged_again_only_with_more_draws_than_before(con):
+    """Two records of each are charged for: new persons cost the others nothing, nor does a record that comes back."""
+    publish(con, "r", 1.0, GIVEN + ", person := 'person', max_rows := 2")
+    for change, charged in (
+        ("DELETE FROM v WHERE id = 1", 2),
+        ("INSERT INTO v VALUES (700, 'P700', 0, 'a'), (701, 'P700', 0, 'b')", 2),
+        ("INSERT INTO v VALUES (1, 'P1', 1, 'b')", 2),
+        ("UPDATE v SET disease = 'd' WHERE id IN (7, 307)", 4),
+        ("UPDATE v SET disease = 'd' WHERE id IN (8, 308)", 4),
+    ):
+        con.execute(change)
+        con.execute("FROM priv.refresh('r')")
+        assert spent(con)["epsilon_spent"] == pytest.approx(charged)
+
+
 @pytest.mark.parametrize(
     ("more", "rule"),
     [

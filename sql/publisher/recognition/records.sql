@@ -10,5 +10,5 @@ WITH record AS (
 SELECT (64 - length(bin(_priv_selector)))::UTINYINT AS level, TRY_CAST(_priv_id AS HUGEINT) AS number,
     ('0x' || sha256(_priv_key || encode(_priv_id))[:16])::UBIGINT AS mark, [@shown@] AS shown,
     CASE WHEN _priv_selector <= @compared@::UBIGINT THEN [@others@] END AS others,
-    (hash(_priv_key, @placed@) & 4294967295::UBIGINT)::UINTEGER AS placed
+    (hash(_priv_key, @placed@) & 4294967295::UBIGINT)::UINTEGER AS placed, @person@ AS person
 FROM chosen AS s, (SELECT key AS _priv_key FROM priv.identity)
