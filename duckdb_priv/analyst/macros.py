@@ -202,10 +202,10 @@ def _guards(lookup: Lookup) -> dict[str, str]:
             lookup, "any_value(_column)", "count(_column)", "coalesce(bool_and({}), true)"
         ),
         "column_fits_row": _column_fits(lookup, "_column", "_column", "coalesce({}, true)"),
-        "by_reported": "coalesce(regexp_matches(regexp_replace(lower(concat_ws(' ', group_columns, condition)),"
-        " '''[^'']*''', ' ', 'g'), "
+        "by_reported": "len([t FOR t IN [CAST(group_columns AS VARCHAR), CAST(condition AS VARCHAR)]"
+        " IF regexp_matches(lower(t), "
         + lookup.named("reported", "list_extract(string_split(_release, '.'), 1)")
-        + "), false)",
+        + ")]) > 0",
         # An aggregate over the weights where there may be some: a column cannot stand outside of one.
         "weight_fits": by_form(
             lookup,
@@ -430,7 +430,8 @@ def _messages(lookup: Lookup) -> dict[str, str]:
         "chosen_by_reported": literal(
             "group_columns and condition take public columns only: what a record reports is not what is true of it;"
             " every value has a row already, and priv.reconstructed_joint counts several attributes together"
-            "\nHint: leave out what begins with reported_, and name each column instead of * or COLUMNS(…)"
+            "\nHint: leave out what begins with reported_, and name each column: no *, COLUMNS(…), #1 or whole table,"
+            " no comment, and no quotes but plain ones"
         ),
         "mistaken_weight": _of_records(lookup, _on_weight),
         "mistaken_row_weight": _of_records(lookup, _on_weight_of_row),

@@ -6,7 +6,6 @@ all of it is literals, chosen by name where the release has several attributes. 
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import duckdb
 from duckdb_priv.analyst import distribution, joint_texts
 from duckdb_priv.analyst.blocks import PLACES, block_places
 from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.analyst.public_only import reaching
 from duckdb_priv.analyst.set_formulas import listed
 from duckdb_priv.release.model import NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.builtins import qualified
@@ -150,12 +150,9 @@ class Lookup(ABC):
         """Write the z of a normal interval at ``confidence``."""
 
 
-WILD = r"""(^|[,.])\s*\*|(^|[^a-z0-9_"])columns\s*\(|(^|[^a-z0-9_"])#\s*[0-9]"""
-"""A pattern of what names a column without its name, and so may mean one in which records report: a star, a choice of
-columns, a number."""
 RELEASE_FIELDS = ("table", "attributes", "several", "reported")
 """What is known of a release by its name: its table; its attributes; what to write where there are several; and a
-pattern of the columns in which records report what may not be true."""
+pattern of the texts that may reach the columns in which records report what may not be true."""
 
 
 def release_fields(
@@ -170,9 +167,7 @@ def release_fields(
         "\nHint: name one of them in the place of the release"
         if len(attributes) > 1
         else None,
-        "reported": f"(^|[^a-z0-9_])({'|'.join(re.escape(name.lower()) for name in reported)})([^a-z0-9_]|$)|{WILD}"
-        if reported
-        else None,
+        "reported": reaching(release, reported) if reported else None,
     }
 
 

@@ -3,9 +3,9 @@
 --   -> the group columns, value, estimate, stderr, low, high, observed
 --
 -- One row for each value of the sensitive attribute, and group. Group columns and condition are SQL over
--- the public columns of the published table, each by its name: what names a column without it, such as *, is refused. method := 'bayesian' gives the frequencies of largest likelihood
--- among those that are not negative (the iterative Bayesian method, to convergence); they have no
--- interval. Where the release file is attached and not in use, say under which name: database := 'alias'.
+-- the public columns of the published table, each by its name: what reaches a column without it, such as *, is refused, and so
+-- is what may hide one, such as a comment. method := 'bayesian' gives the frequencies of largest likelihood among those that are
+-- not negative (the iterative Bayesian method, to convergence); they have no interval. Where the release file is attached and not in use, say under which name: database := 'alias'.
 --
 --   FROM priv.reconstructed_distribution('patients', group_columns := 'gender', condition := 'age > 30');
 

@@ -174,6 +174,9 @@ def test_of_a_few_rows_nothing_follows(reader):
         "group_columns := 'age, Reported_Ward'",
         "group_columns := '\"reported_disease\"'",
         "condition := 'age > 20 AND stays.reported_disease = ''flu'''",
+        "condition := 'E''\\'''' = reported_disease OR advice = '''''",
+        "condition := 'struct_extract(stays, ''reported_disease'') = ''flu'''",
+        "group_columns := 'age, ''', condition := ''' = reported_disease'",
     ],
 )
 def test_rows_are_not_chosen_or_grouped_by_what_they_report(reader, arguments):

@@ -1,0 +1,83 @@
+"""Texts that reach what records report are told, however they name it, and others are taken."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from duckdb_priv.analyst.public_only import reaching
+
+REACHING = (
+    "reported_disease",
+    'age, "Reported_Disease"',
+    "stays.reported_disease = 'flu'",
+    "age > 3 OR'a'<reported_disease",
+    "'it''s' = reported_disease",
+    "E'\\'' = reported_disease OR advice = ''",
+    "$$'$$ = reported_disease OR advice = ''",
+    "$a$'$a$ = reported_disease OR advice = ''",
+    "age /* ' */ = reported_ward /* ' */",
+    "age -- '\n = reported_ward -- '\n",
+    '"it\'s" = reported_disease OR advice = \'\'',
+    "*",
+    " ( * )",
+    "age, (*)",
+    "stays.*",
+    "* EXCLUDE (age)",
+    "COLUMNS('rep.*')",
+    "columns /**/ (c -> true)",
+    "age, #5",
+    "stays",
+    "(stays).reported_disease = 'flu'",
+    "struct_extract(stays, 'reported_disease') = 'flu'",
+    "stays['reported_disease'] = 'flu'",
+    "md5(stays::VARCHAR)",
+    '"stays"::VARCHAR',
+    "main.stays::VARCHAR",
+    "(SELECT x FROM (SELECT stays.reported_disease) AS q(x)) = 'flu'",
+    "(SELECT x[5] FROM (VALUES (stays)) AS q(x)) = 'flu'",
+    "list_transform([1], lambda x: reported_disease)",
+)
+PUBLIC = (
+    "age",
+    "age * 2 + 1, advice",
+    'stays.age, "stays" . "age"',
+    "advice = 'reported_disease, stays, *, #1, $$, -- and /* COLUMNS(*)'",
+    "advice IN ('vitamin e', 'it''s', '\"', 'e''')",
+    "age IN (SELECT 18 + count(*) FROM range(2))",
+    "unreported_disease > 1 AND stays_before = 2",
+    '"it\'s" = 1 AND "a""b" = 2',
+)
+
+
+@pytest.fixture(scope="module")
+def connection():
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE stays AS SELECT 1 AS age, 'x' AS advice, 1 AS unreported_disease, 2 AS stays_before,"
+            " 'flu' AS reported_disease, 3 AS reported_ward, 1 AS \"it's\", 2 AS \"a\"\"b\""
+        )
+        yield connection
+
+
+def reaches(connection, text):
+    pattern = reaching("stays", ["reported_disease", "reported_ward"])
+    return connection.execute("SELECT regexp_matches(lower(?), ?)", [text, pattern]).fetchone()[0]
+
+
+@pytest.mark.parametrize("text", REACHING)
+def test_what_reaches_the_column_is_told(connection, text):
+    assert reaches(connection, text)
+
+
+@pytest.mark.parametrize("text", PUBLIC)
+def test_what_names_public_columns_only_is_taken(connection, text):
+    """And it is a text that DuckDB understands."""
+    assert not reaches(connection, text)
+    connection.execute(f"SELECT {text}, count(*) FROM stays GROUP BY ALL")
+
+
+def test_quotes_that_are_not_closed_are_told_of_each_text(connection):
+    """One may close in another text of the same query."""
+    assert reaches(connection, "age, '")
+    assert reaches(connection, 'age = 1 OR "')
