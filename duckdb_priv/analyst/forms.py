@@ -196,6 +196,19 @@ def equals(*, has_missing: bool) -> str:
     return "IS NOT DISTINCT FROM" if has_missing else "="
 
 
+def last_shown(column: str, chosen: str = "", *, has_missing: bool) -> str:
+    """Write the last value that rows show, ``chosen`` by a FILTER; NULL where some show one and some the missing one.
+
+    >>> print(last_shown("x", has_missing=False))
+    max(x)
+    """
+    last = f"max({column}){chosen}"
+    if not has_missing:
+        return last
+    some = f"count({column}){chosen} BETWEEN 1 AND count(*){chosen} - 1"
+    return f"CASE WHEN NOT ({some}) THEN {last} END"
+
+
 CONSTANTS = tuple(
     sorted(
         {

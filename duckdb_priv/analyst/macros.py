@@ -24,7 +24,7 @@ import duckdb
 
 from duckdb_priv.analyst import blocks, chosen, comparisons, distribution, joint
 from duckdb_priv.analyst.chosen import Chosen, NamedAttribute
-from duckdb_priv.analyst.forms import CONSTANTS, FORMS, INTERVAL, Form, equals
+from duckdb_priv.analyst.forms import CONSTANTS, FORMS, INTERVAL, Form, equals, last_shown
 from duckdb_priv.analyst.set_formulas import GIVEN, mistake
 from duckdb_priv.analyst.set_formulas import chosen as chosen_by_reported
 from duckdb_priv.analyst.written import Lookup, Shape, Written, merged, shapes_of
@@ -339,6 +339,7 @@ def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
         "normal_quantile": of.quantile(),
         **of.blocks(),
     }
+    places["last"] = last_shown(places["column"], has_missing=of.shapes[form].has_missing)
     places["block"] = f"TRY_CAST({compared if as_text else places['column']} AS INTEGER)"
     position = (
         fill(FORMS[form].text("position"), places) if "position" in FORMS[form].sections else "NULL"

@@ -113,8 +113,8 @@ def chosen(asked: str) -> str:
 
 
 def plausible() -> str:
-    """Return whether so many rows may show one of a set, over s."""
-    return _formulas()["plausible"]
+    """Return whether so many rows may show one of a set, and one value only, over s."""
+    return formula("plausible")
 
 
 def moments(form: Form, *, once: bool) -> str:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from duckdb_priv.analyst.forms import CONSTANTS, FORMS
+from duckdb_priv.analyst.forms import CONSTANTS, FORMS, last_shown
 from duckdb_priv.analyst.set_formulas import (
     TERMS,
     chosen,
@@ -253,8 +253,23 @@ class Sets:
                 seen = f"coalesce(list_sum([(e).n FOR e IN {self._histogram} IF {' AND '.join(counted)}]), 0)"
             chances = self._filled("chances", places)
             bounds = {"rarely": f"list_min({chances})", "often": f"list_max({chances})"}
-        required = let("s", plausible(), rows=self.total(rows), seen=seen, **bounds)
+        required = let(
+            "s", plausible(), rows=self.total(rows), seen=seen, **bounds, **self._values(rows)
+        )
         self._plausible[required if self.form.blocks else self.make(required)] = None
+
+    def _values(self, rows: Coefficient) -> dict[str, str]:
+        """Write two of the values that the rows show, and how probable any one value is at most."""
+        met = f" FILTER ({' AND '.join(rows.conditions)})" if rows.conditions else ""
+        if self.form.varied:
+            least = self.take(f"{SCALES.extreme('min')}::DOUBLE")
+            alike = f"(1 + {least}) / (1 + {self.take(self._of.size())} * {least})"
+        elif self.form.alike:
+            alike = self._number("own")
+        else:
+            alike = self.take(self._filled("alike", "[1]"))
+        last = self.take(last_shown("_column", met, has_missing=self._shape.has_missing))
+        return {"first": self.take(f"min(_column){met}"), "last": last, "alike": alike}
 
     def _chances_by_row(self, rows: Coefficient, values: str) -> dict[str, str]:
         """Write them where rows differ in their scale, by chords between the least and the largest (by_group)."""

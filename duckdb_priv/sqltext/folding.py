@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ INNER = re.compile(
     rf"""{TOKEN.pattern}|(?P<called>[\w\])]|\bIN )?(?P<body>\(\s*{NUMBER}(?:\s*(?:\*\*|[-+*/])\s*{NUMBER})*\s*\))"""
 )
 """Parentheses with nothing but numbers in them; what stands right before them may say that they are arguments."""
+LOGARITHM = re.compile(rf"{TOKEN.pattern}|\bln\((?P<of>{NUMBER})\)")
 OPERATIONS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -30,10 +32,18 @@ def folded(text: str) -> str:
 
     >>> print(folded("(x - (0.5e0) * 2) / ((1 - 0.5e0) / 2) + f(1 - 0.5e0) || '(1 - 0.5e0)'"))
     (x - 0.5e0 * 2) / 0.25e0 + f(1 - 0.5e0) || '(1 - 0.5e0)'
+    >>> print(folded("x < (3 / ln((1 / 0.5e0)))"))
+    x < 4.328085122666891e0
     """
-    while (shorter := INNER.sub(_result, text)) != text:
+    while (shorter := LOGARITHM.sub(_logarithm, INNER.sub(_result, text))) != text:
         text = shorter
     return text
+
+
+def _logarithm(found: re.Match[str]) -> str:
+    if found["of"] is None or float(found["of"]) <= 1:
+        return found[0]
+    return f"({literal(math.log(float(found['of'])))})"
 
 
 def _result(found: re.Match[str]) -> str:

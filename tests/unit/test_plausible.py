@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from duckdb_priv.analyst.forms import FORMS
-from duckdb_priv.analyst.set_formulas import plausible
+from duckdb_priv.analyst.set_formulas import formula
 
 RATE = 1e-9
 """How often a question that is right may be refused."""
@@ -21,7 +21,7 @@ def refused():
 
         def ask(rows: int, rarely: float, often: float) -> np.ndarray:
             query = (
-                f"SELECT {plausible()} FROM (SELECT {{rows: {rows}, seen: k, rarely: {rarely!r}::DOUBLE,"
+                f"SELECT {formula('as_many')} FROM (SELECT {{rows: {rows}, seen: k, rarely: {rarely!r}::DOUBLE,"
                 f" often: {often!r}::DOUBLE}} AS s FROM range({rows + 1}) AS t(k) ORDER BY k)"
             )
             return np.array([not fits for (fits,) in connection.execute(query).fetchall()])
@@ -68,3 +68,21 @@ def test_forms_whose_records_are_not_independent_are_not_judged():
     assert {name for name, form in FORMS.items() if not form.independent} == {
         "sample", "duplicated", "listed", "constant",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("alike", [0.1, 0.51, 0.625, 0.98])
+def test_rows_that_all_show_the_same_value_are_told_as_soon_as_that_is_no_chance(alike):
+    """Whatever they have: the first shows some value, and each further one that value with alike at most."""
+    query = f"""
+        SELECT bool_and(fits) FILTER (n <= {{0}}), bool_or(fits) FILTER (n > {{0}})
+        FROM (SELECT n, {formula("several")} AS fits FROM (
+            SELECT n, {{{{first: 'a', last: 'a', rows: n, alike: {alike!r}::DOUBLE}}}} AS s FROM range(3000) AS t(n)
+        ))
+    """
+    allowed = int(np.floor(1 + np.log(RATE) / np.log(alike)))
+    with duckdb.connect() as connection:
+        assert connection.execute(query.format(allowed)).fetchone() == (True, False)
+        varied = query.replace("last: 'a'", "last: 'b'").format(allowed)
+        assert connection.execute(varied).fetchone() == (True, True)
+    assert alike**allowed <= RATE * 1.001
+    assert alike ** (allowed - 1) >= RATE

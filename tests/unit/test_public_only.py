@@ -18,7 +18,7 @@ REACHING = (
     "$a$'$a$ = reported_disease OR advice = ''",
     "age /* ' */ = reported_ward /* ' */",
     "age -- '\n = reported_ward -- '\n",
-    '"it\'s" = reported_disease OR advice = \'\'',
+    "\"it's\" = reported_disease OR advice = ''",
     "*",
     " ( * )",
     "age, (*)",
@@ -55,7 +55,7 @@ def connection():
     with duckdb.connect() as connection:
         connection.execute(
             "CREATE TABLE stays AS SELECT 1 AS age, 'x' AS advice, 1 AS unreported_disease, 2 AS stays_before,"
-            " 'flu' AS reported_disease, 3 AS reported_ward, 1 AS \"it's\", 2 AS \"a\"\"b\""
+            ' \'flu\' AS reported_disease, 3 AS reported_ward, 1 AS "it\'s", 2 AS "a""b"'
         )
         yield connection
 

@@ -112,6 +112,14 @@ s.total::DOUBLE
 1 - least(s.total / @constant.rows@, 1) * (1 - s.own + s.other) ** 2
 
 -- name: plausible
+@as_many@ AND @several@
+
+-- name: several
+-- Whether the rows show more than one value, or are so few that they may all show the same: where a record shows any one
+-- value with a probability of alike at most, whatever it has, n rows do with alike ** (n - 1) at most, here 1e-9.
+s.first IS DISTINCT FROM s.last OR s.rows < (1 + 20.7233e0 / ln((1 / s.alike)))
+
+-- name: as_many
 -- Whether as many of the rows, and as few, may show the value, whoever has it: of independent records that show it with a
 -- probability of at most often, more than that by t do with one of exp(-t ** 2 / (2 v + 2 t / 3)) at most, v the variance of
 -- the count if all of them have it (Bernstein); and fewer than rarely the same. Each once in two thousand million times.
@@ -131,6 +139,20 @@ count(*)
 -- name: rows.seen
 -- How many rows show the value, whatever they stand for. DuckDB counts so in half the time that FILTER takes.
 coalesce(count_if(@match@), 0)
+
+-- name: rows.first
+-- Two of the values that the rows show, different ones if there are; NULL where one is missing.
+min(@column@)
+
+-- name: rows.last
+@last@
+
+-- name: rows.alike
+@alike@
+
+-- name: alike
+-- The largest probability with which a record shows any one value.
+@number.own@
 
 -- name: em_start
 -- Every value alike.

@@ -52,6 +52,9 @@ list_sum([(e.w * e.w - e.w) * e.n FOR e IN _priv_window])
 -- The least and the most: which values are in its group is not drawn for a record alone.
 [0e0, least(len(@places@) / @constant.gamma@, 1)]
 
+-- name: alike
+1 / @constant.gamma@
+
 -- name: variance
 -- The sum of the squared weights of the rows, minus the estimate, less what the histogram has in common with them.
 @kept@ * s.noise

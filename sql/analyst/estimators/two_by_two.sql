@@ -18,6 +18,9 @@
 -- name: rows.rarely
 0e0
 
+-- name: alike
+list_max(@numbers.own@)
+
 -- name: fewest
 -- Bounds of such a count: the value is in a share own of all records, of which the rows at hand are some.
 greatest(s.total + @constant.rows@ * s.own - @constant.rows@, 0)
