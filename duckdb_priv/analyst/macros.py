@@ -16,6 +16,7 @@ says that its database has, or chooses by release.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -218,7 +219,7 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         "weight_right": by_form(
             lookup,
             lambda form, _: (
-                f"coalesce({_is_scale('lower(CAST(weight AS VARCHAR))')}, false)"
+                f"coalesce({_is_scale('lower(CAST(weight AS VARCHAR))', NAMED)}, false)"
                 if FORMS[form].weighed
                 else "(weight IS NULL)"
             ),
@@ -247,9 +248,34 @@ def _right(mistake: str) -> str:
     return template(f"[coalesce(error(_priv_text), true) FOR _priv_text IN [@{mistake}@]][1]")
 
 
-def _is_scale(weight: str) -> str:
-    """Write whether the text of a weight names the column that records are weighed by; a number does not."""
-    return f"contains({weight}, {literal(SCALE)})"
+CAST = r"(?:(?:TRY_)?CAST\()*"
+SCALED = rf"{CAST}{SCALE}(?: AS (?:DOUBLE|FLOAT|DECIMAL\([0-9]+,[1-9][0-9]*\))\))*"
+"""The names that DuckDB gives to the column that records are weighed by, in types that hold it: no formula, and no
+number."""
+NAMED = rf"\s*(?:[\w\"]+\.)*\"?{SCALE}\"?\s*"
+"""The texts that name it in a query."""
+
+
+def _not_beginning(prefix: str) -> str:
+    """Return a pattern of names, not of formulas, that do not begin in some way.
+
+    >>> print(_not_beginning("ab"))
+    (?:(?:[^()'a]|a[^()'b])[^()']*|a)
+    """
+    other = "|".join(f"{prefix[:i]}[^()'{letter}]" for i, letter in enumerate(prefix))
+    short = "|".join(prefix[: i + 1] for i in range(len(prefix) - 1))
+    return f"(?:(?:{other})[^()']*|{short})"
+
+
+UNREPORTED = _not_beginning("reported_")
+
+
+def _is_scale(weight: str, pattern: str = SCALED) -> str:
+    """Write whether the text of a weight is the column that records are weighed by."""
+    before, after = weight.split("weight")
+    called = before.partition("alias(")[2]
+    around = f"^{re.escape(called)}{pattern}{re.escape(')' if called else '')}$"
+    return f"regexp_matches({before}weight{after}, {literal(around)})"
 
 
 def _column_fits(lookup: Lookup, typed: str, called: str, every: str) -> str:
@@ -259,12 +285,16 @@ def _column_fits(lookup: Lookup, typed: str, called: str, every: str) -> str:
 
     Its type says so, which costs nothing; an ENUM of other values is another column. A column of yet another type
     may come from a view or from Parquet: its values must all be in the domain. One whose name says that it is reported
-    is this one, or another attribute's, however alike their values are; a view may call it anything else.
+    is this one, or another attribute's, however alike their values are; a view may call it anything else. What is
+    computed from it is no column: DuckDB writes parentheses around it.
     """
     before, after = called.split("_column")
-    right = concatenated(literal(before), lookup.column(), literal(after))
-    others = f"{literal(before + 'reported_')} AND {literal(before + 'reported`')}"
-    named = f"(replace(alias({called}), {right}, '') NOT BETWEEN {others})"
+    pattern = concatenated(
+        literal(rf"^{re.escape(before)}{CAST}(?:\Q"),
+        lookup.column(),
+        literal(rf"\E|{UNREPORTED})(?: AS .*)?{re.escape(after)}$"),
+    )
+    named = f"regexp_matches(alias({called}), {pattern})"
     # Briefly: it is planned with every question, and seldom asked.
     known = every.format(lookup.is_value("CAST(_column AS VARCHAR)"))
     fits = (

@@ -181,6 +181,8 @@ def test_estimates_add_up_and_weights_per_row_agree(con):
         "SELECT priv.reconstructed_mle('r', reported_occupation, 'occupation 1') FROM r",
         "FROM priv.reconstructed_distribution('r')",
         "FROM priv.reconstructed_distribution('r', weight := '1')",
+        "FROM priv.reconstructed_distribution('r', weight := '2 * scale')",
+        "FROM priv.reconstructed_distribution('r', weight := '1 -- scale')",
     ],
 )
 def test_asking_without_the_weight_says_how_to_ask(con, query):
@@ -188,7 +190,20 @@ def test_asking_without_the_weight_says_how_to_ask(con, query):
         con.execute(query).fetchall()
 
 
-@pytest.mark.parametrize("weight", ["1", "1.5e0", "'1'", "length(occupation)::DOUBLE", "published"])
+@pytest.mark.parametrize(
+    "weight",
+    [
+        "1",
+        "1.5e0",
+        "'1'",
+        "published",
+        "-scale",
+        "2 * scale",
+        "scale / 0",
+        "least(scale, 1)",
+        "scale::INTEGER",
+    ],
+)
 def test_a_weight_that_is_not_the_scale_is_refused(con, weight):
     rows = "(SELECT *, 'x' AS occupation, 2e0 AS published FROM r)"
     for call in ("count({})", "interval({})", "share({})"):
