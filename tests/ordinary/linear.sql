@@ -186,3 +186,7 @@ SELECT dose, sum(w) AS n FROM weighted WHERE ward <> 'north' GROUP BY dose ORDER
 -- title: other names for the columns of a subquery
 SELECT place, count(*) AS n FROM (SELECT ward, disease, age FROM visits) AS t(place, what) WHERE what = 'flu' AND t.age > 30 GROUP BY place ORDER BY place;
 SELECT ward AS place, sum(w) AS n FROM weighted WHERE disease = 'flu' AND age > 30 GROUP BY ward ORDER BY ward;
+
+-- title: columns around a correlated count that are called as columns of its steps might be
+SELECT n, (SELECT count(*) + n FROM visits WHERE disease = 'flu' AND age > n * 10) AS c, (SELECT sum(age * weight) FROM visits WHERE disease = 'flu' AND (age + 1 > part OR disease = 'none')) AS s FROM (VALUES (2, 30, 3), (3, 40, 4)) AS t(n, part, weight) ORDER BY n;
+SELECT n, (SELECT sum(w) + n FROM weighted WHERE disease = 'flu' AND age > n * 10) AS c, (SELECT sum(w * age * weight) FROM weighted WHERE disease = 'flu' AND (age + 1 > part OR disease = 'none')) AS s FROM (VALUES (2, 30, 3), (3, 40, 4)) AS t(n, part, weight) ORDER BY n;

@@ -180,4 +180,5 @@ class Above:
         return column(name)
 
     def _fresh(self, stem: str) -> str:
-        return fresh(stem, {*self.keys.values(), *self.measures, *self.plain, *self.quantiles})
+        taken = {*self.keys.values(), *self.measures, *self.plain, *self.quantiles}
+        return fresh(stem, taken | self.cells.around)

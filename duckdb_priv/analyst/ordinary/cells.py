@@ -30,8 +30,16 @@ NO_VALUES = (
 class Cells:
     """The cells of one SELECT over a release; it grows as the SELECT is rewritten."""
 
-    def __init__(self, source: FromItem, outer: frozenset[int], taken: Collection[str]) -> None:
+    def __init__(
+        self,
+        source: FromItem,
+        outer: frozenset[int],
+        taken: Collection[str],
+        around: frozenset[str] = frozenset(),
+    ) -> None:
         assert source.release is not None
+        self.around = around
+        """Columns of the tables around the SELECT that it names: no column here may be called alike."""
         self.source, self.release, self.outer = source, source.release, outer
         self.conditions: list[exp.Expr] = []
         """Which rows are counted."""
@@ -41,7 +49,7 @@ class Cells:
         """The column of the cells that says how far their rows are perturbed, where an attribute asks for it."""
         self._keys: dict[str, tuple[str, exp.Expr]] = {}
         self._sums: dict[str, str] = {}
-        self._taken = {name.lower() for name in taken}
+        self._taken = {name.lower() for name in (*taken, *around)}
         self._taken.update(self.release.columns)
         self.weight, self.shown = self._fresh("weight"), self._fresh("shown")
         """Columns of the classes: the weight of a true value, and whether it is the one that is reported."""

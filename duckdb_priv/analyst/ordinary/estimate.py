@@ -58,7 +58,12 @@ class Estimation:
 
     def __post_init__(self) -> None:
         others = {name for each in self.sources if each is not self.source for name in each.columns}
-        self.cells = Cells(self.source, self.outer, others)
+        around = frozenset(
+            each.name.lower()
+            for each in self.select.find_all(exp.Column)
+            if each.meta.get(MARK) in self.outer
+        )
+        self.cells = Cells(self.source, self.outer, others, around)
         self._table = self.names.fresh("estimates")
 
     @property
@@ -113,7 +118,7 @@ class Estimation:
         self._left = self._conditions()
         # In GROUP BY, a column of another table comes before a key of that name.
         taken = {name for each in self.sources if each is not self.source for name in each.columns}
-        keys = group_keys(self.select, taken)
+        keys = group_keys(self.select, taken | self.cells.around)
         joins = self.select.args.get("joins") or []
         joined = [join.args["on"] for join in joins if join.args.get("on")]
         joined += [self._own(name.name) for join in joins for name in join.args.get("using") or ()]
