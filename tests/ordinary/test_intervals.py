@@ -91,6 +91,17 @@ def test_records_that_an_estimate_chooses_have_no_interval(query, release) -> No
     assert duckdb_priv.reconstruct(release("two_weights"), known, True).fetchall()
 
 
+def test_what_is_pivoted_has_no_intervals_among_its_columns(release) -> None:
+    query = (
+        "PIVOT (SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL) ON ward USING sum(n)"
+    )
+    answers = [
+        duckdb_priv.reconstruct(release("two_weights"), query, intervals).fetchall()
+        for intervals in (False, True)
+    ]
+    assert len(answers[0]) == len(answers[1]) == 5
+
+
 def test_what_varies_together_is_taken_together(release) -> None:
     """All records have one disease or another, so the counts vary against each other, and their sum not at all."""
     total, error, low, high = duckdb_priv.reconstruct(

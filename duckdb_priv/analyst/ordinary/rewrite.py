@@ -82,7 +82,9 @@ def rewrite_sql(
     if parsed is None:
         return sql
     names = Names.of(parsed)
-    statement = Statement(connection, names, confidence if intervals else None, by_name(parameters))
+    # A PIVOT makes groups of all columns that it is given.
+    beside = intervals and not isinstance(parsed, exp.Pivot)
+    statement = Statement(connection, names, confidence if beside else None, by_name(parameters))
     for pivot in parsed.find_all(exp.Pivot):
         if isinstance(pivot.this, exp.Table) and connection.release(pivot.this) is not None:
             raise pivoted()
