@@ -275,3 +275,19 @@ SELECT count(*) FROM visits WHERE disease = 'flu'; SELECT 1;
 -- title: an order by one of two results of the same name
 SELECT age, count(*) AS age FROM visits WHERE disease = 'flu' GROUP BY 1 ORDER BY 1 LIMIT 3;
 -- says: is ambiguous
+
+-- title: reports that are joined to what is true
+SELECT count(*) FROM visits AS a JOIN visits AS b USING (cost) WHERE a.disease = 'flu' AND b.reported_disease = 'flu';
+-- says: vary together
+
+-- title: records chosen by what others report
+SELECT count(*) FROM visits WHERE disease = 'flu' AND cost IN (SELECT cost FROM visits WHERE reported_disease = 'flu');
+-- says: vary together
+
+-- title: reports that a subquery hands on
+WITH b AS (SELECT cost, reported_disease AS r FROM visits) SELECT count(*) FROM visits JOIN b USING (cost) WHERE disease = 'flu' AND r = 'flu';
+-- says: vary together
+
+-- title: estimates summed over what records report
+SELECT sum((SELECT count(*) FROM visits AS a WHERE a.cost = b.cost AND a.disease = 'flu')) FROM visits AS b WHERE b.reported_disease = 'flu';
+-- says: vary together

@@ -153,6 +153,11 @@ class ConnectedTables:
             for release in self._of(database)
         }
 
+    @cached_property
+    def reported(self) -> frozenset[str]:
+        """The columns of all releases that hold what records report, under names of their own."""
+        return frozenset(name for each in self.releases.values() for name in each.reported)
+
     def release(self, table: exp.Table) -> Release | None:
         """Return the release that a table of a query is, if it is one."""
         if not isinstance(table.this, exp.Identifier):

@@ -20,6 +20,8 @@ class Result:
     rows: Rows | None = None
     estimated: bool = False
     """Whether there are estimates in it."""
+    reported: bool = False
+    """Whether there is in it what records report."""
 
 
 BLOCKING = {
@@ -84,7 +86,7 @@ def renamed(result: Result, alias: exp.TableAlias) -> Result:
     if rows is not None:
         renamed = dict(zip(columns, rows.columns.values(), strict=False))
         rows = Rows(rows.select, rows.sources, renamed, rows.asks, rows.blocked)
-    return Result(columns, rows, result.estimated)
+    return Result(columns, rows, result.estimated, result.reported)
 
 
 def rows_of(select: exp.Select, sources: list[FromItem], *, asks: bool) -> Rows | None:

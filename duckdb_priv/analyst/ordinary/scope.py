@@ -41,6 +41,8 @@ class FromItem:
     """What a subquery passes on of the rows of a release, if it sums nothing up."""
     estimated: bool = False
     """Whether there are estimates in it."""
+    reported: bool = False
+    """Whether a query here looks at what records report."""
     number: int = field(default_factory=lambda: next(_numbers))
 
     def owns(self, column: exp.Column) -> bool:

@@ -8,7 +8,7 @@ where it sums rows up by an attribute.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
@@ -149,10 +149,11 @@ class Statement:
                     hint="count in each part, and combine the counts",
                 )
         estimated = any(result.estimated for result in results)
-        return Result(results[0].columns, block(results, query.key.upper()), estimated)
+        reported = any(result.reported for result in results)
+        return Result(results[0].columns, block(results, query.key.upper()), estimated, reported)
 
     def _blocked(self, result: Result, why: str) -> Result:
-        return Result(result.columns, block([result], why), result.estimated)
+        return replace(result, rows=block([result], why))
 
     def _select(
         self, select: exp.Select, ctes: Mapping[str, Result], outer: Scope | None
@@ -166,12 +167,13 @@ class Statement:
         self._merge(select, sources, summed)
         asked = [each for each in sources if self._asks(select, each, summed)]
         names = [name for item in select.expressions for name in self._outputs(item, sources)]
-        if summed and self.confidence is not None:
-            self._refuse_estimated_choice(select, sources)
+        if summed:
+            self._refuse_choices(select, sources, asked)
+        reported = self._looks_at_reports(select, sources)
         if not asked:
             rows = None if summed else rows_of(select, sources, asks=False)
             estimated = any(each.estimated for each in sources)
-            return Result([name.lower() for name in names], rows, estimated)
+            return Result([name.lower() for name in names], rows, estimated, reported)
         if len(asked) > 1:
             raise QueryRefused(
                 "two perturbed tables in one SELECT cannot be counted together:"
@@ -183,7 +185,7 @@ class Statement:
             assert rows is not None
             if rows.blocked:
                 raise blocked_error(rows.blocked, asked[0])
-            return Result([name.lower() for name in names], rows)
+            return Result([name.lower() for name in names], rows, reported=reported)
         self.changed = True
         check(select, asked[0], self.connection, self.parameters)
         outputs = names if select is not self._first else self._outputs_of_all(names)
@@ -196,24 +198,39 @@ class Statement:
         select.meta[ESTIMATED] = True
         return Result([name.lower() for name in names], estimated=True)
 
-    def _refuse_estimated_choice(self, select: exp.Select, sources: list[FromItem]) -> None:
-        """Refuse intervals of sums over records that are chosen by estimates, or joined to them."""
-        if not any(each.release is not None or _passes_release_on(each.rows) for each in sources):
-            return
-        group = select.args.get("group")
-        keys = list(group.expressions) if group is not None else []
-        choosing = [select.args["where"]] if select.args.get("where") else []
-        choosing += [join for join in select.args.get("joins") or () if join.args.get("on")]
-        for item in select.expressions:
-            summed = list(aggregates.aggregates_in(item))
-            choosing += summed
-            keys += [] if summed else [item]
-        # A number that is the same for all records tells none of them apart.
-        choosing += [key for key in keys if any(True for _ in own_nodes(key, exp.Column))]
-        by_estimate = any(
+    def _looks_at_reports(self, select: exp.Select, sources: list[FromItem]) -> bool:
+        """Whether a SELECT passes on, or is chosen by, what records report."""
+        if any(each.reported for each in sources):
+            return True
+        if any(
+            each.name.lower() in self.connection.reported for each in select.find_all(exp.Column)
+        ):
+            return True
+        return any(is_star(each) for each in select.expressions) and any(
+            each.release is not None and each.release.reported for each in sources
+        )
+
+    def _refuse_choices(
+        self, select: exp.Select, sources: list[FromItem], asked: list[FromItem]
+    ) -> None:
+        """Refuse sums over records that are chosen by what varies together with them, or by what itself varies."""
+        choosing = _choosing(select)
+        by_estimate = any(each.estimated for each in sources) or any(
             inner.meta.get(ESTIMATED) for part in choosing for inner in part.find_all(exp.Select)
         )
-        if by_estimate or any(each.estimated for each in sources):
+        by_report = any(each.reported for each in sources if each not in asked) or any(
+            column.name.lower() in self.connection.reported
+            for part in choosing
+            for column in part.find_all(exp.Column)
+        )
+        if by_report and (asked or by_estimate):
+            raise QueryRefused(
+                "what records report, and what is estimated from it, vary together, and cannot be counted together",
+                hint="ask for reported values in a query of their own, and join the counts",
+            )
+        if self.confidence is None or not by_estimate:
+            return
+        if any(each.release is not None or _passes_release_on(each.rows) for each in sources):
             raise QueryRefused(
                 "the interval of sums over records that another estimate chooses, or is joined to, is not known",
                 hint="ask for the other estimate first, and write it as a number; or leave out intervals",
@@ -235,8 +252,9 @@ class Statement:
             named = ctes.get(item.name.lower()) if not item.db else None
             if named is not None:
                 return FromItem(
-                    alias, item, columns_of(named, item), rows=named.rows, estimated=named.estimated
-                )
+                    alias, item, columns_of(named, item), rows=named.rows,
+                    estimated=named.estimated, reported=named.reported,
+                )  # fmt: skip
             release = self.connection.release(item)
             if release is not None:
                 self._refuse_table(item)
@@ -253,8 +271,9 @@ class Statement:
             if aliased(item):
                 result = renamed(result, item.args["alias"])
             return FromItem(
-                alias, item, columns_of(result, item), rows=result.rows, estimated=result.estimated
-            )
+                alias, item, columns_of(result, item), rows=result.rows,
+                estimated=result.estimated, reported=result.reported,
+            )  # fmt: skip
         for table in item.find_all(exp.Table):
             if self.connection.release(table) is not None:
                 if item.find(exp.Pivot):
@@ -418,6 +437,20 @@ def _levels(scope: Scope | None) -> list[Scope]:
 
 def _is_weighed(release: Release | None) -> bool:
     return release is not None and (release.weighed or release.sampled)
+
+
+def _choosing(select: exp.Select) -> list[exp.Expr]:
+    """List what says which records a SELECT sums up, by which keys, and what of them."""
+    group = select.args.get("group")
+    keys = list(group.expressions) if group is not None else []
+    found = [select.args["where"]] if select.args.get("where") else []
+    found += [join for join in select.args.get("joins") or () if join.args.get("on")]
+    for item in select.expressions:
+        summed = list(aggregates.aggregates_in(item))
+        found += summed
+        keys += [] if summed else [item]
+    # A number that is the same for all records tells none of them apart.
+    return found + [key for key in keys if any(True for _ in own_nodes(key, exp.Column))]
 
 
 def _passes_release_on(rows: Rows | None) -> bool:
