@@ -184,8 +184,8 @@ def _waiting(workspace: Workspace, said: Declared, follows: Succession) -> dict[
     if batch is None or found.gone or found.changed:
         raise GuaranteeViolated(
             f"{found.gone:,} records of {said.release!r} are gone and {found.changed:,} have other values, and which"
-            " rows are theirs is not known: what records show was not kept when it was published, since it was too"
-            " large for that, or is older",
+            " rows are theirs is not known: what records show was not kept when it was published, since the source was"
+            " too large for that, the method is a baseline, or duckdb_priv was an older one",
             hint="publish it once more with republish := true, replace := true and what that costs",
         )
     fewest = batch(arguments)
