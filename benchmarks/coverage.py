@@ -291,7 +291,8 @@ class Coverage:
             " any_value(size) AS size, count(*) AS times,"
             f" count_if(({above} low95 <= n + 1e-6) AND n <= high95 + 1e-6) AS covered95,"
             f" count_if(({above} low99 <= n + 1e-6) AND n <= high99 + 1e-6) AS covered99,"
-            " count_if(greatest(least(estimate, total), 0) NOT BETWEEN low95 - 1e-6 AND high95 + 1e-6) AS outside,"
+            " count_if(estimate IS NOT NULL AND greatest(least(estimate, total), 0)"
+            " NOT BETWEEN low95 - 1e-6 AND high95 + 1e-6) AS outside,"
             " count_if(high95 - low95 < 1e-9 AND size > 0) AS narrow,"
             " avg(high95 - low95) AS width FROM answer"
             " WHERE size >= 20 GROUP BY ALL",

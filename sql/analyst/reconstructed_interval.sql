@@ -5,7 +5,7 @@
 -- does not contradict, |estimate - k| <= half a step + z * (standard error if k were true), cut to
 -- 0 ... rows at hand. It covers the true count at least as often as confidence says, also for small counts, where
 -- estimate +- 1.96 stderr does not, and holds the possible count that is nearest to the estimate. Of a value that cannot be estimated (one that is in every decoy
--- group) low and high are what the count lies between for certain, and the others are NULL.
+-- group) low and high are what the count lies between, and the others are NULL.
 --
 --   SELECT unnest(priv.reconstructed_interval('patients', reported_disease, 'flu')) FROM patients;
 

@@ -22,8 +22,13 @@
 list_max(@numbers.own@)
 
 -- name: fewest
--- Bounds of such a count: the value is in a share own of all records, of which the rows at hand are some.
-greatest(s.total + @constant.rows@ * s.own - @constant.rows@, 0)
+-- Bounds of such a count: the value is in a share own of all records at most, of which the rows at hand are some; it may be in
+-- so many fewer that five standard deviations of how often it was shown make it seem so.
+greatest(s.total + @source@ - @constant.rows@, 0)
+
+-- name: source
+-- The root of f + 5 sqrt(f (1 - own)) = rows * own: how often f records show the value has the variance f (1 - own).
+(((@constant.rows@ * s.own + 6.25e0 * (1 - s.own)) ** 0.5e0) - 2.5e0 * ((1 - s.own) ** 0.5e0)) ** 2
 
 -- name: most
 least(s.total, @constant.rows@ * s.own)
