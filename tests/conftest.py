@@ -91,15 +91,21 @@ def _copy(path: Path, secret: bytes | None) -> Connection:
 
 
 @pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Connection]:
-    """Open a database in memory that can publish: a copy of one that was prepared once, in a quarter of the time."""
+def prepared_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database that was prepared once, and has no secret yet; to be copied."""
     path = tmp_path_factory.mktemp("prepared") / "prepared.duckdb"
     _new_file(path)
     with duckdb_priv.connect(path) as first:
         first.execute("DELETE FROM priv.secret")
+    return path
+
+
+@pytest.fixture(scope="session")
+def prepared(prepared_file: Path) -> Callable[..., Connection]:
+    """Open a database in memory that can publish: a copy of one that was prepared once, in a seventh of the time."""
 
     def copy(secret: bytes | None = SECRET) -> Connection:
-        return _copy(path, secret)
+        return _copy(prepared_file, secret)
 
     return copy
 

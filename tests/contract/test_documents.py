@@ -80,9 +80,10 @@ RUN = {"ordinary": run_ordinary, "estimated": run_estimated, "refused": refuse, 
 
 
 @pytest.fixture(scope="module")
-def readme(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def readme(prepared_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which was published what the README shows."""
     folder = tmp_path_factory.mktemp("readme")
+    shutil.copy(prepared_file, folder / "hospital.duckdb")
     with contextlib.chdir(folder), duckdb_priv.connect("hospital.duckdb") as publisher:
         for language, reader, text in blocks(ROOT / "README.md"):
             if (language, reader) == ("sql", "publisher"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -12,8 +13,9 @@ from duckdb_priv.sqltext import templates
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(prepared_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    shutil.copy(prepared_file, "hospital.duckdb")
     with duckdb_priv.connect("hospital.duckdb") as publisher:
         answers(publisher, "1_publisher")
     return tmp_path

@@ -122,14 +122,11 @@ def opened(name: str, connection: duckdb.DuckDBPyConnection) -> Asked:
     ).fetchall()
     values = [value for value, *_ in laws]
     weights = np.array(
-        [
-            [row[0] for row in connection.execute(
-                "SELECT priv.weight('r', CAST(s AS VARCHAR), x) FROM (SELECT x.value AS x, s.value AS s, s.position"
-                " FROM priv.coefficient AS x, priv.coefficient AS s WHERE x.value IS NOT DISTINCT FROM ?)"
-                " ORDER BY position", [value]).fetchall()]
-            for value in values
-        ]
-    )  # fmt: skip
+        connection.execute(
+            "SELECT priv.weight('r', CAST(s.value AS VARCHAR), x.value)"
+            " FROM priv.coefficient AS x, priv.coefficient AS s ORDER BY x.position, s.position"
+        ).fetchall()
+    ).reshape(len(values), len(values))
     scaled = name == "scaled"
     rows = connection.execute(
         f"SELECT reported_disease::VARCHAR, {'scale' if scaled else '1'}, gender, {'1' if scaled else 'cost'} FROM r"

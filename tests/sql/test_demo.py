@@ -13,7 +13,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from rich.console import Console
 
 from duckdb_priv.shell import demo
@@ -124,10 +124,16 @@ def test_it_ends_with_a_command_that_works_as_it_is_printed(shown: str, tmp_path
     assert "local_differential_privacy" in printed
 
 
-def test_it_keeps_both_files_if_told_to(tmp_path: Path) -> None:
-    folder = tmp_path / "it's here"
-    arguments = ["demo", "--rows", "1000", "--keep", str(folder)]
-    result = CliRunner().invoke(main, arguments)
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str], Result]:
+    """A folder in which a demo was kept, its command, and what that answered."""
+    folder = tmp_path_factory.mktemp("kept") / "it's here"
+    command = ["demo", "--rows", "1000", "--seed", "1", "--keep", str(folder)]
+    return folder, command, CliRunner().invoke(main, command)
+
+
+def test_it_keeps_both_files_if_told_to(kept: tuple[Path, list[str], Result]) -> None:
+    folder, command, result = kept
     assert result.exit_code == 0, result.output
     assert shlex.quote(str(folder / "census.duckdb")) in result.stdout
     with closing(duckdb.connect(str(folder / "census.duckdb"), read_only=True)) as release:
@@ -137,7 +143,7 @@ def test_it_keeps_both_files_if_told_to(tmp_path: Path) -> None:
             for (name,) in release.execute("SELECT column_name FROM (DESCRIBE census)").fetchall()
         }
         assert "person_id" not in columns
-    again = CliRunner().invoke(main, arguments)
+    again = CliRunner().invoke(main, command)
     assert again.exit_code == 1
     assert "holds a file 'publisher.duckdb' already" in again.stderr
 
@@ -160,11 +166,12 @@ def test_half_a_demo_is_not_kept(
     assert sorted(left) == (["folder", "folder/mine"] if there else [])
 
 
-def test_two_demos_draw_different_coins(tmp_path: Path) -> None:
+def test_two_demos_draw_different_coins(
+    kept: tuple[Path, list[str], Result], tmp_path: Path
+) -> None:
+    demo.run(Console(file=io.StringIO()), rows=1000, seed=1, keep=str(tmp_path / "two"))
     released = []
-    for name in ("one", "two"):
-        folder = tmp_path / name
-        demo.run(Console(file=io.StringIO()), rows=1000, seed=1, keep=str(folder))
+    for folder in (kept[0], tmp_path / "two"):
         with closing(duckdb.connect(str(folder / "census.duckdb"), read_only=True)) as release:
             released.append(release.execute("FROM census ORDER BY ALL").fetchall())
     assert released[0] != released[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 import threading
 
 import duckdb
@@ -19,6 +20,12 @@ PUBLISH = (
     "FROM priv.publish_uniform('people', '{}', sensitive := 's', retention := 0.5, record_id := 'id',"
     " public := ['seat'])"
 )
+
+
+@pytest.fixture
+def hospital(prepared_file, tmp_path):
+    """A file that was prepared, and has no secret yet."""
+    return shutil.copy(prepared_file, tmp_path / "hospital.duckdb")
 
 
 def rows(connection, sql):
@@ -175,8 +182,12 @@ def test_an_attached_database_has_a_catalog_and_a_secret_of_its_own(con, tmp_pat
 
 
 @pytest.mark.once
-def test_a_given_secret_does_not_pass_to_a_database_of_the_same_name(con, tmp_path, secret):
+def test_a_given_secret_does_not_pass_to_a_database_of_the_same_name(
+    con, prepared_file, tmp_path, secret
+):
     """Two files attached under one name, one after the other; only the first was given a secret."""
+    for name in ("one", "two"):
+        shutil.copy(prepared_file, tmp_path / f"{name}.duckdb")
     con.execute(f"ATTACH '{tmp_path / 'one.duckdb'}' AS b; USE b")
     duckdb_priv.install(con, secret=secret)
     con.execute(PEOPLE)
@@ -191,8 +202,8 @@ def test_a_given_secret_does_not_pass_to_a_database_of_the_same_name(con, tmp_pa
     con.execute("USE memory")
 
 
-def test_cursors_and_further_connections_publish_too(tmp_path):
-    path = str(tmp_path / "hospital.duckdb")
+def test_cursors_and_further_connections_publish_too(hospital):
+    path = str(hospital)
     with duckdb_priv.connect(path) as first, duckdb.connect(path) as second:
         first.execute(PEOPLE)
         with first.cursor() as cursor:
@@ -205,8 +216,8 @@ def test_cursors_and_further_connections_publish_too(tmp_path):
 
 
 @pytest.mark.once
-def test_a_further_connection_publishes_after_the_first_is_closed(tmp_path):
-    path = str(tmp_path / "hospital.duckdb")
+def test_a_further_connection_publishes_after_the_first_is_closed(hospital):
+    path = str(hospital)
     first = duckdb_priv.connect(path)
     with duckdb.connect(path) as second:
         second.execute(PEOPLE)
@@ -216,10 +227,9 @@ def test_a_further_connection_publishes_after_the_first_is_closed(tmp_path):
         assert rows(second, "SELECT count(*) FROM r") == [(300,)]
 
 
-def test_a_closed_connection_lets_go_of_its_file(tmp_path):
-    path = tmp_path / "hospital.duckdb"
-    duckdb_priv.connect(path).close()
-    with duckdb.connect(str(path), config={"threads": 1}) as other:
+def test_a_closed_connection_lets_go_of_its_file(hospital):
+    duckdb_priv.connect(hospital).close()
+    with duckdb.connect(str(hospital), config={"threads": 1}) as other:
         assert rows(other, "SELECT count(*) FROM priv.release") == [(0,)]
 
 
@@ -319,10 +329,8 @@ SAME_SIGNATURE = {
 @pytest.mark.once
 @pytest.mark.parametrize("name", SAME_SIGNATURE)
 @pytest.mark.parametrize("kind", ["function", "macro"])
-def test_a_function_name_that_is_taken_where_the_database_is_prepared(tmp_path, name, kind):
-    path = tmp_path / "hospital.duckdb"
-    duckdb_priv.connect(path).close()
-    with duckdb.connect(str(path)) as connection:
+def test_a_function_name_that_is_taken_where_the_database_is_prepared(hospital, name, kind):
+    with duckdb.connect(str(hospital)) as connection:
         if kind == "macro":
             connection.execute(f"CREATE MACRO {name}(x) AS x")
         else:
@@ -398,8 +406,8 @@ def test_the_catalog_refuses_nonsense(con, nonsense):
 
 
 @pytest.mark.once
-def test_a_secret_of_the_callers_is_never_stored(tmp_path):
-    path, secret = tmp_path / "hospital.duckdb", bytes(range(100, 132))
+def test_a_secret_of_the_callers_is_never_stored(hospital):
+    path, secret = hospital, bytes(range(100, 132))
     with duckdb_priv.connect(path, secret=secret) as first:
         first.execute(PEOPLE)
         first.execute(PUBLISH.format("r"))
@@ -413,11 +421,10 @@ def test_a_secret_of_the_callers_is_never_stored(tmp_path):
 
 
 @pytest.mark.once
-def test_without_the_callers_secret_nothing_is_keyed(tmp_path):
-    path = tmp_path / "hospital.duckdb"
-    with duckdb_priv.connect(path, secret=bytes(range(100, 132))) as first:
+def test_without_the_callers_secret_nothing_is_keyed(hospital):
+    with duckdb_priv.connect(hospital, secret=bytes(range(100, 132))) as first:
         first.execute(PEOPLE)
-    with duckdb_priv.connect(path) as second:
+    with duckdb_priv.connect(hospital) as second:
         with pytest.raises(duckdb.InvalidInputException, match="kept by its owner\nHint: call"):
             second.execute(PUBLISH.format("r"))
         assert rows(second, "FROM priv.release") == []
@@ -427,13 +434,13 @@ def test_without_the_callers_secret_nothing_is_keyed(tmp_path):
 
 
 @pytest.mark.once
-def test_another_secret_than_the_first_is_refused(con, tmp_path, secret):
+def test_another_secret_than_the_first_is_refused(con, hospital, secret):
     with pytest.raises(
         InvalidParameter, match="is not the one that this database has published with"
     ):
         duckdb_priv.install(con, secret=bytes(range(100, 132)))
     duckdb_priv.install(con, secret=secret)
-    with duckdb_priv.connect(tmp_path / "stored.duckdb") as stored:
+    with duckdb_priv.connect(hospital) as stored:
         with pytest.raises(InvalidParameter, match="is not the one") as caught:
             duckdb_priv.install(stored, secret=secret)
         assert secret.hex() not in str(caught.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,8 +33,8 @@ LOOKS: dict[str, Callable[[Connection], object]] = {
 
 
 @pytest.fixture
-def con(tmp_path: Path) -> Iterator[Connection]:
-    connection = duckdb_priv.connect(tmp_path / "hospital.duckdb")
+def con(prepared_file: Path, tmp_path: Path) -> Iterator[Connection]:
+    connection = duckdb_priv.connect(shutil.copy(prepared_file, tmp_path / "hospital.duckdb"))
     connection.create_function("stop", stop, ["BIGINT"], "BIGINT")
     connection.execute("""
         CREATE TABLE visits AS SELECT id, id % 7 AS ward, id % 2 AS gender,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -345,8 +346,8 @@ def test_who_leaves_a_decoy_group_leaves_it_whole_for_the_others(con):
 
 
 @pytest.mark.once
-def test_the_command_refreshes_all_that_are_due(tmp_path: Path):
-    path = str(tmp_path / "hospital.duckdb")
+def test_the_command_refreshes_all_that_are_due(prepared_file: Path, tmp_path: Path):
+    path = str(shutil.copy(prepared_file, tmp_path / "hospital.duckdb"))
     with duckdb_priv.connect(path) as con:
         _declare(con)
         con.execute("FROM priv.export_release('r', ?)", [str(tmp_path / "r.duckdb")])
@@ -380,9 +381,12 @@ with duckdb_priv.connect(sys.argv[1]) as con:
 @pytest.mark.parametrize(
     ("module", "function", "stands"), [("publish", "declare", 1), ("refresh", "_export", 2)]
 )
-def test_a_program_that_is_killed_leaves_whole_versions(tmp_path, module, function, stands):
+def test_a_program_that_is_killed_leaves_whole_versions(
+    prepared_file, tmp_path, module, function, stands
+):
     """Before the version is committed, and between that and the file that is handed out."""
-    path, file = tmp_path / "hospital.duckdb", tmp_path / "r.duckdb"
+    path = shutil.copy(prepared_file, tmp_path / "hospital.duckdb")
+    file = tmp_path / "r.duckdb"
     with duckdb_priv.connect(path) as con:
         _declare(con)
         con.execute("FROM priv.export_release('r', ?)", [str(file)])

@@ -59,6 +59,15 @@ def released(
         yield connection
 
 
+@pytest.fixture(scope="module")
+def given(
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Where one release replaces the other."""
+    with prepared(None) as connection:
+        yield connection
+
+
 @pytest.mark.parametrize("kind", TYPES)
 def test_the_published_column_has_the_type_and_the_domain_of_the_source(released, kind):
     described = released.execute(f'DESCRIBE "release {kind}"').fetchall()
@@ -206,13 +215,14 @@ def test_what_is_not_a_number_is_refused(con, published, kind):
         ("ENUM('a', 'b')", "'a'", "['a', 'b', 'c']"),
     ],
 )
-def test_a_domain_may_be_given_in_any_order_and_says_so(con, kind, value, domain):
+def test_a_domain_may_be_given_in_any_order_and_says_so(given, kind, value, domain):
+    con = given
     con.execute(
-        f"CREATE TABLE source AS SELECT i AS id, {value}::{kind} AS s FROM range(1000) AS t(i)"
+        f"CREATE OR REPLACE TABLE source AS SELECT i AS id, {value}::{kind} AS s FROM range(1000) AS t(i)"
     )
     con.execute(
         f"FROM priv.publish_uniform('source', 'r', sensitive := 's', retention := 0.4, domain := {domain},"
-        " exclude := 'id')"
+        " exclude := 'id', replace := true)"
     )
     size = con.execute(f"SELECT len({domain})").fetchall()[0][0]
     assert con.execute(
