@@ -7,8 +7,9 @@ publishing and for what the records are known by.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 from duckdb_priv.sqltext.templates import body, fill, read
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,9 @@ def count_groups(
 @dataclass(frozen=True)
 class Aggregates:
     """What is asked of a source before anything is planned."""
+
+    rereads: ClassVar[bool] = False
+    """Whether a record may be read again while it is published, as where what a lost machine did is done again."""
 
     workspace: Workspace
     source: Source
@@ -212,6 +218,17 @@ class Aggregates:
             other=identifier(other),
             rate=str(rate),
         )
+
+    def combinations(self, columns: Sequence[str]) -> str:
+        """Write where combinations of values are read that occur, each as a text, with how many ``_priv_rows``."""
+        texts = ", ".join(
+            f"{identifier(name)}::VARCHAR AS _priv_value{n}" for n, name in enumerate(columns)
+        )
+        return f"(SELECT {texts}, count(*) AS _priv_rows FROM {self.source.table} GROUP BY ALL)"
+
+    def once(self, what: str, draw: Callable[[], T]) -> T:
+        """Draw what a publication draws once, however often it is decided."""
+        return draw()
 
     def values(self, column: str) -> str:
         """Write the query that counts the ``rows`` of each ``value`` of a column, hashed."""

@@ -101,6 +101,8 @@ class Kernel:
     """What is made of the records first; none where each record stands alone."""
     alone: bool = True
     """Whether a row depends on its record and on no other, so that records may come in pieces."""
+    gathers: bool = False
+    """Whether the rows of a piece are not one for each record, but what is counted of them."""
     together: tuple[str, ...] | None = None
     """Columns such that a row depends on no record that differs in one of them; None where it may depend on any. Where
     each record stands alone, such that one process is best given all that agree in them, one after the other."""
@@ -204,7 +206,7 @@ class Kernel:
                 for batch in cursor.sql(select).to_arrow_reader(PIECE):
                     missing -= batch.num_rows
                     yield batch
-                if missing:
+                if missing and not self.gathers:
                     raise InvalidSource(
                         f"{missing} records have a value that the plan does not know",
                         hint="plan again, from counts of these very records",

@@ -6,9 +6,9 @@ in temporary tables of the driver, in DuckDB's types, so that every text, order 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,8 @@ from duckdb_priv.sqltext.templates import place
 if TYPE_CHECKING:
     from duckdb_priv.spark.frame import SparkFrame
 
+T = TypeVar("T")
+
 ROWS = "_priv_rows"
 MOST_VALUES = 1_000_000
 """Values of a sensitive column that are fetched at most."""
@@ -45,6 +47,8 @@ def column(name: str) -> Column:
 @dataclass(frozen=True)
 class SparkAggregates(Aggregates):
     """What is asked of a frame."""
+
+    rereads: ClassVar[bool] = True
 
     frame: SparkFrame
 
@@ -273,6 +277,29 @@ class SparkAggregates(Aggregates):
         found = self.frame.ask(("values", column), lambda: self._count([column], ROWS))
         table = self._lay_out("_priv_values", [column], found)
         return f"SELECT 0 AS told, hash({identifier(column)}) AS value, {ROWS} AS rows FROM {table}"
+
+    def combinations(self, columns: Sequence[str]) -> str:
+        """Fetch the counts of a limited number of combinations, whose texts are DuckDB's."""
+        found = self.frame.ask(
+            ("combinations", *columns),
+            lambda: self._count(columns, ROWS).limit(MOST_VALUES + 1),
+        )
+        if found.num_rows > MOST_VALUES:
+            raise InvalidSource(
+                f"{', '.join(map(repr, columns))} have more than {MOST_VALUES:,} combinations of values",
+                hint="exclude some of them, or round their values first",
+            )
+        table = self._lay_out("_priv_combinations", columns, found)
+        texts = ", ".join(
+            f"{identifier(name)}::VARCHAR AS _priv_value{n}" for n, name in enumerate(columns)
+        )
+        return f"(SELECT {texts}, {ROWS} FROM {table})"
+
+    def once(self, what: str, draw: Callable[[], T]) -> T:
+        """Draw when first asked."""
+        if what not in self.frame.drawn:
+            self.frame.drawn[what] = draw()
+        return self.frame.drawn[what]  # type: ignore[no-any-return]
 
     def dealt(self, dealing: Kernel, bits: Sequence[int]) -> SparkDealt:
         """Deal all records of the frame, whenever something is asked of them."""

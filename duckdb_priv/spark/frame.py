@@ -55,6 +55,8 @@ class SparkFrame:
     """What Spark has answered, by question: it is asked once, though a publication is decided twice."""
     written: dict[tuple[object, ...], Path] = field(default_factory=dict)
     """The folders of the answers that are files."""
+    drawn: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What was drawn for this publication alone; it goes with this object."""
     entering: DataFrame | None = None
     """The records that are published, where others are known already."""
     known: str = ""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.kernel import Table
 from duckdb_priv.engine.source import SCALAR, Source, open_source, refuse_reading
 from duckdb_priv.engine.workspace import Workspace
@@ -183,10 +184,10 @@ def _lay_out(workspace: Workspace, source: Source, column: str, number: int) -> 
 
 def _check_leaves(workspace: Workspace, source: Source, column: str, table: str) -> None:
     """Refuse a value of the source that the hierarchy does not have."""
+    found = aggregates_of(workspace, source).combinations([column])
     if missing := workspace.rows(
-        f"SELECT found.value FROM (SELECT DISTINCT {identifier(column)}::VARCHAR AS value FROM {source.table})"
-        f" AS found WHERE NOT EXISTS (FROM {table} AS leaf WHERE leaf.value IS NOT DISTINCT FROM found.value)"
-        " ORDER BY ALL LIMIT 1"
+        f"SELECT _priv_value0 FROM {found} AS found WHERE NOT EXISTS (FROM {table} AS leaf"
+        " WHERE leaf.value IS NOT DISTINCT FROM _priv_value0) ORDER BY ALL LIMIT 1"
     ):
         shown = "NULL" if missing[0][0] is None else repr(missing[0][0])
         raise InvalidSource(
@@ -217,9 +218,8 @@ def count_leaves(
 
     Returns the codes of the leaves per attribute, and the counts; both have one entry per combination.
     """
-    columns = ", ".join(
-        f"{identifier(each.attribute)}::VARCHAR AS _priv_value{n}"
-        for n, each in enumerate(hierarchies)
+    counted = aggregates_of(workspace, source).combinations(
+        [each.attribute for each in hierarchies]
     )
     leaves = ", ".join(f"l{n}.leaf::BIGINT AS _priv_leaf{n}" for n in range(len(hierarchies)))
     joins = " ".join(
@@ -227,8 +227,7 @@ def count_leaves(
         for n, each in enumerate(hierarchies)
     )
     found = workspace.cursor.execute(
-        f"SELECT {leaves}, _priv_rows FROM"
-        f" (SELECT {columns}, count(*) AS _priv_rows FROM {source.table} GROUP BY ALL) {joins}"
+        f"SELECT {leaves}, _priv_rows FROM {counted} {joins}"
     ).fetchnumpy()
     *codes, counts = (np.asarray(column, dtype=np.int64) for column in found.values())
     return codes, counts

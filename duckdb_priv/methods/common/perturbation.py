@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from duckdb_priv.engine import randomness
+from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Table
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
@@ -41,6 +42,19 @@ def open_coins(workspace: Workspace, source: Source, context: dict[str, object])
     return Coins(
         randomness.FreshBits(), randomness.fingerprint(randomness.new_secret()), fresh=True
     )
+
+
+def fresh_coins(workspace: Workspace, source: Source) -> Coins:
+    """Return coins of one publication: the same records, published again, have others.
+
+    Where a record may be read again while it is published, they are drawn by a key that is kept nowhere.
+    """
+    answers = aggregates_of(workspace, source)
+    if not answers.rereads:
+        return open_coins(workspace, replace(source, record_id=()), {})
+    secret = answers.once("key of coins", randomness.new_secret)
+    bits = randomness.KeyedBits.derive(secret, "coins of one publication")
+    return Coins(bits, randomness.fingerprint(secret), fresh=True)
 
 
 @dataclass(frozen=True)

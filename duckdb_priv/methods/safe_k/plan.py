@@ -16,8 +16,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.kernel import RECORDS, Kernel
-from duckdb_priv.engine.randomness import FreshBits
+from duckdb_priv.engine.randomness import FreshBits, KeyedBits
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
@@ -30,7 +31,7 @@ from duckdb_priv.methods.common.hierarchy import (
     open_hierarchies,
     read_levels,
 )
-from duckdb_priv.methods.common.perturbation import Coins, open_coins
+from duckdb_priv.methods.common.perturbation import Coins, fresh_coins
 from duckdb_priv.methods.safe_k.arguments import SafeKArguments
 from duckdb_priv.methods.safe_k.terms import Terms, guarantees_of, warn_of_delta
 from duckdb_priv.release.model import LedgerEntry, Plan, SensitiveAttribute
@@ -60,8 +61,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SafeKArg
         levels, nodes = _choose_levels(workspace, source, hierarchies, terms)
     else:
         levels, nodes = read_levels(arguments.levels, hierarchies), 1
-    # Never keyed: the same records, published again, are a sample of their own.
-    coins = open_coins(workspace, replace(source, record_id=()), {})
+    coins = fresh_coins(workspace, source)
     domains = [
         each.generalized(workspace, level) for each, level in zip(hierarchies, levels, strict=True)
     ]
@@ -122,7 +122,9 @@ def _choose_levels(
         )
     scores, rate = _score_levels(workspace, source, hierarchies, lattice, terms)
     bits = FreshBits()
-    chosen = exponential_mechanism(scores, rate, lambda: int(bits.draw(1)[0]))
+    chosen = aggregates_of(workspace, source).once(
+        "levels", lambda: exponential_mechanism(scores, rate, lambda: int(bits.draw(1)[0]))
+    )
     return [int(level) for level in lattice.nodes()[chosen]], lattice.size
 
 
@@ -158,12 +160,17 @@ def _kernel(
     """Return what samples and generalizes the records, and leaves out small groups."""
     # Only our own names stand inside, whatever the columns of the source are called.
     numbered = list(enumerate(zip(hierarchies, levels, domains, strict=True)))
-    select = expand(
-        body(read("publisher/fragments", "safe_k")),
+    # Fresh bits are drawn for nobody in particular.
+    keyed = source if isinstance(coins.bits, KeyedBits) else replace(source, record_id=())
+    id_number, id_text = keyed.id_arguments
+    drawn = expand(
+        body(read("publisher/fragments", "safe_k_drawn")),
         {
             "values": ", ".join(
                 f"s.{identifier(each.attribute)} AS _priv_value{n}" for n, (each, _, _) in numbered
             ),
+            "id_number": id_number,
+            "id_text": id_text,
             "source": f"{place(RECORDS)} AS s",
             "stream": place("coins"),
             "threshold": str(math.floor(Fraction(terms.beta) * 2**64)),
@@ -172,6 +179,21 @@ def _kernel(
                 f"JOIN _priv_level_{n} AS l{n} ON l{n}.value IS NOT DISTINCT FROM _priv_value{n}::VARCHAR"
                 for n, _ in numbered
             ),
+        },
+    )
+    drawing = Kernel(
+        reads=source.read_types,
+        select=drawn,
+        coins={"coins": coins.bits},
+        tables={
+            f"_priv_level_{n}": each.leaves(workspace, level) for n, (each, level, _) in numbered
+        },
+        gathers=True,
+    )
+    select = expand(
+        body(read("publisher/fragments", "safe_k")),
+        {
+            "source": place(RECORDS),
             "k": str(terms.k),
             "published": ", ".join(
                 f"_priv_shown{n}::{enum(domain)} AS {identifier(each.attribute)}"
@@ -180,12 +202,11 @@ def _kernel(
             "scale": f"{literal(1 / terms.beta)}::DOUBLE",
         },
     )
+    shown = tuple(f"_priv_shown{n}" for n, _ in numbered)
     return Kernel(
-        reads=source.read_types,
+        reads={**dict.fromkeys(shown, "VARCHAR"), "_priv_size": "BIGINT"},
         select=select,
-        coins={"coins": coins.bits},
-        tables={
-            f"_priv_level_{n}": each.leaves(workspace, level) for n, (each, level, _) in numbered
-        },
         alone=False,
+        together=shown,
+        before=(drawing,),
     )

@@ -1,12 +1,8 @@
--- The published rows: a random sample, generalized; groups under k records are left out, the others are repeated
--- record by record. A value that has no leaf finds no partner, and its record is left out.
-WITH drawn AS (
-    SELECT @values@, _priv_bits(@stream@::UBIGINT, NULL::BIGINT, NULL::VARCHAR, 0::UINTEGER) AS _priv_bits
-    FROM @source@
-), sampled AS (
-    SELECT * EXCLUDE (_priv_bits) FROM drawn WHERE _priv_bits < @threshold@::UBIGINT
-), grouped AS (
-    SELECT @shown@, count(*) AS _priv_size FROM sampled @levels@ GROUP BY ALL HAVING count(*) >= @k@
+-- The published rows: groups under k records are left out, the others are repeated record by record. A group may have
+-- been counted in several parts.
+WITH grouped AS (
+    SELECT * EXCLUDE (_priv_size), sum(_priv_size)::BIGINT AS _priv_size FROM @source@ GROUP BY ALL
+    HAVING sum(_priv_size) >= @k@
 ), repeated AS (
     SELECT *, unnest(range(_priv_size)) FROM grouped
 )
