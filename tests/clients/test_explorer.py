@@ -188,6 +188,7 @@ def test_a_single_number_is_said(tab: Tab, visits: Explorer) -> None:
         ("by=id", "The link asks for by = id, which this release does not have."),
         ("by=age&step=1;DROP", "The link asks for step = 1;DROP, which this release does not have."),
         ("from.age=1 OR true", "The link chooses age from 1 OR true, which is no number."),
+        ("in.age=30", "The link chooses single values of age, and this page no more than a range of them."),
         ("in.disease=flu", "The link chooses records by disease, which is no public column of this release."),
     ],
 )  # fmt: skip
@@ -199,7 +200,9 @@ def test_links_that_do_not_fit(tab: Tab, visits: Explorer, question: str, proble
 
 def test_codes_are_read_by_their_labels(tab: Tab, site: str, folder: Path) -> None:
     """A number with labels is a category; a column may have the name of one of the answer's."""
-    shown = tab.do("visit", address=f"{site}?open=coded.duckdb#of=icd&by=sex&and=value&in.value=1")
+    shown = tab.do(
+        "visit", address=f"{site}?open=coded.duckdb#of=icd&by=sex&and=value&from.value=1&to.value=1"
+    )
     assert shown["panels"] == ["sex: male (1), value: 1", "sex: <b>female (2), value: 1"]
     assert shown["rows"][0][:3] == ["sex", "value", "icd"]
     assert {row[2] for row in shown["rows"][1:]} == {

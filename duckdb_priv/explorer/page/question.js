@@ -184,7 +184,8 @@ export function read(text, release) {
     if (what === 'from' || what === 'to') {
       if (!filtered.end(value)) throw new Problem(`The link chooses ${name} ${what} ${value}, which is no ${filtered.kind}.`);
       chosen[what] = value;
-    } else (chosen.values ??= []).push(what === 'missing' ? null : value);
+    } else if (!filtered.values) throw new Problem(`The link chooses single values of ${name}, and this page no more than a range of them.`);
+    else (chosen.values ??= []).push(what === 'missing' ? null : value);
   }
   return settled(question, release);
 }
