@@ -2,7 +2,7 @@
 
 A job is {"path", "files", "setup", "questions"}: a file to open or None, the files it needs, statements to run
 first, and questions to ask. A reply is {"answers": [{"rows", "seconds"}, …]}, or {"error": …} in the client's
-own words.
+own words. A job that is "wrong" besides goes on after an error: {"answers": [{"error": …}, …]}.
 """
 
 from __future__ import annotations
@@ -30,26 +30,43 @@ from clients.installation import (
     node_modules,
     on_path,
 )
-from clients.releases import Release
+from clients.releases import Answer, Release
 
 Job = dict[str, Any]
 Reply = dict[str, Any]
+Asked = tuple[Job, list[Answer | None]]
+"""A job, and what it is answered by who answers right; None where anything will do."""
 VERSIONS = ("1.2.2", "1.3.2", "1.4.5", "1.5.6", "2.0.0")
 """Versions of DuckDB that read releases."""
 
 TIMED = re.compile(r"^Run Time \(s\): real ([\d.]+).*\n?", re.MULTILINE)
 
 
-def opened(releases: Mapping[str, Release], name: str) -> Job:
-    """Open the file of one release."""
-    release = releases[name]
-    return job(release.path, release.questions())
+def opened(releases: Mapping[str, Release]) -> list[Asked]:
+    """Open the file of one release after the other."""
+    return [
+        (job(release.path, release.questions()), release.answers) for release in releases.values()
+    ]
 
 
-def briefly(releases: Mapping[str, Release], name: str) -> Job:
-    """Open the file of one release, and ask little: an application takes its time to draw."""
-    whole = opened(releases, name)
-    return whole | {"questions": whole["questions"][:3]}
+def briefly(releases: Mapping[str, Release]) -> list[Asked]:
+    """Open the file of one release after the other, and ask little: the library is one that is asked everything."""
+    return [
+        (each | {"questions": each["questions"][:3]}, found[:3]) for each, found in opened(releases)
+    ]
+
+
+def at_a_glance(releases: Mapping[str, Release]) -> list[Asked]:
+    """Open the file of one release with the others beside it: an application takes its time to draw."""
+    (first, *others) = releases.values()
+    asked = job(first.path, first.questions()[:3])
+    answers = first.answers[:3]
+    for each in others:
+        asked["files"].append(str(each.path))
+        asked["setup"].append(f"ATTACH '{each.path}' AS at_{each.name} (READ_ONLY)")
+        asked["questions"].append(each.questions(f"at_{each.name}")[0])
+        answers.append(each.answers[0])
+    return [(asked, answers)]
 
 
 def job(path: Path, questions: Sequence[str]) -> Job:
@@ -57,32 +74,20 @@ def job(path: Path, questions: Sequence[str]) -> Job:
     return {"path": str(path), "files": [str(path)], "setup": [], "questions": list(questions)}
 
 
-def attached(releases: Mapping[str, Release]) -> Job:
-    """Attach all releases under names of their own, none of them in use; ask each."""
-    return {
-        "path": None,
-        "files": [str(release.path) for release in releases.values()],
-        "setup": [
-            f"ATTACH '{release.path}' AS at_{alias} (READ_ONLY)"
-            for alias, release in releases.items()
-        ],
-        "questions": [
-            question
-            for alias, release in releases.items()
-            for question in release.questions(f"at_{alias}")
-        ],
-    }
-
-
-def in_use(releases: Mapping[str, Release], name: str) -> Job:
-    """Attach a release and two others, and use the one that is asked."""
-    names = [*releases, *releases]
-    place = names.index(name)
-    others = attached({alias: releases[alias] for alias in names[place : place + 3]})
-    return others | {
-        "setup": [*others["setup"], f"USE at_{name}"],
-        "questions": releases[name].questions(),
-    }
+def attached(releases: Mapping[str, Release]) -> list[Asked]:
+    """Attach all releases under names of their own; ask each where none is in use, then where it is in use."""
+    questions: list[str] = []
+    answers: list[Answer | None] = []
+    for alias, release in releases.items():
+        questions += release.questions(f"at_{alias}")
+        answers += release.answers
+    for alias, release in releases.items():
+        questions += [f"USE at_{alias}", *release.questions()]
+        answers += [None, *release.answers]
+    files = {alias: str(release.path) for alias, release in releases.items()}
+    setup = [f"ATTACH '{path}' AS at_{alias} (READ_ONLY)" for alias, path in files.items()]
+    asked = {"path": None, "files": [*files.values()], "setup": setup, "questions": questions}
+    return [(asked, answers)]
 
 
 def same(found: list[Any], expected: list[Any], *, tolerance: float = 0.0) -> bool:
@@ -98,8 +103,13 @@ def same(found: list[Any], expected: list[Any], *, tolerance: float = 0.0) -> bo
 
 
 def ask_shell(jobs: Sequence[Job], *, pipe: bool = False) -> list[Reply]:
-    """Ask the shell of duckdb-cli, by arguments or through a pipe."""
-    return [_ask_shell(job, pipe) for job in jobs]
+    """Ask the shell of duckdb-cli, by arguments or through a pipe; an error ends it."""
+    return [
+        {"answers": [_ask_shell(job | {"questions": [each]}, pipe) for each in job["questions"]]}
+        if job.get("wrong")
+        else _ask_shell(job, pipe)
+        for job in jobs
+    ]
 
 
 def _ask_shell(job: Job, pipe: bool) -> Reply:
@@ -116,7 +126,7 @@ def _ask_shell(job: Job, pipe: bool) -> Reply:
     return {
         "answers": [
             {
-                "rows": [list(row.values()) for row in json.loads(rows)],
+                "rows": [list(row.values()) for row in json.loads(rows or "[]")],
                 "seconds": float(seconds),
             }
             for rows, seconds in zip(pieces[::2], pieces[1::2], strict=True)
@@ -172,27 +182,33 @@ def _run(*command: str | Path, given: str | None) -> subprocess.CompletedProcess
     )
 
 
+Way = Callable[[Mapping[str, Release]], list[Asked]]
+
+
 @dataclass(frozen=True)
 class Client:
     """A program in which somebody counts."""
 
     name: str
     ask: Callable[[Sequence[Job]], list[Reply]]
-    ways: tuple[Callable[[Mapping[str, Release], str], Job], ...] = (opened, in_use)
-    """How it is asked one release after the other, besides all of them at once."""
+    ways: tuple[Way, ...] = (opened, attached)
+    """How it is asked."""
 
 
-PLAINLY = (opened,)
 CLIENTS = (
     Client("DuckDB shell", ask_shell),
     Client("DuckDB shell, piped", partial(ask_shell, pipe=True)),
     *(Client(f"Python, duckdb {each}", partial(ask_version, version=each)) for each in VERSIONS),
     Client("Node, @duckdb/node-api", ask_node),
     Client("Chromium, duckdb-wasm", ask_chromium),
-    Client("ADBC to Arrow", partial(ask_script, program="ask_python.py", way="adbc"), PLAINLY),
-    Client("ADBC to polars", partial(ask_script, program="ask_python.py", way="polars"), PLAINLY),
-    Client("SQLAlchemy", partial(ask_script, program="ask_python.py", way="sqlalchemy"), PLAINLY),
-    Client("pandas", partial(ask_script, program="ask_python.py", way="pandas"), PLAINLY),
-    Client("harlequin", partial(ask_script, program="ask_harlequin.py"), ways=(briefly,)),
-    Client("Streamlit", partial(ask_script, program="ask_streamlit.py"), ways=(briefly,)),
+    Client("ADBC to Arrow", partial(ask_script, program="ask_python.py", way="adbc"), (briefly,)),
+    Client(
+        "ADBC to polars", partial(ask_script, program="ask_python.py", way="polars"), (briefly,)
+    ),
+    Client(
+        "SQLAlchemy", partial(ask_script, program="ask_python.py", way="sqlalchemy"), (briefly,)
+    ),
+    Client("pandas", partial(ask_script, program="ask_python.py", way="pandas"), (briefly,)),
+    Client("harlequin", partial(ask_script, program="ask_harlequin.py"), ways=(at_a_glance,)),
+    Client("Streamlit", partial(ask_script, program="ask_streamlit.py"), ways=(at_a_glance,)),
 )

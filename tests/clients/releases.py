@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -146,7 +148,12 @@ class Release:
             ]
 
 
-def publish_all(folder: Path, *, rows: int = 6000) -> dict[str, Release]:
+Connect = Callable[..., duckdb.DuckDBPyConnection]
+
+
+def publish_all(
+    folder: Path, *, rows: int = 6000, connect: Connect = duckdb_priv.connect
+) -> dict[str, Release]:
     """Publish by every mechanism, and export each release to a file of its own.
 
     From a database of its own as well: where persons were published before, they are looked up.
@@ -155,7 +162,7 @@ def publish_all(folder: Path, *, rows: int = 6000) -> dict[str, Release]:
     for name, call in CALLS.items():
         excluded = "" if "exclude" in call or name == "two" else ", exclude := ['drug']"
         path = folder / f"{name}.duckdb"
-        with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+        with connect(secret=bytes(range(32))) as publisher:
             for statement in (STAYS.format(rows=rows), EXCHANGE, HIERARCHIES):
                 publisher.execute(statement)
             publisher.execute(f"FROM priv.{call}, record_id := 'id'{excluded})").fetchall()
@@ -171,14 +178,14 @@ def publish_all(folder: Path, *, rows: int = 6000) -> dict[str, Release]:
     return found
 
 
-def publish_years(folder: Path) -> dict[str, Release]:
+def publish_years(folder: Path, *, connect: Connect = duckdb_priv.connect) -> dict[str, Release]:
     """Publish two releases of one name: other persons, another retention, another domain."""
     found = {}
     for year, retention, domain in (
         ("y2025", 0.3, ["none", "flu", "asthma", "cancer", None]),
         ("y2026", 0.7, ["none", "flu", "asthma", "cancer", None, "unknown", "other"]),
     ):
-        with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+        with connect(secret=bytes(range(32))) as publisher:
             publisher.execute(STAYS.format(rows=6000))
             publisher.execute(f"DELETE FROM stays WHERE hash('{year}' || id) % 3 = 0")
             publisher.execute(
@@ -189,4 +196,18 @@ def publish_years(folder: Path) -> dict[str, Release]:
             path = folder / f"{year}.duckdb"
             publisher.execute("FROM priv.export_release('stays_public', ?)", [str(path)]).fetchall()
         found[year] = Release(path, "stays_public", "disease", "'flu'", scaled=False)
+    return found
+
+
+def enlarge(releases: Mapping[str, Release], folder: Path, times: int) -> dict[str, Release]:
+    """Copy files, and write every published row of them several times."""
+    found = {}
+    for name, release in releases.items():
+        path = folder / release.path.name
+        shutil.copy(release.path, path)
+        with duckdb.connect(str(path)) as writer:
+            writer.execute(
+                f"INSERT INTO {name} SELECT published.* FROM {name} published, range({times - 1})"
+            )
+        found[name] = replace(release, path=path)
     return found

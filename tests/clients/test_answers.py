@@ -1,11 +1,10 @@
 """Every client gives the answers of Python's connection, to twelve digits: versions add up lists in other orders.
 
-A client opens a release, or attaches all of them, uses one or none.
+A client opens a release, or attaches all of them, uses one or none. What hands on the answers of a library that is
+asked everything in Python is asked less, and everything on demand.
 """
 
 from __future__ import annotations
-
-from itertools import islice
 
 import duckdb
 import pytest
@@ -13,40 +12,50 @@ import pytest
 from clients.asking import (
     CLIENTS,
     VERSIONS,
+    Asked,
     Client,
     ask_version,
+    at_a_glance,
     attached,
     briefly,
-    in_use,
     job,
+    opened,
     same,
 )
 from clients.installation import Missing
-from clients.releases import Release, publish_all
+from clients.releases import Answer, Release, enlarge
+
+
+def right(client: Client, asked: list[Asked]) -> None:
+    """Ask a client, and compare what it answers."""
+    try:
+        replies = client.ask([each for each, _ in asked])
+    except Missing as reason:
+        pytest.skip(str(reason))
+    for (each, expected), reply in zip(asked, replies, strict=True):
+        assert "error" not in reply, (each, reply["error"])
+        for question, answer, rows in zip(
+            each["questions"], reply["answers"], expected, strict=True
+        ):
+            assert rows is None or same(answer["rows"], rows, tolerance=1e-12), (each, question)
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 def test_the_answers_are_those_of_python(client: Client, releases, years) -> None:
-    asked = [
-        (way.__name__, releases, [name], way(releases, name))
-        for way in client.ways
-        for name in releases
-    ]
-    if in_use in client.ways:
-        asked += [("in_use", years, [name], in_use(years, name)) for name in years]
-    if briefly not in client.ways:
-        asked += [("attached", of, [*of], attached(of)) for of in (releases, years)]
-    try:
-        replies = client.ask([each for *_, each in asked])
-    except Missing as reason:
-        pytest.skip(str(reason))
-    for (way, of, names, each), reply in zip(asked, replies, strict=True):
-        assert "error" not in reply, (way, names, reply["error"])
-        found = iter([answer["rows"] for answer in reply["answers"]])
-        for name in names:
-            expected = of[name].answers[: len(each["questions"])]
-            assert same([*islice(found, len(expected))], expected, tolerance=1e-12), (way, name)
-        assert next(found, None) is None
+    asked = [each for way in client.ways for each in way(releases)]
+    if attached in client.ways:
+        asked += attached(years)
+    right(client, asked)
+
+
+@pytest.mark.on_demand
+@pytest.mark.parametrize(
+    "client", [each for each in CLIENTS if opened not in each.ways], ids=lambda client: client.name
+)
+def test_applications_and_other_ways_to_a_library_answer_everything(
+    client: Client, releases
+) -> None:
+    right(client, (briefly if at_a_glance in client.ways else opened)(releases))
 
 
 def test_releases_of_one_name_answer_differently(years) -> None:
@@ -54,25 +63,36 @@ def test_releases_of_one_name_answer_differently(years) -> None:
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Release]:
+def many(releases, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Release]:
     """Releases of more rows than one thread counts: a thread takes 122,880."""
-    return publish_all(tmp_path_factory.mktemp("many"), rows=130_000)
+    return enlarge(releases, tmp_path_factory.mktemp("many"), times=22)
+
+
+@pytest.fixture(scope="module")
+def counted(many) -> list[tuple[str, str, Answer]]:
+    """By name: a question for every group, and its answer."""
+    asked = [(name, release.questions()[1]) for name, release in many.items()]
+    (question,) = [question for name, question in asked if name == "uniform"]
+    asked.append(
+        ("uniform", question.replace("group_columns", "method := 'bayesian', group_columns"))
+    )
+    found = []
+    for name, question in asked:
+        with duckdb.connect(str(many[name].path), read_only=True) as reader:
+            found.append(
+                (name, question, [list(row) for row in reader.execute(question).fetchall()])
+            )
+    return found
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_groups_keep_their_names_where_several_threads_count(version: str, many) -> None:
+def test_groups_keep_their_names_where_several_threads_count(version: str, many, counted) -> None:
     """Groups come out of several threads in any order, and in another one where they are counted twice."""
-    asked = {name: release.questions()[1] for name, release in many.items()}
-    bayesian = asked["uniform"].replace("group_columns", "method := 'bayesian', group_columns")
-    jobs = [job(many[name].path, [question] * 3) for name, question in asked.items()]
-    jobs.append(job(many["uniform"].path, [bayesian] * 3))
-    expected = [release.answers[1] for release in many.values()]
-    with duckdb.connect(str(many["uniform"].path), read_only=True) as reader:
-        expected.append([list(row) for row in reader.execute(bayesian).fetchall()])
+    jobs = [job(many[name].path, [question] * 3) for name, question, _ in counted]
     try:
         replies = ask_version(jobs, version=version)
     except Missing as reason:
         pytest.skip(str(reason))
-    for name, right, reply in zip([*asked, "bayesian"], expected, replies, strict=True):
+    for (name, question, rows), reply in zip(counted, replies, strict=True):
         for answer in reply["answers"]:
-            assert same(answer["rows"], right, tolerance=1e-9), name
+            assert same(answer["rows"], rows, tolerance=1e-9), (name, question)

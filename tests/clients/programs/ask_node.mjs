@@ -15,8 +15,13 @@ async function reply(job) {
     const answers = [];
     for (const question of job.questions) {
       const start = performance.now();
-      const rows = (await connection.runAndReadAll(question)).getRowsJson();
-      answers.push({ rows, seconds: (performance.now() - start) / 1000 });
+      try {
+        const rows = (await connection.runAndReadAll(question)).getRowsJson();
+        answers.push({ rows, seconds: (performance.now() - start) / 1000 });
+      } catch (error) {
+        if (!job.wrong) throw error;
+        answers.push({ error: error.message });
+      }
     }
     return { answers };
   } finally {

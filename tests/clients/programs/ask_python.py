@@ -2,7 +2,8 @@
 
 Reads jobs from standard input and writes replies to standard output, as all programs beside it do. A job is
 {"path", "files", "setup", "questions"}: a file to open or null, statements to run first, questions to ask.
-A reply is {"answers": [{"rows", "seconds"}, ...]} or {"error"}.
+A reply is {"answers": [{"rows", "seconds"}, ...]} or {"error"}; if a job is "wrong", each question may fail alone,
+and {"error"} stands in place of its rows.
 """
 
 from __future__ import annotations
@@ -99,19 +100,27 @@ WAYS = {
 }
 
 
+def answer(ask: Run, question: str, wrong: bool) -> dict[str, Any]:
+    start = time.perf_counter()
+    try:
+        rows = ask(question)
+    except Exception as error:
+        if wrong:
+            return {"error": str(error)}
+        raise
+    seconds = time.perf_counter() - start
+    return {"rows": [list(row) for row in rows], "seconds": seconds}
+
+
 def reply(way: str, job: dict[str, Any]) -> dict[str, Any]:
-    answers = []
+    wrong = job.get("wrong", False)
     try:
         with WAYS[way](job["path"]) as (run, ask):
             for statement in job["setup"]:
                 run(statement)
-            for question in job["questions"]:
-                start = time.perf_counter()
-                rows = ask(question)
-                answers.append({"rows": rows, "seconds": time.perf_counter() - start})
+            return {"answers": [answer(ask, question, wrong) for question in job["questions"]]}
     except Exception as error:
         return {"error": str(error)}
-    return {"answers": [{**each, "rows": [list(row) for row in each["rows"]]} for each in answers]}
 
 
 if __name__ == "__main__":

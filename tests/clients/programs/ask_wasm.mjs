@@ -23,9 +23,14 @@ async function reply(database, job) {
     const answers = [];
     for (const question of job.questions) {
       const start = performance.now();
-      const result = await connection.query(question);
-      answers.push({ rows: texts(result), seconds: (performance.now() - start) / 1000 });
-      show(question, result);
+      try {
+        const result = await connection.query(question);
+        answers.push({ rows: texts(result), seconds: (performance.now() - start) / 1000 });
+        show(question, result);
+      } catch (error) {
+        if (!job.wrong) throw error;
+        answers.push({ error: error.message });
+      }
     }
     return { answers };
   } finally {
