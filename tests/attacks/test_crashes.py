@@ -20,7 +20,7 @@ import duckdb_priv
 from duckdb_priv.engine import instance, procedures, randomness
 from duckdb_priv.publisher import publish
 
-ROWS = 100_000
+ROWS = 50_000
 PUBLISH = "FROM priv.publish_uniform('stays', 'later', sensitive := 'disease', retention := 0.5, record_id := 'id')"
 HOOK = textwrap.dedent(
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 import traceback
 from pathlib import Path
 
@@ -20,7 +19,7 @@ GROUPING = ("reconstruction_private", "splu")
 """Those that group records, and want to be told where another one has grouped them."""
 PRIVATE_NAMES = ("hospital_stays", "patient_number", "private_note")
 PRIVATE_VALUES = ("IDENT-", "EXCLUDED-")
-ROWS = 30_000
+ROWS = 10_000
 
 
 def signs_of(connection: duckdb.DuckDBPyConnection, secret: bytes) -> dict[str, bytes]:
@@ -45,9 +44,8 @@ def signs_of(connection: duckdb.DuckDBPyConnection, secret: bytes) -> dict[str, 
 
 
 def found(content: bytes, signs: dict[str, bytes]) -> set[str]:
-    return {
-        name for name, sign in signs.items() if re.search(re.escape(sign), content, re.IGNORECASE)
-    }
+    content = content.lower()
+    return {name for name, sign in signs.items() if sign.lower() in content}
 
 
 @pytest.fixture(params=["kept in the database", "kept by the caller"])

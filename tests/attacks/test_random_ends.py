@@ -148,13 +148,14 @@ def impatient(monkeypatch):
     monkeypatch.setattr(procedures, "TURN_WAIT", 0.1)
 
 
-def test_a_dozen_kills(tmp_path):
-    kill(tmp_path, 12)
+def test_a_few_kills(tmp_path):
+    kill(tmp_path, 4)
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_dozen_interrupts(tmp_path):
-    interrupt(tmp_path, 12)
+def test_a_few_interrupts(tmp_path):
+    """Each statement twice."""
+    interrupt(tmp_path, 8)
 
 
 @pytest.mark.on_demand

@@ -54,8 +54,16 @@ def environment(name: str, *requirements: str) -> Path:
     """Return the Python of a virtual environment that has some packages."""
 
     def install(folder: Path) -> None:
-        _run(sys.executable, "-m", "venv", folder)
-        _run(folder / "bin" / "python", *PIP, *requirements)
+        _run(sys.executable, "-m", "venv", "--without-pip", folder)
+        _run(
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            folder / "bin" / "python",
+            *INSTALL,
+            *requirements,
+        )
 
     return _once(name, requirements, install) / "bin" / "python"
 
@@ -106,7 +114,9 @@ def node_modules() -> Path:
     return _once("node", (wanted,), install)
 
 
-PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=1")
+INSTALL = ("install", "--quiet", "--disable-pip-version-check", "--retries=1", "--no-compile")
+"""Python compiles what it imports, which is a small part of what is installed."""
+PIP = ("-m", "pip", *INSTALL)
 _missing: dict[Path, Missing] = {}
 """What could not be installed in this process, which does not try again."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from ordinary.releases import publish, weigh
+from shared import folder_of_run, once
 
 LOOK_UP = """
     CREATE TABLE memory.main.chapter AS
@@ -26,13 +27,21 @@ PEEPHOLES = """
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("ordinary")
+def path(
+    tmp_path_factory: pytest.TempPathFactory, prepared: Callable[..., duckdb.DuckDBPyConnection]
+) -> Callable[[str], Path]:
+    """The file of the release of a form, which is published once for all processes of a run."""
+    folder = folder_of_run(tmp_path_factory) / "ordinary"
+
+    def get(form: str) -> Path:
+        return once(folder / form, lambda place: publish(place, form, connect=prepared))
+
+    return get
 
 
 @pytest.fixture(scope="session")
 def release(
-    folder: Path, prepared: Callable[..., duckdb.DuckDBPyConnection]
+    path: Callable[[str], Path],
 ) -> Iterator[Callable[[str], duckdb.DuckDBPyConnection]]:
     """A connection that uses the release of a form, with tables of its own and all weights in ``memory.main``."""
     opened: dict[str, duckdb.DuckDBPyConnection] = {}
@@ -40,9 +49,7 @@ def release(
     def get(form: str) -> duckdb.DuckDBPyConnection:
         if form not in opened:
             connection = opened[form] = duckdb.connect()
-            connection.execute(
-                f"ATTACH '{publish(folder, form, connect=prepared)}' AS r (READ_ONLY)"
-            )
+            connection.execute(f"ATTACH '{path(form)}' AS r (READ_ONLY)")
             weigh(connection)
             connection.execute(LOOK_UP)
             connection.execute(WARDS)

@@ -10,7 +10,6 @@ import pytest
 from ordinary.releases import CALLS, DOES_NOT_SUM
 from ordinary.test_linear import CASES, same
 
-import duckdb_priv
 from duckdb_priv.analyst import estimated as estimated_schema
 from duckdb_priv.analyst import estimated_names
 from duckdb_priv.analyst.ordinary.rewrite import reconstruct
@@ -153,12 +152,11 @@ def test_rows_that_a_join_repeats_vary_together(estimated) -> None:
 
 
 def test_a_client_that_does_not_call_the_macros_is_told(
-    folder: Path, tmp_path: Path, release
+    path: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """As in a version of DuckDB in which a macro does not come before a function of DuckDB."""
-    release("two_weights")
     copy = tmp_path / "copy.duckdb"
-    copy.write_bytes((folder / "two_weights.duckdb").read_bytes())
+    copy.write_bytes(path("two_weights").read_bytes())
     with duckdb.connect(str(copy)) as connection:
         connection.execute("USE estimated")
         assert connection.execute("SELECT count(*) FROM visits").fetchall() == [(3000,)]
@@ -168,11 +166,10 @@ def test_a_client_that_does_not_call_the_macros_is_told(
 
 
 def test_aggregates_of_later_versions_are_found_by_name(
-    monkeypatch, tmp_path: Path, release, folder
+    monkeypatch, tmp_path: Path, path: Callable[[str], Path]
 ):
-    release("two_weights")
     copy = tmp_path / "copy.duckdb"
-    copy.write_bytes((folder / "two_weights.duckdb").read_bytes())
+    copy.write_bytes(path("two_weights").read_bytes())
     monkeypatch.setattr(estimated_names, "KNOWN_VERSIONS", "^v0")
     monkeypatch.setattr(estimated_names, "OTHERS", ["min"])
     with duckdb.connect(str(copy)) as connection:
@@ -210,9 +207,11 @@ def test_columns_can_be_looked_at(estimated) -> None:
 
 
 @pytest.mark.parametrize("name", ["current_role", "CURRENT_USER"])
-def test_a_column_called_like_the_weight_is_not_taken_for_it(name: str, tmp_path: Path) -> None:
+def test_a_column_called_like_the_weight_is_not_taken_for_it(
+    name: str, prepared, tmp_path: Path
+) -> None:
     path = str(tmp_path / "taken.duckdb")
-    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+    with prepared() as publisher:
         publisher.execute(
             f"CREATE TABLE source AS SELECT i AS id, i % 3 AS {name},"
             " ['no', 'flu'][1 + (hash(i) % 2)::INTEGER] AS disease FROM range(300) AS t(i)"

@@ -56,7 +56,7 @@ def asked(connection, number, macro, condition="true"):
     return [answer for _, answer in answers] or [0.0] * size
 
 
-some = settings(max_examples=40)
+some = settings(max_examples=20)
 
 
 @some
@@ -194,7 +194,7 @@ def test_where_no_estimate_is_negative_the_most_likely_counts_are_the_estimates(
         assert max(likely) <= max(estimates) + 1e-6
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["a", "b", "c'", None]), st.integers(0, 3)),
