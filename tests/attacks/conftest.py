@@ -50,7 +50,7 @@ def fill_with_persons(connection: duckdb.DuckDBPyConnection, rows: int = 4_000) 
     )
 
 
-@pytest.fixture(name="fill_with_persons")
+@pytest.fixture(name="fill_with_persons", scope="session")
 def _fill_with_persons() -> Callable[..., None]:
     return fill_with_persons
 

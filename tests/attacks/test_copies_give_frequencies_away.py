@@ -12,7 +12,6 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-import duckdb_priv
 from duckdb_priv.mechanism.reconstruction_privacy import threshold
 from duckdb_priv.mechanism.uniform import Uniform
 
@@ -22,8 +21,8 @@ SIZE = 1000
 
 
 @pytest.fixture(scope="module")
-def con():
-    with duckdb_priv.connect(secret=bytes(range(1, 33))) as connection:
+def con(prepared):
+    with prepared(secret=bytes(range(1, 33))) as connection:
         yield connection
 
 

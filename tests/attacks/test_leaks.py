@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import shutil
 import traceback
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -53,13 +56,29 @@ def secret(request, caller_secret) -> bytes | None:
     return None if request.param == "kept in the database" else caller_secret
 
 
+@pytest.fixture(scope="module")
+def file_of(tmp_path_factory, fill_with_persons) -> Callable[[bytes | None], Path]:
+    """A publisher's database on disk from which nothing is published yet, by its secret."""
+    folder = tmp_path_factory.mktemp("filed")
+
+    @cache
+    def make(secret: bytes | None) -> Path:
+        path = folder / f"{'kept' if secret is None else 'given'}.duckdb"
+        with duckdb_priv.connect(path, secret=secret) as connection:
+            # What is compressed is not found by its bytes.
+            connection.execute("SET force_compression = 'uncompressed'")
+            fill_with_persons(connection, ROWS)
+        return path
+
+    return make
+
+
 @pytest.fixture
-def filed(tmp_path: Path, secret: bytes | None, fill_with_persons):
-    """A publisher's database on disk, and its secret."""
+def filed(tmp_path: Path, secret: bytes | None, file_of):
+    """A copy of it, and the secret."""
+    shutil.copy(file_of(secret), tmp_path / "publisher.duckdb")
     connection = duckdb_priv.connect(tmp_path / "publisher.duckdb", secret=secret)
-    # What is compressed is not found by its bytes.
     connection.execute("SET force_compression = 'uncompressed'")
-    fill_with_persons(connection, ROWS)
     kept = connection.execute("SELECT key FROM priv.secret").fetchall()[0][0]
     yield connection, secret or bytes(kept)
     connection.close()

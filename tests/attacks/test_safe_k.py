@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-import duckdb_priv
 from duckdb_priv.mechanism.sampling import sampling_delta, tight_delta
 
 GROUPS = 40_000
@@ -15,9 +14,9 @@ WORST = 4
 
 
 @pytest.fixture(scope="module")
-def shown():
+def shown(prepared):
     """How often groups of 3 and of 4 records are published with 0, 1, 2, ... of them."""
-    with duckdb_priv.connect() as con:
+    with prepared(secret=None) as con:
         con.execute(
             f"CREATE TABLE rules AS SELECT 'place' AS attribute, i::VARCHAR AS value, level,"
             f" CASE level WHEN 0 THEN i::VARCHAR ELSE '*' END AS generalized"

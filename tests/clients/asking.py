@@ -50,7 +50,7 @@ def opened(releases: Mapping[str, Release]) -> list[Asked]:
 
 
 def briefly(releases: Mapping[str, Release]) -> list[Asked]:
-    """Open the file of one release after the other, and ask little: the library is one that is asked everything."""
+    """Open the file of one release after the other, and ask little."""
     return [
         (each | {"questions": each["questions"][:3]}, found[:3]) for each, found in opened(releases)
     ]
@@ -191,14 +191,18 @@ class Client:
 
     name: str
     ask: Callable[[Sequence[Job]], list[Reply]]
-    ways: tuple[Way, ...] = (opened, attached)
-    """How it is asked."""
+    ways: tuple[Way, ...] = (briefly, attached)
+    """How it is asked: the oldest and the newest DuckDB everything in every way, others everything in one way."""
 
 
 CLIENTS = (
-    Client("DuckDB shell", ask_shell),
+    Client("DuckDB shell", ask_shell, (opened, attached)),
     Client("DuckDB shell, piped", partial(ask_shell, pipe=True)),
-    *(Client(f"Python, duckdb {each}", partial(ask_version, version=each)) for each in VERSIONS),
+    Client("Python, duckdb 1.2.2", partial(ask_version, version="1.2.2"), (opened, attached)),
+    *(
+        Client(f"Python, duckdb {each}", partial(ask_version, version=each))
+        for each in VERSIONS[1:]
+    ),
     Client("Node, @duckdb/node-api", ask_node),
     Client("Chromium, duckdb-wasm", ask_chromium),
     Client("ADBC to Arrow", partial(ask_script, program="ask_python.py", way="adbc"), (briefly,)),

@@ -1,7 +1,7 @@
 """Every client gives the answers of Python's connection, to twelve digits: versions add up lists in other orders.
 
-A client opens a release, or attaches all of them, uses one or none. What hands on the answers of a library that is
-asked everything in Python is asked less, and everything on demand.
+A client opens a release, or attaches all of them, uses one or none. Where others have the same library, or a version
+lies between two that are asked everything, a client is asked less, and everything on demand.
 """
 
 from __future__ import annotations
@@ -52,9 +52,7 @@ def test_the_answers_are_those_of_python(client: Client, releases, years) -> Non
 @pytest.mark.parametrize(
     "client", [each for each in CLIENTS if opened not in each.ways], ids=lambda client: client.name
 )
-def test_applications_and_other_ways_to_a_library_answer_everything(
-    client: Client, releases
-) -> None:
+def test_everything_is_answered_wherever_a_file_is_opened(client: Client, releases) -> None:
     right(client, (briefly if at_a_glance in client.ways else opened)(releases))
 
 

@@ -92,8 +92,8 @@ def test_every_case_has_its_own_title() -> None:
     assert len({title for title, *_ in CASES}) == len(CASES) == text.count("-- title:")
 
 
-def test_a_value_in_every_decoy_group_is_an_error_only_where_it_is_asked_for() -> None:
-    with duckdb_priv.connect(secret=bytes(range(32))) as con:
+def test_a_value_in_every_decoy_group_is_an_error_only_where_it_is_asked_for(prepared) -> None:
+    with prepared(secret=bytes(range(32))) as con:
         con.execute(
             "CREATE TABLE source AS SELECT i AS id, i % 3 AS ward, if(i % 2 = 0, 'often', 'v' || (i % 5)) AS disease"
             " FROM range(2000) t(i)"

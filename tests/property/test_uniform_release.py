@@ -9,16 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-import duckdb_priv
-
 OPERATORS = [(0.5, 2), (0.2, 3), (0.9, 5), (0.05, 5), (0.5, 14), (0.1, 30)]
 """Retention and size of the domain of each release; the domain is the integers from 0, and NULL comes last."""
 
 
 @pytest.fixture(scope="module")
-def releases():
+def releases(prepared):
     """One release for every operator; their rows do not matter, since macros count what they are given."""
-    with duckdb_priv.connect() as connection:
+    with prepared(secret=None) as connection:
         connection.execute("CREATE TABLE source AS SELECT 0 AS s FROM range(4)")
         for number, (retention, size) in enumerate(OPERATORS):
             connection.execute(

@@ -16,7 +16,6 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import binom
 
-import duckdb_priv
 from duckdb_priv.mechanism.reference import comparison
 from duckdb_priv.mechanism.reference.comparison import Interval, Reach
 from duckdb_priv.mechanism.reference.score_interval import score_interval
@@ -170,10 +169,10 @@ ASKED = {
 
 
 @pytest.mark.parametrize("mechanism", HOW)
-def test_what_sql_answers_covers(mechanism: str, tmp_path: Path) -> None:
+def test_what_sql_answers_covers(mechanism: str, prepared, tmp_path: Path) -> None:
     """One publication holds all replicates: records are perturbed by themselves, with ids of their own."""
     path = tmp_path / "r.duckdb"
-    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+    with prepared(secret=bytes(range(32))) as publisher:
         publisher.execute(SOURCE)
         publisher.execute(
             f"FROM priv.publish_{mechanism}('source', 'r', sensitive := 'disease', record_id := 'id',"

@@ -16,8 +16,6 @@ import pytest
 from plausible import plausible
 from scipy.stats import binom
 
-import duckdb_priv
-
 FALSE_ALARM = 1e-9
 """Chance that a correct mechanism fails an end-to-end test, for a secret chosen at random."""
 COPIES = 2000
@@ -44,9 +42,9 @@ class Cell:
 
 
 @pytest.fixture(scope="module")
-def publisher(secret: bytes, census: str) -> Iterator[duckdb.DuckDBPyConnection]:
+def publisher(secret: bytes, census: str, prepared) -> Iterator[duckdb.DuckDBPyConnection]:
     """Real subsets, chosen by public attributes only: for each size, the smallest that has so many records."""
-    with duckdb_priv.connect(secret=secret) as connection:
+    with prepared(secret=secret) as connection:
         connection.execute(
             f"CREATE TABLE person AS SELECT row_number() OVER () AS id, *, age // 10 AS decade FROM '{census}'"
         )

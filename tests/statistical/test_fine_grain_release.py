@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import duckdb_priv
 from duckdb_priv.mechanism.alias import alias_tables
 from duckdb_priv.mechanism.fine_grain import FineGrain
 
@@ -20,9 +19,9 @@ GROUPS = 12
 
 
 @pytest.fixture(scope="module", params=["fine_grain", "matrix"])
-def answers(request):
+def answers(request, prepared):
     """True count, estimate, standard error, low, high: of every value, in every group, in every replicate."""
-    con = duckdb_priv.connect(secret=bytes(range(32)))
+    con = prepared(secret=bytes(range(32)))
     # One publication holds all replicates: records are drawn independently, by ids of their own in each.
     con.execute(
         f"CREATE TABLE source AS SELECT i + replicate * 100000 AS id, replicate, i % {GROUPS} AS ward,"
@@ -69,9 +68,9 @@ def test_intervals_cover(answers):
     assert covered / len(true) >= 0.94
 
 
-def test_records_are_drawn_as_stated():
+def test_records_are_drawn_as_stated(prepared):
     """Every entry of the operator, by its own count: chi-squared over each row of published values."""
-    con = duckdb_priv.connect(secret=bytes(range(1, 33)))
+    con = prepared(secret=bytes(range(1, 33)))
     con.execute(
         "CREATE TABLE source AS SELECT id, truth, truth AS s FROM"
         " (SELECT i AS id, chr((97 + i % 5)::INTEGER) AS truth FROM range(200000) AS t(i))"
@@ -137,8 +136,8 @@ def test_alias_tables_share_all_words_out():
         assert np.array(words[:37], dtype=float) / 2**64 == pytest.approx(operator[:, x], abs=1e-15)
 
 
-def test_a_plain_reader_gets_the_same_numbers(tmp_path):
-    con = duckdb_priv.connect()
+def test_a_plain_reader_gets_the_same_numbers(prepared, tmp_path):
+    con = prepared(secret=None)
     con.execute(
         "CREATE TABLE source AS SELECT i AS id, chr((97 + i % 5)::INTEGER) AS s FROM range(500) AS t(i)"
     )

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, chi2
 
-import duckdb_priv
 from duckdb_priv.engine.instance import find
 from duckdb_priv.engine.randomness import FreshBits
 from duckdb_priv.engine.source import open_source
@@ -24,8 +23,8 @@ FALSE_ALARM = 1e-9
 
 
 @pytest.fixture(scope="module")
-def con():
-    with duckdb_priv.connect() as connection:
+def con(prepared):
+    with prepared(secret=None) as connection:
         yield connection
 
 

@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-import duckdb_priv
-
 FALSE_ALARM = 1e-9
 """Chance that a correct mechanism fails, for a secret chosen at random."""
 
 
 @pytest.fixture(scope="module")
-def released(secret, adult):
+def released(secret, adult, prepared):
     """Occupation and salary of the adults, perturbed each on its own."""
-    with duckdb_priv.connect(secret=secret) as connection:
+    with prepared(secret=secret) as connection:
         connection.execute(
             "CREATE TABLE adult AS SELECT row_number() OVER () AS id, sex, race, occupation, salary::VARCHAR AS salary"
             f" FROM '{adult}'"

@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-import duckdb_priv
-
 FALSE_ALARM = 1e-9
 PUBLIC = "['decade', 'gender', 'state']"
 
 
 @pytest.fixture(scope="module")
-def con(secret: bytes, census: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb_priv.connect(secret=secret) as connection:
+def con(secret: bytes, census: str, prepared) -> Iterator[duckdb.DuckDBPyConnection]:
+    with prepared(secret=secret) as connection:
         connection.execute(
             "CREATE TABLE person AS SELECT row_number() OVER () AS id, age // 10 AS decade, gender,"
             f" state % 10 AS state, education::INTEGER AS education FROM (FROM '{census}' LIMIT 40000)"

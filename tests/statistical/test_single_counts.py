@@ -14,8 +14,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-import duckdb_priv
-
 FALSE_ALARM = 1e-9
 COPIES = 200
 MECHANISMS = {
@@ -34,8 +32,8 @@ SOURCE = f"""
 
 
 @pytest.fixture(scope="module")
-def publisher(secret: bytes) -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb_priv.connect(secret=secret) as connection:
+def publisher(secret: bytes, prepared) -> Iterator[duckdb.DuckDBPyConnection]:
+    with prepared(secret=secret) as connection:
         connection.execute(SOURCE)
         yield connection
 

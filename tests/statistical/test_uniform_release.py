@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-import duckdb_priv
-
 FALSE_ALARM = 1e-9
 """Chance that a correct mechanism fails one of these tests."""
 ROWS = 200_000
@@ -34,9 +32,9 @@ def test_bounds_are_those_that_were_computed_elsewhere():
 
 
 @pytest.fixture(scope="module")
-def releases(secret) -> Iterator[duckdb.DuckDBPyConnection]:
+def releases(secret, prepared) -> Iterator[duckdb.DuckDBPyConnection]:
     """Releases keyed and fresh of 200,000 records, every value equally often; the number shows the true value."""
-    with duckdb_priv.connect(secret=secret) as connection:
+    with prepared(secret=secret) as connection:
         for retention, size in SETTINGS:
             connection.execute(
                 f"CREATE TABLE source_{size} AS SELECT i AS id, i AS number, i % {size} AS s"
@@ -153,9 +151,9 @@ def agreement(connection, one_release, other):
     )
 
 
-def test_two_secrets_draw_independent_coins(releases):
+def test_two_secrets_draw_independent_coins(releases, prepared):
     retention, size = SETTINGS[0]
-    with duckdb_priv.connect(secret=bytes(range(100, 132))) as other:
+    with prepared(secret=bytes(range(100, 132))) as other:
         other.execute(
             f"CREATE TABLE source AS SELECT i AS id, i AS number, i % {size} AS s FROM range({ROWS}) AS t(i)"
         )

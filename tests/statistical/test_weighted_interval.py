@@ -24,7 +24,7 @@ from duckdb_priv.mechanism.reference.score_interval import (
 from duckdb_priv.mechanism.uniform import Uniform
 
 FALSE_ALARM = 1e-9
-RUNS = 20_000
+RUNS = 10_000
 FEWEST_COVERED = int(binom.ppf(FALSE_ALARM, RUNS, 0.94))
 
 Floats = NDArray[np.float64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -11,16 +12,23 @@ import duckdb_priv
 from duckdb_priv.errors import InvalidReleaseFile
 
 
-@pytest.fixture
-def release(tmp_path: Path, secret: bytes) -> Path:
-    with duckdb_priv.connect(tmp_path / "publisher.duckdb", secret=secret) as publisher:
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory, secret: bytes) -> Path:
+    """A folder with a publisher's database, and a release from it."""
+    folder = tmp_path_factory.mktemp("exported")
+    with duckdb_priv.connect(folder / "publisher.duckdb", secret=secret) as publisher:
         publisher.execute("CREATE TABLE t AS SELECT range AS id, range % 3 AS s FROM range(90)")
         publisher.execute(
             "FROM priv.publish_uniform('t', 'r', sensitive := 's', retention := 0.5, record_id := 'id')"
         ).fetchall()
-        publisher.execute(
-            "FROM priv.export_release('r', ?)", [str(tmp_path / "r.duckdb")]
-        ).fetchall()
+        publisher.execute("FROM priv.export_release('r', ?)", [str(folder / "r.duckdb")]).fetchall()
+    return folder
+
+
+@pytest.fixture
+def release(exported: Path, tmp_path: Path) -> Path:
+    """A copy of the release, beside a copy of the publisher's database."""
+    shutil.copytree(exported, tmp_path, dirs_exist_ok=True)
     return tmp_path / "r.duckdb"
 
 
