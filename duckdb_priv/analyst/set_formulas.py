@@ -112,9 +112,9 @@ def chosen(asked: str) -> str:
     )
 
 
-def plausible() -> str:
-    """Return whether so many rows may show one of a set, and one value only, over s."""
-    return formula("plausible")
+def plausible(form: Form) -> str:
+    """Return whether so many rows may show one of a set, over s."""
+    return form.text("plausible")
 
 
 def moments(form: Form, *, once: bool) -> str:

@@ -254,20 +254,21 @@ class Sets:
             chances = self._filled("chances", places)
             bounds = {"rarely": f"list_min({chances})", "often": f"list_max({chances})"}
         required = let(
-            "s", plausible(), rows=self.total(rows), seen=seen, **bounds, **self._values(rows)
+            "s",
+            plausible(self.form),
+            rows=self.total(rows),
+            seen=seen,
+            **bounds,
+            **self._values(rows),
         )
         self._plausible[required if self.form.blocks else self.make(required)] = None
 
     def _values(self, rows: Coefficient) -> dict[str, str]:
-        """Write two of the values that the rows show, and how probable any one value is at most."""
+        """Write two of the values that the rows show, and how probable one value is at most, where that is asked."""
         met = f" FILTER ({' AND '.join(rows.conditions)})" if rows.conditions else ""
-        if self.form.varied:
-            least = self.take(f"{SCALES.extreme('min')}::DOUBLE")
-            alike = f"(1 + {least}) / (1 + {self.take(self._of.size())} * {least})"
-        elif self.form.alike:
-            alike = self._number("own")
-        else:
-            alike = self.take(self._filled("alike", "[1]"))
+        if not self.form.from_histogram:
+            return {}
+        alike = self.take(self._filled("alike", "[1]"))
         last = self.take(last_shown("_column", met, has_missing=self._shape.has_missing))
         return {"first": self.take(f"min(_column){met}"), "last": last, "alike": alike}
 

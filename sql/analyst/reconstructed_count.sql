@@ -5,8 +5,7 @@
 -- stay unbiased. Choose rows by public columns only, and give the reported column itself: a column of other values is an
 -- error, and so is one that is called like the reported column of another attribute; a public one of the same type and values
 -- cannot be told. A weight is the column scale, never a constant. Rows that were chosen by what they report are an error
--- where there are so many of one value, or all of the same, that no choice by public columns gives them, but for once in a
--- thousand million. The release is named 'release', or
+-- where there are so many that no choice by public columns gives them, but for once in a thousand million. The release is named 'release', or
 -- 'release.attribute' where it has several sensitive attributes. NULL asks for the missing value.
 -- An unknown release or value is an error that says what exists.
 --

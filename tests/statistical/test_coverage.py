@@ -121,23 +121,14 @@ def coverage(
             ).fetchall()
             for size in sorted({cell.size for cell in cells}):
                 other = (1 - retention) / len(domain)
-                shown = plausible(size, other, retention + other, len(domain) - 1)
+                shown = plausible(size, other, retention + other)
                 ends = np.array(
                     publisher.execute(
                         f"SELECT i.low, i.high FROM (SELECT shown,"
                         f" priv.reconstructed_interval('{release}', shown_value, ?) AS i"
-                        " FROM (SELECT shown, CASE WHEN r < shown THEN ?"
-                        " ELSE list_extract(?, 1 + r % ?) END AS shown_value"
+                        " FROM (SELECT shown, CASE WHEN r < shown THEN ? ELSE ? END AS shown_value"
                         " FROM range(?, ?) AS t(shown), range(?) AS u(r)) GROUP BY shown) ORDER BY shown",
-                        [
-                            domain[0],
-                            domain[0],
-                            domain[1:],
-                            len(domain) - 1,
-                            shown.start,
-                            shown.stop,
-                            size,
-                        ],
+                        [domain[0], domain[0], domain[1], shown.start, shown.stop, size],
                     ).fetchall()
                 )
                 for cell in cells:

@@ -30,9 +30,6 @@ CAST(@blocks@ - @moved@ AS INTEGER)
 -- name: cell.other
 @number.other@
 
--- name: alike
-@number.own@ / @held@
-
 -- name: mle
 -- The largest likelihood of how many blocks hold the value: the estimate, cut.
 least(greatest(@estimate@, 0), s.total)::DOUBLE

@@ -23,9 +23,6 @@ coalesce(sum(@scale@::DOUBLE ** 2), 0)
 -- name: rows.often
 (1 + @rows.least@ - (@size@ - 1) * (@rows.mean@ - @rows.least@) / (1 + @size@ * @rows.most@)) / (1 + @size@ * @rows.least@)
 
--- name: alike
-(1 + @rows.least@) / (1 + @size@ * @rows.least@)
-
 -- name: rows.least
 coalesce(min(@scale@::DOUBLE), 0)
 

@@ -52,7 +52,11 @@ list_sum([(e.w * e.w - e.w) * e.n FOR e IN _priv_window])
 -- The least and the most: which values are in its group is not drawn for a record alone.
 [0e0, least(len(@places@) / @constant.gamma@, 1)]
 
+-- name: plausible
+@as_many@ AND @several@
+
 -- name: alike
+-- The largest probability with which a record shows any one value.
 1 / @constant.gamma@
 
 -- name: variance

@@ -26,9 +26,6 @@ coalesce(count_if(@match@), 0)
 -- name: places
 [@position@]
 
--- name: alike
-list_max(@numbers.operator@)
-
 -- name: rows.rarely
 list_min(@chances@)
 

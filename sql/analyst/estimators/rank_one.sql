@@ -21,9 +21,6 @@ ELSE @left_over@ END
     + CASE WHEN list_contains(l.places, x) THEN list_extract(l.retentions, x) ELSE 0 END FOR x IN range(1, @size@ + 1)]
  FOR l IN [{retentions: @numbers.retention@, places: @places@}]][1]
 
--- name: alike
-[most + (1 - most) / @size@ FOR most IN [list_max(@numbers.retention@)]][1]
-
 -- name: query.numbers
 
 -- name: query.window

@@ -18,7 +18,11 @@
 -- name: rows.rarely
 0e0
 
+-- name: plausible
+@as_many@ AND @several@
+
 -- name: alike
+-- The largest probability with which a record shows any one value.
 list_max(@numbers.own@)
 
 -- name: fewest
