@@ -1,15 +1,18 @@
-"""The change of a count between two versions: with the noise that both share left out, and as two counts apart.
+"""The change of a count between versions: with the noise that they share left out, and as two counts apart.
 
     python benchmarks/change.py --data FOLDER [--rounds 20] [--write]
 
-FOLDER holds adult.parquet. Each round publishes its records with a secret of its own, lets one in a hundred leave and
-one in a hundred have another occupation, and asks both versions for all occupations.
+FOLDER holds adult.parquet. Each round publishes its records with a secret of its own, lets one in a hundred leave, one
+in a hundred have another occupation and one in a hundred be a year older, and asks both versions for all occupations:
+of the whole table, and of its parts. The last line has a second such change, and compares the last version with the
+first.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -18,17 +21,44 @@ import duckdb_priv
 from duckdb_priv.sqltext.quoting import literal
 
 RESULTS = Path(__file__).parent / "results" / "CHANGE.md"
-EPSILONS = (0.5, 1.0, 2.0)
-PUBLIC = ("sex", "race")
-APART = """
-    SELECT value, sqrt(n.stderr ** 2 + o.stderr ** 2) AS stderr
-    FROM newer.priv.reconstructed_distribution('people_public', database := 'newer') AS n
-    JOIN older.priv.reconstructed_distribution('people_public', database := 'older') AS o USING (value)
-"""
+PUBLIC = ("age", "sex", "race")
+VALUES = "getvariable('occupations')"
 
 
-def one_round(data: Path, epsilon: float, number: int) -> list[tuple[float, ...]]:
+@dataclass(frozen=True)
+class Setting:
+    """What is published, and what is asked of it."""
+
+    mechanism: str
+    given: str
+    groups: str | None = None
+    """The column that makes the parts."""
+    steps: int = 1
+    """How often the table changes between the versions that are compared."""
+
+    @property
+    def told(self) -> str:
+        """Name it in the table."""
+        parts = f"by {self.groups}" if self.groups else "the whole table"
+        later = f", {self.steps} versions later" if self.steps > 1 else ""
+        return f"| {self.mechanism}, {self.given.replace(':=', '=')} | {parts}{later} |"
+
+
+SETTINGS = (
+    *(Setting("uniform", f"epsilon := {epsilon}") for epsilon in (0.5, 1.0, 2.0)),
+    Setting("uniform", "epsilon := 1.0", "sex"),
+    Setting("uniform", "epsilon := 1.0", "race"),
+    Setting("fine_grain", "rho1 := 0.1, rho2 := 0.32 to 0.58"),
+    Setting("fine_grain", "rho1 := 0.1, rho2 := 0.32 to 0.58", "sex"),
+    Setting("block_design", "epsilon := 1.0"),
+    Setting("uniform", "epsilon := 1.0", steps=2),
+)
+
+
+def one_round(data: Path, setting: Setting, number: int) -> list[tuple[float, ...]]:
     """Return, by occupation: stderr and error of the change, whether it is covered, and the stderr of two counts."""
+    by = f"group_columns := {literal(setting.groups)}, " if setting.groups else ""
+    part = f"{setting.groups}::VARCHAR" if setting.groups else "''"
     with tempfile.TemporaryDirectory() as folder, duckdb_priv.connect() as con:
         older, newer = (Path(folder) / f"{name}.duckdb" for name in ("older", "newer"))
         con.execute(
@@ -39,44 +69,66 @@ def one_round(data: Path, epsilon: float, number: int) -> list[tuple[float, ...]
             "CREATE TABLE occupations AS SELECT list(DISTINCT occupation ORDER BY occupation) AS every FROM people"
         )
         con.execute("SET VARIABLE occupations = (SELECT every FROM occupations)")
+        # Fine grain computed from the frequencies would be another one for each version.
         con.execute(
-            "FROM priv.publish_uniform('people', 'people_public', sensitive := 'occupation', record_id := 'id',"
-            f" epsilon := {epsilon}, domain := getvariable('occupations'))"
+            "CREATE TABLE requirements AS SELECT unnest(every) AS value, 0.1 AS rho1,"
+            " 0.3 + 0.02 * generate_subscripts(every, 1) AS rho2 FROM occupations"
+        )
+        given = (
+            setting.given
+            if setting.mechanism != "fine_grain"
+            else "requirements := 'requirements', min_retention := 0.1"
         )
         con.execute(
-            "CREATE TABLE before AS SELECT occupation, count(*) AS records FROM people GROUP BY ALL"
+            f"FROM priv.publish_{setting.mechanism}('people', 'people_public', sensitive := 'occupation',"
+            f" record_id := 'id', {given}, domain := {VALUES})"
         )
+        con.execute(f"CREATE TABLE before AS SELECT {part} AS part, occupation FROM people")
         con.execute("FROM priv.export_release('people_public', ?)", [str(older)])
         con.execute("FROM priv.export_release('people_public', ?)", [str(newer)])
-        con.execute(f"DELETE FROM people WHERE hash('leaves', {number}, id) % 100 = 0")
-        con.execute(
-            "UPDATE people SET occupation = list_extract(getvariable('occupations'),"
-            f" 1 + (hash('value', {number}, id) % len(getvariable('occupations')))::INTEGER)"
-            f" WHERE hash('changes', {number}, id) % 100 = 0"
-        )
-        con.execute("FROM priv.refresh('people_public')").fetchall()
-        true = dict(
+        for step in range(setting.steps):
+            which = f"{number}, {step}"
+            con.execute(f"DELETE FROM people WHERE hash('leaves', {which}, id) % 100 = 0")
             con.execute(
-                "SELECT occupation, (SELECT count(*) FROM people WHERE people.occupation = before.occupation) - records"
-                " FROM before"
+                f"UPDATE people SET occupation = list_extract({VALUES}, 1 + (hash('value', {which}, id)"
+                f" % len({VALUES}))::INTEGER) WHERE hash('changes', {which}, id) % 100 = 0"
+            )
+            con.execute(
+                f"UPDATE people SET age = age + 1 WHERE hash('birthday', {which}, id) % 100 = 0"
+            )
+            con.execute("FROM priv.refresh('people_public')").fetchall()
+        true = {
+            (where, value): count
+            for where, value, count in con.execute(
+                "SELECT part, occupation, sum(sign) FROM (SELECT *, -1 AS sign FROM before"
+                f" UNION ALL SELECT {part}, occupation, 1 FROM people) GROUP BY ALL"
             ).fetchall()
-        )
+        }
         with duckdb.connect() as analyst:
             analyst.execute(f"ATTACH {literal(str(older))} AS older (READ_ONLY)")
             analyst.execute(f"ATTACH {literal(str(newer))} AS newer (READ_ONLY)")
             change = analyst.execute(
-                "SELECT value, estimate, stderr, low, high FROM"
-                " newer.priv.reconstructed_change('people_public', 'older', database := 'newer')"
+                f"SELECT {part}, value, estimate, stderr, low, high FROM"
+                f" newer.priv.reconstructed_change('people_public', 'older', {by}database := 'newer')"
             ).fetchall()
-            apart = dict(analyst.execute(APART).fetchall())
+            apart = {
+                version: {
+                    (where, value): stderr
+                    for where, value, stderr in analyst.execute(
+                        f"SELECT {part}, value, stderr FROM {version}.priv.reconstructed_distribution('people_public',"
+                        f" {by}database := '{version}')"
+                    ).fetchall()
+                }
+                for version in ("older", "newer")
+            }
         return [
             (
                 stderr,
-                estimate - true[value],
-                float(low <= true[value] <= high),
-                apart[value],
+                estimate - true.get((where, value), 0),
+                float(low <= true.get((where, value), 0) <= high),
+                (apart["older"][where, value] ** 2 + apart["newer"][where, value] ** 2) ** 0.5,
             )
-            for value, estimate, stderr, low, high in change
+            for where, value, estimate, stderr, low, high in change
         ]
 
 
@@ -91,21 +143,22 @@ def main() -> None:
         "# The change of a count between two versions",
         "",
         f"Written by `python benchmarks/change.py --data FOLDER --rounds {given.rounds} --write`: Adult, 45,222"
-        " records, by occupation, with uniform perturbation; one in a hundred leaves, one has another value."
-        " `stderr` is what intervals are made of, `rms error` what was found; of two counts apart errors are added by"
-        " squares.",
+        " records, by occupation, with age, sex and race as public columns; one in a hundred leaves, one has another"
+        " value, one is a year older. `stderr` is what intervals are made of, `rms error` what was found; of two counts"
+        " apart errors are added by squares.",
         "",
-        "| epsilon | stderr of the change | rms error | intervals that hold the truth | stderr of two counts | ratio |",
-        "|--|--|--|--|--|--|",
+        "| release | counts | stderr of the change | rms error | intervals that hold the truth | stderr of two counts"
+        " | ratio |",
+        "|--|--|--|--|--|--|--|",
     ]
-    for epsilon in EPSILONS:
-        found = [row for n in range(given.rounds) for row in one_round(given.data, epsilon, n)]
+    for setting in SETTINGS:
+        found = [row for n in range(given.rounds) for row in one_round(given.data, setting, n)]
         size = len(found)
         stderr, apart = (sum(row[place] for row in found) / size for place in (0, 3))
         error = (sum(row[1] ** 2 for row in found) / size) ** 0.5
         covered = sum(row[2] for row in found)
         lines.append(
-            f"| {epsilon:g} | {stderr:.1f} | {error:.1f} | {covered:.0f} of {size} | {apart:.1f}"
+            f"{setting.told} {stderr:.1f} | {error:.1f} | {covered:.0f} of {size} | {apart:.1f}"
             f" | {apart / stderr:.1f} |"
         )
         print(lines[-1], flush=True)
