@@ -2,10 +2,10 @@
 
     python benchmarks/splu.py --data FOLDER [--write] [--repeat 2]
 
-FOLDER holds census_500k.parquet and vaers_reactions.parquet. Figures 7 to 12 of Fu, Wang and others, "Small sum privacy
-and large sum utility in data publishing", are drawn anew, from releases that are published and asked like any other:
-relative errors of small counts (up to 10), of large ones by their share of the rows, and of two sensitive attributes at
-once, for gamma from 2 to 10. --write keeps the numbers in benchmarks/results/SPLU.md and the pictures in SPLU.svg.
+FOLDER holds census_500k.parquet and vaers_reactions.parquet. One sensitive attribute is published like any other and
+asked by one public column: relative errors of small counts (up to 10) and of large ones by their share of the rows, the
+coverage of intervals, for gamma from 2 to 10, and speed. The paper's figures are drawn by benchmarks/papers. --write
+keeps the numbers in benchmarks/results/SPLU.md.
 """
 
 from __future__ import annotations
@@ -13,15 +13,12 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
-import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import duckdb_priv
@@ -37,8 +34,6 @@ SMALL = 10
 LARGE = 0.005
 """From which share of the rows on a count is a large one."""
 EPSILON = 0.1
-PAIRS = 20
-"""How many pairs of values are asked for: the most frequent ones."""
 GROUPS = 100
 JOINT = "FROM priv.reconstructed_joint('release', ['{}', '{}'], {}{})"
 
@@ -51,31 +46,14 @@ class Table:
     sensitive: str
     by: str
     """The public column that counts are asked by."""
-    second: str
-    """The other sensitive column, where two are asked for at once."""
-    together: tuple[int, ...]
-    """Values of gamma that both columns allow."""
-    figures: tuple[int, int, int]
 
 
 TABLES = {
-    "census": Table(
-        "census_500k.parquet", "occupation", "education", "education", (2, 3), (7, 9, 11)
-    ),
-    "vaccine register": Table(
-        "vaers_reactions.parquet", "reaction", "sex", "vax_type", (2, 3, 4), (8, 10, 12)
-    ),
+    "census": Table("census_500k.parquet", "occupation", "education"),
+    "vaccine register": Table("vaers_reactions.parquet", "reaction", "sex"),
 }
-MARKS = {
-    "decoy groups": "C0o-",
-    "decoy groups, Bayesian": "C9^-",
-    "as in the paper": "C3s--",
-    "Anatomy": "C1v:",
-    "redrawn": "C2D:",
-    f"Laplace, epsilon {EPSILON}": "C4x-.",
-}
-"""By method, how it is drawn."""
-DECOYS, BAYESIAN, PAPER, ANATOMY, REDRAWN, LAPLACE = MARKS
+DECOYS, BAYESIAN, PAPER = "decoy groups", "decoy groups, Bayesian", "as in the paper"
+ANATOMY, REDRAWN, LAPLACE = "Anatomy", "redrawn", f"Laplace, epsilon {EPSILON}"
 Errors = dict[str, dict[str, float]]
 """By method and size of the counts, the mean relative error."""
 
@@ -196,8 +174,8 @@ def mean(runs: list[Vector], true: Vector, chosen: NDArray[np.bool_]) -> float:
     return float(np.mean([relative(each, true, chosen) for each in runs]))
 
 
-def measure(data: Path, name: str, repeat: int) -> tuple[list[str], dict[int, Errors]]:
-    """Measure one sensitive attribute: lines for the report, and the errors by gamma."""
+def measure(data: Path, name: str, repeat: int) -> list[str]:
+    """Measure one sensitive attribute, and write the lines of the report."""
     table = TABLES[name]
     errors: dict[int, Errors] = {}
     with duckdb_priv.connect() as connection:
@@ -226,7 +204,7 @@ def measure(data: Path, name: str, repeat: int) -> tuple[list[str], dict[int, Er
                 f"gamma {gamma}: counts of {LARGE:.1%} of the rows and more are off by {ours:.1%} (as in the paper:"
                 f" {theirs:.1%}, {theirs / ours:.1f} times as much); 95% intervals cover: {said} of all cells.  "
             )
-    return [*lines, "", *error_table(errors), ""], errors
+    return [*lines, "", *error_table(errors), ""]
 
 
 def error_table(errors: Mapping[int, Errors]) -> list[str]:
@@ -241,75 +219,6 @@ def error_table(errors: Mapping[int, Errors]) -> list[str]:
                 + " |"
             )
     return lines
-
-
-def measure_two(data: Path, name: str) -> tuple[list[str], dict[int, Errors]]:
-    """Ask for two sensitive attributes at once: lines for the report, and the errors by gamma."""
-    table = TABLES[name]
-    one, two = both = [table.sensitive, table.second]
-    errors: dict[int, Errors] = {}
-    with duckdb_priv.connect() as connection:
-        connection.execute(
-            f"CREATE TABLE source AS SELECT {one}, {two} FROM {literal(str(data / table.file))}"
-        )
-        pairs = connection.execute(
-            f"SELECT {one}::VARCHAR, {two}::VARCHAR, count(*) AS n FROM source"
-            f" WHERE {one} IS NOT NULL AND {two} IS NOT NULL GROUP BY ALL ORDER BY n DESC, 1, 2 LIMIT {PAIRS}"
-        ).fetchall()
-        true = np.array([float(n) for _, _, n in pairs])
-        size = f"the {PAIRS} most frequent pairs, {true.min():,.0f} to {true.max():,.0f} records"
-
-        def products() -> Vector:
-            asked = ", ".join(
-                f"sum(n * priv.weight('release.{one}', reported_{one}, '{a}') *"
-                f" priv.weight('release.{two}', reported_{two}, '{b}'))"
-                for a, b in quoted(pairs)
-            )
-            shown = (
-                f"SELECT reported_{one}, reported_{two}, count(*) AS n FROM release GROUP BY ALL"
-            )
-            return np.array(
-                connection.execute(f"SELECT {asked} FROM ({shown})").fetchall()[0], np.float64
-            )
-
-        def joint(method: str) -> Vector:
-            return np.array(
-                [
-                    connection.execute(
-                        "SELECT estimate "
-                        + JOINT.format(one, two, f"['{a}', '{b}']", f", method := '{method}'")
-                    ).fetchall()[0][0]
-                    for a, b in quoted(pairs)
-                ]
-            )
-
-        found: dict[int, dict[str, Vector]] = {gamma: {} for gamma in table.together}
-        ways: tuple[tuple[str, str, dict[str, Callable[[], Vector]]], ...] = (
-            (
-                "splu",
-                ", gamma := {}, republish := true",
-                {DECOYS: products, BAYESIAN: lambda: joint("bayesian")},
-            ),
-            (
-                "splu",
-                ", gamma := {}, republish := true, \"grouping\" := 'largest_first'",
-                {PAPER: lambda: joint("paper")},
-            ),
-            ("anatomy", ", l := {}, republish := true", {ANATOMY: products}),
-            ("distribution", "", {REDRAWN: products}),
-        )
-        for mechanism, more, asked in ways:
-            for gamma, of_gamma in found.items():
-                publish(connection, mechanism, both, more.format(gamma))
-                of_gamma |= {method: ask() for method, ask in asked.items()}
-        everything = np.ones(true.shape, np.bool_)
-        for gamma, of_gamma in found.items():
-            of_gamma[LAPLACE] = noisy(connection, true)
-            errors[gamma] = {
-                method: {size: relative(each, true, everything)}
-                for method, each in of_gamma.items()
-            }
-    return [f"## {name}: {one} and {two} at once", "", *error_table(errors), ""], errors
 
 
 def quoted(pairs: list[tuple[str, str, int]]) -> list[tuple[str, str]]:
@@ -364,47 +273,6 @@ def measure_joint_speed(data: Path, repeat: int) -> str:
     )
 
 
-def draw(
-    ones: Mapping[str, Mapping[int, Errors]], twos: Mapping[str, Mapping[int, Errors]]
-) -> Figure:
-    """Draw figures 7 to 12: a row for each table."""
-    figure = Figure(figsize=(14, 8), layout="constrained")
-    rows = figure.subplots(len(ones), 3)
-    for axes, (name, errors) in zip(rows, ones.items(), strict=True):
-        small, *large = next(iter(errors[5].values()))
-        seven, nine, eleven = TABLES[name].figures
-        by_gamma(axes[0], errors, f"figure {seven}: {name}, counts of {small}")
-        for method, found in errors[5].items():
-            axes[1].plot(large, [found[size] for size in large], MARKS[method], label=method)
-        axes[1].set(
-            title=f"figure {nine}: {name}, large counts, gamma 5", xlabel="share of the rows"
-        )
-        axes[1].tick_params(axis="x", rotation=30)
-        by_gamma(
-            axes[2],
-            twos[name],
-            f"figure {eleven}: {TABLES[name].sensitive} and {TABLES[name].second}",
-        )
-        for axis in axes:
-            axis.set(yscale="log", ylabel="mean relative error")
-    figure.legend(
-        *rows[0, 2].get_legend_handles_labels(), loc="outside lower center", ncols=len(MARKS)
-    )
-    return figure
-
-
-def by_gamma(axis: Axes, errors: Mapping[int, Errors], title: str) -> None:
-    """Draw the errors of one size of counts over gamma."""
-    for method in next(iter(errors.values())):
-        axis.plot(
-            list(errors),
-            [next(iter(found[method].values())) for found in errors.values()],
-            MARKS[method],
-            label=method,
-        )
-    axis.set(title=title, xlabel="gamma", xticks=list(errors))
-
-
 def main() -> None:
     """Measure, print, and keep what was asked for."""
     parser = argparse.ArgumentParser(
@@ -415,28 +283,21 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--rows", type=int, nargs="*", default=[500_000, 10_000_000])
     given = parser.parse_args()
-    ones, twos, lines = (
-        {},
-        {},
-        [f"# Decoy groups, DuckDB {duckdb.__version__}, duckdb_priv {duckdb_priv.__version__}", ""],
-    )
+    lines = [
+        f"# Decoy groups, DuckDB {duckdb.__version__}, duckdb_priv {duckdb_priv.__version__}",
+        "",
+    ]
     for name in TABLES:
-        found, ones[name] = measure(given.data, name, given.repeat)
-        lines += found
-    for name in TABLES:
-        found, twos[name] = measure_two(given.data, name)
-        lines += found
+        lines += measure(given.data, name, given.repeat)
     lines += [f"Laplace noise is for one answer each, which costs epsilon = {EPSILON}.", ""]
     lines += ["## Speed, best of several runs", "", "| | | |", "|--|--|--|"]
     lines += [measure_speed(given.data, rows, 3 if rows < 1_000_000 else 2) for rows in given.rows]
-    lines += [measure_joint_speed(given.data, 3), "", "![Figures 7 to 12](SPLU.svg)"]
+    lines += [measure_joint_speed(given.data, 3)]
     report = "\n".join(lines) + "\n"
     print(report)
     if given.write:
-        mpl.rcParams["svg.hashsalt"] = "duckdb_priv"
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / "SPLU.md").write_text(report, "utf-8")
-        draw(ones, twos).savefig(RESULTS / "SPLU.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":
