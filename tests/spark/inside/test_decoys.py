@@ -151,3 +151,6 @@ def test_a_frame_is_grouped_as_duckdb_groups_it_and_more_is_appended(
         told = by_duckdb(publisher, "carers", append=True)
         assert by_spark(theirs, carers, tmp_path / "c", append=True) == told
         same(publisher, theirs)
+        # Of records that Spark moves nothing is kept but their marks.
+        assert contents(publisher, "priv.shown_record") == []
+        assert contents(theirs, "priv.shown_record") == []
