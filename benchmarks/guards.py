@@ -62,6 +62,10 @@ interleaved runs. The formula is what one would write by hand, `(count(*) FILTER
 guards is the same function without its checks; before is the function as the first commit had it, which looked at
 release, value and weight only. The last columns are what the function takes over these.
 
+Checks are planned with each question, whatever the number of rows: some 2 ms. So a count of ten million rows
+takes about 5% more than before or less, an interval as much as before at any size, and a count of fewer rows
+more: of 100,000, a half.
+
 | DuckDB | rows | question | formula | without guards | function | before | over without guards | over before |
 | -- | --: | -- | --: | --: | --: | --: | --: | --: |
 """
