@@ -84,6 +84,8 @@ class NamedAttribute:
     lower_release: str = ""
     """The names as DuckDB has them in lower case."""
     lower_name: str = ""
+    namesake: bool = False
+    """Whether a column of the release is called as the release."""
     short: Mapping[str, str] = field(default_factory=dict)
     """By the macro that chooses: its text, where that is short."""
 
@@ -218,6 +220,7 @@ def choice_statements(attributes: Sequence[NamedAttribute]) -> Iterator[str]:
             release,
             [of.name for of in each],
             [of.column for of in each if FORMS[of.form].reported],
+            each[0].namesake,
         )
         for release, each in releases.items()
     ]

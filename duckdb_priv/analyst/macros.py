@@ -158,9 +158,9 @@ def _known(
     connection: duckdb.DuckDBPyConnection, short: Mapping[tuple[str, str], Mapping[str, str]]
 ) -> list[NamedAttribute]:
     rows = connection.execute(
-        "SELECT release, attribute, form, type, column_name, lower(release), lower(attribute)"
-        " FROM priv.attribute"
-        " WHERE form IS NOT NULL ORDER BY release, attribute"
+        "SELECT release, attribute, form, type, column_name, lower(release), lower(attribute), bool_or("
+        " lower(column_name) = lower(release)) OVER (PARTITION BY release)"
+        " FROM priv.attribute QUALIFY form IS NOT NULL ORDER BY release, attribute"
     ).fetchall()
     return [replace(NamedAttribute(*row), short=short.get(row[:2], {})) for row in rows]
 

@@ -24,8 +24,10 @@ HIDING = (
 )
 
 
-def reaching(table: str, columns: Sequence[str]) -> str:
+def reaching(table: str, columns: Sequence[str], namesake: bool = False) -> str:
     """Return a pattern of the texts, in small letters, that may reach one of the columns of a table.
+
+    Where another column has the table's name, the name alone is that column, and not the row.
 
     >>> pattern = reaching("stays", ["reported_disease"])
     >>> [bool(re.search(pattern, text)) for text in ("age, ward", "x = 'reported_disease'", "ward * 2 = stays.age")]
@@ -40,11 +42,12 @@ def reaching(table: str, columns: Sequence[str]) -> str:
     )
     # A column of the table may be called by both names.
     alone = r"(?:\s*$|\s*[^.\sa-z0-9_]|\s+[a-z0-9_])"
+    of_a_schema = r"\.\s*" if namesake else ""
     reached = (
         *HIDING,
         rf"\b(?:{names}){WORD}",
         f'"(?:{quoted})"',
-        rf"\b{whole}{alone}",
-        rf'"{whole_quoted}"{alone}',
+        rf"{of_a_schema}\b{whole}{alone}",
+        rf'{of_a_schema}"{whole_quoted}"{alone}',
     )
     return rf"^{PLAIN}(?:{'|'.join(reached)})"

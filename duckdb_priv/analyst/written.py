@@ -156,7 +156,7 @@ pattern of the texts that may reach the columns in which records report what may
 
 
 def release_fields(
-    release: str, attributes: Sequence[str], reported: Sequence[str]
+    release: str, attributes: Sequence[str], reported: Sequence[str], namesake: bool
 ) -> dict[str, str | None]:
     """Return what is known of a release by its name."""
     several = " or ".join(repr(f"{release}.{name}") for name in attributes)
@@ -167,7 +167,7 @@ def release_fields(
         "\nHint: name one of them in the place of the release"
         if len(attributes) > 1
         else None,
-        "reported": reaching(release, reported) if reported else None,
+        "reported": reaching(release, reported, namesake) if reported else None,
     }
 
 
@@ -395,6 +395,7 @@ class Written(Lookup):
                 release,
                 [of.name for of in each],
                 [of.column for of in each if form_of(of).reported],
+                each[0].namesake,
             )
             for release, each in attributes.items()
         }

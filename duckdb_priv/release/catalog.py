@@ -222,6 +222,7 @@ def sensitive_attributes(
     """Read what reconstruction needs to know, of one release or of all."""
     # An older release file has fewer columns; blocks and labels are long, and read once an attribute.
     published = {(of.release, of.attribute): of for of in published_columns(connection)}
+    namesakes = {of.release for of in published.values() if of.name.lower() == of.release.lower()}
     found = connection.execute(
         "SELECT r.parameters, CAST(r.created_at AS VARCHAR) AS published, a.* EXCLUDE (release, attribute), c.*"
         " FROM priv.coefficient AS c"
@@ -255,6 +256,7 @@ def sensitive_attributes(
                 column=column.name,
                 published=columns["published"][0],
                 blocks=stated_blocks(column.blocks),
+                namesake=name in namesakes,
                 numbers={each: present[each] for each in NUMBERS if each in present},
                 lists={each: present[each] for each in LISTS if each in present},
                 constants=stated_constants(columns["parameters"][0]),

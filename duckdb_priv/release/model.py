@@ -81,6 +81,8 @@ class SensitiveAttribute:
     """When its release was published, as the catalog says it: what tells releases of one name apart."""
     blocks: Blocks | None = None
     """The blocks whose numbers the column shows, where it does not show values."""
+    namesake: bool = False
+    """Whether a column of the release is called as the release: its name alone is not the row then."""
 
     def __post_init__(self) -> None:
         if not self.column:

@@ -77,6 +77,32 @@ def test_what_names_public_columns_only_is_taken(connection, text):
     connection.execute(f"SELECT {text}, count(*) FROM stays GROUP BY ALL")
 
 
+@pytest.mark.parametrize("name", ["stays", "a b"])
+def test_a_column_may_be_called_as_its_table_is(name):
+    """DuckDB takes the name for the column's then; behind that of a schema it is the row."""
+    with duckdb.connect() as connection:
+        connection.execute(
+            f'CREATE TABLE "{name}" AS SELECT 7 AS "{name}", \'flu\' AS reported_disease'
+        )
+        pattern = reaching(name, ["reported_disease"], namesake=True)
+
+        def reaches(text):
+            return connection.execute(
+                "SELECT regexp_matches(lower(?), ?)", [text, pattern]
+            ).fetchone()[0]
+
+        for column in (f'"{name}"', f'"{name}" >= 0', f'("{name}")', f'md5("{name}"::VARCHAR)'):
+            assert not reaches(column)
+        assert connection.execute(f'SELECT "{name}" FROM "{name}"').fetchone() == (7,)
+        row = f'main."{name}"'
+        assert reaches(row)
+        assert reaches(f"(SELECT {row})")
+        assert reaches(f'"{name}".*')
+        assert connection.execute(f'SELECT {row} FROM "{name}"').fetchone() == (
+            {name: 7, "reported_disease": "flu"},
+        )
+
+
 def test_quotes_that_are_not_closed_are_told_of_each_text(connection):
     """One may close in another text of the same query."""
     assert reaches(connection, "age, '")
