@@ -462,7 +462,7 @@ def _messages(lookup: Lookup) -> dict[str, str]:
             "group_columns and condition take public columns only: what a record reports is not what is true of it;"
             " every value has a row already, and priv.reconstructed_joint counts several attributes together"
             "\nHint: leave out what begins with reported_, and name each column: no *, COLUMNS(…), #1 or whole table,"
-            " no comment, and no quotes but plain ones"
+            " and no quotes but plain ones"
         ),
         "mistaken_weight": _of_records(lookup, _on_weight),
         "mistaken_row_weight": _of_records(lookup, _on_weight_of_row),

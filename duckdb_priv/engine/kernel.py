@@ -180,13 +180,14 @@ class Kernel:
         Raises InvalidSource for a column that is missing, and for a record whose value the plan does not know.
         """
         udfs.register(connection)
+        reads = self.stages[0].reads
         names = [name.lower() for name in stream.schema.names]
-        if missing := [name for name in self.reads if name.lower() not in names]:
+        if missing := [name for name in reads if name.lower() not in names]:
             raise InvalidSource(
                 f"the records have no column {missing[0]!r}",
-                hint=f"the kernel reads {', '.join(map(repr, self.reads))}",
+                hint=f"the kernel reads {', '.join(map(repr, reads))}",
             )
-        records = f"(SELECT {in_types(self.reads) or '*'} FROM {STREAM})"
+        records = f"(SELECT {in_types(reads) or '*'} FROM {STREAM})"
         with connection.cursor() as cursor:
             if self.alone and not self.before:
                 yield from self._run_in_pieces(cursor, records, stream)

@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import chdir, closing
 from pathlib import Path
 
 import duckdb
@@ -25,10 +25,11 @@ ROWS = 20_000
 
 
 @pytest.fixture(scope="module")
-def shown() -> str:
-    """What the demo prints into a pipe."""
+def shown(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the demo prints into a pipe, in a folder that is not the project's."""
     out = io.StringIO()
-    demo.run(Console(file=out, width=80), rows=ROWS, seed=1)
+    with chdir(tmp_path_factory.mktemp("elsewhere")):
+        demo.run(Console(file=out, width=80), rows=ROWS, seed=1)
     return out.getvalue()
 
 

@@ -174,11 +174,8 @@ def test_the_bayesian_estimate_is_its_limit(reader, release):
     each = ", ".join(
         f"priv.reconstructed_mle('{release}', reported_s, {literal(value)})" for value in values
     )
-    whole, others, ward = con.execute(
-        f"SELECT {each} FROM {release} GROUP BY GROUPING SETS ((), (ward = 1)) ORDER BY ward = 1 NULLS FIRST"
-    ).fetchall()
-    assert sum(others) + sum(ward) == pytest.approx(sum(whole))
-    for where, one_by_one in (("true", whole), ("ward = 1", ward)):
+    for where in ("true", "ward = 1"):
+        one_by_one = con.execute(f"SELECT {each} FROM {release} WHERE {where}").fetchone()
         shown = shown_counts(con, release, values, where)
         limit = iterative_bayesian(operator, shown, tolerance=1e-10)
         found = con.execute(

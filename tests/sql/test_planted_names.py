@@ -143,7 +143,8 @@ def test_every_function_is_called_by_its_full_name(files):
         assert texts
         for macro, text in texts:
             # DuckDB names what an aggregate gives by its call, which macros compare with a text.
-            code = text.replace("'count(", "'")
+            # And one literal is no query, but a pattern of those that name a reported column.
+            code = re.sub(r"'\^\(\?:\[\^(?:[^']|'')*'", "''", text.replace("'count(", "'"))
             called = set(re.findall(r'(?<![\w."])"?([a-z_][a-z0-9_]*)"?\(', code))
             assert called <= allowed | {"duckdb_functions", "reconstructed_count"}, macro
 

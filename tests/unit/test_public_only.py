@@ -18,6 +18,18 @@ REACHING = (
     "$a$'$a$ = reported_disease OR advice = ''",
     "age /* ' */ = reported_ward /* ' */",
     "age -- '\n = reported_ward -- '\n",
+    "age -- '\r = reported_ward -- '\n",
+    "age /* /* ' */ */ = reported_ward /* ' */",
+    "age /* it's */ = 1",
+    "age -- *\n = reported_ward",
+    "-- all\n *",
+    "age,\u3000*",
+    "COLUMNS\u00a0(c -> true)",
+    "COLUMNS\ufeff(c -> true)",
+    "/* all */ (/**/ *)",
+    "stays /**/ . /**/ *",
+    "COLUMNS -- all\n ('rep.*')",
+    "COLUMNS -- all\r ('rep.*')",
     "\"it's\" = reported_disease OR advice = ''",
     "*",
     " ( * )",
@@ -47,6 +59,8 @@ PUBLIC = (
     "age IN (SELECT 18 + count(*) FROM range(2))",
     "unreported_disease > 1 AND stays_before = 2",
     '"it\'s" = 1 AND "a""b" = 2',
+    "age < 30 -- few",
+    "age /* in years */ < 30",
 )
 
 
@@ -74,7 +88,7 @@ def test_what_reaches_the_column_is_told(connection, text):
 def test_what_names_public_columns_only_is_taken(connection, text):
     """And it is a text that DuckDB understands."""
     assert not reaches(connection, text)
-    connection.execute(f"SELECT {text}, count(*) FROM stays GROUP BY ALL")
+    connection.execute(f"SELECT {text}\n, count(*) FROM stays GROUP BY ALL")
 
 
 @pytest.mark.parametrize("name", ["stays", "a b"])

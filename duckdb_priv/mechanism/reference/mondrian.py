@@ -21,7 +21,7 @@ def mondrian(codes: Integers, k: int) -> Integers:
     of the next widest; where no attribute can be cut it stays.
 
     >>> mondrian(np.array([[1], [9], [2], [8], [3]]), k=2).tolist()
-    [0, 1, 0, 1, 0]
+    [0, 1, 0, 1, 1]
     >>> mondrian(np.array([[1], [9], [9], [9], [9]]), k=2).tolist()
     [0, 0, 0, 0, 0]
     """
