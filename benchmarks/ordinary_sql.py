@@ -182,7 +182,8 @@ def ask(
             continue
         for *keys, estimate, stderr, low, high in rows:
             value = right.get(tuple(keys), 0 if query.kind in LINEAR else None)
-            if value is not None and estimate is not None:
+            # Nothing over nothing is no number in the true table either.
+            if value is not None and estimate is not None and not math.isnan(value):
                 cell = Cell((number, place), float(value), estimate, stderr, low, high)
                 found[query.kind].append(cell)
     release.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,4 +37,11 @@ def answered(
             assert release.answers
         return found
 
-    return once(folder_of_run(temporary) / publish.__name__, make)
+    of_run = folder_of_run(temporary) / publish.__name__
+    found = once(of_run, make)
+    # Who opens a file as people do may write to it, which nobody else can while it is read.
+    own = temporary.mktemp(publish.__name__)
+    shutil.copytree(of_run, own, dirs_exist_ok=True)
+    for release in found.values():
+        object.__setattr__(release, "path", own / release.path.relative_to(of_run))
+    return found
