@@ -63,6 +63,32 @@ def record_sql(names: Sequence[str]) -> str:
     return f"to_json([{', '.join(f's.{identifier(name)}::VARCHAR' for name in names)}])::VARCHAR"
 
 
+def steady_sql(names: Sequence[str], types: Mapping[str, str]) -> str:
+    """Write the same so that it hangs on nobody's time zone.
+
+    >>> print(steady_sql(["age", "seen"], {"age": "INTEGER", "seen": "TIMESTAMP WITH TIME ZONE"}))
+    to_json([s."age"::VARCHAR, epoch_us(s."seen")::VARCHAR]::VARCHAR[])::VARCHAR
+    """
+    texts = (
+        f"epoch_us(s.{identifier(name)})::VARCHAR"
+        if types[name] == "TIMESTAMP WITH TIME ZONE"
+        else f"s.{identifier(name)}::VARCHAR"
+        for name in names
+    )
+    return f"to_json([{', '.join(texts)}]::VARCHAR[])::VARCHAR"
+
+
+def value_texts(columns: Sequence[str]) -> str:
+    """Select columns as texts, under names of our own.
+
+    >>> value_texts(["age"])
+    '"age"::VARCHAR AS _priv_value0'
+    """
+    return ", ".join(
+        f"{identifier(name)}::VARCHAR AS _priv_value{n}" for n, name in enumerate(columns)
+    )
+
+
 def aliased(public: Sequence[str]) -> str:
     """Select public columns under names of our own, each followed by a comma.
 
@@ -221,10 +247,7 @@ class Aggregates:
 
     def combinations(self, columns: Sequence[str]) -> str:
         """Write where combinations of values are read that occur, each as a text, with how many ``_priv_rows``."""
-        texts = ", ".join(
-            f"{identifier(name)}::VARCHAR AS _priv_value{n}" for n, name in enumerate(columns)
-        )
-        return f"(SELECT {texts}, count(*) AS _priv_rows FROM {self.source.table} GROUP BY ALL)"
+        return f"(SELECT {value_texts(columns)}, count(*) AS _priv_rows FROM {self.source.table} GROUP BY ALL)"
 
     def once(self, what: str, draw: Callable[[], T]) -> T:
         """Draw what a publication draws once, however often it is decided."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from duckdb_priv.engine.aggregates import aggregates_of
+from duckdb_priv.engine.aggregates import aggregates_of, steady_sql
 from duckdb_priv.engine.source import Source, parse_name, readable_name
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.sketch import level_of
@@ -178,7 +178,7 @@ def take_fingerprints(workspace: Workspace, source: Source) -> Fingerprints:
                 id=of_record,
                 shown=_values_sql(source, source.sensitive),
                 others=_values_sql(source, _others(source)),
-                placed=_together_sql(source, _others(source)),
+                placed=steady_sql(_others(source), source.types),
                 person=person,
                 compared=str(LIMIT >> taken.compared),
                 source=asked.records_by_hash(read, of_record, limit),
@@ -237,14 +237,6 @@ def _values_sql(source: Source, names: Sequence[str]) -> str:
     return ", ".join(
         f"(hash(_priv_key, coalesce('=' || {value}, '')) & 4294967295::UBIGINT)::UINTEGER"
         for value in values
-    )
-
-
-def _together_sql(source: Source, names: Sequence[str]) -> str:
-    """Write some values of a record as one text; lengths keep ('ab', 'c') and ('a', 'bc') apart."""
-    values = (canonical_sql(f"s.{identifier(name)}", source.types[name]) for name in names)
-    return (
-        " || ".join(f"coalesce(length({value}) || ':' || {value}, '-')" for value in values) or "''"
     )
 
 

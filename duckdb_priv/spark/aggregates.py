@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from duckdb_priv.engine.aggregates import Aggregates, GroupCounts, record_sql
+from duckdb_priv.engine.aggregates import Aggregates, GroupCounts, record_sql, value_texts
 from duckdb_priv.engine.fingerprints import LIMIT
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step
 from duckdb_priv.engine.randomness import KeyedBits
@@ -290,10 +290,7 @@ class SparkAggregates(Aggregates):
                 hint="exclude some of them, or round their values first",
             )
         table = self._lay_out("_priv_combinations", columns, found)
-        texts = ", ".join(
-            f"{identifier(name)}::VARCHAR AS _priv_value{n}" for n, name in enumerate(columns)
-        )
-        return f"(SELECT {texts}, {ROWS} FROM {table})"
+        return f"(SELECT {value_texts(columns)}, {ROWS} FROM {table})"
 
     def once(self, what: str, draw: Callable[[], T]) -> T:
         """Draw when first asked."""

@@ -4,8 +4,9 @@
 --
 -- One row for each value of the sensitive attribute, and group. Group columns and condition are SQL over
 -- the public columns of the published table, each by its name: what reaches a column without it, such as *, is refused, and so
--- is what may hide one, such as a comment. method := 'bayesian' gives the frequencies of largest likelihood among those that are
--- not negative (the iterative Bayesian method, to convergence); they have no interval. Where the release file is attached and not in use, say under which name: database := 'alias'.
+-- is what may hide one, such as quotes other than plain ones. method := 'bayesian' gives the frequencies of largest likelihood
+-- among those that are not negative (the iterative Bayesian method, to convergence); they have no interval. Where the release
+-- file is attached and not in use, say under which name: database := 'alias'.
 --
 --   FROM priv.reconstructed_distribution('patients', group_columns := 'gender', condition := 'age > 30');
 

@@ -1,4 +1,10 @@
-"""Tables that are published by both engines."""
+"""Tables that are published by both engines, and how what they wrote is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
 
 PERSONS = """
     CREATE TABLE persons AS
@@ -16,3 +22,13 @@ CARERS = """
         (hash('w' || i) % 9)::TINYINT AS wing
     FROM range(4001) AS t(i)
 """
+
+
+def contents(connection: duckdb.DuckDBPyConnection, table: str, columns: str = "*") -> list[str]:
+    """Return the rows of a table as texts, in no order of their own."""
+    return sorted(map(repr, connection.sql(f"SELECT {columns} FROM {table}").fetchall()))
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of the files of a release."""
+    return {path.name: path.read_bytes() for path in sorted((folder / "data").iterdir())}

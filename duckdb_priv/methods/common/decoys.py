@@ -310,18 +310,26 @@ def show(
     ranges: Ranges,
 ) -> Kernel:
     """Return what groups the records by every attribute, and gives the published rows."""
+    # A block at a time can only be read from a table.
+    make = partial(GROUPINGS[grouping.name], whole=dealt.query is not None)
+    made = [
+        RangedGroups.of(make(counts.sum(axis=1), grouping.gamma, key.words), counts)
+        for counts, key in zip(ranges.counts, keys, strict=True)
+    ]
     if dealt.elsewhere:
-        return _show_in_stages(dealt, source, domains, keys, grouping, ranges)
+        return in_stages(
+            dealt.kernel,
+            source,
+            made,
+            [rank_sql(n, bits) for n, bits in enumerate(ranges.bits)],
+            ranges.kept,
+            partial(published_sql, source, domains),
+        )
     groups, steps = {}, list(dealt.kernel.steps)
     records = f"({dealt.query})" if dealt.query else dealt.table
     rows = f"(FROM {records} WHERE {ranges.kept})"
-    for n, key in enumerate(keys):
-        counts = ranges.counts[n]
-        # A block at a time can only be read from a table.
-        plan = GROUPINGS[grouping.name](
-            counts.sum(axis=1), grouping.gamma, key.words, whole=dealt.query is not None
-        )
-        groups[f"groups{n}"] = RangedGroups.of(plan, counts)
+    for n, of in enumerate(made):
+        groups[f"groups{n}"] = of
         bits, number = ranges.bits[n], f"{place(f'groups{n}')}::UBIGINT"
         done = [f"_public{each}" for each in range(len(source.public))]
         done += [f"_shown{each}" for each in range(n)]
@@ -339,7 +347,7 @@ def show(
             f"SELECT {kept}_priv_decoy({number}, {{}}::UINTEGER,"
             f" _cell{n}, _rank{n}, _word{n}) AS _shown{n} FROM"
         )
-        if plan.blocks == 1:
+        if of.plan.blocks == 1:
             rows = f"({shown.format(0)} ({ranked}))"
             continue
         # Block by block, so that the groups of one or two are in memory at a time.
@@ -348,34 +356,11 @@ def show(
         steps.append(Step(table, f"SELECT *, {where} FROM ({ranked})"))
         rows = " UNION ALL ".join(
             f"{shown.format(block)} {table} WHERE _block{n} = {block}"
-            for block in range(plan.blocks)
+            for block in range(of.plan.blocks)
         )
         rows = f"({rows})"
     return replace(
         dealt.kernel, select=published_sql(source, domains, rows), groups=groups, steps=tuple(steps)
-    )
-
-
-def _show_in_stages(
-    dealt: Dealt,
-    source: Source,
-    domains: Sequence[Domain],
-    keys: Sequence[Key],
-    grouping: Grouping,
-    ranges: Ranges,
-) -> Kernel:
-    """Do the same where records are moved about, stage by stage."""
-    make = GROUPINGS[grouping.name]
-    return in_stages(
-        dealt.kernel,
-        source,
-        [
-            RangedGroups.of(make(counts.sum(axis=1), grouping.gamma, key.words), counts)
-            for counts, key in zip(ranges.counts, keys, strict=True)
-        ],
-        [rank_sql(n, bits) for n, bits in enumerate(ranges.bits)],
-        ranges.kept,
-        partial(published_sql, source, domains),
     )
 
 

@@ -144,14 +144,18 @@ def _represented(subject: Subject, public: list[str], size: int) -> tuple[AuditR
             wrong == 0,
             subject.attribute.name,
         ),
-        finding(
-            "largest_sample",
-            "The largest number of rows that represent one micro group.",
-            largest,
-            largest <= size,
-            subject.attribute.name,
-            allowed=size,
-        ),
+        _largest_sample(subject, largest, size),
+    )
+
+
+def _largest_sample(subject: Subject, largest: int, allowed: int) -> AuditRow:
+    return finding(
+        "largest_sample",
+        "The largest number of rows that represent one micro group.",
+        largest,
+        largest <= allowed,
+        subject.attribute.name,
+        allowed=allowed,
     )
 
 
@@ -173,14 +177,7 @@ def _grown(
         published,
     )
     return [
-        finding(
-            "largest_sample",
-            "The largest number of rows that represent one micro group.",
-            largest,
-            largest <= size,
-            name,
-            allowed=size,
-        ),
+        _largest_sample(subject, largest, size),
         finding(
             "rows_in_all_versions",
             "The largest number of records that are in one micro group now and were its rows in some version: more than"

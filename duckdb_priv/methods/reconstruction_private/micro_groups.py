@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from duckdb_priv.engine import randomness
-from duckdb_priv.engine.aggregates import aliased
+from duckdb_priv.engine.aggregates import aliased, steady_sql
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step, Table
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
@@ -108,17 +108,6 @@ def _id_type(source: Source) -> str:
     return "VARCHAR" if number == "NULL::BIGINT" else "BIGINT"
 
 
-def _group_text(source: Source) -> str:
-    """Write the public values of a record ``s`` as one text, which depends on nobody's settings."""
-    texts = (
-        f"epoch_us(s.{identifier(name)})::VARCHAR"
-        if source.types[name] == "TIMESTAMP WITH TIME ZONE"
-        else f"s.{identifier(name)}::VARCHAR"
-        for name in source.public
-    )
-    return f"to_json([{', '.join(texts)}]::VARCHAR[])::VARCHAR"
-
-
 def group_sql(source: Source, domain: Domain, sample_size: int) -> Callable[[str], str]:
     """Return what writes a fragment of SQL about the micro groups of a source, by its name.
 
@@ -149,7 +138,7 @@ def group_sql(source: Source, domain: Domain, sample_size: int) -> Callable[[str
         "within": place("within_coins"),
         "groups": place("groups_coins"),
         "marks": place("marks_coins"),
-        "group": _group_text(source),
+        "group": steady_sql(source.public, source.types),
         "id_of_coded": "_priv_text" if is_text else "_priv_number",
         "large": LARGE,
         "values": VALUES,

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
-from spark.tables import CARERS
+from spark.tables import CARERS, contents, files
 
 import duckdb_priv.spark
 from duckdb_priv.mechanism import decoy_groups
@@ -37,10 +37,6 @@ PUBLISHED = {
 """What both engines must write alike."""
 
 
-def contents(connection: Connection, table: str, columns: str = "*") -> list[str]:
-    return sorted(map(repr, connection.sql(f"SELECT {columns} FROM {table}").fetchall()))
-
-
 def by_duckdb(connection: Connection, table: str, **arguments: Any) -> dict[str, Any]:
     said = ", ".join(f"{name} := {value!r}" for name, value in (ARGUMENTS | arguments).items())
     (told,) = (
@@ -64,10 +60,6 @@ def by_spark(
 def same(mine: Connection, theirs: Connection) -> None:
     for table, columns in PUBLISHED.items():
         assert contents(mine, table, columns) == contents(theirs, table, columns), table
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted((folder / "data").iterdir())}
 
 
 def failing(task: Callable[[Any], Any], mark: Path) -> Callable[[Any], Any]:

@@ -15,7 +15,7 @@ import pytest
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
-from spark.tables import PERSONS
+from spark.tables import PERSONS, contents, files
 
 import duckdb_priv.spark
 from duckdb_priv.engine import fingerprints
@@ -82,16 +82,8 @@ PUBLISHED = {
 """What both engines must write alike."""
 
 
-def contents(connection: Connection, table: str, columns: str = "*") -> list[str]:
-    return sorted(map(repr, connection.sql(f"SELECT {columns} FROM {table}").fetchall()))
-
-
 def sql(arguments: dict[str, Any]) -> str:
     return ", ".join(f"{name} := {value!r}" for name, value in arguments.items())
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted((folder / "data").iterdir())}
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 from pyspark.sql import DataFrame
+from spark.tables import contents
 
 import duckdb_priv.spark
 from duckdb_priv.engine import randomness
@@ -37,10 +38,6 @@ PUBLISHED = {
     "priv.guarantee": "*",
     "priv.ledger": "* EXCLUDE published_at",
 }
-
-
-def contents(connection: Connection, table: str, columns: str = "*") -> list[str]:
-    return sorted(map(repr, connection.sql(f"SELECT {columns} FROM {table}").fetchall()))
 
 
 def test_a_frame_gives_the_sample_that_duckdb_gives_and_another_one_each_time(
