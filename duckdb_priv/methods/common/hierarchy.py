@@ -53,7 +53,7 @@ class Hierarchy:
     def leaves(self, workspace: Workspace, level: int) -> Table:
         """Lay out what each value becomes at a level."""
         rows = workspace.rows(
-            f"SELECT value, generalized FROM {self.table} WHERE level = ?", [level]
+            f"SELECT value, generalized FROM {self.table} WHERE level = ? ORDER BY leaf", [level]
         )
         columns = zip(*rows, strict=True)
         texts = (pa.array(column, pa.string()) for column in columns)
