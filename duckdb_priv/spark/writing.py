@@ -15,8 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as spark
 
 from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.publisher import placing
 from duckdb_priv.spark.aggregates import column
 from duckdb_priv.spark.files import in_spark, require_seen
+from duckdb_priv.spark.footers import sort_encodings
 from duckdb_priv.spark.frame import SparkFrame, orderings
 from duckdb_priv.spark.tasks import Perturb, in_spark_types, task
 from duckdb_priv.spark.types import spark_type
@@ -26,6 +28,8 @@ DATA = "data"
 FILES = f"{DATA}/*.parquet"
 ROWS_OF_FILE = 2_000_000
 """Rows of a file, on average: a number of files that hangs on nothing else than the number of rows."""
+ROWS_OF_GROUP = 122_880
+"""Rows of a row group at most: by bytes they are fewer where several files are written at a time in little memory."""
 ROWS_OF_TASK = 500_000
 """Records that meet in a task which needs them together, on average."""
 CONFIGURATION = {
@@ -79,14 +83,13 @@ def write_rows(
         )
     place = folder / DATA
     with _configured(frame.rows_of.sparkSession):
-        _ordered(published, 1 + rows // ROWS_OF_FILE).write.option("compression", "zstd").parquet(
-            f"file://{place}"
-        )
+        writer = _ordered(published, 1 + rows // ROWS_OF_FILE).write.option("compression", "zstd")
+        writer.option("parquet.block.row.count.limit", ROWS_OF_GROUP).parquet(f"file://{place}")
     for file in sorted(place.iterdir()) if place.is_dir() else []:
         if found := PART.fullmatch(file.name):
-            file.rename(file.with_name(f"part-{found[1]}.parquet"))
+            sort_encodings(file.rename(file.with_name(f"part-{found[1]}.parquet")))
         else:
-            file.unlink()
+            placing.remove(file)
     require_seen(place)
 
 

@@ -7,10 +7,12 @@ import os
 import pickle
 import runpy
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
@@ -22,7 +24,8 @@ from duckdb_priv.engine import fingerprints
 from duckdb_priv.errors import PrivError, PublicationFailed
 from duckdb_priv.publisher import placing
 from duckdb_priv.publisher.check import examination
-from duckdb_priv.spark import tasks
+from duckdb_priv.spark import tasks, writing
+from duckdb_priv.spark.footers import sort_encodings
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -136,8 +139,9 @@ def test_the_files_do_not_hang_on_the_order_or_the_parts_of_the_source(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nor on tasks that fail, and are tried again."""
+    """Nor on tasks that fail, and are tried again; nor on the process that writes them."""
     run, failed = tasks.Perturb.__call__, tmp_path / "failed"
+    monkeypatch.setattr(writing, "ROWS_OF_GROUP", 1000)
 
     def failing(self: tasks.Perturb, batches: Any) -> Any:
         rows = list(run(self, batches))
@@ -162,6 +166,16 @@ def test_the_files_do_not_hang_on_the_order_or_the_parts_of_the_source(
     assert failed.exists()
     assert found[0] == found[1]
     assert list(found[0]) == ["part-00000.parquet"]
+    written = found[0]["part-00000.parquet"]
+    file = tmp_path / "written elsewhere"
+    for order in permutations([4, 6, 8]):
+        # Spark lists the encodings of a column in an order of the process, behind how many there are.
+        elsewhere = written.replace(b"\x35\x04\x06\x08", b"\x35" + bytes(order))
+        assert (elsewhere == written) == (order == (4, 6, 8))
+        file.write_bytes(elsewhere)
+        sort_encodings(file)
+        assert file.read_bytes() == written
+    assert pq.read_metadata(file).num_row_groups == 3
 
 
 def test_what_ends_before_it_is_seen_leaves_its_entry_in_the_ledger_alone(
