@@ -37,6 +37,13 @@ PUBLIC = ("release", "attribute", "coefficient", "guarantee")
 MACROS = "macros "
 """Begins the name of the row of priv.migration that says which macros the database has."""
 
+FIRST = (
+    "CREATE SCHEMA IF NOT EXISTS priv",
+    "CREATE TABLE priv.migration (name VARCHAR PRIMARY KEY, applied_at TIMESTAMP NOT NULL)",
+    "COMMENT ON TABLE priv.migration IS 'The changes that brought this catalog up to date.'",
+)
+"""What stands below the tables of the catalog."""
+
 Connection = duckdb.DuckDBPyConnection
 
 
@@ -48,19 +55,13 @@ def now() -> dt.datetime:
 def migrate(connection: Connection, database: str) -> None:
     """Bring the schema priv of a database up to date; each migration and its record are one transaction.
 
+    A new catalog is made as the migrations would leave it, all at once.
+
     Raises NotInstalled where the schema holds something else, or is of a newer library.
     """
     present = _tables(connection, database)
     if not present:
-        others = connection.execute(
-            "SELECT function_name FROM duckdb_functions() WHERE database_name = ? AND schema_name = 'priv'",
-            [database],
-        ).fetchall()
-        if others:
-            raise NotInstalled(
-                f"the schema priv of {database!r} holds {others[0][0]!r}, which is not of duckdb_priv",
-                hint="rename that schema, or install into another database",
-            )
+        _refuse_others(connection, database)
     elif not {"migration", "ledger", *PUBLIC} <= present:
         what = (
             "is a release file"
@@ -86,24 +87,46 @@ def migrate(connection: Connection, database: str) -> None:
             f"the catalog of {database!r} has the migration {unknown[-1]!r} of a newer duckdb_priv",
             hint=f"this is version {__version__}; upgrade duckdb_priv",
         )
+    if not done:
+        _apply(connection, [*FIRST, *table_definitions().values()], known)
+        return
     for name in known:
         if name not in done:
-            connection.execute("BEGIN TRANSACTION")
-            try:
-                if not done and name == known[0]:
-                    connection.execute("CREATE SCHEMA IF NOT EXISTS priv")
-                    connection.execute(
-                        "CREATE TABLE priv.migration (name VARCHAR PRIMARY KEY, applied_at TIMESTAMP NOT NULL)"
-                    )
-                    connection.execute(
-                        "COMMENT ON TABLE priv.migration IS 'The changes that brought this catalog up to date.'"
-                    )
-                connection.execute(fill(body(read("migrations", name)), table_definitions()))
-                connection.execute("INSERT INTO priv.migration VALUES (?, ?)", [name, now()])
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
+            _apply(connection, [fill(body(read("migrations", name)), table_definitions())], [name])
+
+
+def _apply(connection: Connection, statements: Iterable[str], migrations: Iterable[str]) -> None:
+    """Run statements and record the migrations that they are, or do nothing of both."""
+    connection.execute("BEGIN TRANSACTION")
+    try:
+        for statement in statements:
+            connection.execute(statement)
+        for name in migrations:
+            connection.execute("INSERT INTO priv.migration VALUES (?, ?)", [name, now()])
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _refuse_others(connection: Connection, database: str) -> None:
+    """Refuse a schema without tables that holds what is not ours."""
+    found = connection.execute(
+        "SELECT 1 FROM duckdb_schemas() WHERE database_name = ? AND schema_name = 'priv'",
+        [database],
+    )
+    # DuckDB lists all functions that there are to find some, which takes its time.
+    if not found.fetchall():
+        return
+    others = connection.execute(
+        "SELECT function_name FROM duckdb_functions() WHERE database_name = ? AND schema_name = 'priv'",
+        [database],
+    ).fetchall()
+    if others:
+        raise NotInstalled(
+            f"the schema priv of {database!r} holds {others[0][0]!r}, which is not of duckdb_priv",
+            hint="rename that schema, or install into another database",
+        )
 
 
 def record_macros(connection: Connection, mark: str) -> None:

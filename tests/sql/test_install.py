@@ -378,6 +378,30 @@ def test_a_migration_that_fails_leaves_neither_tables_nor_record(monkeypatch):
         assert rows(connection, "SELECT count(*) FROM priv.migration") != [(0,)]
 
 
+@pytest.mark.once
+def test_a_new_catalog_is_what_the_migrations_lead_to(con):
+    from duckdb_priv.release import catalog
+    from duckdb_priv.sqltext import templates
+
+    made = (
+        "SELECT table_name, column_name, t.sql, t.comment, c.comment, c.column_default"
+        " FROM duckdb_tables() AS t JOIN duckdb_columns() AS c USING (table_oid, table_name)"
+        " WHERE t.schema_name = 'priv' AND t.database_name = 'memory' ORDER BY ALL"
+    )
+    first = templates.names("migrations")[0]
+    script = templates.body(templates.read("migrations", first))
+    with duckdb.connect() as old:
+        for statement in (*catalog.FIRST, templates.fill(script, catalog.table_definitions())):
+            old.execute(statement)
+        old.execute("INSERT INTO priv.migration VALUES (?, TIMESTAMP '2026-01-01')", [first])
+        catalog.migrate(old, "memory")
+        names = (
+            "SELECT name FROM priv.migration WHERE NOT starts_with(name, 'macros ') ORDER BY name"
+        )
+        assert rows(old, names) == rows(con, names)
+        assert rows(old, made) == rows(con, made)
+
+
 def test_every_migration_is_recorded_once(con):
     from duckdb_priv.sqltext import templates
 
