@@ -12,10 +12,11 @@ from duckdb_priv.sqltext.quoting import TOKEN, literal
 
 NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 INNER = re.compile(
-    rf"""{TOKEN.pattern}|(?P<called>[\w\])]|\bIN )?(?P<body>\(\s*{NUMBER}(?:\s*(?:\*\*|[-+*/])\s*{NUMBER})*\s*\))"""
+    rf"""{TOKEN.pattern}|\((?<![\w\])]\()(?<!\bIN \()\s*{NUMBER}(?:\s*(?:\*\*|[-+*/])\s*{NUMBER})*\s*\)"""
 )
-"""Parentheses with nothing but numbers in them; what stands right before them may say that they are arguments."""
-LOGARITHM = re.compile(rf"{TOKEN.pattern}|\bln\((?P<of>{NUMBER})\)")
+"""Parentheses with nothing but numbers in them, unless what stands right before says that they are arguments. Every
+alternative begins with a letter of its own, which ``re`` finds fast."""
+LOGARITHM = re.compile(rf"{TOKEN.pattern}|ln\((?<!\wln\()(?P<of>{NUMBER})\)")
 OPERATIONS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -47,16 +48,16 @@ def _logarithm(found: re.Match[str]) -> str:
 
 
 def _result(found: re.Match[str]) -> str:
-    body = found["body"]
+    body = found[0]
     # Python and DuckDB differ in how several powers bind.
-    if body is None or found["called"] or "e" not in body or body.count("**") > 1:
-        return found[0]
+    if not body.startswith("(") or "e" not in body or body.count("**") > 1:
+        return body
     try:
         value = _value(ast.parse(body, mode="eval").body)
     except ArithmeticError:
-        return found[0]
+        return body
     # A sign binds otherwise than parentheses.
-    return literal(value) if value >= 0 and value != float("inf") else found[0]
+    return literal(value) if value >= 0 and value != float("inf") else body
 
 
 def _value(tree: ast.AST) -> float:
