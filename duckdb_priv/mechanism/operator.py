@@ -15,8 +15,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial.distance import pdist, squareform
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.arrays import Matrix, Vector
@@ -210,6 +208,10 @@ def identifiability_classes(operator: Matrix, *, tolerance: float = 1e-9) -> NDA
     >>> identifiability_classes(np.array([[0.8, 0.2, 0.2], [0.1, 0.5, 0.5], [0.1, 0.3, 0.3]]))
     array([0, 1, 1])
     """
+    # Loaded here: few publications need it, and it takes longer than a small one.
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial.distance import pdist, squareform
+
     alike = squareform(pdist(operator.T, metric="chebyshev")) <= tolerance
     classes: NDArray[np.intp] = connected_components(alike, directed=False)[1].astype(np.intp)
     return classes

@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import rfft
-from scipy.optimize import brentq
 
 from duckdb_priv.mechanism.arrays import Floats
 
@@ -91,7 +89,7 @@ def log_positive_part(
     # The transform wraps around: a sum below the window lands at its upper end and is counted, which is too much; a sum
     # above the window is lost, and what is lost is added.
     points = size - math.ceil(window.bottom / width) - 1
-    inside = width * _mean_of_tilted(rfft(step), size, count, tilt * width, points)
+    inside = width * _mean_of_tilted(np.fft.rfft(step), size, count, tilt * width, points)
     known = count * float(cumulant) + math.log(inside)
     top = points * width
     lost = (
@@ -127,8 +125,12 @@ def _saddle(steps: StepLaw) -> float:
     high = 1 / float(np.abs(steps.values).max())
     while steps.drift(high) < 0:
         high *= 2
-    # Any tilt above 0 gives a bound, 0 gives none: it is what is found where the mean is hardly below 0.
-    return max(float(brentq(steps.drift, 0, high, xtol=high * 1e-6, rtol=1e-9)), high * 1e-6)
+    low, exact = 0.0, high * 1e-6
+    while high - low > exact:
+        middle = (low + high) / 2
+        low, high = (middle, high) if steps.drift(middle) < 0 else (low, middle)
+    # Any tilt above 0 gives a bound, 0 gives none: so it is the upper end.
+    return high
 
 
 class Window(NamedTuple):
