@@ -31,6 +31,9 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 
 QUERIES = 1500
 """How many questions the picture of the errors is made from."""
+SETS = 3
+"""How many public columns, and pairs of them, these are about at most. Each takes a statement, and how far a count is
+off depends on its size rather than on what is counted."""
 WORDS = ("title", "description", "contact", "licence")
 """What the publisher says of a release, for the header of its card."""
 SHOWN = 12
@@ -440,7 +443,7 @@ def _answers(connection: Connection, attribute: SensitiveAttribute) -> tuple[Vec
     )
     with _without_traces(connection):
         try:
-            draw(connection, shown, Draw(QUERIES, 2, 1, max(rows, 1), "card"))
+            draw(connection, shown, Draw(QUERIES, 2, 1, max(rows, 1), "card", SETS))
         except InvalidSource:
             return nothing, nothing, None
         reconstruct(connection, [reader], method="inverse", confidence=0.95)

@@ -40,7 +40,7 @@ from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 SETS_PER_SIZE = 20
-"""How many sets of so many public attributes one workload asks about, at most, over all sensitive attributes."""
+"""How many sets of so many public attributes a workload asks about where nothing else is said."""
 TABLE = "temp.main._priv_queries"
 """Where a workload stands while it is made or answered."""
 OF_A_QUERY = ("query", "conditions", "attribute", "value")
@@ -59,6 +59,8 @@ class Draw:
     """Largest true count of a query."""
     seed: str
     """The same seed draws the same queries from the same table."""
+    sets: int = SETS_PER_SIZE
+    """How many sets of so many public attributes are asked about, at most, over all sensitive attributes."""
 
     @classmethod
     def of(cls, arguments: DrawArguments, rows: int) -> Draw:
@@ -167,7 +169,7 @@ def draw(connection: Connection, source: Source, wish: Draw) -> None:
     )
     for attribute in source.sensitive:
         others = [name for name in public if name != attribute]
-        limit = max(1, SETS_PER_SIZE // len(source.sensitive))
+        limit = max(1, wish.sets // len(source.sensitive))
         for names, share in _attribute_sets(others, limit, wish):
             weight = share
             for name in (*names, attribute):
