@@ -13,23 +13,24 @@ name: where it is missing, or there are two of it, they raise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import duckdb
 
 from duckdb_priv.analyst import estimated_names as names
 from duckdb_priv.analyst.estimated_cells import FOLDER, WeightedTable, cells, guard
 from duckdb_priv.analyst.forms import form_of
-from duckdb_priv.release import catalog
-from duckdb_priv.release.model import SCALE
+from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, sections
 
 
-def statements(connection: duckdb.DuckDBPyConnection, release: str) -> list[str]:
+def statements(
+    connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
+) -> list[str]:
     """Return the SQL of the schema, for a release whose catalog rows and table are in the current database."""
-    counted = _counted(connection, release)
+    counted = _counted(connection, release, attributes)
     view = f"{names.SCHEMA}.{identifier(release)}"
     return [
         f"CREATE SCHEMA {names.SCHEMA}",
@@ -43,8 +44,9 @@ def statements(connection: duckdb.DuckDBPyConnection, release: str) -> list[str]
     ]
 
 
-def _counted(connection: duckdb.DuckDBPyConnection, release: str) -> WeightedTable:
-    attributes = catalog.sensitive_attributes(connection, release)
+def _counted(
+    connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
+) -> WeightedTable:
     hidden = {SCALE, *(each.column for each in attributes)} if attributes else set()
     hidden = {name.lower() for name in hidden}
     described = connection.execute(f"DESCRIBE main.{identifier(release)}").fetchall()

@@ -18,11 +18,15 @@ SHOWN = 3
 """Attributes that questions are asked about; the others are asked about alike."""
 
 
-def statements(connection: duckdb.DuckDBPyConnection, release: str) -> list[str]:
+def statements(
+    connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
+) -> list[str]:
     """Return the SQL that makes ``priv.example`` for a release which stands in the current database."""
     rows = ",\n    ".join(
         f"({number}, {literal(question)}, {literal(statement)})"
-        for number, (question, statement) in enumerate(questions(connection, release), start=1)
+        for number, (question, statement) in enumerate(
+            questions(connection, release, attributes), start=1
+        )
     )
     return [
         f"CREATE VIEW {VIEW} AS FROM (VALUES\n    {rows}\n) AS t(number, question, statement)",
@@ -30,7 +34,9 @@ def statements(connection: duckdb.DuckDBPyConnection, release: str) -> list[str]
     ]
 
 
-def questions(connection: duckdb.DuckDBPyConnection, release: str) -> Iterator[tuple[str, str]]:
+def questions(
+    connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
+) -> Iterator[tuple[str, str]]:
     """Yield questions, each with the statement that answers it."""
     yield (
         "What is published, and how?",
@@ -49,7 +55,6 @@ def questions(connection: duckdb.DuckDBPyConnection, release: str) -> Iterator[t
     }
     if any(meanings.values()):
         yield "What do its codes mean?", "FROM priv.label;"
-    attributes = catalog.sensitive_attributes(connection, release)
     for attribute in attributes[:SHOWN]:
         group = _groups(connection, attribute, attributes)
         yield from _about(attribute, group, meanings[attribute.name])

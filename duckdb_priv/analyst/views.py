@@ -38,7 +38,9 @@ def drop_sensitive_tables(connection: duckdb.DuckDBPyConnection, release: str) -
             connection.execute(f"DROP VIEW IF EXISTS {identifier(_sensitive_table(attribute)[0])}")
 
 
-def statements(connection: duckdb.DuckDBPyConnection, release: str) -> list[str]:
+def statements(
+    connection: duckdb.DuckDBPyConnection, release: str, attributes: Iterable[SensitiveAttribute]
+) -> list[str]:
     """Return the SQL of the views of a release, whose catalog rows are in the current database."""
     columns = catalog.published_columns(connection, release)
     public = [of.name for of in columns if of.role == "public"]
@@ -47,7 +49,7 @@ def statements(connection: duckdb.DuckDBPyConnection, release: str) -> list[str]
         "SELECT rows_published FROM priv.release WHERE release = ?", [release]
     ).fetchall()[0]
     named: dict[str, tuple[str, str]] = {}
-    for attribute in catalog.sensitive_attributes(connection, release):
+    for attribute in attributes:
         for name, query, comment in _views(attribute, public, explained, rows):
             # Two attributes can make one name, a_b by c and a by b_c: the first keeps it.
             named.setdefault(name.lower(), (name, f"CREATE VIEW {identifier(name)} AS {query}"))

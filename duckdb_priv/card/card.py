@@ -20,7 +20,7 @@ from duckdb_priv.card.posteriors import amplification, highest_posteriors
 from duckdb_priv.card.reliability import reliable_from
 from duckdb_priv.engine.source import Source, parse_name
 from duckdb_priv.errors import InvalidSource
-from duckdb_priv.evaluation.answers import open_reader, reconstruct
+from duckdb_priv.evaluation.answers import Reader, open_reader, reconstruct
 from duckdb_priv.evaluation.workload import Draw, draw
 from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.methods.register import METHODS
@@ -160,7 +160,8 @@ def read_card(
         " FROM priv.release WHERE release = ?",
         [release],
     ).fetchall()[0]
-    attributes = catalog.sensitive_attributes(connection, release)
+    reader = open_reader(connection, release)
+    attributes = reader.attributes
     labels = {
         of.attribute: of.labels
         for of in catalog.published_columns(connection, release)
@@ -191,6 +192,7 @@ def read_card(
             # Counts of a sample are off alike, whichever column they are about.
             _read_attribute(
                 connection,
+                reader,
                 each,
                 dict(labels.get(each.name, ())),
                 truth,
@@ -198,7 +200,7 @@ def read_card(
             )
             for each in attributes
         ],
-        statements=_statements(connection, release, attributes),
+        statements=_statements(reader),
         provenance=json.loads(provenance),
         scaled=any(form_of(each).scaled for each in attributes),
         varied=any(form_of(each).varied for each in attributes),
@@ -337,6 +339,7 @@ def _written(value: Any) -> str:
 
 def _read_attribute(
     connection: Connection,
+    reader: Reader,
     attribute: SensitiveAttribute,
     labels: Mapping[str | None, str],
     truth: Truth | None,
@@ -344,13 +347,13 @@ def _read_attribute(
     asked: bool,
 ) -> AttributeCard:
     """Read what the card shows of an attribute; where it is not ``asked`` about, without its errors."""
-    values = _values(connection, attribute, labels, truth)
+    values = _values(connection, reader, attribute, labels, truth)
     perturbed = [value for value in values if value.after is not None]
     exposed = sorted(perturbed, key=lambda value: value.before - (value.after or 0))[:5]
     answers = truth.answers.get(attribute.name) if truth else None
     drawn: tuple[Vector, Vector, Vector | None] | None = None
     if asked:
-        drawn = answers[:3] if answers else _answers(connection, attribute)
+        drawn = answers[:3] if answers else _answers(connection, reader, attribute)
     odds = amplification(attribute) if perturbed else None
     return AttributeCard(
         name=attribute.name,
@@ -373,12 +376,12 @@ def _read_attribute(
 
 def _values(
     connection: Connection,
+    reader: Reader,
     attribute: SensitiveAttribute,
     labels: Mapping[str | None, str],
     truth: Truth | None,
 ) -> list[Value]:
     """Reconstruct every value over the whole release, with what may be believed of a record."""
-    reader = open_reader(connection, attribute.release)
     weight = (
         f", weight := {literal(identifier(reader.scale))}"
         if reader.scale and form_of(attribute).weighed
@@ -418,12 +421,13 @@ def _values(
     ]
 
 
-def _answers(connection: Connection, attribute: SensitiveAttribute) -> tuple[Vector, Vector, None]:
+def _answers(
+    connection: Connection, reader: Reader, attribute: SensitiveAttribute
+) -> tuple[Vector, Vector, None]:
     """Ask the release alone: estimates and their standard errors, of questions drawn from what it shows."""
     nothing = np.empty(0)
     if not form_of(attribute).invertible:
         return nothing, nothing, None
-    reader = open_reader(connection, attribute.release)
     name, column = identifier(attribute.name), identifier(attribute.column)
     value = f"unnest({column})" if form_of(attribute).listed else column
     if attribute.blocks:
@@ -465,14 +469,12 @@ def _without_traces(connection: Connection) -> Iterator[None]:
                 connection.execute(f"DROP TABLE IF EXISTS temp.main._priv_{table}")
 
 
-def _statements(
-    connection: Connection, release: str, attributes: Sequence[SensitiveAttribute]
-) -> list[tuple[str, str]]:
+def _statements(reader: Reader) -> list[tuple[str, str]]:
     """Write queries that can be copied."""
+    release, attributes = reader.release, reader.attributes
     if not attributes:
         return []
     attribute = attributes[0]
-    reader = open_reader(connection, release)
     table, column = identifier(release), identifier(attribute.column)
     key = literal(release if len(attributes) == 1 else f"{release}.{attribute.name}")
     scaled = bool(reader.scale) and form_of(attribute).weighed

@@ -202,9 +202,9 @@ def _write_file(workspace: Workspace, path: Path, release: str, html: str) -> No
     macros.create(cursor, attributes)
     for statement in (
         *labels.statements(),
-        *views.statements(cursor, release),
-        *estimated.statements(cursor, release),
-        *examples.statements(cursor, release),
+        *views.statements(cursor, release, attributes),
+        *estimated.statements(cursor, release, attributes),
+        *examples.statements(cursor, release, attributes),
         *page.statements(html),
     ):
         cursor.execute(statement)
@@ -287,9 +287,9 @@ def _script(workspace: Workspace, release: str, kind: str, selected: str, html: 
         *comments.statements(workspace.cursor, release, attributes, kind),
         *(statement.rstrip().rstrip(";") for statement in macros.statements(Written(attributes))),
         *labels.statements(),
-        *views.statements(workspace.cursor, release),
-        *estimated.statements(workspace.cursor, release),
-        *examples.statements(workspace.cursor, release),
+        *views.statements(workspace.cursor, release, attributes),
+        *estimated.statements(workspace.cursor, release, attributes),
+        *examples.statements(workspace.cursor, release, attributes),
         *page.statements(html),
     ]
     return _title(release) + SCRIPT_USE + "\n" + ";\n\n".join(statements) + ";\n"

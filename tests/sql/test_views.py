@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from duckdb_priv.analyst import views
+from duckdb_priv.release import catalog
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +76,7 @@ def test_large_releases_carry_no_row_per_value(
 ) -> None:
     monkeypatch.setattr(views, "MOST_ROWS", 5000 * 3)
     with duckdb.connect(str(release), read_only=True) as reader:
-        texts = "\n".join(views.statements(reader, "survey"))
+        attributes = catalog.sensitive_attributes(reader)
+        texts = "\n".join(views.statements(reader, "survey", attributes))
     assert '"survey_s_weights"' in texts
     assert '"survey_t""_weights"' not in texts
