@@ -89,8 +89,12 @@ class Source:
     @property
     def id_form(self) -> str:
         """Say how the record id enters the coins."""
-        number, _ = self.id_arguments
-        return f"text of {len(self.record_id)}" if number.startswith("NULL") else "integer"
+        return "integer" if self.integer_id else f"text of {len(self.record_id)}"
+
+    @property
+    def integer_id(self) -> bool:
+        """Whether the record id is one integer."""
+        return len(self.record_id) == 1 and bool(INTEGER.match(self.types[self.record_id[0]]))
 
     @property
     def id_arguments(self) -> tuple[str, str]:
@@ -105,7 +109,7 @@ class Source:
         ]
         if not columns:
             return nothing
-        if len(columns) == 1 and INTEGER.match(self.types[self.record_id[0]]):
+        if self.integer_id:
             return f"{columns[0]}::BIGINT", nothing[1]
         if len(columns) == 1:
             return nothing[0], f"{columns[0]}::VARCHAR"

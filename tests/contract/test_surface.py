@@ -22,6 +22,8 @@ FUNCTIONS = {
     "_priv_decoy",
     "_priv_finish",
     "_priv_instance",
+    "_priv_integer_bits",
+    "_priv_integer_coins",
     "_priv_laplace_count",
     "_priv_new_secret",
     "_priv_perturbed_groups",

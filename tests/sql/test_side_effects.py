@@ -102,6 +102,15 @@ def test_coins_are_the_bits_and_as_many_again_and_a_mark(con):
         )
         == 5000
     )
+    for name, streams in (("bits", f"{keyed}"), ("coins", f"{marks}::UBIGINT, {keyed}")):
+        of_integers = record.replace(" NULL::VARCHAR,", "")
+        assert one(
+            con,
+            f"SELECT bool_and(_priv_{name}({streams}{record}) = _priv_integer_{name}({streams}{of_integers}))"
+            " FROM range(5000) AS t(i)",
+        )
+    with pytest.raises(duckdb.InvalidInputException, match="has no coins"):
+        con.execute(f"SELECT _priv_integer_bits({keyed}::UBIGINT, NULL::BIGINT, 0::UINTEGER)")
     fresh = randomness.open_stream(randomness.FreshBits())
     coins = (
         f"_priv_coins(NULL::UBIGINT, {fresh}::UBIGINT, NULL::BIGINT, NULL::VARCHAR, 0::UINTEGER)"
