@@ -138,10 +138,15 @@ class Kernel:
             self._make(cursor, fillings, staged)
             yield fill(self.select, fillings)
 
-    def stage(self, cursor: duckdb.DuckDBPyConnection, records: str) -> None:
-        """Make the tables of all steps in advance, so that they can be counted in, and are not made twice."""
+    def stage(
+        self, cursor: duckdb.DuckDBPyConnection, records: str, staged: Collection[str] = ()
+    ) -> None:
+        """Make the tables of all steps in advance, but for those that are ``staged`` already.
+
+        So they can be counted in, and are not made twice.
+        """
         with self._filled(cursor, records) as fillings:
-            self._make(cursor, fillings)
+            self._make(cursor, fillings, staged)
 
     @contextmanager
     def _filled(

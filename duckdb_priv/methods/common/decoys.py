@@ -47,6 +47,8 @@ GROUPINGS: dict[str, type[GroupPlan]] = {
 """By name: how a histogram is cut into groups."""
 
 DEALT = "temp.main._priv_dealt"
+SHOWN = "temp.main._priv_shown"
+"""What each record shows, by its mark and the codes of its true values."""
 STAGED = 1 / 8
 """Part of the memory that DEALT may take."""
 BYTES_OF_COINS, BYTES_OF_COLUMN = 32, 16
@@ -309,10 +311,15 @@ def show(
     keys: Sequence[Key],
     grouping: Grouping,
     ranges: Ranges,
+    *,
+    told: bool = False,
 ) -> Kernel:
-    """Return what groups the records by every attribute, and gives the published rows."""
-    # A block at a time can only be read from a table.
-    make = partial(GROUPINGS[grouping.name], whole=dealt.query is not None)
+    """Return what groups the records by every attribute, and gives the published rows.
+
+    Where it is to be ``told`` what each record shows, that is a step, the table SHOWN.
+    """
+    # What is spread over processes is done a block at a time.
+    make = partial(GROUPINGS[grouping.name], whole=not dealt.elsewhere)
     made = [
         RangedGroups.of(make(counts.sum(axis=1), grouping.gamma, key.words), counts)
         for counts, key in zip(ranges.counts, keys, strict=True)
@@ -326,42 +333,34 @@ def show(
             ranges.kept,
             partial(published_sql, source, domains),
         )
-    groups, steps = {}, list(dealt.kernel.steps)
     records = f"({dealt.query})" if dealt.query else dealt.table
     rows = f"(FROM {records} WHERE {ranges.kept})"
-    for n, of in enumerate(made):
-        groups[f"groups{n}"] = of
-        bits, number = ranges.bits[n], f"{place(f'groups{n}')}::UBIGINT"
-        done = [f"_public{each}" for each in range(len(source.public))]
-        done += [f"_shown{each}" for each in range(n)]
-        todo = [
-            column
-            for each in range(n + 1, len(domains))
-            for column in (f"_code{each}", f"_coins{each}")
-        ]
-        kept = "".join(f"{column}, " for column in [*done, *todo])
+    if told:
+        rows = f"(SELECT *, {MARK} AS _mark FROM {rows})"
+    numbers = range(len(domains))
+    for n, bits in enumerate(ranges.bits):
+        columns = [f"_public{each}" for each in range(len(source.public))]
+        columns += [f"_shown{each}" for each in numbers[:n]]
+        columns += [f"_coins{each}" for each in numbers[n + 1 :]]
+        columns += [f"_code{each}" for each in (numbers if told else numbers[n + 1 :])]
+        carried = "".join(f"{each}, " for each in [*columns, *(["_mark"] if told else [])])
         ranked = (
-            f"SELECT {kept}{cell_sql(n, bits)} AS _cell{n},"
+            f"SELECT {carried}{cell_sql(n, bits)} AS _cell{n},"
             f" {rank_sql(n, bits)} AS _rank{n}, {word_sql(n)} AS _word{n} FROM {rows}"
         )
-        shown = (
-            f"SELECT {kept}_priv_decoy({number}, {{}}::UINTEGER,"
-            f" _cell{n}, _rank{n}, _word{n}) AS _shown{n} FROM"
+        rows = (
+            f"(SELECT {carried}_priv_decoy({place(f'groups{n}')}::UBIGINT, 0::UINTEGER,"
+            f" _cell{n}, _rank{n}, _word{n}) AS _shown{n} FROM ({ranked}))"
         )
-        if of.plan.blocks == 1:
-            rows = f"({shown.format(0)} ({ranked}))"
-            continue
-        # Block by block, so that the groups of one or two are in memory at a time.
-        table = f"temp.main._priv_ranked{n}"
-        where = f"_priv_block({number}, _cell{n}, _rank{n}) AS _block{n}"
-        steps.append(Step(table, f"SELECT *, {where} FROM ({ranked})"))
-        rows = " UNION ALL ".join(
-            f"{shown.format(block)} {table} WHERE _block{n} = {block}"
-            for block in range(of.plan.blocks)
-        )
-        rows = f"({rows})"
+    steps = list(dealt.kernel.steps)
+    if told:
+        steps.append(Step(SHOWN, f"FROM {rows}"))
+        rows = SHOWN
     return replace(
-        dealt.kernel, select=published_sql(source, domains, rows), groups=groups, steps=tuple(steps)
+        dealt.kernel,
+        select=published_sql(source, domains, rows),
+        groups={f"groups{n}": of for n, of in enumerate(made)},
+        steps=tuple(steps),
     )
 
 

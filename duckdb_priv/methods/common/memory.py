@@ -7,20 +7,18 @@ later version takes from here what its records show, whoever left meanwhile (``m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Counts
-from duckdb_priv.methods.common.decoys import DEALT, MARK, Dealt, Grouping, Key, Ranges, show
+from duckdb_priv.methods.common.decoys import DEALT, MARK, SHOWN
 from duckdb_priv.methods.common.domain import Domain
-from duckdb_priv.sqltext.quoting import identifier
 
-RECORD = "_priv_mark"
-"""The column of a record's mark."""
 TABLES = ("shown_record", "sampled_record")
 """Where it is kept what records in groups have shown, and which of them represent their groups."""
 
@@ -50,34 +48,22 @@ class Memory:
             )
 
     def keep(
-        self,
-        source: Source,
-        domains: Sequence[Domain],
-        keys: Sequence[Key],
-        grouping: Grouping,
-        dealt: Dealt,
-        ranges: Ranges,
-    ) -> None:
-        """Group records that were dealt, as ``show`` does, and keep what each of them shows."""
-        own = ", ".join(f"_code{n}, _coins{n}" for n in range(len(domains)))
-        marked = replace(dealt, table=f"(SELECT {MARK} AS _public0, {own} FROM {dealt.table})")
-        types = {domain.attribute: source.types[domain.attribute] for domain in domains}
-        records = replace(
-            source, types={RECORD: "UBIGINT", **types}, public=(RECORD,), sensitive=tuple(types)
-        )
-        kernel = show(marked, records, domains, keys, grouping, ranges)
-        with kernel.opened(self.workspace.cursor, source.table, dealt.staged) as rows:
-            self.workspace.cursor.execute(
-                f"CREATE OR REPLACE TEMP TABLE _priv_shown AS FROM ({rows})"
-            )
+        self, source: Source, domains: Sequence[Domain], kernel: Kernel, staged: Collection[str]
+    ) -> tuple[str, ...]:
+        """Keep what each record shows that a kernel groups, made by ``show`` to be told.
+
+        Returns the steps of the kernel that stand on the publisher's cursor afterwards; ``staged`` stand there before.
+        """
+        kernel.stage(self.workspace.cursor, source.table, staged)
         for n, domain in enumerate(domains):
             self.workspace.cursor.execute(
-                "INSERT INTO priv.shown_record"
-                f" SELECT ?, ?, mark, value, {identifier(domain.attribute)}::VARCHAR"
-                f" FROM _priv_shown JOIN ({told_sql(domain, n, dealt.table)}) ON mark = {RECORD}",
+                "INSERT INTO priv.shown_record SELECT ?, ?, _mark, d.value, p.shown"
+                f" FROM {SHOWN} JOIN ({_values_sql(domain)}) AS d ON d.position = _code{n}"
+                f" JOIN (SELECT position, published::VARCHAR AS shown FROM {domain.table}) AS p"
+                f" ON p.position = _shown{n}",
                 [self.release, domain.attribute.lower()],
             )
-        self.workspace.cursor.execute("DROP TABLE temp.main._priv_shown")
+        return tuple(step.table for step in kernel.steps)
 
     def recall(self, domain: Domain, n: int) -> str:
         """Lay out what the records of DEALT have shown of an attribute: ``mark`` and ``shown``; return the table."""
@@ -104,9 +90,17 @@ class Memory:
 
 def told_sql(domain: Domain, n: int, table: str) -> str:
     """Write the query of the marks of records that were dealt: ``mark`` of the record, ``value`` of its true value."""
+    return (
+        f"SELECT {MARK} AS mark, d.value FROM {table}"
+        f" JOIN ({_values_sql(domain)}) AS d ON d.position = _code{n}"
+    )
+
+
+def _values_sql(domain: Domain) -> str:
+    """Write the query of the keyed marks of the values of a domain, by their places."""
     key = "(SELECT key FROM priv.identity)"
     text = "coalesce('=' || value::VARCHAR, '')"
-    values = f"SELECT position, ('0x' || sha256({key} || encode({text}))[:16])::UBIGINT AS value FROM {domain.table}"
     return (
-        f"SELECT {MARK} AS mark, d.value FROM {table} JOIN ({values}) AS d ON d.position = _code{n}"
+        f"SELECT position, ('0x' || sha256({key} || encode({text}))[:16])::UBIGINT AS value"
+        f" FROM {domain.table}"
     )

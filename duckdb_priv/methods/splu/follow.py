@@ -23,6 +23,7 @@ from duckdb_priv.methods.common.decoys import (
     deal,
     dealt_in,
     key_of_groups,
+    show,
     without_surplus,
 )
 from duckdb_priv.methods.common.domain import Domain, open_domains
@@ -60,7 +61,7 @@ class Followed:
         name = domain.attribute.lower()
         self.workspace.cursor.execute(
             f"CREATE OR REPLACE TEMP TABLE {BATCH} AS"
-            f" SELECT {MARK} AS _public0, _code{n} AS _code0, struct_pack(mark := {MARK},"
+            f" SELECT _code{n} AS _code0, struct_pack(mark := {MARK},"
             f" first_half := _coins{n}.first_half, second_half := _coins{n}.second_half) AS _coins0"
             f" FROM {DEALT} JOIN ({told_sql(domain, n, DEALT)}) AS told ON told.mark = {MARK} WHERE"
             " NOT EXISTS (FROM priv.shown_record AS kept WHERE kept.attribute = $2 AND kept.mark = told.mark"
@@ -86,7 +87,9 @@ class Followed:
         domain, gamma = self.domains[n], self.grouping.gamma
         key = key_of_groups(self.workspace, self.source, domain, 0, self.grouping, batch)
         ranges = without_surplus(batch, count_ranges(batch, [domain], gamma), gamma, key.words)
-        self.memory.keep(self.source, [domain], [key], self.grouping, batch, ranges)
+        source = replace(self.source, public=())
+        kernel = show(batch, source, [domain], [key], self.grouping, ranges, told=True)
+        self.memory.keep(source, [domain], kernel, batch.staged)
         remember(self.workspace, self.source, [domain], batch, ranges.kept)
         return key.fingerprint
 

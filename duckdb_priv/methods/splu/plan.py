@@ -98,10 +98,12 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         _require_batch(ranges.rows, gamma)
     remember(workspace, source, domains, dealt, ranges.kept)
     memory = Memory(workspace, release)
-    drawn = None
     # Of a table that is dealt anew whenever it is read nothing is kept: it is too large.
-    if source.record_id and dealt.stands and (memory or not append):
-        memory.keep(source, domains, keys, grouping, dealt, ranges)
+    told = bool(source.record_id) and dealt.stands and (bool(memory) or not append)
+    kernel = show(dealt, source, domains, keys, grouping, ranges, told=told)
+    staged, drawn = dealt.staged, None
+    if told:
+        staged = memory.keep(source, domains, kernel, staged)
         drawn = [memory.drawn(domain.attribute, domain.values) for domain in domains]
     earlier, before = earlier_rows(workspace, source, domains, release) if append else (None, 0)
     if memory and not dealt.stands:
@@ -112,8 +114,8 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         domains,
         grouping,
         drawn,
-        kernel=show(dealt, source, domains, keys, grouping, ranges),
-        staged=dealt.staged,
+        kernel=kernel,
+        staged=staged,
         earlier=earlier,
         ledger=ledger_entries(source, domains, keys, why),
         rows=ranges.rows + before,
