@@ -10,6 +10,7 @@ form knows its name.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,10 @@ from duckdb_priv.sqltext.templates import expand, fill, sections, template
 FOLDER = "analyst/estimators"
 LONGEST = 200
 """How many characters a sum may have to be written more than once."""
+LOOKED_UP = "priv._"
+"""Begins what is looked up by a macro, in a publisher's database: it is short, and planned wherever it stands."""
+QUANTILE = template("@normal_quantile@")
+"""What formulas have of the confidence, which the caller wrote."""
 COMMON = "common"
 """The file whose sections serve every form that has none of its own."""
 FIELD = re.compile(r"(?<![\w.)\"])([a-z])\.(?=[a-z_])")
@@ -86,8 +91,8 @@ class Form:
     def estimator(self, name: str, places: Mapping[str, str], kind: str = "rows") -> str:
         """Write a formula over sums of one ``kind``: those of the rows at hand, or of a cell of the distribution.
 
-        Sums that are lists themselves are computed once for the formula; others are written where they stand in it:
-        equal aggregates DuckDB computes once.
+        Sums that are lists themselves, and what is looked up for several places, are computed once for the formula;
+        others are written where they stand in it: equal aggregates DuckDB computes once.
 
         >>> FORMS["sample"].estimator("estimate", {"number.own": "0.1e0"}, "cell")
         '((_priv_observed) / _priv_numbers.own)'
@@ -97,7 +102,14 @@ class Form:
             field: fill(self._sum(field, kind), places)
             for field in dict.fromkeys(SUM.findall(text))
         }
+        often = Counter(SUM.findall(text))
         bound = {field: sql for field, sql in sums.items() if len(sql) > LONGEST}
+        if any(often[field] > 1 and LOOKED_UP in sql for field, sql in sums.items()):
+            # And all that the caller wrote: no subquery may stand in the formula of a let.
+            bound = dict(sums)
+            if QUANTILE in text:
+                text = text.replace(QUANTILE, "(s).quantile")
+                bound["quantile"] = places["normal_quantile"]
         text = SUM.sub(lambda match: match[0] if match[1] in bound else sums[match[1]], text)
         if bound:
             values = ", ".join(f"{field}: {sql}" for field, sql in bound.items())
