@@ -12,6 +12,7 @@ from duckdb_priv.mechanism.reference.score_interval import (
     reconstructed_variance,
 )
 from duckdb_priv.mechanism.uniform import Uniform
+from duckdb_priv.methods.reconstruction_private import samples
 
 SECRET = bytes(range(32))
 PEOPLE = """
@@ -121,6 +122,16 @@ def test_threads_and_row_order_do_not_matter(con):
 
 
 @pytest.mark.once
+def test_large_sources_are_counted_first_and_give_the_same_rows(con, monkeypatch):
+    publish(con, "remembered")
+    monkeypatch.setattr(samples, "REMEMBERED", 0)
+    publish(con, "counted")
+    both = "(FROM {} EXCEPT ALL FROM {})"
+    ways = [both.format("remembered", "counted"), both.format("counted", "remembered")]
+    assert [con.execute(f"SELECT count(*) FROM {way}").fetchone() for way in ways] == [(0,), (0,)]
+    con.execute("FROM priv.drop_release('remembered'); FROM priv.drop_release('counted')")
+
+
 def test_the_interval_is_that_of_the_kernel(con):
     operator = Uniform(0.5, 6)
     for condition in ("true", "age < 20", "age = 99", "gender IS NULL", "false"):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from duckdb_priv.engine import randomness
-from duckdb_priv.engine.aggregates import aliased, steady_sql
+from duckdb_priv.engine.aggregates import aggregates_of, aliased, steady_sql
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step, Table
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
@@ -64,13 +64,15 @@ def sample_groups(
     sample_size: int,
     context: Mapping[str, object],
     large: str = "large_groups",
+    most: int | None = None,
 ) -> Sampling:
     """Represent every micro group of more than ``sample_size`` records by that many.
 
     ``context`` is what defines the coins; ``large`` is the fragment that says which groups are sampled, and how many
-    records are taken of each. Raises InvalidSource if a published column is called scale.
+    records are taken of each; ``most`` of one value, where that is known. Raises InvalidSource if a published column is
+    called scale.
     """
-    sql = group_sql(source, domain, sample_size)
+    sql = group_sql(source, domain, sample_size, most)
     return Sampling(
         as_source(source, sql("scaled_records"), "DOUBLE"),
         (
@@ -80,6 +82,13 @@ def sample_groups(
         ),
         coins_of_groups(workspace, source, context),
     )
+
+
+def most_of_value(workspace: Workspace, source: Source, domain: Domain, sample_size: int) -> int:
+    """Count how many records of one value represent a group at most: its share of them, rounded up."""
+    groups = aggregates_of(workspace, source).group_counts(domain.attribute)
+    groups = groups.where(groups.size > sample_size)
+    return 1 + int((groups.count * sample_size // groups.size).max(initial=0))
 
 
 def coins_of_groups(
@@ -104,14 +113,16 @@ def as_source(source: Source, records: str, scale_type: str) -> Source:
 
 
 def _id_type(source: Source) -> str:
-    number, _ = source.id_arguments
-    return "VARCHAR" if number == "NULL::BIGINT" else "BIGINT"
+    return "BIGINT" if source.integer_id else "VARCHAR"
 
 
-def group_sql(source: Source, domain: Domain, sample_size: int) -> Callable[[str], str]:
+def group_sql(
+    source: Source, domain: Domain, sample_size: int, most: int | None = None
+) -> Callable[[str], str]:
     """Return what writes a fragment of SQL about the micro groups of a source, by its name.
 
-    Raises InvalidSource if a published column is called scale.
+    At most ``most`` records of one value represent a group, or ``sample_size``. Raises InvalidSource if a published
+    column is called scale.
     """
     if taken := [name for name in (*source.public, domain.attribute) if name.lower() == SCALE]:
         raise InvalidSource(
@@ -119,7 +130,8 @@ def group_sql(source: Source, domain: Domain, sample_size: int) -> Callable[[str
             hint="rename it in a view, or exclude it",
         )
     number, text = source.id_arguments
-    is_text = _id_type(source) == "VARCHAR"
+    is_text = not source.integer_id
+    first = f"arg_min({{}}, _priv_order, {most or sample_size})"
     aliases = {name: f"_priv_public{n}" for n, name in enumerate(source.public)}
     fillings = {
         "source": f"{place(RECORDS)} AS s",
@@ -127,6 +139,10 @@ def group_sql(source: Source, domain: Domain, sample_size: int) -> Callable[[str
         "sensitive": f"s.{key_expression(domain.attribute, domain.source_type)}",
         "sensitive_name": identifier(domain.attribute),
         "sample_size": str(sample_size),
+        "first_numbers": "NULL::BIGINT[]" if is_text else first.format("_priv_number"),
+        "first_texts": first.format("_priv_text") if is_text else "NULL::VARCHAR[]",
+        "drawn": "bits" if is_text else "integer_bits",
+        "ids": "_priv_number, _priv_text" if is_text else "_priv_number",
         "id_number": number,
         "id_text": text,
         "id": text if is_text else number,

@@ -27,6 +27,7 @@ from duckdb_priv.methods.reconstruction_private.micro_groups import (
     SAMPLE,
     SCALE,
     VALUES,
+    most_of_value,
     sample_groups,
 )
 from duckdb_priv.methods.reconstruction_private.paper_sampling import (
@@ -194,14 +195,18 @@ def plan(
         expected = None
         guarantees = [_leak(domain.attribute, requirement)]
     else:
-        sampling = sample_groups(workspace, source, domain, requirement.sample_size, context)
+        size = requirement.sample_size
+        samples = Samples(workspace, source, release, domain, size)
+        # To collect so many records of every value takes several times as long as to count first how many are taken.
+        counted = source.answers is None and not samples.kept
+        most = most_of_value(workspace, source, domain, size) if counted else None
+        sampling = sample_groups(workspace, source, domain, size, context, most=most)
         kernel = sampling.kernel(source, perturbation, lambda sql: sql)
         large, records = aggregates_of(workspace, source).large_groups(
             sampling.steps[0], requirement.sample_size
         )
         expected = source.rows - records + large * requirement.sample_size
         staged = (LARGE,)
-        samples = Samples(workspace, source, release, domain, requirement.sample_size)
         if samples.kept:
             samples.mark(perturbation, context)
             samples.sample(sampling, perturbation)
