@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -32,3 +34,24 @@ def contents(connection: duckdb.DuckDBPyConnection, table: str, columns: str = "
 def files(folder: Path) -> dict[str, bytes]:
     """Return the bytes of the files of a release."""
     return {path.name: path.read_bytes() for path in sorted((folder / "data").iterdir())}
+
+
+def functions(folder: Path) -> list[Any]:
+    """Return the functions that the folder of a release brings along, but for the time that it was made at."""
+    with contextlib.chdir(folder), duckdb.connect() as analyst:
+        analyst.execute((folder / "setup.sql").read_text("utf-8"))
+        found = analyst.sql(
+            "SELECT function_name, parameters,"
+            " replace(macro_definition, (SELECT created_at::VARCHAR FROM priv.release), '')"
+            " FROM duckdb_functions() WHERE schema_name = 'priv' ORDER BY ALL"
+        )
+        return found.fetchall()
+
+
+def same_functions(theirs: duckdb.DuckDBPyConnection, folder: Path, place: Path) -> None:
+    """Compare them with those of the folder that DuckDB exports of its release r."""
+    export = "FROM priv.export_release('r', $1, format := 'parquet')"
+    theirs.execute(export, [str(place)]).fetchall()
+    found = functions(folder)
+    assert "reconstructed_count" in {name for name, *_ in found}
+    assert found == functions(place)

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
-from spark.tables import CARERS, contents, files
+from spark.tables import CARERS, contents, files, same_functions
 
 import duckdb_priv.spark
 from duckdb_priv.mechanism import decoy_groups
@@ -133,6 +133,7 @@ def test_a_frame_is_grouped_as_duckdb_groups_it_and_more_is_appended(
     with prepared() as other, prepared() as publisher:
         assert by_spark(publisher, divided, tmp_path / "a [b]") == told
         same(publisher, theirs)
+        same_functions(theirs, tmp_path / "a [b]", tmp_path / "theirs")
         monkeypatch.setattr(writing, "task", failing(writing.task, tmp_path / "failed"))
         assert by_spark(other, first, tmp_path / "b") == told
         assert len(list(tmp_path.glob("failed*"))) > 3

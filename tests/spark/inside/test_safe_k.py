@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 from pyspark.sql import DataFrame
-from spark.tables import contents
+from spark.tables import contents, same_functions
 
 import duckdb_priv.spark
 from duckdb_priv.engine import randomness
@@ -66,6 +66,7 @@ def test_a_frame_gives_the_sample_that_duckdb_gives_and_another_one_each_time(
         theirs.sql(f"FROM priv.publish_safe_k('persons', 'r', {said})").fetchall()
     for table, columns in PUBLISHED.items():
         assert contents(publisher, table, columns) == contents(theirs, table, columns), table
+    same_functions(theirs, tmp_path / "r", tmp_path / "theirs")
     sent: list[Any] = []
 
     def task(work: Any) -> Any:

@@ -1,0 +1,439 @@
+"""Publishes from a cluster of Spark that loses workers and executors: the same bytes, and no secret left behind.
+
+    python benchmarks/spark_faults.py                    40,000 records, two executors of one core each
+    python benchmarks/spark_faults.py --only "decoy"     the mechanisms whose name contains this
+    python benchmarks/spark_faults.py --write
+
+Every mechanism publishes twice from the same session. The second time, of the tasks of the first stage one hangs, so
+that Spark begins it once more elsewhere, and one loses its Python; in the second one, where there is one, a task takes
+its whole executor down, on which parts of the shuffle are still to be read; and one more executor is killed while files
+are written.
+
+Compared are the files of both releases, byte by byte, and the rows with DuckDB's. Then what the driver sent to tasks,
+Spark's event log, what its processes said, what they left on their disks, and the releases are searched for the secret,
+the key that the database made for itself, and derived keys: as bytes, in hexadecimal, in base64, as Python prints them.
+
+It needs PySpark 4, Java 17 or newer, and Linux, and starts a master and two workers on 127.0.0.1 to 127.0.0.3.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import itertools
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+
+import duckdb
+import pyspark
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from run import versions
+
+import duckdb_priv
+import duckdb_priv.spark
+from duckdb_priv.engine.randomness import KeyedBits, KeyedWords
+from duckdb_priv.spark import writing
+
+RESULTS = Path(__file__).parent / "results" / "SPARK_FAULTS.md"
+SECRET = hashlib.sha256(b"the secret of a benchmark").digest()
+HANGS = 300
+"""Seconds that a task hangs, unless Spark ends it before: far longer than others take."""
+HOSTS = ("127.0.0.2", "127.0.0.3")
+"""Spark begins a task that hangs once more on another host only."""
+FILES = 8
+FAULTS = {0: ("hang", "worker"), 1: ("executor",)}
+"""What happens once in a stage of a kernel; the last stage of Spark's writes the files."""
+MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "uniform": ("uniform", {"sensitive": ["disease"], "retention": 0.4}),
+    "reconstruction private": (
+        "reconstruction_private",
+        {"sensitive": ["disease"], "retention": 0.4, "epsilon": 0.3, "delta": 0.3},
+    ),
+    "decoy groups of two columns": ("splu", {"sensitive": ["disease", "drug"], "gamma": 5}),
+}
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+Task = Callable[[Any], Any]
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[SparkSession]:
+    """Start a master, workers on hosts of their own, and a session."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    home = Path(pyspark.__file__).parent
+    environ = os.environ | {
+        "SPARK_HOME": str(home),
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_LOCAL_DIRS": str(folder / "local"),
+    }
+    for each in ("events", "local", "executors", "daemons"):
+        (folder / each).mkdir()
+    master = f"spark://127.0.0.1:{port}"
+    commands = [["Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]] + [
+        ["Worker", "--host", host, "--cores", "1", "--memory", "512m", "--webui-port", "0",
+         "--work-dir", str(folder / "executors"), master]
+        for host in HOSTS
+    ]  # fmt: skip
+    daemons = []
+    for number, (name, *arguments) in enumerate(commands):
+        with (folder / "daemons" / f"{name}{number}.log").open("w") as log:
+            command = [
+                str(home / "bin" / "spark-class"),
+                f"org.apache.spark.deploy.{name.lower()}.{name}",
+            ]
+            daemons.append(
+                subprocess.Popen([*command, *arguments], stdout=log, stderr=log, env=environ)
+            )
+    settings = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "512m",
+        "spark.executor.memory": "512m",
+        "spark.executor.cores": "1",
+        # Compiling a query takes longer than these tables do.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.driver.extraJavaOptions": QUICK,
+        "spark.executor.extraJavaOptions": QUICK,
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.speculation": "true",
+        "spark.speculation.quantile": "0.5",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": f"file://{folder / 'events'}",
+        # What is searched must be legible.
+        "spark.eventLog.compress": "false",
+        "spark.shuffle.compress": "false",
+        "spark.shuffle.spill.compress": "false",
+        "spark.broadcast.compress": "false",
+    }
+    builder = SparkSession.builder.master(master)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("INFO")
+        yield session
+        session.stop()
+    finally:
+        for each in reversed(daemons):
+            each.terminate()
+            each.wait()
+
+
+def parent(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@dataclass
+class Faults:
+    """What befalls the tasks of a publication: whoever takes a token away comes to what it says."""
+
+    tokens: Path
+    numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def befall(self, task: Task) -> Task:
+        """Let tasks take tokens, those of each stage its own."""
+        tokens = self.tokens
+
+        def befallen(work: Any) -> Any:
+            run, number = task(work), next(self.numbers)
+            for fault in FAULTS.get(number, ()):
+                (tokens / f"{number} {fault}").touch()
+
+            def told(batches: Any) -> Any:
+                rows = list(batches)
+                executor = parent(os.getppid())
+                (tokens / f"executor {executor}").touch()
+                for fault in FAULTS.get(number, ()):
+                    try:
+                        (tokens / f"{number} {fault}").rename(tokens / f"{number} {fault}: done")
+                    except FileNotFoundError:
+                        continue
+                    if fault == "hang":
+                        time.sleep(HANGS)
+                    else:
+                        os.kill(os.getpid() if fault == "worker" else executor, signal.SIGKILL)
+                        time.sleep(HANGS)
+                yield from run(iter(rows))
+
+            return told
+
+        return befallen
+
+    def wait_for_files(self, folder: Path, done: threading.Event) -> None:
+        """Kill an executor when the first file is being written."""
+        begun = ".*.partial/data/_temporary/0/_temporary/*/*.parquet"
+        while not done.wait(0.02):
+            if any(folder.glob(begun)):
+                for each in self.tokens.glob("executor *"):
+                    try:
+                        os.kill(int(each.name.split()[1]), signal.SIGKILL)
+                    except ProcessLookupError:
+                        continue
+                    (self.tokens / "files executor: done").touch()
+                    return
+
+
+@dataclass
+class Search:
+    """Keys, and where they were found."""
+
+    sent: list[bytes] = field(default_factory=list)
+    """What the driver sent to tasks."""
+    derived: dict[bytes, str] = field(default_factory=dict)
+    """Keys, and what they are for."""
+    secrets: set[bytes] = field(default_factory=lambda: {SECRET})
+
+    def listen(self) -> None:
+        """Hear what is pickled, and which keys are derived, from now on."""
+        dumps, derive = (
+            cloudpickle.dumps,
+            {each: each.derive for each in (KeyedBits, KeyedWords)},
+        )
+
+        def sending(value: Any, *more: Any, **options: Any) -> bytes:
+            self.sent.append(dumps(value, *more, **options))
+            return self.sent[-1]
+
+        def deriving(kind: Any) -> Any:
+            def one(secret: bytes, context: str) -> Any:
+                found = derive[kind](secret, context)
+                self.derived[found.key] = context
+                return found
+
+            return one
+
+        cloudpickle.dumps = sending
+        vars(sys.modules["pyspark.serializers"])["cloudpickle"].dumps = sending
+        for each in (KeyedBits, KeyedWords):
+            each.derive = deriving(each)  # type: ignore[method-assign]
+
+    def lines(self, places: dict[str, list[bytes]]) -> list[str]:
+        """Say what was found in which place."""
+        told = []
+        for place, pieces in places.items():
+            secrets = sum(holds(text, key) for text in pieces for key in self.secrets)
+            derived = {key for key in self.derived if any(holds(text, key) for text in pieces)}
+            size = sum(map(len, pieces)) / 1e6
+            told.append(f"| {place} | {len(pieces)} | {size:.1f} | {secrets} | {len(derived)} |")
+        return told
+
+    def purposes(self) -> str:
+        """Say what the keys are for that tasks were sent, and the others."""
+        told: dict[bool, set[str]] = {True: set(), False: set()}
+        for key, context in self.derived.items():
+            sent = any(holds(text, key) for text in self.sent)
+            is_json = context.startswith("{")
+            told[sent].add(json.loads(context).get("purpose", "coins") if is_json else context)
+        sent, kept = (", ".join(sorted(each)) or "nothing" for each in told.values())
+        return f"Tasks were sent the derived keys of: {sent}. They were not sent those of: {kept}."
+
+
+def holds(text: bytes, key: bytes) -> bool:
+    """Say whether a key stands somewhere, in one of the ways in which it is written."""
+    ways = [key, key.hex().encode(), key.hex().upper().encode(), repr(key)[2:-1].encode()]
+    for begins in range(3):
+        # Where a key stands within what is encoded, only its first and last characters hang on what is beside it.
+        shifted = base64.b64encode(bytes(begins) + key)
+        inner = shifted[-(-begins * 8 // 6) : (begins + len(key)) * 8 // 6]
+        ways += [inner, inner.replace(b"+", b"-").replace(b"/", b"_")]
+    return any(way in text for way in ways)
+
+
+def publish(frame: DataFrame, folder: Path, mechanism: str, search: Search) -> dict[str, bytes]:
+    """Publish into a new folder; return the files of the rows."""
+    method, arguments = MECHANISMS[mechanism]
+    folder.mkdir(parents=True)
+    with duckdb_priv.connect(folder / "publisher.duckdb", secret=SECRET) as publisher:
+        duckdb_priv.spark.publish(
+            publisher, frame, method, source="visits", release="r", path=folder / "r",
+            record_id="id", public=["age"], **arguments,
+        )  # fmt: skip
+        ((identity,),) = publisher.sql("SELECT key FROM priv.identity").fetchall()
+        search.secrets.add(bytes(identity))
+    return {path.name: path.read_bytes() for path in sorted((folder / "r" / "data").iterdir())}
+
+
+def differing(folder: Path, visits: Path, mechanism: str) -> int:
+    """Count the rows in which the release of a folder is not DuckDB's."""
+    method, arguments = MECHANISMS[mechanism]
+    given = {"record_id": "id", "public": ["age"], **arguments}
+    said = ", ".join(f"{name} := {value!r}" for name, value in given.items())
+    with duckdb_priv.connect(secret=SECRET) as publisher:
+        publisher.execute(f"CREATE TABLE visits AS FROM '{visits}/*.parquet'")
+        publisher.execute(f"FROM priv.publish_{method}('visits', 'r', {said})").fetchall()
+        theirs = f"(FROM '{folder}/r/data/*.parquet')"
+        mine = f"(SELECT {', '.join(duckdb.sql(f'FROM {theirs}').columns)} FROM r)"
+        ((number,),) = publisher.execute(
+            f"SELECT count(*) FROM ((FROM {mine} EXCEPT ALL FROM {theirs})"
+            f" UNION ALL (FROM {theirs} EXCEPT ALL FROM {mine}))"
+        ).fetchall()
+    return int(number)
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What came of a mechanism."""
+
+    mechanism: str
+    begun: float
+    ended: float
+    faults: Sequence[str]
+    files: int
+    alike: bool
+    different: int
+
+    def line(self, events: Sequence[dict[str, Any]]) -> str:
+        """Say it, with what Spark says of the tasks."""
+        tasks = [
+            each
+            for each in events
+            if each["Event"] == "SparkListenerTaskEnd"
+            and self.begun <= each["Task Info"]["Finish Time"] / 1000 <= self.ended
+        ]
+        ends = Counter(each["Task End Reason"]["Reason"] for each in tasks)
+        twice = sum(each["Task Info"]["Speculative"] for each in tasks)
+        numbers = (
+            ends["ExceptionFailure"],
+            ends["ExecutorLostFailure"],
+            ends["FetchFailed"],
+            twice,
+        )
+        return (
+            f"| {self.mechanism} | {len(tasks)} | {' | '.join(map(str, numbers))} | {self.files} |"
+            f" {'yes' if self.alike else '**no**'} | {self.different} |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--records", type=int, default=40_000)
+    parser.add_argument("--only", default="", help="mechanisms whose name contains this")
+    parser.add_argument("--keep", action="store_true", help="keep the folder of everything")
+    parser.add_argument("--write", action="store_true", help=f"keep the answer in {RESULTS.name}")
+    options = parser.parse_args()
+    folder, search = Path(tempfile.mkdtemp(prefix="spark_faults")), Search()
+    # Small tables, cut into tasks and files as large ones are.
+    writing.ROWS_OF_TASK = options.records // 4
+    writing.ROWS_OF_FILE = options.records // (FILES - 1)
+    done: list[Publication] = []
+    with cluster(folder) as spark:
+        spark.range(options.records).select(
+            "id",
+            (20 + f.xxhash64("id", f.lit(1)) % 40).alias("age"),
+            f.pmod(f.xxhash64("id", f.lit(2)), f.lit(20)).alias("disease"),
+            f.pmod(f.xxhash64("id", f.lit(3)), f.lit(12)).alias("drug"),
+        ).repartition(4).write.parquet(f"file://{folder}/visits")
+        frame = spark.read.parquet(f"file://{folder}/visits")
+        search.listen()
+        ordinary = writing.task
+        for mechanism in (name for name in MECHANISMS if options.only in name):
+            place = folder / mechanism.replace(" ", "_")
+            undisturbed = publish(frame, place / "undisturbed", mechanism, search)
+            print(f"{mechanism}: published undisturbed", flush=True)
+            faults, ended = Faults(place / "tokens"), threading.Event()
+            faults.tokens.mkdir()
+            watching = (place / "disturbed", ended)
+            thread = threading.Thread(target=faults.wait_for_files, args=watching, daemon=True)
+            thread.start()
+            begun, writing.task = time.time(), faults.befall(ordinary)
+            try:
+                disturbed = publish(frame, place / "disturbed", mechanism, search)
+            finally:
+                ended.set()
+                writing.task = ordinary
+            tokens = sorted(
+                each.name for each in faults.tokens.iterdir() if "executor " not in each.name
+            )
+            print(f"{mechanism}: {', '.join(tokens)}", flush=True)
+            done.append(
+                Publication(
+                    mechanism, begun, time.time(), tokens, len(disturbed), disturbed == undisturbed,
+                    differing(place / "disturbed", folder / "visits", mechanism),
+                )
+            )  # fmt: skip
+            print(done[-1], flush=True)
+        left = [path.read_bytes() for path in (folder / "local").rglob("*") if path.is_file()]
+    read = {
+        name: [
+            path.read_bytes()
+            for place in places
+            for path in (folder / place).rglob("*")
+            if path.is_file()
+        ]
+        for name, places in {
+            "event log": ["events"],
+            "what executors, workers and the master said": ["executors", "daemons"],
+            "releases": [
+                f"{each.mechanism.replace(' ', '_')}/{name}/r"
+                for each in done
+                for name in ("undisturbed", "disturbed")
+            ],
+        }.items()
+    }
+    places = {
+        "what was sent to tasks": search.sent,
+        **read,
+        "shuffles, spills and broadcasts": left,
+    }
+    events = [
+        json.loads(line)
+        for path in (folder / "events").rglob("events_*")
+        for line in path.read_text("utf-8").splitlines()
+    ]
+    text = "\n".join(
+        [
+            f"`python benchmarks/spark_faults.py --write`: {options.records:,} records, PySpark {pyspark.__version__},"
+            f" {versions()}",
+            "",
+            "| mechanism | tasks that ended | failed with their Python | lost with an executor | whose part of the"
+            " shuffle was lost | begun twice | files | the same bytes | rows that are not DuckDB's |",
+            "|---|---|---|---|---|---|---|---|---|",
+            *(each.line(events) for each in done),
+            "",
+            f"{len(search.secrets)} secrets and {len(search.derived)} derived keys were looked for:",
+            "",
+            "| where | pieces | MB | secrets found | derived keys found |",
+            "|---|---|---|---|---|",
+            *search.lines(places),
+            "",
+            search.purposes(),
+            "",
+        ]
+    )
+    print(text)
+    if options.write:
+        RESULTS.write_text(f"# Spark under faults\n\n{text}", "utf-8")
+    if options.keep:
+        print(folder)
+    else:
+        shutil.rmtree(folder)
+    if not all(each.alike and not each.different for each in done):
+        raise SystemExit("a release differs")
+
+
+if __name__ == "__main__":
+    main()
