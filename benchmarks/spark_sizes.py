@@ -1,0 +1,378 @@
+"""Publishes tables of growing size from Spark, beside Spark's own copies of them and DuckDB's publications.
+
+    python benchmarks/spark_sizes.py --millions 1 10
+    python benchmarks/spark_sizes.py --millions 100 --repeat 1 --write
+
+Spark runs on two threads of one machine. A plain copy reads and writes the columns that are published; an ordered one
+brings them into files and into an order as a release is. Whatever is compared alternates in one session, or, of
+DuckDB, in processes that follow one another, and the least of several times counts. CPU time is that of the JVM, of all
+Python processes and of the driver. The shuffle is what the event log says was written. The peak is that of a Python
+process that runs tasks. The table and every release are Parquet files on the same disk.
+
+It needs PySpark 4, Java 17 or newer, and Linux.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import chdir, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+
+import duckdb
+import pyspark
+from pyspark.sql import DataFrame, SparkSession
+from run import MILLION, PEOPLE, VALUES, versions
+
+import duckdb_priv
+import duckdb_priv.spark
+from duckdb_priv.spark.writing import ROWS_OF_FILE
+
+RESULTS = Path(__file__).parent / "results" / "SPARK.md"
+HEADER = """\
+| millions | what | wall, s | CPU, s | CPU per million, s | CPU of ordered copies | shuffle, MB | peak of a task, MB |
+|---|---|---|---|---|---|---|---|"""
+PUBLISHED = ("age", "gender", "education", "occupation")
+TYPES = dict.fromkeys(PUBLISHED[:3], "UTINYINT")
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "uniform": ("uniform", {"retention": 0.5}),
+    "reconstruction private": (
+        "reconstruction_private",
+        {"retention": 0.5, "epsilon": 0.3, "delta": 0.3},
+    ),
+    "decoy groups": ("splu", {"gamma": 5}),
+}
+TICK = os.sysconf("SC_CLK_TCK")
+WARM = 200_000
+"""Records of the publications that Spark has compiled its code for before anything is measured."""
+READ = 100 * MILLION
+"""Rows that are counted."""
+
+
+def family() -> dict[int, tuple[str, float]]:
+    """List this process and those that it has started: command, and CPU seconds with those that have ended."""
+    found, parents = {}, {}
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
+            try:
+                numbers = (place / "stat").read_text().rpartition(")")[2].split()
+                command = (place / "cmdline").read_text().replace("\0", " ")
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            process = int(place.name)
+            parents[process] = int(numbers[1])
+            found[process] = command, sum(map(int, numbers[11:15])) / TICK
+
+    def ours(process: int) -> bool:
+        return process == os.getpid() or (process in parents and ours(parents[process]))
+
+    return {process: each for process, each in found.items() if ours(process)}
+
+
+def cpu() -> float:
+    """Add up the CPU seconds of all of them."""
+    return sum(seconds for _, seconds in family().values())
+
+
+@contextmanager
+def watching() -> Iterator[dict[int, float]]:
+    """Watch the most memory that each Python process of tasks holds from now on, in MB."""
+    peaks: dict[int, float] = {}
+    ended = threading.Event()
+
+    def workers() -> list[Path]:
+        return [
+            Path(f"/proc/{process}")
+            for process, (command, _) in family().items()
+            if "pyspark.daemon" in command
+        ]
+
+    def watch() -> None:
+        while not ended.wait(0.5):
+            for process in workers():
+                try:
+                    status = (process / "status").read_text()
+                    peaks[int(process.name)] = float(status.split("VmHWM:")[1].split()[0]) / 1024
+                except (OSError, IndexError):
+                    continue
+
+    for process in workers():
+        # Processes are used again: their peak begins anew.
+        (process / "clear_refs").write_text("5")
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield peaks
+    finally:
+        ended.set()
+        thread.join()
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What a run took."""
+
+    what: str
+    wall: float
+    cpu: float
+    begun: float
+    ended: float
+
+
+def session(folder: Path) -> SparkSession:
+    settings = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "4g",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(folder / "local"),
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": f"file://{folder / 'events'}",
+    }
+    for each in ("local", "events"):
+        (folder / each).mkdir()
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def runs(spark: SparkSession, folder: Path, rows: int) -> dict[str, Callable[[Path], Any]]:
+    """List what is timed; each is given a folder that is not there yet."""
+    frame = spark.read.parquet(f"file://{folder}/people")
+    columns = frame.select(*PUBLISHED)
+
+    def written(what: DataFrame) -> Callable[[Path], None]:
+        return lambda place: what.write.option("compression", "zstd").parquet(f"file://{place}")
+
+    ordered = columns.repartition(1 + rows // ROWS_OF_FILE, *PUBLISHED).sortWithinPartitions(
+        *PUBLISHED
+    )
+
+    def published(method: str, arguments: dict[str, Any]) -> Callable[[Path], None]:
+        def publish(place: Path) -> None:
+            with duckdb_priv.connect(place.with_suffix(".publisher")) as publisher:
+                duckdb_priv.spark.publish(
+                    publisher, frame, method, source="people", release="release", path=place,
+                    sensitive="occupation", record_id="id", types=TYPES, **arguments,
+                )  # fmt: skip
+
+        return publish
+
+    return {
+        "Spark: plain copy": written(columns),
+        "Spark: ordered copy": written(ordered),
+        **{f"Spark: {name}": published(*each) for name, each in METHODS.items()},
+    }
+
+
+def by_duckdb(folder: Path, name: str) -> tuple[float, float]:
+    """Publish by DuckDB from a table of its own; return wall and CPU seconds."""
+    method, arguments = METHODS[name]
+    said = ", ".join(f"{each} := {value!r}" for each, value in arguments.items())
+    path = folder / "duckdb.publisher"
+    with duckdb_priv.connect(path) as publisher:
+        publisher.execute(
+            f"SET threads = 2; CREATE TABLE people AS FROM '{folder}/people/*.parquet'"
+        )
+        publisher.execute("CHECKPOINT")
+        began, before = time.perf_counter(), time.process_time()
+        publisher.execute(
+            f"FROM priv.publish_{method}('people', 'release', sensitive := 'occupation', record_id := 'id', {said})"
+        ).fetchall()
+        taken = time.perf_counter() - began, time.process_time() - before
+    path.unlink()
+    return taken
+
+
+def people(folder: Path, rows: int) -> None:
+    """Write the table as Parquet files."""
+    shutil.rmtree(folder / "people", ignore_errors=True)
+    (folder / "people").mkdir()
+    step = 10 * MILLION
+    with duckdb.connect() as connection:
+        for number, begin in enumerate(range(0, rows, step)):
+            query = PEOPLE.partition(" AS ")[2].format(rows=min(rows, begin + step), values=VALUES)
+            query = query.replace("range(", f"range({begin}, ")
+            connection.execute(f"COPY ({query}) TO '{folder}/people/{number:03}.parquet'")
+
+
+def shuffled(folder: Path, timing: Timing) -> float:
+    """Add up what the event log says was written for shuffles, in MB."""
+    total = 0
+    for path in (folder / "events").rglob("events*"):
+        with path.open() as lines:
+            for line in lines:
+                if '"SparkListenerTaskEnd"' in line:
+                    event = json.loads(line)
+                    if timing.begun <= event["Task Info"]["Finish Time"] / 1000 <= timing.ended:
+                        metrics = event.get("Task Metrics") or {}
+                        total += metrics.get("Shuffle Write Metrics", {}).get(
+                            "Shuffle Bytes Written", 0
+                        )
+    return total / 1e6
+
+
+def reading(release: Path, rows: int) -> str:
+    """Count over a release as an analyst does, beside the plain counts over the same files.
+
+    Its files are copied until they have ``READ`` rows.
+    """
+    files = sorted((release / "data").iterdir())
+    for number in range(1, READ // rows):
+        for file in files:
+            shutil.copy(file, file.with_name(f"{number}-{file.name}"))
+    rows *= max(1, READ // rows)
+    value = "'occupation 7'"
+    plain = f"SELECT gender, education, count(*) FILTER (reported_occupation = {value}) FROM release GROUP BY ALL"
+    ours = (
+        f"SELECT gender, education, priv.reconstructed_count('release', reported_occupation, {value})"
+        " FROM release GROUP BY gender, education"
+    )
+    best = dict.fromkeys((plain, ours), (float("inf"), float("inf")))
+    with chdir(release), duckdb.connect(config={"threads": 2}) as analyst:
+        analyst.execute(Path("setup.sql").read_text("utf-8"))
+        for _ in range(5):
+            for query in best:
+                began, before = time.perf_counter(), time.process_time()
+                analyst.execute(query).fetchall()
+                taken = time.perf_counter() - began, time.process_time() - before
+                best[query] = min(best[query][0], taken[0]), min(best[query][1], taken[1])
+    (wall, used), (our_wall, our_used) = best[plain], best[ours]
+    return (
+        f"| {rows / MILLION:g} | {wall:.2f} | {used:.2f} | {our_wall:.2f} | {our_used:.2f} |"
+        f" {our_wall / wall:.2f} | {our_used / used:.2f} |"
+    )
+
+
+READING = """\
+| millions | plain count, s | its CPU, s | reconstructed, s | its CPU, s | times the plain wall | times the plain CPU |
+|---|---|---|---|---|---|---|"""
+
+
+def measure(millions: float, repeat: int, only: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Measure one size: rows of both tables."""
+    rows = round(millions * MILLION)
+    folder = Path(tempfile.mkdtemp(prefix="spark_sizes"))
+    spark = session(folder)
+    people(folder, WARM)
+    for name, run in runs(spark, folder, WARM).items():
+        if any(word in name for word in only):
+            run(folder / f"warm {name}")
+    people(folder, rows)
+    timings: dict[str, list[Timing]] = {}
+    peaks: dict[str, float] = {}
+    read: list[str] = []
+    for number in range(repeat):
+        for name, run in runs(spark, folder, rows).items():
+            if not any(word in name for word in only):
+                continue
+            place = folder / f"{name} {number}"
+            with watching() as workers:
+                wall, used, begun = time.perf_counter(), cpu(), time.time()
+                run(place)
+                used, wall = cpu() - used, time.perf_counter() - wall
+            timings.setdefault(name, []).append(Timing(name, wall, used, begun, time.time()))
+            peaks[name] = max(peaks.get(name, 0.0), *workers.values(), 0.0)
+            print(
+                f"{millions:g} {name}: {wall:.1f} s, {used:.1f} s of CPU, {peaks[name]:.0f} MB",
+                flush=True,
+            )
+            if name == "Spark: uniform" and not number:
+                read.append(reading(place, rows))
+                print(read[-1], flush=True)
+            shutil.rmtree(place)
+            place.with_suffix(".publisher").unlink(missing_ok=True)
+    spark.stop()
+    best = {name: min(each, key=lambda timing: timing.cpu) for name, each in timings.items()}
+    shuffles = {name: shuffled(folder, timing) for name, timing in best.items()}
+    for name in METHODS:
+        if any(word in f"DuckDB: {name}" for word in only):
+            command = [sys.executable, __file__, "--duckdb", str(folder), name]
+            for _ in range(repeat):
+                told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+                wall, used = map(float, told.split())
+                timings.setdefault(f"DuckDB: {name}", []).append(Timing(name, wall, used, 0, 0))
+                print(f"{millions:g} DuckDB: {name}: {wall:.1f} s, {used:.1f} s of CPU", flush=True)
+    best |= {
+        name: min(each, key=lambda timing: timing.cpu)
+        for name, each in timings.items()
+        if name.startswith("DuckDB")
+    }
+    copy = best.get("Spark: ordered copy")
+    lines = [
+        f"| {millions:g} | {name} | {min(each.wall for each in timings[name]):.1f} | {timing.cpu:.1f} |"
+        f" {timing.cpu / millions:.2f} | {f'{timing.cpu / copy.cpu:.2f}' if copy else ''} |"
+        f" {f'{shuffles[name]:.0f}' if name in shuffles else ''} | {f'{peaks[name]:.0f}' if peaks.get(name) else ''} |"
+        for name, timing in best.items()
+    ]
+    shutil.rmtree(folder)
+    return lines, read
+
+
+def write(lines: Sequence[str], read: Sequence[str]) -> None:
+    """Add to the results what was measured."""
+    known = RESULTS.read_text("utf-8").splitlines() if RESULTS.is_file() else []
+    rows = [line for line in known if line.startswith("| ") and not line.startswith("| millions")]
+    wide = [line for line in rows if line.count("|") == HEADER.splitlines()[0].count("|")]
+    narrow = [line for line in rows if line not in wide]
+    text = "\n".join(
+        [
+            "# Publishing from Spark",
+            "",
+            f"Written by `python benchmarks/spark_sizes.py --write`. PySpark {pyspark.__version__}, {versions()}",
+            "",
+            HEADER,
+            *wide,
+            *lines,
+            "",
+            "Counts over the folder of a uniform release, by two columns, in DuckDB:",
+            "",
+            READING,
+            *narrow,
+            *read,
+            "",
+        ]
+    )
+    RESULTS.write_text(text, "utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--millions", nargs="+", type=float, default=[1.0])
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--only", nargs="+", default=[""], help="what has one of these in its name")
+    parser.add_argument("--write", action="store_true", help=f"add to {RESULTS.name}")
+    parser.add_argument(
+        "--duckdb", nargs=2, metavar=("FOLDER", "METHOD"), help="what processes are given"
+    )
+    options = parser.parse_args()
+    if options.duckdb:
+        print(*by_duckdb(Path(options.duckdb[0]), options.duckdb[1]))
+        return
+    for millions in options.millions:
+        lines, read = measure(millions, options.repeat, options.only)
+        print("\n".join([*lines, *read]), flush=True)
+        if options.write:
+            write(lines, read)
+
+
+if __name__ == "__main__":
+    main()
