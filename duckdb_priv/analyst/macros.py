@@ -211,7 +211,7 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         "weight_fits": by_form(
             lookup,
             lambda form, _: (
-                f"(count(weight) = count(*) AND {_is_scale('alias(count(weight))')})"
+                f"(count(weight) = count(*) AND {_is_scale('alias(any_value(weight))')})"
                 if FORMS[form].weighed
                 else ("(count(weight) = 0)" if has_weighed else "(weight IS NULL)")
             ),
@@ -249,6 +249,8 @@ def _right(mistake: str) -> str:
 
 
 CAST = r"(?:(?:TRY_)?CAST\()*"
+CORRELATED = (r"(?:CASE  WHEN \(\()?", r"(?: IS NULL\)\) THEN \(0\) ELSE .*)?")
+"""What DuckDB, before 2.0, writes around a count in a subquery that looks at a row outside of it."""
 SCALED = rf"{CAST}{SCALE}(?: AS (?:DOUBLE|FLOAT|DECIMAL\([0-9]+,[1-9][0-9]*\))\))*"
 """The names that DuckDB gives to the column that records are weighed by, in types that hold it: no formula, and no
 number."""
@@ -274,7 +276,7 @@ def _is_scale(weight: str, pattern: str = SCALED) -> str:
     """Write whether the text of a weight is the column that records are weighed by."""
     before, after = weight.split("weight")
     called = before.partition("alias(")[2]
-    around = f"^{re.escape(called)}{pattern}{re.escape(')' if called else '')}$"
+    around = f"^{CORRELATED[0]}{re.escape(called)}{pattern}{re.escape(')' if called else '')}{CORRELATED[1]}$"
     return f"regexp_matches({before}weight{after}, {literal(around)})"
 
 
@@ -290,9 +292,9 @@ def _column_fits(lookup: Lookup, typed: str, called: str, every: str) -> str:
     """
     before, after = called.split("_column")
     pattern = concatenated(
-        literal(rf"^{re.escape(before)}{CAST}(?:\Q"),
+        literal(rf"^{CORRELATED[0]}{re.escape(before)}{CAST}(?:\Q"),
         lookup.column(),
-        literal(rf"\E|{UNREPORTED})(?: AS .*)?{re.escape(after)}$"),
+        literal(rf"\E|{UNREPORTED})(?: AS .*)?{re.escape(after)}{CORRELATED[1]}$"),
     )
     named = f"regexp_matches(alias({called}), {pattern})"
     # Briefly: it is planned with every question, and seldom asked.

@@ -80,6 +80,7 @@ def written(value: object) -> str:
     return str(value)
 
 
+@pytest.mark.every
 @pytest.mark.parametrize(("name", "case"), CASES)
 def test_case(databases: dict[str, duckdb.DuckDBPyConnection], name: str, case: Case) -> None:
     connection = databases[name]

@@ -202,6 +202,17 @@ def test_ordinary_sql_says_the_same(con):
     assert duckdb_priv.reconstruct(con, "SELECT count(*) FROM crowd").fetchall() == [(3001,)]
 
 
+def test_a_subquery_that_looks_outside_answers_as_its_group_does(con):
+    asked = "priv.reconstructed_interval('crowd', reported_disease, 'flu', weight := scale)"
+    assert (
+        con.execute(
+            f"SELECT town, (SELECT {asked} FROM crowd WHERE crowd.town = towns.town)"
+            " FROM (SELECT DISTINCT town FROM ill) AS towns ORDER BY town"
+        ).fetchall()
+        == con.execute(f"SELECT town, {asked} FROM crowd GROUP BY town ORDER BY town").fetchall()
+    )
+
+
 def test_several_attributes_share_one_scale(con):
     found = row(
         con, "FROM priv.reconstructed_joint('pair', ['disease', 'smoker'], ['flu', 'true'])"
