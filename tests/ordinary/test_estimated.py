@@ -13,6 +13,7 @@ from ordinary.test_linear import CASES, same
 from duckdb_priv.analyst import estimated as estimated_schema
 from duckdb_priv.analyst import estimated_names
 from duckdb_priv.analyst.ordinary.rewrite import reconstruct
+from duckdb_priv.release import catalog
 
 SUMMED = [form for form in CALLS if form not in DOES_NOT_SUM]
 NOT_ANSWERED = {
@@ -174,7 +175,8 @@ def test_aggregates_of_later_versions_are_found_by_name(
     monkeypatch.setattr(estimated_names, "OTHERS", ["min"])
     with duckdb.connect(str(copy)) as connection:
         connection.execute("DROP SCHEMA estimated CASCADE")
-        for statement in estimated_schema.statements(connection, "visits"):
+        attributes = catalog.sensitive_attributes(connection)
+        for statement in estimated_schema.statements(connection, "visits", attributes):
             connection.execute(statement)
         connection.execute("USE estimated")
         assert connection.execute("SELECT count(*) FROM visits").fetchall() == [(3000,)]
