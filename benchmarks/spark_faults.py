@@ -52,6 +52,7 @@ import duckdb_priv
 import duckdb_priv.spark
 from duckdb_priv.engine.randomness import KeyedBits, KeyedWords
 from duckdb_priv.spark import writing
+from duckdb_priv.sqltext.quoting import identifier, literal
 
 RESULTS = Path(__file__).parent / "results" / "SPARK_FAULTS.md"
 SECRET = hashlib.sha256(b"the secret of a benchmark").digest()
@@ -127,11 +128,8 @@ def cluster(folder: Path) -> Iterator[SparkSession]:
         "spark.shuffle.spill.compress": "false",
         "spark.broadcast.compress": "false",
     }
-    builder = SparkSession.builder.master(master)
-    for name, value in settings.items():
-        builder = builder.config(name, value)
     try:
-        session = builder.getOrCreate()
+        session = SparkSession.builder.master(master).config(map=settings).getOrCreate()
         session.sparkContext.setLogLevel("INFO")
         yield session
         session.stop()
@@ -281,10 +279,10 @@ def differing(folder: Path, visits: Path, mechanism: str) -> int:
     given = {"record_id": "id", "public": ["age"], **arguments}
     said = ", ".join(f"{name} := {value!r}" for name, value in given.items())
     with duckdb_priv.connect(secret=SECRET) as publisher:
-        publisher.execute(f"CREATE TABLE visits AS FROM '{visits}/*.parquet'")
+        publisher.execute(f"CREATE TABLE visits AS FROM {literal(f'{visits}/*.parquet')}")
         publisher.execute(f"FROM priv.publish_{method}('visits', 'r', {said})").fetchall()
-        theirs = f"(FROM '{folder}/r/data/*.parquet')"
-        mine = f"(SELECT {', '.join(duckdb.sql(f'FROM {theirs}').columns)} FROM r)"
+        theirs = f"(FROM {literal(f'{folder}/r/data/*.parquet')})"
+        mine = f"(SELECT {', '.join(map(identifier, duckdb.sql(f'FROM {theirs}').columns))} FROM r)"
         ((number,),) = publisher.execute(
             f"SELECT count(*) FROM ((FROM {mine} EXCEPT ALL FROM {theirs})"
             f" UNION ALL (FROM {theirs} EXCEPT ALL FROM {mine}))"

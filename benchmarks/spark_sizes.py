@@ -39,6 +39,7 @@ from run import MILLION, PEOPLE, VALUES, versions
 import duckdb_priv
 import duckdb_priv.spark
 from duckdb_priv.spark.writing import ROWS_OF_FILE
+from duckdb_priv.sqltext.quoting import literal
 
 RESULTS = Path(__file__).parent / "results" / "SPARK.md"
 HEADER = """\
@@ -144,10 +145,7 @@ def session(folder: Path) -> SparkSession:
     }
     for each in ("local", "events"):
         (folder / each).mkdir()
-    builder = SparkSession.builder.master("local[2]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 
@@ -188,7 +186,7 @@ def by_duckdb(folder: Path, name: str) -> tuple[float, float]:
     path = folder / "duckdb.publisher"
     with duckdb_priv.connect(path) as publisher:
         publisher.execute(
-            f"SET threads = 2; CREATE TABLE people AS FROM '{folder}/people/*.parquet'"
+            f"SET threads = 2; CREATE TABLE people AS FROM {literal(f'{folder}/people/*.parquet')}"
         )
         publisher.execute("CHECKPOINT")
         began, before = time.perf_counter(), time.process_time()
@@ -209,7 +207,9 @@ def people(folder: Path, rows: int) -> None:
         for number, begin in enumerate(range(0, rows, step)):
             query = PEOPLE.partition(" AS ")[2].format(rows=min(rows, begin + step), values=VALUES)
             query = query.replace("range(", f"range({begin}, ")
-            connection.execute(f"COPY ({query}) TO '{folder}/people/{number:03}.parquet'")
+            connection.execute(
+                f"COPY ({query}) TO {literal(f'{folder}/people/{number:03}.parquet')}"
+            )
 
 
 def shuffled(folder: Path, timing: Timing) -> float:
@@ -299,8 +299,6 @@ def measure(millions: float, repeat: int, only: Sequence[str]) -> tuple[list[str
             shutil.rmtree(place)
             place.with_suffix(".publisher").unlink(missing_ok=True)
     spark.stop()
-    best = {name: min(each, key=lambda timing: timing.cpu) for name, each in timings.items()}
-    shuffles = {name: shuffled(folder, timing) for name, timing in best.items()}
     for name in METHODS:
         if any(word in f"DuckDB: {name}" for word in only):
             command = [sys.executable, __file__, "--duckdb", str(folder), name]
@@ -309,10 +307,9 @@ def measure(millions: float, repeat: int, only: Sequence[str]) -> tuple[list[str
                 wall, used = map(float, told.split())
                 timings.setdefault(f"DuckDB: {name}", []).append(Timing(name, wall, used, 0, 0))
                 print(f"{millions:g} DuckDB: {name}: {wall:.1f} s, {used:.1f} s of CPU", flush=True)
-    best |= {
-        name: min(each, key=lambda timing: timing.cpu)
-        for name, each in timings.items()
-        if name.startswith("DuckDB")
+    best = {name: min(each, key=lambda timing: timing.cpu) for name, each in timings.items()}
+    shuffles = {
+        name: shuffled(folder, timing) for name, timing in best.items() if name.startswith("Spark")
     }
     copy = best.get("Spark: ordered copy")
     lines = [

@@ -207,7 +207,8 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         " IF regexp_matches(lower(t), "
         + lookup.named("reported", "list_extract(string_split(_release, '.'), 1)")
         + ")]) > 0",
-        # An aggregate over the weights where there may be some: a column cannot stand outside of one.
+        # An aggregate over the weights where there may be some: a column cannot stand outside of one. Their name is not
+        # that of their count: before DuckDB 2.0, a count has none where it stands twice in a correlated subquery.
         "weight_fits": by_form(
             lookup,
             lambda form, _: (
@@ -276,7 +277,7 @@ def _is_scale(weight: str, pattern: str = SCALED) -> str:
     """Write whether the text of a weight is the column that records are weighed by."""
     before, after = weight.split("weight")
     called = before.partition("alias(")[2]
-    around = f"^{CORRELATED[0]}{re.escape(called)}{pattern}{re.escape(')' if called else '')}{CORRELATED[1]}$"
+    around = f"^{re.escape(called)}{pattern}{re.escape(')' if called else '')}$"
     return f"regexp_matches({before}weight{after}, {literal(around)})"
 
 

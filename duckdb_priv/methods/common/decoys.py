@@ -164,7 +164,7 @@ def memory_limit(workspace: Workspace) -> float:
 
 def _deal_sql(source: Source, domains: Sequence[Domain], marks: str) -> str:
     number, text = source.id_arguments
-    drawn, ids = ("integer_coins", "_number") if source.integer_id else ("coins", "_number, _text")
+    drawn, ids = source.drawing("coins")
     public = (f"s.{identifier(name)} AS _public{n}, " for n, name in enumerate(source.public))
     return expand(
         body(read("publisher/fragments", "deal")),
@@ -180,7 +180,7 @@ def _deal_sql(source: Source, domains: Sequence[Domain], marks: str) -> str:
                 for n, domain in enumerate(domains)
             ),
             "coins": ", ".join(
-                f"_priv_{drawn}({'NULL' if n else marks}::UBIGINT, {place(f'coins{n}')}::UBIGINT,"
+                f"{drawn}({'NULL' if n else marks}::UBIGINT, {place(f'coins{n}')}::UBIGINT,"
                 f" {ids}, _code{n}) AS _coins{n}"
                 for n in range(len(domains))
             ),

@@ -262,7 +262,7 @@ def perturb_sql(source: Source, perturbations: Sequence[Drawn], records: str) ->
     """
     of_attribute = {each.domain.attribute: n for n, each in enumerate(perturbations)}
     number, text = source.id_arguments
-    drawn, ids = ("integer_bits", "_number") if source.integer_id else ("bits", "_number, _text")
+    drawn, ids = source.drawing("bits")
     # Only our own names stand inside: a column of the source called _bits0 must not be taken for the bits.
     of_public = {name: f"_public{n}" for n, name in enumerate(source.public)}
     return expand(
@@ -285,7 +285,7 @@ def perturb_sql(source: Source, perturbations: Sequence[Drawn], records: str) ->
                 for n, each in enumerate(perturbations)
             ),
             "bits": ", ".join(
-                f"_priv_{drawn}({place(f'coins{n}')}::UBIGINT, {ids}, {each.keyed(n)}) AS _bits{n}"
+                f"{drawn}({place(f'coins{n}')}::UBIGINT, {ids}, {each.keyed(n)}) AS _bits{n}"
                 for n, each in enumerate(perturbations)
             ),
             "joined": " ".join(each.joined(n) for n, each in enumerate(perturbations)),

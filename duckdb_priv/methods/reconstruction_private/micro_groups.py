@@ -131,6 +131,7 @@ def group_sql(
         )
     number, text = source.id_arguments
     is_text = not source.integer_id
+    drawn, ids = source.drawing("bits", "_priv_number", "_priv_text")
     first = f"arg_min({{}}, _priv_order, {most or sample_size})"
     aliases = {name: f"_priv_public{n}" for n, name in enumerate(source.public)}
     fillings = {
@@ -141,8 +142,8 @@ def group_sql(
         "sample_size": str(sample_size),
         "first_numbers": "NULL::BIGINT[]" if is_text else first.format("_priv_number"),
         "first_texts": first.format("_priv_text") if is_text else "NULL::VARCHAR[]",
-        "drawn": "bits" if is_text else "integer_bits",
-        "ids": "_priv_number, _priv_text" if is_text else "_priv_number",
+        "drawn": drawn,
+        "ids": ids,
         "id_number": number,
         "id_text": text,
         "id": text if is_text else number,

@@ -42,10 +42,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         # Compiling a query takes longer than these tables do.
         "spark.sql.codegen.wholeStage": "false",
     }
-    builder = SparkSession.builder.master("local[2,3]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    session = SparkSession.builder.master("local[2,3]").config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
