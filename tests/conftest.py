@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 import duckdb_priv
 from duckdb_priv.analyst import macros
+from duckdb_priv.card import export
 
 # A runner in the background of a script ignores Ctrl-C, and so would every program that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -163,6 +164,32 @@ def together() -> Callable[[Connection], AbstractContextManager[None]]:
             patch.setattr(macros, "_functions", lambda shapes: ())
             yield
         macros.create_all(connection)
+
+    return publishing
+
+
+@contextmanager
+def _plain_page() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(export, "analyst_card", lambda *_: "<!doctype html>\n<p>No card.</p>\n")
+        yield
+
+
+@pytest.fixture(scope="session")
+def without_cards() -> Callable[[], AbstractContextManager[None]]:
+    """Export releases whose cards nobody reads: a card takes a third of the time."""
+    return _plain_page
+
+
+@pytest.fixture(scope="session")
+def for_files() -> Callable[[], AbstractContextManager[None]]:
+    """Publish what is only asked in files, without cards: functions of the publisher's database are not written."""
+
+    @contextmanager
+    def publishing() -> Iterator[None]:
+        with _plain_page(), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(macros, "_functions", lambda shapes: ())
+            yield
 
     return publishing
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -15,15 +16,25 @@ collect_ignore = ["programs"]
 
 
 @pytest.fixture(scope="session")
-def releases(tmp_path_factory: pytest.TempPathFactory, prepared: Connect) -> dict[str, Release]:
+def releases(
+    tmp_path_factory: pytest.TempPathFactory,
+    prepared: Connect,
+    for_files: Callable[[], AbstractContextManager[None]],
+) -> dict[str, Release]:
     """Publish by every mechanism, and export each release to a file of its own."""
-    return answered(tmp_path_factory, publish_all, prepared)
+    with for_files():
+        return answered(tmp_path_factory, publish_all, prepared)
 
 
 @pytest.fixture(scope="session")
-def years(tmp_path_factory: pytest.TempPathFactory, prepared: Connect) -> dict[str, Release]:
+def years(
+    tmp_path_factory: pytest.TempPathFactory,
+    prepared: Connect,
+    for_files: Callable[[], AbstractContextManager[None]],
+) -> dict[str, Release]:
     """Publish two releases of one name, from different years."""
-    return answered(tmp_path_factory, publish_years, prepared)
+    with for_files():
+        return answered(tmp_path_factory, publish_years, prepared)
 
 
 def answered(

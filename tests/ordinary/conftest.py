@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import duckdb
 import pytest
-from ordinary.releases import publish, weigh
-from shared import folder_of_run, once
+from ordinary.releases import of_run, weigh
 
 LOOK_UP = """
     CREATE TABLE memory.main.chapter AS
@@ -28,15 +28,12 @@ PEEPHOLES = """
 
 @pytest.fixture(scope="session")
 def path(
-    tmp_path_factory: pytest.TempPathFactory, prepared: Callable[..., duckdb.DuckDBPyConnection]
+    tmp_path_factory: pytest.TempPathFactory,
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+    for_files: Callable[[], AbstractContextManager[None]],
 ) -> Callable[[str], Path]:
-    """The file of the release of a form, which is published once for all processes of a run."""
-    folder = folder_of_run(tmp_path_factory) / "ordinary"
-
-    def get(form: str) -> Path:
-        return once(folder / form, lambda place: publish(place, form, connect=prepared))
-
-    return get
+    """The file of the release of a form."""
+    return lambda form: of_run(tmp_path_factory, form, prepared, for_files)
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import duckdb
+import pytest
+from shared import folder_of_run, once
 
 import duckdb_priv
 
@@ -87,6 +90,21 @@ def publish(
         publisher.execute(f"FROM priv.{CALLS[form]}, record_id := 'id')").fetchall()
         publisher.execute("FROM priv.export_release('visits', ?)", [str(path)]).fetchall()
     return path
+
+
+def of_run(
+    temporary: pytest.TempPathFactory,
+    form: str,
+    connect: Callable[..., duckdb.DuckDBPyConnection],
+    publishing: Callable[[], AbstractContextManager[None]],
+) -> Path:
+    """Return the file of the release of a form, which is published once for all processes of a run."""
+
+    def make(folder: Path) -> Path:
+        with publishing():
+            return publish(folder, form, connect=connect)
+
+    return once(folder_of_run(temporary) / "ordinary" / form, make)
 
 
 def weigh(connection: duckdb.DuckDBPyConnection) -> None:

@@ -24,12 +24,12 @@ ALMOST_NO_NOISE = 1 - 1e-12
 
 @pytest.fixture(scope="module")
 def tables(
-    prepared, tmp_path_factory: pytest.TempPathFactory
+    prepared, for_files, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[list[duckdb.DuckDBPyConnection]]:
     """A release that tells the truth, though nobody who asks it knows, and the true table."""
     path = tmp_path_factory.mktemp("dashboards") / "visits.duckdb"
     source = VISITS.format(rows=ROWS, disease=EVEN)
-    with prepared(secret=bytes(range(32))) as publisher:
+    with for_files(), prepared(secret=bytes(range(32))) as publisher:
         publisher.execute(source)
         publisher.execute(
             "FROM priv.publish_uniform('source', 'visits', sensitive := ['disease', 'dose'], record_id := 'id',"

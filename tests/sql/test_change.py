@@ -35,10 +35,10 @@ def _two_versions(con, folder) -> None:
 
 
 @pytest.fixture(scope="module")
-def analyst(made, tmp_path_factory):
+def analyst(prepared, for_files, tmp_path_factory):
     folder = tmp_path_factory.mktemp("versions")
-    with made(lambda con: _two_versions(con, folder)):
-        pass
+    with for_files(), prepared() as publisher:
+        _two_versions(publisher, folder)
     with duckdb.connect() as con:
         for name in ("first", "second", "third"):
             con.execute(f"ATTACH '{folder / name}.duckdb' AS {name} (READ_ONLY)")
@@ -156,7 +156,9 @@ def test_a_ward_that_a_record_came_to_has_the_noise_of_that_record(analyst):
         ("block_design('v', 'r', sensitive := 'disease', epsilon := 1.0, record_id := 'id')", None),
     ],
 )  # fmt: skip
-def test_other_mechanisms_that_draw_each_record_for_itself(con, tmp_path, publish, largest):
+def test_other_mechanisms_that_draw_each_record_for_itself(
+    con, for_files, tmp_path, publish, largest
+):
     values = ["a", "b"] if largest else [f"v{n:02}" for n in range(23)]
     con.execute(
         f"CREATE TABLE v AS SELECT i AS id, i % 7 AS ward, {values}[1 + i % 23 % {len(values)}] AS disease"
@@ -166,11 +168,12 @@ def test_other_mechanisms_that_draw_each_record_for_itself(con, tmp_path, publis
         "CREATE TABLE m AS SELECT * FROM (VALUES ('a', 'a', 0.6), ('a', 'b', 0.4), ('b', 'a', 0.2), ('b', 'b', 0.8))"
         " AS t(original, published, probability)"
     )
-    con.execute(f"FROM priv.publish_{publish}")
     older, newer = (str(tmp_path / f"{name}.duckdb") for name in ("older", "newer"))
-    con.execute("FROM priv.export_release('r', ?)", [older])
-    con.execute("FROM priv.export_release('r', ?)", [newer])
-    con.execute("DELETE FROM v WHERE id < 30; FROM priv.refresh('r')")
+    with for_files():
+        con.execute(f"FROM priv.publish_{publish}")
+        con.execute("FROM priv.export_release('r', ?)", [older])
+        con.execute("FROM priv.export_release('r', ?)", [newer])
+        con.execute("DELETE FROM v WHERE id < 30; FROM priv.refresh('r')")
     with duckdb.connect() as analyst:
         analyst.execute(
             f"ATTACH '{older}' AS older (READ_ONLY); ATTACH '{newer}' AS newer (READ_ONLY)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -104,11 +105,12 @@ class Asked:
 @pytest.fixture(scope="module", params=PUBLISHED)
 def asked(
     prepared: Callable[..., duckdb.DuckDBPyConnection],
+    for_files: Callable[[], AbstractContextManager[None]],
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Asked]:
     path = tmp_path_factory.mktemp("files") / f"{request.param}.duckdb"
-    with prepared() as publisher:
+    with for_files(), prepared() as publisher:
         publisher.execute(WORLD)
         publisher.execute(f"FROM {PUBLISHED[request.param]}")
         publisher.execute("FROM priv.export_release('r', ?)", [str(path)])

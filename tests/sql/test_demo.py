@@ -32,7 +32,7 @@ def shown() -> str:
     return out.getvalue()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def person() -> Iterator[duckdb.DuckDBPyConnection]:
     with closing(duckdb.connect()) as con:
         con.execute(templates.read("demo", "persons"), {"rows": ROWS, "seed": 1})
@@ -99,32 +99,48 @@ def test_it_is_readable_in_a_pipe(shown: str) -> None:
     assert max(len(line.replace(program, "duckdb-priv")) for line in shown.splitlines()) <= 80
 
 
-def test_it_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert CliRunner().invoke(main, ["demo", "--rows", "1000"]).exit_code == 0
-    assert list(tmp_path.iterdir()) == []
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    """The folder for temporary files in which a demo has run, and what that answered."""
+    folder = tmp_path_factory.mktemp("run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(tempfile, "tempdir", str(folder))
+        return folder, CliRunner().invoke(main, ["demo", "--rows", "1000", "--seed", "1"])
+
+
+def test_it_leaves_nothing_behind(run: tuple[Path, Result]) -> None:
+    folder, result = run
+    assert result.exit_code == 0, result.output
+    assert list(folder.iterdir()) == []
 
 
 def last_command(printed: str) -> str:
     return re.findall("^    (.*)$", printed, re.MULTILINE)[-1]
 
 
-def test_it_ends_with_a_command_that_works_as_it_is_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And so does the one in which that ends."""
-    monkeypatch.chdir(tmp_path)
-    out = io.StringIO()
-    demo.run(Console(file=out, width=80), rows=1000, seed=2)
-    printed = out.getvalue()
+@pytest.fixture(scope="module")
+def followed(
+    run: tuple[Path, Result], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, str, str]:
+    """The folder in which the command was run that the demo ends with, the one that this ends with, and its words."""
+    folder, printed = tmp_path_factory.mktemp("followed"), run[1].stdout
     for _ in range(2):
         line = last_command(printed)
         done = subprocess.run(
-            line, shell=True, cwd=tmp_path, input="FROM priv.audit('census');", capture_output=True,
+            line, shell=True, cwd=folder, input="FROM priv.audit('census');", capture_output=True,
             text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         printed = done.stdout
+    return folder, line, printed
+
+
+def test_it_ends_with_a_command_that_works_as_it_is_printed(
+    followed: tuple[Path, str, str],
+) -> None:
+    """And so does the one in which that ends."""
+    _, line, printed = followed
     assert line.endswith("shell census_demo/publisher.duckdb")
     assert "local_differential_privacy" in printed
 
@@ -172,11 +188,10 @@ def test_half_a_demo_is_not_kept(
 
 
 def test_two_demos_draw_different_coins(
-    kept: tuple[Path, list[str], Result], tmp_path: Path
+    kept: tuple[Path, list[str], Result], followed: tuple[Path, str, str]
 ) -> None:
-    demo.run(Console(file=io.StringIO()), rows=1000, seed=1, keep=str(tmp_path / "two"))
     released = []
-    for folder in (kept[0], tmp_path / "two"):
+    for folder in (kept[0], followed[0] / "census_demo"):
         with closing(duckdb.connect(str(folder / "census.duckdb"), read_only=True)) as release:
             released.append(release.execute("FROM census ORDER BY ALL").fetchall())
     assert released[0] != released[1]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import duckdb
 import pytest
-from ordinary.releases import CALLS, publish
+from ordinary.releases import CALLS, of_run
 
 
 @pytest.mark.every
 @pytest.mark.parametrize("form", CALLS)
-def test_every_question_of_a_file_has_an_answer(form, prepared, tmp_path):
-    with duckdb.connect(publish(tmp_path, form, connect=prepared), read_only=True) as reader:
+def test_every_question_of_a_file_has_an_answer(form, prepared, for_files, tmp_path_factory):
+    path = of_run(tmp_path_factory, form, prepared, for_files)
+    with duckdb.connect(path, read_only=True) as reader:
         found = reader.execute(
             "SELECT question, statement FROM priv.example ORDER BY number"
         ).fetchall()
@@ -23,8 +24,8 @@ def test_every_question_of_a_file_has_an_answer(form, prepared, tmp_path):
 
 
 @pytest.mark.once
-def test_names_and_values_that_need_quotes_are_asked_for(prepared, tmp_path):
-    with prepared() as con:
+def test_names_and_values_that_need_quotes_are_asked_for(prepared, without_cards, tmp_path):
+    with without_cards(), prepared() as con:
         con.execute(
             "CREATE TABLE t AS SELECT i AS id, i % 2 AS \"group\", ['it''s', '\"'][1 + i % 3 % 2] AS \"a b\""
             " FROM range(300) AS t(i)"

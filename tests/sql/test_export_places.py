@@ -23,10 +23,23 @@ def publish_out(con):
 
 
 @pytest.fixture
-def out(made):
+def carded(made):
     """A database with one release, which is published once for all tests."""
     with made(publish_out) as connection:
         yield connection
+
+
+@pytest.fixture
+def out(carded, without_cards):
+    """The same, where nobody reads what stands on a card."""
+    with without_cards():
+        yield carded
+
+
+@pytest.fixture
+def con(con, without_cards):
+    with without_cards():
+        yield con
 
 
 def export(con, path: Path, form: str = "duckdb", release: str = "out"):
@@ -77,10 +90,10 @@ def test_other_names_are_taken_as_they_are(out, tmp_path, name, form):
 
 @pytest.mark.once
 @pytest.mark.parametrize("form", ["duckdb", "parquet"])
-def test_the_card_stands_in_a_release_and_beside_it(out, tmp_path, form, monkeypatch):
+def test_the_card_stands_in_a_release_and_beside_it(carded, tmp_path, form, monkeypatch):
     """The release itself can write the very page, in any client."""
     path = tmp_path / ("out.duckdb" if form == "duckdb" else "folder")
-    ((told,),) = out.execute(
+    ((told,),) = carded.execute(
         "SELECT card FROM priv.export_release('out', ?, format := ?)", [str(path), form]
     ).fetchall()
     assert told == str(tmp_path / "out.html" if form == "duckdb" else path / "card.html")

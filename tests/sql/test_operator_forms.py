@@ -108,7 +108,7 @@ RELEASES = [f"{kind}_{name}_public" for kind in ("loose", "zero", "any") for nam
 
 
 @pytest.fixture(scope="module")
-def reader(publisher, tmp_path_factory):
+def reader(publisher, without_cards, tmp_path_factory):
     """Where a release is read: from its file alone, and one with all others in the publisher's database."""
     opened = {}
     folder = tmp_path_factory.mktemp("releases")
@@ -118,7 +118,8 @@ def reader(publisher, tmp_path_factory):
             return publisher
         if release not in opened:
             path = folder / f"{release}.duckdb"
-            publisher.execute(f"FROM priv.export_release('{release}', '{path}')")
+            with without_cards():
+                publisher.execute(f"FROM priv.export_release('{release}', '{path}')")
             opened[release] = duckdb.connect(str(path), read_only=True)
         return opened[release]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 import duckdb
 import pytest
@@ -49,10 +50,12 @@ JOINT = (
 
 @pytest.fixture(scope="module")
 def files(
-    prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path_factory: pytest.TempPathFactory
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+    for_files: Callable[[], AbstractContextManager[None]],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("planted")
-    with prepared() as publisher:
+    with for_files(), prepared() as publisher:
         publisher.execute(TABLE)
         for name, call in RELEASES.items():
             publisher.execute(PUBLISH.format(call, "")).fetchall()

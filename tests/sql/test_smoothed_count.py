@@ -50,12 +50,16 @@ def con(
 
 @pytest.fixture(scope="module")
 def files(
-    con: duckdb.DuckDBPyConnection, tmp_path_factory: pytest.TempPathFactory
+    con: duckdb.DuckDBPyConnection,
+    without_cards: Callable[..., AbstractContextManager[None]],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("smoothed")
-    for name in ("uniform", "shuffled"):
-        con.execute("FROM priv.export_release(?, ?)", [name, f"{folder}/{name}.duckdb"]).fetchall()
-    return {name: folder / f"{name}.duckdb" for name in ("uniform", "shuffled")}
+    files = {name: folder / f"{name}.duckdb" for name in ("uniform", "shuffled")}
+    with without_cards():
+        for name, path in files.items():
+            con.execute("FROM priv.export_release(?, ?)", [name, str(path)]).fetchall()
+    return files
 
 
 def call(name: str, value: str = "'flu'", more: str = "") -> str:
