@@ -1,13 +1,13 @@
 """Tails of the binomial distribution, from the incomplete beta function.
 
-``scipy.stats`` has them too, and takes longer to import than a small publication takes.
+``scipy.stats`` has them too, and takes longer to import than a small publication takes. So does ``scipy.special``,
+which is loaded at the first call: where nothing agrees, nothing is computed.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaincc
 
 from duckdb_priv.mechanism.arrays import Floats
 
@@ -18,6 +18,8 @@ def cdf(successes: ArrayLike, trials: ArrayLike, chance: ArrayLike) -> Floats:
     >>> cdf([-1, 0, 1, 2], 2, 0.5)
     array([0.  , 0.25, 0.75, 1.  ])
     """
+    from scipy.special import betaincc
+
     return _tail(betaincc, successes, trials, chance, below=0.0, beyond=1.0)
 
 
@@ -27,6 +29,8 @@ def sf(successes: ArrayLike, trials: ArrayLike, chance: ArrayLike) -> Floats:
     >>> sf([-1, 0, 1, 2], 2, 0.5)
     array([1.  , 0.75, 0.25, 0.  ])
     """
+    from scipy.special import betainc
+
     return _tail(betainc, successes, trials, chance, below=1.0, beyond=0.0)
 
 

@@ -8,8 +8,7 @@ the variance is at most (h c)^2: a quadratic inequality in c, whose root is retu
 from __future__ import annotations
 
 import math
-
-from scipy.special import ndtri
+from statistics import NormalDist
 
 from duckdb_priv.mechanism.uniform import Uniform
 
@@ -28,7 +27,7 @@ def smallest_count(
     787
     """
     p, own, other = operator.retention, operator.own, operator.other
-    scale = (ndtri(0.5 + confidence / 2) / (relative_error * p)) ** 2
+    scale = (NormalDist().inv_cdf(0.5 + confidence / 2) / (relative_error * p)) ** 2
     per_count = scale * (own * (1 - own) - other * (1 - other))
     background = scale * records * other * (1 - other)
     return float((per_count + math.sqrt(per_count**2 + 4 * background)) / 2)

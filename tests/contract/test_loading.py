@@ -56,6 +56,12 @@ def test_preparing_a_database_loads_neither_scipy_nor_a_method():
     assert not {name for name in loaded if name.endswith((".plan", ".audit", ".advise"))}
 
 
+def test_what_publishes_uniformly_loads_no_scipy():
+    """Only tails of chance need it, and where no group agrees none is computed."""
+    modules = loaded_by("import duckdb_priv.publisher.publish, duckdb_priv.methods.uniform.plan")
+    assert "scipy" not in modules
+
+
 def test_opening_a_release_loads_what_it_needs_to_read():
     modules = loaded_by("import duckdb_priv; duckdb_priv.open_release")
     assert not modules & {"scipy", "cryptography"}
