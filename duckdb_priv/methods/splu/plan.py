@@ -38,6 +38,7 @@ from duckdb_priv.methods.common.decoys import (
     show,
     without_surplus,
 )
+from duckdb_priv.methods.common.decoys_at_once import show_at_once
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.common.republication import (
@@ -103,6 +104,9 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     kernel = show(dealt, source, domains, keys, grouping, ranges, told=told)
     staged, drawn = dealt.staged, None
     if told:
+        if not append:
+            # Of a batch the records that are known were deleted from the table.
+            staged = show_at_once(workspace, dealt, kernel, ranges.kept, len(source.public))
         staged = memory.keep(source, domains, kernel, staged)
         drawn = [memory.drawn(domain.attribute, domain.values) for domain in domains]
     earlier, before = earlier_rows(workspace, source, domains, release) if append else (None, 0)
