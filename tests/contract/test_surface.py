@@ -156,6 +156,7 @@ PRIVATE_TABLES = {
     "publication",
     "secret",
     "sampled_record",
+    "shown_pair",
     "shown_record",
     "source",
     "value_fingerprint",

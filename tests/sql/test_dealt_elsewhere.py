@@ -46,7 +46,7 @@ def con(prepared: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_a_release_that_records_have_left_is_not_extended(con: Any) -> None:
     """A mark that no row stands for any more says that its record has left."""
     con.execute(
-        "INSERT INTO priv.shown_record SELECT 'r', 'ward', 7, value, shown FROM priv.shown_record LIMIT 1"
+        "INSERT INTO priv.shown_record SELECT 7, number FROM priv.shown_pair WHERE attribute = 'ward' LIMIT 1"
     )
     with pytest.raises(duckdb.Error, match="records have left release 'r'"):
         con.sql(PUBLISH.format(", append := true")).fetchall()

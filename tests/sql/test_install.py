@@ -402,6 +402,33 @@ def test_a_new_catalog_is_what_the_migrations_lead_to(con):
         assert rows(old, made) == rows(con, made)
 
 
+@pytest.mark.once
+def test_what_records_showed_before_is_kept_as_pairs():
+    from duckdb_priv.methods.common.memory import KEPT
+    from duckdb_priv.release import catalog
+    from duckdb_priv.sqltext import templates
+
+    names = templates.names("migrations")
+    before = names[: names.index("0017_shown_pairs")]
+    shown = [
+        ("r", "disease", 1, 7, "flu"),
+        ("r", "disease", 2, 7, "flu"),
+        ("s", "ward", 1, 8, None),
+    ]
+    with duckdb.connect() as old:
+        for statement in catalog.FIRST:
+            old.execute(statement)
+        for name in before:
+            script = templates.body(templates.read("migrations", name))
+            old.execute(templates.fill(script, catalog.table_definitions()))
+            old.execute("INSERT INTO priv.migration VALUES (?, TIMESTAMP '2026-01-01')", [name])
+        old.executemany("INSERT INTO priv.shown_record VALUES (?, ?, ?, ?, ?)", shown)
+        catalog.migrate(old, "memory")
+        kept = f"SELECT release, attribute, mark, value, shown FROM {KEPT} ORDER BY ALL"
+        assert rows(old, kept) == shown
+        assert rows(old, "SELECT count(*) FROM priv.shown_pair") == [(2,)]
+
+
 def test_every_migration_is_recorded_once(con):
     from duckdb_priv.sqltext import templates
 

@@ -19,8 +19,11 @@ from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.methods.common.decoys import DEALT, MARK, SHOWN
 from duckdb_priv.methods.common.domain import Domain
 
-TABLES = ("shown_record", "sampled_record")
-"""Where it is kept what records in groups have shown, and which of them represent their groups."""
+KEPT = (
+    "(SELECT release, attribute, mark, value, shown FROM priv.shown_record"
+    " JOIN priv.shown_pair ON shown_pair.number = shown_record.pair)"
+)
+"""What records in groups have shown: of a release and an attribute, for which of their values."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +40,18 @@ class Memory:
                 f"SELECT 1 FROM priv.{table} WHERE lower(release) = lower(?) LIMIT 1",
                 [self.release],
             )
-            for table in TABLES
+            for table in ("shown_pair", "sampled_record")
         )
 
     def forget(self) -> None:
         """Forget the release: another one takes its name, or none."""
-        for table in TABLES:
-            self.workspace.cursor.execute(
-                f"DELETE FROM priv.{table} WHERE lower(release) = lower(?)", [self.release]
-            )
+        of_release = "WHERE lower(release) = lower(?)"
+        for what in (
+            f"shown_record WHERE pair IN (SELECT number FROM priv.shown_pair {of_release})",
+            f"shown_pair {of_release}",
+            f"sampled_record {of_release}",
+        ):
+            self.workspace.cursor.execute(f"DELETE FROM priv.{what}", [self.release])
 
     def keep(
         self, source: Source, domains: Sequence[Domain], kernel: Kernel, staged: Collection[str]
@@ -55,12 +61,20 @@ class Memory:
         Returns the steps of the kernel that stand on the publisher's cursor afterwards; ``staged`` stand there before.
         """
         kernel.stage(self.workspace.cursor, source.table, staged)
+        run = self.workspace.cursor.execute
         for n, domain in enumerate(domains):
-            self.workspace.cursor.execute(
-                "INSERT INTO priv.shown_record SELECT ?, ?, _mark, d.value, p.shown"
-                f" FROM {SHOWN} JOIN ({_values_sql(domain)}) AS d ON d.position = _code{n}"
+            # The texts that millions of records share are kept once: most of the time goes into what is written.
+            ((first,),) = self.workspace.rows(
+                "SELECT coalesce(max(number) + 1, 0) FROM priv.shown_pair"
+            )
+            pair = f"{first}::UBIGINT + _code{n}::UBIGINT * {domain.size} + _shown{n}"
+            run(f"INSERT INTO priv.shown_record SELECT _mark, {pair} FROM {SHOWN}")
+            run(
+                "INSERT INTO priv.shown_pair SELECT pair, ?, ?, d.value, p.shown"
+                f" FROM (SELECT DISTINCT {pair} AS pair, _code{n} AS code, _shown{n} AS shown FROM {SHOWN}) AS found"
+                f" JOIN ({_values_sql(domain)}) AS d ON d.position = found.code"
                 f" JOIN (SELECT position, published::VARCHAR AS shown FROM {domain.table}) AS p"
-                f" ON p.position = _shown{n}",
+                " ON p.position = found.shown",
                 [self.release, domain.attribute.lower()],
             )
         return tuple(step.table for step in kernel.steps)
@@ -70,7 +84,7 @@ class Memory:
         table = f"temp.main._priv_recalled{n}"
         self.workspace.cursor.execute(
             f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT told.mark, kept.shown"
-            f" FROM ({told_sql(domain, n, DEALT)}) AS told JOIN priv.shown_record AS kept USING (mark, value)"
+            f" FROM ({told_sql(domain, n, DEALT)}) AS told JOIN {KEPT} AS kept USING (mark, value)"
             " WHERE lower(release) = lower(?) AND attribute = ?",
             [self.release, domain.attribute.lower()],
         )
@@ -80,7 +94,7 @@ class Memory:
         """Count what all records have shown that were ever in a group, those that left included, by value."""
         counts = dict(
             self.workspace.rows(
-                "SELECT shown, count(*) FROM priv.shown_record WHERE lower(release) = lower(?) AND attribute = ?"
+                f"SELECT shown, count(*) FROM {KEPT} WHERE lower(release) = lower(?) AND attribute = ?"
                 " GROUP BY ALL",
                 [self.release, attribute.lower()],
             )

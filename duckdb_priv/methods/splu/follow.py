@@ -27,7 +27,7 @@ from duckdb_priv.methods.common.decoys import (
     without_surplus,
 )
 from duckdb_priv.methods.common.domain import Domain, open_domains
-from duckdb_priv.methods.common.memory import Memory, told_sql
+from duckdb_priv.methods.common.memory import KEPT, Memory, told_sql
 from duckdb_priv.methods.common.republication import domains_of_both, open_marks, remember
 from duckdb_priv.methods.splu.arguments import SpluArguments, fewest_of_a_batch
 from duckdb_priv.methods.splu.plan import DECOY_GROUPS, MECHANISM, plan_of
@@ -64,10 +64,10 @@ class Followed:
             f" SELECT _code{n} AS _code0, struct_pack(mark := {MARK},"
             f" first_half := _coins{n}.first_half, second_half := _coins{n}.second_half) AS _coins0"
             f" FROM {DEALT} JOIN ({told_sql(domain, n, DEALT)}) AS told ON told.mark = {MARK} WHERE"
-            " NOT EXISTS (FROM priv.shown_record AS kept WHERE kept.attribute = $2 AND kept.mark = told.mark"
+            f" NOT EXISTS (FROM {KEPT} AS kept WHERE kept.attribute = $2 AND kept.mark = told.mark"
             " AND kept.value = told.value)"
             " AND (NOT EXISTS (FROM priv.grouped_record AS known WHERE known.attribute = $2"
-            " AND known.mark = told.mark) OR EXISTS (FROM priv.shown_record AS kept WHERE kept.attribute = $2"
+            f" AND known.mark = told.mark) OR EXISTS (FROM {KEPT} AS kept WHERE kept.attribute = $2"
             " AND lower(kept.release) = lower($1) AND kept.mark = told.mark))",
             [self.memory.release, name],
         )

@@ -1,0 +1,15 @@
+-- priv.shown_pair: which value is shown for which by records in decoy groups, once for all such records. Private: never exported.
+
+CREATE TABLE priv.shown_pair (
+    number    UBIGINT NOT NULL,
+    release   VARCHAR NOT NULL,
+    attribute VARCHAR NOT NULL,
+    value     UBIGINT NOT NULL,
+    shown     VARCHAR
+);
+COMMENT ON TABLE  priv.shown_pair IS 'PRIVATE, never exported: pairs of a true value and of a shown one that occur in a release by decoy groups.';
+COMMENT ON COLUMN priv.shown_pair.number IS 'What priv.shown_record names the pair by.';
+COMMENT ON COLUMN priv.shown_pair.release IS 'Name of the published table.';
+COMMENT ON COLUMN priv.shown_pair.attribute IS 'The sensitive attribute.';
+COMMENT ON COLUMN priv.shown_pair.value IS 'Keyed hash of the true value that a record had.';
+COMMENT ON COLUMN priv.shown_pair.shown IS 'What the record shows for that value, as text; NULL is the missing value.';
