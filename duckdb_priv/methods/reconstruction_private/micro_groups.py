@@ -23,6 +23,7 @@ from duckdb_priv.errors import InvalidSource
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import Drawn, open_coins, perturb_sql
 from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.signed import signed
 from duckdb_priv.sqltext.templates import body, expand, place, read
 
 SCALE = "scale"
@@ -132,7 +133,8 @@ def group_sql(
     number, text = source.id_arguments
     is_text = not source.integer_id
     drawn, ids = source.drawing("bits", "_priv_number", "_priv_text")
-    first = f"arg_min({{}}, _priv_order, {most or sample_size})"
+    # Of several smallest numbers DuckDB has a fast way where they are signed, which takes half the time.
+    first = f"arg_min({{}}, {signed('_priv_order')}, {most or sample_size})"
     aliases = {name: f"_priv_public{n}" for n, name in enumerate(source.public)}
     fillings = {
         "source": f"{place(RECORDS)} AS s",
