@@ -11,6 +11,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -245,18 +246,23 @@ def what_is_wrong(connection: Connection, name: str, sql: str) -> str | None:
     return None
 
 
-def test_what_is_called_right_is_answered(con: Connection, tmp_path: Path) -> None:
+def test_what_is_called_right_is_answered(
+    con: Connection, together: Callable[..., AbstractContextManager[None]], tmp_path: Path
+) -> None:
     """Otherwise one replaced argument would not be what is refused."""
     known = parameters(con)
     assert set(USES) <= set(known)
-    for name in USES:
-        kind, takes = known[name]
-        more = (
-            ["republish := true"] if "republish" in takes and "republish" not in USES[name] else []
-        )
-        given = [each.replace("'new'", f"'{name}'") for each in split(right(name, tmp_path))]
-        if name != "drop_release":
-            con.execute(statement(name, kind, given + more)).fetchall()
+    with together(con):
+        for name in USES:
+            kind, takes = known[name]
+            more = (
+                ["republish := true"]
+                if "republish" in takes and "republish" not in USES[name]
+                else []
+            )
+            given = [each.replace("'new'", f"'{name}'") for each in split(right(name, tmp_path))]
+            if name != "drop_release":
+                con.execute(statement(name, kind, given + more)).fetchall()
 
 
 def test_whatever_is_given_is_answered_or_refused_in_words(con: Connection, tmp_path: Path) -> None:

@@ -208,10 +208,10 @@ def test_the_statement_about_a_generalized_sample_publishes(con: duckdb.DuckDBPy
 def test_errors_on_the_census_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(
         "CREATE TABLE census AS SELECT row_number() OVER () AS id, age, gender, education, marital, race,"
-        f" workclass, occupation AS disease FROM '{CENSUS}' LIMIT 150_000"
+        f" workclass, occupation AS disease FROM '{CENSUS}' LIMIT 60_000"
     )
     con.execute(
-        "CREATE TABLE asked AS FROM priv.workload('census', sensitive := 'disease', record_id := 'id', queries := 2000)"
+        "CREATE TABLE asked AS FROM priv.workload('census', sensitive := 'disease', record_id := 'id', queries := 1000)"
     )
     for retention in (0.2, 0.5):
         con.execute(

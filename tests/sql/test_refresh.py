@@ -54,6 +54,12 @@ def _declare(con) -> None:
     con.execute(PUBLISH)
 
 
+@pytest.fixture(autouse=True)
+def _without_cards(without_cards):
+    with without_cards():
+        yield
+
+
 @pytest.fixture
 def declared(made):
     with made(_declare) as connection:

@@ -61,11 +61,23 @@ MECHANISMS = {
 }
 
 
-def card_of_file(con: duckdb.DuckDBPyConnection, release: str, folder: Path) -> str:
-    path = folder / "release.duckdb"
-    con.execute("FROM priv.export_release(?, ?)", [release, str(path)]).fetchall()
-    with duckdb.connect(str(path), read_only=True) as reader:
-        return analyst_card(reader)
+CardOfFile = Callable[[duckdb.DuckDBPyConnection, str], str]
+
+
+@pytest.fixture
+def card_of_file(
+    without_cards: Callable[[], AbstractContextManager[None]], tmp_path: Path
+) -> CardOfFile:
+    """Export a release, and make the card that whoever has the file can make."""
+
+    def make(con: duckdb.DuckDBPyConnection, release: str) -> str:
+        path = tmp_path / "release.duckdb"
+        with without_cards():
+            con.execute("FROM priv.export_release(?, ?)", [release, str(path)]).fetchall()
+        with duckdb.connect(str(path), read_only=True) as reader:
+            return analyst_card(reader)
+
+    return make
 
 
 class Page(HTMLParser):
@@ -106,14 +118,14 @@ class Page(HTMLParser):
 
 
 def test_a_card_has_the_words_of_the_publisher_and_only_theirs_the_warnings(
-    con: duckdb.DuckDBPyConnection, tmp_path: Path
+    con: duckdb.DuckDBPyConnection, card_of_file: CardOfFile
 ) -> None:
     con.execute(
         "FROM priv.publish_uniform('visits', 'named', sensitive := 'disease', retention := 0.5,"
         " public := ['id', 'age'], title := $1, description := $1, contact := $1)",
         [HOSTILE],
     )
-    ours, theirs = Page(publisher_card(con, "named")), Page(card_of_file(con, "named", tmp_path))
+    ours, theirs = Page(publisher_card(con, "named")), Page(card_of_file(con, "named"))
     for page in (ours, theirs):
         assert page.text.count(HOSTILE) == 3
     assert "'id' differs in every row" in ours.text
@@ -123,9 +135,9 @@ def test_a_card_has_the_words_of_the_publisher_and_only_theirs_the_warnings(
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_card_says_what_a_release_is(
-    con: duckdb.DuckDBPyConnection, mechanism: str, tmp_path: Path
+    con: duckdb.DuckDBPyConnection, mechanism: str, card_of_file: CardOfFile
 ) -> None:
-    for html in (publisher_card(con, mechanism), card_of_file(con, mechanism, tmp_path)):
+    for html in (publisher_card(con, mechanism), card_of_file(con, mechanism)):
         page = Page(html)
         for (statement,) in con.execute(
             "SELECT statement FROM priv.guarantee WHERE release = ?", [mechanism]
@@ -166,18 +178,15 @@ def test_a_card_needs_no_network(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_the_publishers_card_says_that_it_saw_the_truth(
-    con: duckdb.DuckDBPyConnection, tmp_path: Path
+    con: duckdb.DuckDBPyConnection, card_of_file: CardOfFile
 ) -> None:
     assert "computed from true values" in Page(publisher_card(con, "uniform")).text
-    assert (
-        "Nothing on it was computed from true values"
-        in Page(card_of_file(con, "uniform", tmp_path)).text
-    )
+    assert "Nothing on it was computed from true values" in Page(card_of_file(con, "uniform")).text
 
 
 def test_the_analysts_card_is_a_function_of_the_release_file(
     prepared: Callable[..., duckdb.DuckDBPyConnection],
-    tmp_path: Path,
+    card_of_file: CardOfFile,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Two sources, the same published rows and catalog: the same card."""
@@ -192,13 +201,13 @@ def test_the_analysts_card_is_a_function_of_the_release_file(
             "FROM priv.publish_uniform('t', 'r', sensitive := 's', retention := 0.5)"
         ).fetchall()
         con.execute("UPDATE r SET reported_s = 'v' || (rowid * 7 % 3)")
-        cards.append(card_of_file(con, "r", tmp_path))
+        cards.append(card_of_file(con, "r"))
         con.close()
     assert cards[0] == cards[1]
 
 
 def test_hostile_names_stay_names(
-    prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path
+    prepared: Callable[..., duckdb.DuckDBPyConnection], card_of_file: CardOfFile
 ) -> None:
     con = prepared(None)
     quoted = '"' + HOSTILE.replace('"', '""') + '"'
@@ -209,7 +218,7 @@ def test_hostile_names_stay_names(
     con.execute(
         f"FROM priv.publish_uniform('{text}', '{text}2', sensitive := 's', retention := 0.5)"
     ).fetchall()
-    for html in (publisher_card(con, f"{HOSTILE}2"), card_of_file(con, f"{HOSTILE}2", tmp_path)):
+    for html in (publisher_card(con, f"{HOSTILE}2"), card_of_file(con, f"{HOSTILE}2")):
         page = Page(html)
         assert "script" not in page.tags
         assert HOSTILE in page.text
@@ -242,7 +251,7 @@ def test_a_card_without_the_truth_quotes_none(con: duckdb.DuckDBPyConnection) ->
 
 
 def test_a_generalized_sample_has_a_card(
-    prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path
+    prepared: Callable[..., duckdb.DuckDBPyConnection], card_of_file: CardOfFile
 ) -> None:
     con = prepared(None)
     con.execute("""
@@ -261,7 +270,7 @@ def test_a_generalized_sample_has_a_card(
     assert re.search(r"20s 5,000 \d,\d{3} \d,\d{3} to \d,\d{3}", of_publisher.text)
     con.execute("DROP TABLE levels")
     assert "Without the truth" in Page(publisher_card(con, "sampled")).text
-    for html in (publisher_card(con, "sampled"), card_of_file(con, "sampled", tmp_path)):
+    for html in (publisher_card(con, "sampled"), card_of_file(con, "sampled")):
         page = Page(html)
         assert page.text.count("What it is good for") == 1
         assert "generalized, level 1" in page.text
