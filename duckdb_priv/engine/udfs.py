@@ -46,9 +46,18 @@ def bits(
     All rows of a call name the same stream. A record id is a number or a text. A keyed stream refuses a
     missing id or code: such rows would share their coins.
     """
-    source = randomness.stream(streams[0].as_py())
+    return drawn(randomness.stream(streams[0].as_py()), numbers, texts, codes)
+
+
+def drawn(
+    source: randomness.KeyedBits | randomness.FreshBits,
+    numbers: pa.ChunkedArray,
+    texts: pa.ChunkedArray,
+    codes: pa.ChunkedArray,
+) -> pa.Array:
+    """Draw what ``bits`` gives of a stream."""
     if isinstance(source, randomness.FreshBits):
-        return pa.array(source.draw(len(streams)))
+        return pa.array(source.draw(len(codes)))
     return pa.array(_column(_draw(source, _record_ids(numbers, texts, codes), codes.to_numpy()), 0))
 
 
@@ -126,7 +135,7 @@ def _draw(source: randomness.KeyedBits, ids: Ids, codes: NDArray[np.uint32]) -> 
 
 
 def _column(words: NDArray[np.uint64], number: int) -> NDArray[np.uint64]:
-    return np.ascontiguousarray(words[:, number])
+    return words[:, number].copy()
 
 
 class OpenGroups:

@@ -14,6 +14,10 @@ from duckdb_priv.engine.instance import Instance
 from duckdb_priv.engine.secrets import current_secret
 from duckdb_priv.mechanism.arrays import Integers
 
+STAGED = 1 / 8
+"""Part of the memory that a table of all records may take."""
+UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+
 
 @dataclass
 class Workspace:
@@ -41,6 +45,12 @@ class Workspace:
         """Run one statement and fetch its columns, all of whole numbers."""
         columns = self.cursor.execute(sql).fetchnumpy()
         return {name: np.asarray(values).astype(np.int64) for name, values in columns.items()}
+
+    def has_room(self, needed: float) -> bool:
+        """Say whether so many bytes are a small part of the memory that DuckDB may use."""
+        ((text,),) = self.rows("SELECT current_setting('memory_limit')")
+        number, unit = text.split()
+        return needed < STAGED * float(number) * float(1024 ** UNITS.index(unit))
 
     def another_cursor(self) -> duckdb.DuckDBPyConnection:
         """Open a cursor on which an error does not abort the transaction of this one."""

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from duckdb_priv.analyst import macros
+from duckdb_priv.engine import workspace
 from duckdb_priv.engine.aggregates import Aggregates, DealtAggregates
 from duckdb_priv.engine.kernel import Kernel, Step
 from duckdb_priv.engine.randomness import FreshBits
@@ -183,7 +184,7 @@ def test_ranges_and_blocks_do_not_decide_what_is_published(
         monkeypatch.setattr(decoy_groups, "BLOCK", block)
         assert kernels(CASES[name])[1] == rows
     # Records that are dealt anew whenever they are read, as where a table of them would fill the memory.
-    monkeypatch.setattr(decoys, "STAGED", 0)
+    monkeypatch.setattr(workspace, "STAGED", 0)
     assert kernels(CASES[name])[1] == rows
 
     def dealt(self: Aggregates, dealing: Kernel, bits: Sequence[int]) -> DealtAggregates:

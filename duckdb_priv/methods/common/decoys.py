@@ -49,11 +49,8 @@ GROUPINGS: dict[str, type[GroupPlan]] = {
 DEALT = "temp.main._priv_dealt"
 SHOWN = "temp.main._priv_shown"
 """What each record shows, by its mark and the codes of its true values."""
-STAGED = 1 / 8
-"""Part of the memory that DEALT may take."""
 BYTES_OF_COINS, BYTES_OF_COLUMN = 32, 16
 """What a record of DEALT takes for an attribute, and for a public column, about."""
-UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 MARK = "_coins0.mark"
 """What a record of DEALT is known by later."""
 RANGE = 1 << 17
@@ -138,7 +135,7 @@ def deal(
         kernel = replace(kernel, select=query, alone=True)
         return Dealt(kernel, source.table, None, there, elsewhere=True)
     row = BYTES_OF_COINS * len(domains) + BYTES_OF_COLUMN * len(source.public)
-    if stored or not source.record_id or source.rows * row < STAGED * memory_limit(workspace):
+    if stored or not source.record_id or workspace.has_room(source.rows * row):
         replace(kernel, coins=marked, steps=(Step(DEALT, marked_query),)).stage(
             workspace.cursor, source.table
         )
@@ -153,13 +150,6 @@ def deal(
 def dealt_in(workspace: Workspace, kernel: Kernel, table: str, query: str | None = None) -> Dealt:
     """Return records that DuckDB has dealt, or deals whenever they are read."""
     return Dealt(kernel, table, query, DealtAggregates(workspace, table))
-
-
-def memory_limit(workspace: Workspace) -> float:
-    """Return the bytes that DuckDB may use."""
-    ((text,),) = workspace.rows("SELECT current_setting('memory_limit')")
-    number, unit = text.split()
-    return float(number) * float(1024 ** UNITS.index(unit))
 
 
 def _deal_sql(source: Source, domains: Sequence[Domain], marks: str) -> str:

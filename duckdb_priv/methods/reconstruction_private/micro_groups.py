@@ -118,12 +118,17 @@ def _id_type(source: Source) -> str:
 
 
 def group_sql(
-    source: Source, domain: Domain, sample_size: int, most: int | None = None
+    source: Source,
+    domain: Domain,
+    sample_size: int,
+    most: int | None = None,
+    ordered: str | None = None,
 ) -> Callable[[str], str]:
     """Return what writes a fragment of SQL about the micro groups of a source, by its name.
 
-    At most ``most`` records of one value represent a group, or ``sample_size``. Raises InvalidSource if a published
-    column is called scale.
+    At most ``most`` records of one value represent a group, or ``sample_size``. ``ordered`` is where the records of
+    large groups are read with their order, unless the query is to draw it. Raises InvalidSource if a published column
+    is called scale.
     """
     if taken := [name for name in (*source.public, domain.attribute) if name.lower() == SCALE]:
         raise InvalidSource(
@@ -144,8 +149,11 @@ def group_sql(
         "sample_size": str(sample_size),
         "first_numbers": "NULL::BIGINT[]" if is_text else first.format("_priv_number"),
         "first_texts": first.format("_priv_text") if is_text else "NULL::VARCHAR[]",
-        "drawn": drawn,
-        "ids": ids,
+        "ordered": ordered
+        or (
+            f"(SELECT *, {drawn}({place('within_coins')}::UBIGINT, {ids}, _priv_code) AS _priv_order"
+            f" FROM ({body(read('publisher/fragments', 'grouped_records'))}))"
+        ),
         "id_number": number,
         "id_text": text,
         "id": text if is_text else number,
@@ -154,7 +162,6 @@ def group_sql(
         "sampled_id": f"t._priv_{'texts' if is_text else 'numbers'}[t._priv_number]",
         "order": place("order_coins"),
         "start": place("start_coins"),
-        "within": place("within_coins"),
         "groups": place("groups_coins"),
         "marks": place("marks_coins"),
         "group": steady_sql(source.public, source.types),
