@@ -62,8 +62,11 @@ READ = 100 * MILLION
 """Rows that are counted."""
 
 
-def family() -> dict[int, tuple[str, float]]:
-    """List this process and those that it has started: command, and CPU seconds with those that have ended."""
+Family = dict[int, tuple[str, int, float]]
+
+
+def family() -> Family:
+    """List this process and those that it has started: command, parent, and CPU seconds with those that have ended."""
     found, parents = {}, {}
     for place in Path("/proc").iterdir():
         if place.name.isdigit():
@@ -74,7 +77,7 @@ def family() -> dict[int, tuple[str, float]]:
                 continue
             process = int(place.name)
             parents[process] = int(numbers[1])
-            found[process] = command, sum(map(int, numbers[11:15])) / TICK
+            found[process] = command, parents[process], sum(map(int, numbers[11:15])) / TICK
 
     def ours(process: int) -> bool:
         return process == os.getpid() or (process in parents and ours(parents[process]))
@@ -82,9 +85,22 @@ def family() -> dict[int, tuple[str, float]]:
     return {process: each for process, each in found.items() if ours(process)}
 
 
+WORKERS: dict[int, float] = {}
+"""The CPU seconds of the Python processes of tasks when last seen: their parent adds none of those that have ended."""
+
+
 def cpu() -> float:
     """Add up the CPU seconds of all of them."""
-    return sum(seconds for _, seconds in family().values())
+    found = family()
+    WORKERS.update({process: seconds for process, (*_, seconds) in _workers(found).items()})
+    others = (seconds for process, (*_, seconds) in found.items() if process not in WORKERS)
+    return sum(others) + sum(WORKERS.values())
+
+
+def _workers(found: Family) -> Family:
+    """Choose the Python processes that run tasks, the children of one that runs none."""
+    daemons = {process for process, each in found.items() if "pyspark.daemon" in each[0]}
+    return {process: found[process] for process in daemons if found[process][1] in daemons}
 
 
 @contextmanager
@@ -93,25 +109,19 @@ def watching() -> Iterator[dict[int, float]]:
     peaks: dict[int, float] = {}
     ended = threading.Event()
 
-    def workers() -> list[Path]:
-        return [
-            Path(f"/proc/{process}")
-            for process, (command, _) in family().items()
-            if "pyspark.daemon" in command
-        ]
-
     def watch() -> None:
         while not ended.wait(0.5):
-            for process in workers():
+            cpu()
+            for process in list(WORKERS):
                 try:
-                    status = (process / "status").read_text()
-                    peaks[int(process.name)] = float(status.split("VmHWM:")[1].split()[0]) / 1024
+                    status = Path(f"/proc/{process}/status").read_text()
+                    peaks[process] = float(status.split("VmHWM:")[1].split()[0]) / 1024
                 except (OSError, IndexError):
                     continue
 
-    for process in workers():
+    for process in _workers(family()):
         # Processes are used again: their peak begins anew.
-        (process / "clear_refs").write_text("5")
+        Path(f"/proc/{process}/clear_refs").write_text("5")
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     try:

@@ -196,6 +196,15 @@ class Aggregates:
         held = identifiers(columns) or "NULL"
         return self.sql("recognition", "held", columns=held, limit=limit)
 
+    def recognizable(
+        self, columns: Sequence[str], id_sql: str, held: Sequence[str], limit: str
+    ) -> tuple[str, str]:
+        """Write where records are read by the hash of their id, and the query of what all records hold.
+
+        Both are as above; ``columns`` has those that are ``held``.
+        """
+        return self.records_by_hash(columns, id_sql, limit), self.contents(held, limit)
+
     def sample(self, columns: Sequence[str], sampling: str) -> str:
         """Write where columns of a sample are read; ``sampling`` is the clause that takes it, none for all records."""
         if not sampling:

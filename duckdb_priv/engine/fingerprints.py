@@ -165,9 +165,11 @@ def take_fingerprints(workspace: Workspace, source: Source) -> Fingerprints:
     asked = aggregates_of(workspace, source)
     run, limit = workspace.cursor.execute, str(LIMIT >> taken.level)
     run(sql("fingerprints"))
+    held = [*source.public, *source.sensitive]
     if source.record_id:
         of_record = id_sql(source, source.record_id)
         read = (*source.record_id, *source.sensitive, *_others(source), *source.person)
+        records, contents = asked.recognizable(read, of_record, held, limit)
         person = "NULL::UBIGINT"
         if source.person:
             of_person = f"encode({id_sql(source, source.person)})"
@@ -181,15 +183,17 @@ def take_fingerprints(workspace: Workspace, source: Source) -> Fingerprints:
                 placed=steady_sql(_others(source), source.types),
                 person=person,
                 compared=str(LIMIT >> taken.compared),
-                source=asked.records_by_hash(read, of_record, limit),
+                source=records,
                 limit=limit,
             )
         )
+    else:
+        contents = asked.contents(held, limit)
+    run(sql("contents", counted=contents))
     if source.person:
         of_person = id_sql(source, source.person)
         persons = asked.records_by_hash(source.person, of_person, limit)
         run(sql("persons", id=of_person, source=persons, limit=limit))
-    run(sql("contents", counted=asked.contents([*source.public, *source.sensitive], limit)))
     return taken
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
+from pyspark.sql import types as spark
 
 from duckdb_priv.engine.aggregates import Aggregates, GroupCounts, record_sql, value_texts
 from duckdb_priv.engine.fingerprints import LIMIT
@@ -22,7 +23,7 @@ from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.spark.dealing import SparkDealt
 from duckdb_priv.spark.files import in_duckdb
-from duckdb_priv.spark.tasks import Ask, Choose, read_sql, task
+from duckdb_priv.spark.tasks import Ask, Choose, Recognize, read_sql, task
 from duckdb_priv.spark.types import has_floats
 from duckdb_priv.sqltext.quoting import identifier, identifiers, in_types
 from duckdb_priv.sqltext.templates import place
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ROWS = "_priv_rows"
+ROWS, HELD = "_priv_rows", "_priv_held"
 MOST_VALUES = 1_000_000
 """Values of a sensitive column that are fetched at most."""
 SEED = 1
@@ -42,6 +43,18 @@ SEED = 1
 def column(name: str) -> Column:
     """Return a column by its name, whatever stands in it."""
     return f.col("`" + name.replace("`", "``") + "`")
+
+
+def _up_to(id_sql: str, limit: str) -> str:
+    """Write the condition that an id hashes to at most a limit."""
+    return f"coalesce(hash({id_sql}) <= {limit}::UBIGINT, false)"
+
+
+def _with_counts(schema: spark.StructType) -> spark.StructType:
+    """Return the schema of records beside which counts of what they hold stand, in rows of their own."""
+    columns = [*((each.name, each.dataType) for each in schema.fields)]
+    counts = [(HELD, spark.StringType()), (ROWS, spark.LongType())]
+    return spark.StructType([spark.StructField(*each) for each in (*columns, *counts)])
 
 
 @dataclass(frozen=True)
@@ -94,26 +107,32 @@ class SparkAggregates(Aggregates):
 
     def sizes_of_groups(self, step: Step) -> dict[int, int]:
         """Count the groups of each size, the smallest first; they stay in Spark."""
-        found = self.frame.ask(("sizes", *self.source.public), self._sizes)
+        found = self._sizes(self.source.public)
         return dict(
             sorted(zip(found["size"].to_pylist(), found["groups"].to_pylist(), strict=True))
         )
 
-    def _sizes(self) -> DataFrame:
-        keys = [
-            key
-            for name in self.source.public
-            for key in (
-                column(name),
-                *(
-                    [column(name).cast("string").alias(f"_priv_text_{name}")]
-                    if has_floats(self._records.schema[name].dataType)
-                    else []
-                ),
-            )
+    def _sizes(self, columns: Sequence[str]) -> pa.Table:
+        """Count the groups of each size."""
+        names = sorted(columns)
+        texts = [
+            column(name).cast("string").alias(f"_priv_text_{name}")
+            for name in names
+            if self._has_floats(name)
         ]
-        sizes = self._records.groupBy(*keys).agg(f.count(f.lit(1)).alias("size"))
-        return sizes.groupBy("size").agg(f.count(f.lit(1)).alias("groups"))
+
+        def counted() -> DataFrame:
+            sizes = self._records.groupBy(*map(column, names), *texts)
+            return (
+                sizes.agg(f.count(f.lit(1)).alias("size"))
+                .groupBy("size")
+                .agg(f.count(f.lit(1)).alias("groups"))
+            )
+
+        return self.frame.ask(("sizes", *names), counted)
+
+    def _has_floats(self, name: str) -> bool:
+        return has_floats(self._records.schema[name].dataType)
 
     def group_counts(self, attribute: str) -> GroupCounts:
         """Count the values of an attribute in every micro group; they stay in Spark."""
@@ -191,38 +210,46 @@ class SparkAggregates(Aggregates):
         def chosen() -> DataFrame:
             if int(limit) == LIMIT:
                 return records
-            condition = f"coalesce(hash({id_sql}) <= {limit}::UBIGINT, false)"
-            work = Choose(
-                read_sql({name: self.source.types[name] for name in read}),
-                condition,
-                self.frame.setting,
-            )
+            stream = read_sql({name: self.source.types[name] for name in read})
+            work = Choose(stream, _up_to(id_sql, limit), self.frame.setting)
             return records.mapInArrow(task(work), records.schema)
 
         found = self.frame.ask(("records", id_sql, limit, *read), chosen)
         return self._lay_out("_priv_chosen", read, found)
 
-    def contents(self, columns: Sequence[str], limit: str) -> str:
-        """Count what records hold in the tasks, and add it up."""
-        read = list(columns)
-        types = {name: self.source.types[name] for name in read}
-        query = (
-            f"SELECT content::VARCHAR AS content, count(*) AS records FROM (SELECT"
-            f" hash({identifiers(read) or 'NULL'}) AS content FROM {place(RECORDS)} AS s)"
-            f" WHERE content <= {limit}::UBIGINT GROUP BY content"
+    def recognizable(
+        self, columns: Sequence[str], id_sql: str, held: Sequence[str], limit: str
+    ) -> tuple[str, str]:
+        """Fetch both in one reading; what records hold is counted by the tasks, piece by piece."""
+        read = list(dict.fromkeys(columns))
+        records = self._records.select(*map(column, read))
+        all_of_them = int(limit) == LIMIT
+        stream = read_sql({name: self.source.types[name] for name in read})
+        counted = self._held(held, limit, stream)
+        work = Recognize(
+            Choose(stream, _up_to(id_sql, limit), self.frame.setting),
+            f"SELECT content::VARCHAR AS {HELD}, records AS {ROWS} FROM ({counted})",
         )
-        work = task(Ask(Kernel(types, query), self.frame.setting))
         found = self.frame.ask(
-            ("contents", limit, *read),
+            ("recognizable", id_sql, limit, *read),
             lambda: (
-                self._records.select(*map(column, read))
-                .mapInArrow(work, "content string, records bigint")
-                .groupBy("content")
-                .agg(f.sum("records").alias("records"))
+                records
+                if all_of_them
+                else records.mapInArrow(task(work), _with_counts(records.schema))
             ),
         )
-        table = self._lay_out("_priv_held", [], found)
-        return f"SELECT content::UBIGINT AS content, records::BIGINT AS records FROM {table}"
+        table = self._lay_out("_priv_recognizable", read, found)
+        if all_of_them:
+            return table, self._held(held, limit, table)
+        return f"(FROM {table} WHERE {ROWS} IS NULL)", (
+            f"SELECT {HELD}::UBIGINT AS content, sum({ROWS})::BIGINT AS records FROM {table}"
+            f" WHERE {ROWS} IS NOT NULL GROUP BY content"
+        )
+
+    def _held(self, columns: Sequence[str], limit: str, table: str) -> str:
+        """Write the query of what the records of a table hold."""
+        names = identifiers(columns) or "NULL"
+        return self.sql("recognition", "held", columns=names, limit=limit, source=table)
 
     def sample(self, columns: Sequence[str], sampling: str) -> str:
         """Fetch a sample of about as many records as the clause asks for."""
@@ -246,9 +273,15 @@ class SparkAggregates(Aggregates):
 
     def distinctness(self, columns: Sequence[str], rate: int) -> tuple[int, int, int, int]:
         """Count the values of columns, their records, those that are alone with theirs, and the most of one value."""
+        if len(columns) > 1 and not any(map(self._has_floats, columns)):
+            # Planning asks for these sizes, too.
+            found = self._sizes(columns)
+            sizes, groups = (found[name].to_numpy() for name in ("size", "groups"))
+            alone = groups[sizes == 1].sum()
+            return int(groups.sum()), int(sizes @ groups), int(alone), int(sizes.max(initial=0))
         present = column(columns[0]).isNotNull() if len(columns) == 1 else None
 
-        def sizes() -> DataFrame:
+        def counted() -> DataFrame:
             return self._count(columns, ROWS, present).agg(
                 f.count(f.lit(1)).alias("values"),
                 f.sum(ROWS).alias("records"),
@@ -256,7 +289,7 @@ class SparkAggregates(Aggregates):
                 f.max(ROWS).alias("most"),
             )
 
-        (row,) = self.frame.ask(("distinctness", *columns), sizes).to_pylist()
+        (row,) = self.frame.ask(("distinctness", *columns), counted).to_pylist()
         return row["values"], row["records"] or 0, row["alone"], row["most"] or 0
 
     def cells(self, columns: Sequence[str], other: str, rate: int) -> str:

@@ -8,8 +8,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
-from operator import and_
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from duckdb_priv.errors import InvalidParameter, InvalidSource, PublicationFaile
 from duckdb_priv.release.request import Request, Roles
 from duckdb_priv.spark.aggregates import SparkAggregates, column
 from duckdb_priv.spark.files import require_seen
+from duckdb_priv.spark.ids import count_distinct, present
 from duckdb_priv.spark.tasks import Setting
 from duckdb_priv.spark.types import duckdb_type, given_type, has_floats
 from duckdb_priv.sqltext.quoting import literal
@@ -223,10 +223,9 @@ def _counted(
     key = ("digest", *read)
     if key not in frame.answers:
         ids = list(map(column, record_id))
-        present = reduce(and_, (each.isNotNull() for each in ids))
-        # Rows of which one of these is missing are not counted among the different ones.
-        digest, counts = frame.digest(read, f.count_if(present), f.count_distinct(*ids))
+        digest, (rows, with_id) = frame.digest(read, f.count_if(present(ids)))
         refuse_changed(digest, frame.digest(read)[0])
+        counts = [rows, with_id, count_distinct(frame.rows_of, ids, with_id)]
         frame.answers[key] = pa.table({"count": counts, "digest": [digest] * 3})
     rows, with_id, distinct = frame.answers[key]["count"].to_pylist()
     return rows, with_id, distinct

@@ -20,7 +20,9 @@ from pyspark.sql import functions as f
 from spark.tables import PERSONS, contents, files
 
 import duckdb_priv.spark
-from duckdb_priv.engine import fingerprints
+from duckdb_priv.engine import fingerprints, recognition
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PrivError, PublicationFailed
 from duckdb_priv.publisher import placing
 from duckdb_priv.publisher.check import examination
@@ -246,6 +248,16 @@ def test_what_is_published_again_by_the_other_engine_adds_nothing(
     monkeypatch.setattr(fingerprints, "level_of", lambda rows, size=0: 2)
     monkeypatch.setattr(examination, "SAMPLE", 1000)
     monkeypatch.setattr(examination, "CLASSES", 10)
+    take, taken = recognition.take_fingerprints, []
+
+    def taking(workspace: Workspace, source: Source) -> fingerprints.Fingerprints:
+        found = take(workspace, source)
+        taken.append(
+            [contents(workspace.cursor, f"temp.main._priv_{of}") for of in ("record", "content")]
+        )
+        return found
+
+    monkeypatch.setattr(recognition, "take_fingerprints", taking)
     method, arguments = CASES["uniform"]
     theirs.sql(f"FROM priv.publish_{method}('persons', 'first', {sql(arguments)})").fetchall()
     duckdb_priv.spark.publish(
@@ -257,6 +269,8 @@ def test_what_is_published_again_by_the_other_engine_adds_nothing(
     ]
     assert theirs.sql("SELECT level FROM priv.source").fetchall() == [(2,)]
     assert contents(theirs, "first") == contents(theirs, "again")
+    assert taken[1:] == [taken[0]] * 2
+    assert all(map(len, taken[0]))
     assert all(
         holds is not False
         for (holds,) in theirs.sql("SELECT holds FROM priv.audit('again')").fetchall()
