@@ -21,6 +21,7 @@ import duckdb
 import pyarrow as pa
 
 from duckdb_priv.engine import randomness, udfs
+from duckdb_priv.engine.drawing import PIECE, Drawing, Room
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.mechanism.ranged_groups import RangedGroups
 from duckdb_priv.sqltext.quoting import identifier, in_types
@@ -28,9 +29,10 @@ from duckdb_priv.sqltext.templates import fill
 
 RECORDS = "records"
 """The place of the records, a table expression, in the SQL of a kernel."""
-PIECE = 1 << 17
-"""Records that ``run`` works on at a time where each record stands alone."""
+DRAWN = "drawn"
+"""The place of records with their bits, in the SQL of a kernel that has a drawing."""
 STREAM = "_priv_stream"
+AT_ONCE = "_priv_drawn"
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,8 @@ class Kernel:
     """The query that gives the published rows, in no order."""
     coins: Mapping[str, randomness.KeyedBits | randomness.FreshBits] = field(default_factory=dict)
     """Sources of bits by the names of their places."""
+    drawing: Drawing | None = None
+    """What bits are drawn for, where the SQL reads them at the place DRAWN."""
     groups: Mapping[str, RangedGroups] = field(default_factory=dict)
     """Decoy groups by the names of their places."""
     tables: Mapping[str, Table] = field(default_factory=dict)
@@ -124,18 +128,29 @@ class Kernel:
 
     @contextmanager
     def opened(
-        self, cursor: duckdb.DuckDBPyConnection, records: str, staged: Collection[str] = ()
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        records: str,
+        staged: Collection[str] = (),
+        room: Room | None = None,
     ) -> Iterator[str]:
         """Lay out tables and coins on a cursor, and give the query of the published rows over a table expression.
 
-        ``staged`` are the steps whose tables stand there already (``stage``). The coins are valid until the context
-        ends.
+        ``staged`` are the steps whose tables stand there already (``stage``). Where records find ``room`` in memory,
+        their bits are drawn at once, and the query reads them there. The coins are valid until the context ends.
         """
         with ExitStack() as stack:
             for stage in self.before:
                 records = f"({stack.enter_context(stage.opened(cursor, records))})"
             fillings = stack.enter_context(self._filled(cursor, records))
             self._make(cursor, fillings, staged)
+            if room and self.drawing:
+                query = fill(self.drawing.records, fillings)
+                table = self.drawing.at_once(cursor, query, self.coins, room)
+                if table is not None:
+                    cursor.register(AT_ONCE, table)
+                    stack.callback(cursor.unregister, AT_ONCE)
+                    fillings = {**fillings, DRAWN: f"FROM {AT_ONCE}"}
             yield fill(self.select, fillings)
 
     def stage(
@@ -154,6 +169,8 @@ class Kernel:
     ) -> Iterator[Mapping[str, str]]:
         with ExitStack() as stack:
             fillings = {RECORDS: records}
+            if self.drawing:
+                fillings[DRAWN] = self.drawing.sql
             for name, bits in self.coins.items():
                 fillings[name] = str(number := randomness.open_stream(bits))
                 stack.callback(randomness.close_stream, number)

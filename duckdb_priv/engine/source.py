@@ -96,11 +96,11 @@ class Source:
         """Whether the record id is one integer."""
         return len(self.record_id) == 1 and bool(INTEGER.match(self.types[self.record_id[0]]))
 
-    def drawing(self, kind: str, number: str = "_number", text: str = "_text") -> tuple[str, str]:
+    def drawing(self, kind: str) -> tuple[str, str]:
         """Name the function that draws ``bits`` or ``coins`` for records, and write the ids that it is given."""
         if self.integer_id:
-            return f"_priv_integer_{kind}", number
-        return f"_priv_{kind}", f"{number}, {text}"
+            return f"_priv_integer_{kind}", "_number"
+        return f"_priv_{kind}", "_number, _text"
 
     @property
     def id_arguments(self) -> tuple[str, str]:

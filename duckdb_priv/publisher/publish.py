@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 
 from duckdb_priv.analyst import macros, views
+from duckdb_priv.engine import drawing
 from duckdb_priv.engine.byte_order import total_order
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.recognition import Recognition, recognize
@@ -242,7 +243,9 @@ def describe(
 def create_table(workspace: Workspace, plan: Plan, target: str, records: str) -> dict[str, str]:
     """Write the rows of a plan over a table expression, in the order of their own columns; return their types."""
     kernel = plan.kernel.renamed(renamed_columns(plan.columns))
-    with kernel.opened(workspace.cursor, records, plan.staged) as rows:
+    expected = plan.rows_expected or 0
+    room = (lambda each: workspace.has_room(expected * each)) if expected > drawing.FEW else None
+    with kernel.opened(workspace.cursor, records, plan.staged, room) as rows:
         select = f"FROM ({rows}) UNION ALL BY NAME {plan.earlier}" if plan.earlier else rows
         types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({select})")}
         workspace.cursor.execute(

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from duckdb_priv.analyst import macros
-from duckdb_priv.engine import workspace
+from duckdb_priv.engine import drawing, workspace
 from duckdb_priv.engine.aggregates import Aggregates, DealtAggregates
 from duckdb_priv.engine.kernel import Kernel, Step
 from duckdb_priv.engine.randomness import FreshBits
@@ -195,6 +195,15 @@ def test_ranges_and_blocks_do_not_decide_what_is_published(
     # Records that another engine moves about, stage by stage.
     monkeypatch.setattr(Aggregates, "dealt", dealt)
     assert kernels(CASES[name])[1] == rows
+
+
+def test_bits_drawn_at_once_give_the_same_rows(
+    kernels: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("uniform", "matrix", "block design")
+    in_query = [kernels(CASES[name])[1] for name in names]
+    monkeypatch.setattr(drawing, "FEW", 0)
+    assert [kernels(CASES[name])[1] for name in names] == in_query
 
 
 def test_a_kernel_refuses_records_that_it_cannot_read_or_was_not_planned_for(

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from duckdb_priv.engine import randomness
 from duckdb_priv.engine.aggregates import aggregates_of
-from duckdb_priv.engine.kernel import RECORDS, Kernel, Table
+from duckdb_priv.engine.drawing import Drawing
+from duckdb_priv.engine.kernel import DRAWN, RECORDS, Kernel, Table
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.alias import AliasTables
@@ -249,8 +250,9 @@ def perturb_kernel(source: Source, perturbations: Sequence[Drawn]) -> Kernel:
     """Return what gives the published rows: every record stands alone, and each attribute has bits of its own."""
     return Kernel(
         reads=source.read_types,
-        select=perturb_sql(source, perturbations, place(RECORDS)),
+        select=_published_sql(source, perturbations, place(DRAWN)),
         coins={f"coins{n}": each.coins.bits for n, each in enumerate(perturbations)},
+        drawing=_drawing(source, perturbations, place(RECORDS)),
         tables={name: table for each in perturbations for name, table in each.tables().items()},
     )
 
@@ -260,16 +262,18 @@ def perturb_sql(source: Source, perturbations: Sequence[Drawn], records: str) ->
 
     The coins of attribute ``n`` are those of the place ``coins{n}``.
     """
-    of_attribute = {each.domain.attribute: n for n, each in enumerate(perturbations)}
+    return _published_sql(source, perturbations, _drawing(source, perturbations, records).sql)
+
+
+def _drawing(source: Source, perturbations: Sequence[Drawn], records: str) -> Drawing:
+    """Write the query of the records that bits are drawn for, of a table expression."""
     number, text = source.id_arguments
-    drawn, ids = source.drawing("bits")
-    # Only our own names stand inside: a column of the source called _bits0 must not be taken for the bits.
-    of_public = {name: f"_public{n}" for n, name in enumerate(source.public)}
-    return expand(
-        body(read("publisher/fragments", "perturb")),
+    function, _ = source.drawing("bits")
+    coded = expand(
+        body(read("publisher/fragments", "coded")),
         {
             "public": "".join(
-                f"s.{identifier(name)} AS {alias}, " for name, alias in of_public.items()
+                f"s.{identifier(name)} AS {alias}, " for name, alias in _public(source).items()
             ),
             "id_number": number,
             "id_text": text,
@@ -284,10 +288,25 @@ def perturb_sql(source: Source, perturbations: Sequence[Drawn], records: str) ->
                 f" s.{key_expression(each.domain.attribute, each.domain.source_type)}"
                 for n, each in enumerate(perturbations)
             ),
-            "bits": ", ".join(
-                f"{drawn}({place(f'coins{n}')}::UBIGINT, {ids}, {each.keyed(n)}) AS _bits{n}"
-                for n, each in enumerate(perturbations)
-            ),
+        },
+    )
+    keyed = {f"coins{n}": each.keyed(n) for n, each in enumerate(perturbations)}
+    return Drawing(coded, function, keyed)
+
+
+def _public(source: Source) -> dict[str, str]:
+    """Name public columns: only our own names stand inside, or a column called _bits0 would be taken for the bits."""
+    return {name: f"_public{n}" for n, name in enumerate(source.public)}
+
+
+def _published_sql(source: Source, perturbations: Sequence[Drawn], drawn: str) -> str:
+    """Write the query of the published rows from records with their bits."""
+    of_attribute = {each.domain.attribute: n for n, each in enumerate(perturbations)}
+    of_public = _public(source)
+    return expand(
+        body(read("publisher/fragments", "perturb")),
+        {
+            "bits": drawn,
             "joined": " ".join(each.joined(n) for n, each in enumerate(perturbations)),
             "shown": ", ".join(
                 f"{each.shown(n)} AS _shown{n}" for n, each in enumerate(perturbations)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from duckdb_priv.engine import randomness
 from duckdb_priv.engine.aggregates import aggregates_of, aliased, steady_sql
+from duckdb_priv.engine.drawing import Drawing
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step, Table
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
@@ -117,6 +118,11 @@ def _id_type(source: Source) -> str:
     return "BIGINT" if source.integer_id else "VARCHAR"
 
 
+def order_drawn(source: Source, records: str) -> Drawing:
+    """Return the records of large groups, a query, with the bits that order those of a value."""
+    return Drawing(records, source.drawing("bits")[0], {"within_coins": "_priv_code"})
+
+
 def group_sql(
     source: Source,
     domain: Domain,
@@ -137,9 +143,8 @@ def group_sql(
         )
     number, text = source.id_arguments
     is_text = not source.integer_id
-    drawn, ids = source.drawing("bits", "_priv_number", "_priv_text")
     # Of several smallest numbers DuckDB has a fast way where they are signed, which takes half the time.
-    first = f"arg_min({{}}, {signed('_priv_order')}, {most or sample_size})"
+    first = f"arg_min({{}}, {signed('_bits0')}, {most or sample_size})"
     aliases = {name: f"_priv_public{n}" for n, name in enumerate(source.public)}
     fillings = {
         "source": f"{place(RECORDS)} AS s",
@@ -147,13 +152,10 @@ def group_sql(
         "sensitive": f"s.{key_expression(domain.attribute, domain.source_type)}",
         "sensitive_name": identifier(domain.attribute),
         "sample_size": str(sample_size),
-        "first_numbers": "NULL::BIGINT[]" if is_text else first.format("_priv_number"),
-        "first_texts": first.format("_priv_text") if is_text else "NULL::VARCHAR[]",
+        "first_numbers": "NULL::BIGINT[]" if is_text else first.format("_number"),
+        "first_texts": first.format("_text") if is_text else "NULL::VARCHAR[]",
         "ordered": ordered
-        or (
-            f"(SELECT *, {drawn}({place('within_coins')}::UBIGINT, {ids}, _priv_code) AS _priv_order"
-            f" FROM ({body(read('publisher/fragments', 'grouped_records'))}))"
-        ),
+        or f"({order_drawn(source, body(read('publisher/fragments', 'grouped_records'))).sql})",
         "id_number": number,
         "id_text": text,
         "id": text if is_text else number,

@@ -35,10 +35,7 @@ from duckdb_priv.methods.reconstruction_private.paper_sampling import (
     sample_as_in_paper,
 )
 from duckdb_priv.methods.reconstruction_private.samples import Samples
-from duckdb_priv.methods.reconstruction_private.values_at_once import (
-    BYTES_OF_RECORD,
-    values_at_once,
-)
+from duckdb_priv.methods.reconstruction_private.values_at_once import values_at_once
 from duckdb_priv.release.model import GROUPED_BY, Guarantee, LedgerEntry, Plan, SensitiveAttribute
 
 MECHANISM = "reconstruction_private"
@@ -211,8 +208,7 @@ def plan(
         )
         expected = source.rows - records + large * requirement.sample_size
         staged = (LARGE,)
-        if counted and workspace.has_room(BYTES_OF_RECORD * source.rows):
-            values_at_once(workspace, source, domain, sampling, size, most)
+        if counted and values_at_once(workspace, source, domain, sampling, size, most):
             staged = (LARGE, VALUES)
         if samples.kept:
             samples.mark(perturbation, context)

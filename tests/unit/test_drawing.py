@@ -1,0 +1,58 @@
+"""Bits that are drawn for all records at once, and in a query: the same ones."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from duckdb_priv.engine import drawing, randomness, udfs
+from duckdb_priv.engine.drawing import Drawing
+from duckdb_priv.sqltext.templates import fill
+
+IDS = {
+    "integers": ("_priv_integer_bits", "range::BIGINT AS _number, NULL::VARCHAR AS _text"),
+    "texts": ("_priv_bits", "NULL::BIGINT AS _number, 'person number ' || range AS _text"),
+}
+
+
+@pytest.mark.parametrize("ids", IDS)
+def test_the_same_bits_in_a_query_and_at_once(ids, monkeypatch):
+    function, columns = IDS[ids]
+    records = (
+        f"SELECT {columns}, (range % 3)::UINTEGER AS _code0, range / 7 AS weight FROM range(5000)"
+    )
+    asked = Drawing(records, function, {"coins0": "_code0", "coins1": "0::UINTEGER"})
+    coins = {
+        f"coins{n}": randomness.KeyedBits.derive(bytes(32), f"demonstration {n}") for n in range(2)
+    }
+    monkeypatch.setattr(drawing, "PIECE", 1000)
+    with duckdb.connect() as con:
+        udfs.register(con)
+        table = asked.at_once(con, records, coins, lambda each: each < 300)
+        assert table is not None
+        con.register("at_once", table.drop_columns(["_key0", "_key1"]))
+        numbers = {name: str(randomness.open_stream(bits)) for name, bits in coins.items()}
+        con.execute(f"CREATE TABLE in_query AS {fill(asked.sql, numbers)}")
+        for number in numbers.values():
+            randomness.close_stream(int(number))
+        assert con.sql("FROM in_query EXCEPT ALL FROM at_once").fetchall() == []
+        assert con.sql("SELECT count(DISTINCT (_bits0, _bits1)) FROM at_once").fetchall() == [
+            (5000,)
+        ]
+
+
+@pytest.mark.parametrize("kind", ["HUGEINT", "ENUM('a')", "INTEGER[]", "TIMESTAMPTZ"])
+def test_what_arrow_may_not_keep_is_drawn_for_in_the_query(kind):
+    records = (
+        f"SELECT 7 AS _number, NULL::VARCHAR AS _text, 0::UINTEGER AS _code0, NULL::{kind} AS held"
+    )
+    with duckdb.connect() as con:
+        asked = Drawing(records, "_priv_bits", {"coins": "_code0"})
+        assert asked.at_once(con, records, {}, lambda each: True) is None
+
+
+def test_long_texts_find_no_room():
+    records = "SELECT 7 AS _number, repeat('a', 1000) AS _text, 0::UINTEGER AS _code0"
+    with duckdb.connect() as con:
+        asked = Drawing(records, "_priv_bits", {"coins": "_code0"})
+        assert asked.at_once(con, records, {}, lambda each: each < 1000) is None
