@@ -90,14 +90,14 @@ from duckdb_priv.mechanism import decoy_groups
 
 decoy_groups.TILE, decoy_groups.BLOCK = 64, 2
 FreshBits.draw = lambda self, count: numpy.zeros(count, numpy.uint64)
-answers = {}
+answers, bare = {}, duckdb.connect()
 for name, (pickled, sent, pieces) in pickle.load(sys.stdin.buffer).items():
     kernel, records = pickle.loads(pickled), pyarrow.ipc.open_stream(sent).read_all()
     for piece in pieces:
         reader = pyarrow.RecordBatchReader.from_batches(records.schema, records.to_batches(piece))
-        with duckdb.connect() as bare:
-            rows = pyarrow.Table.from_batches(kernel.run(bare, reader)).to_pylist()
+        rows = pyarrow.Table.from_batches(kernel.run(bare, reader)).to_pylist()
         answers[name, piece] = sorted(map(repr, rows))
+bare.close()
 sys.stdout.buffer.write(pickle.dumps(answers))
 """
 
