@@ -6,7 +6,7 @@ with many at a time, while their columns stand in memory as Arrow has them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import duckdb
@@ -52,9 +52,14 @@ class Drawing:
     """What the bits ``_bits0``, ``_bits1`` … are keyed by beside the record, by the places of their coins."""
 
     @property
+    def integers(self) -> bool:
+        """Whether all ids are integers."""
+        return self.function == "_priv_integer_bits"
+
+    @property
     def sql(self) -> str:
         """Write the query of the records with their bits, which are drawn in it."""
-        ids = "_number" if self.function == "_priv_integer_bits" else "_number, _text"
+        ids = "_number" if self.integers else "_number, _text"
         bits = ", ".join(
             f"{self.function}({place(coins)}::UBIGINT, {ids}, {key}) AS _bits{n}"
             for n, (coins, key) in enumerate(self.keyed.items())
@@ -73,26 +78,43 @@ class Drawing:
         ``records`` is the query of the records, without places.
         """
         keys = ", ".join(f"{key} AS _key{n}" for n, key in enumerate(self.keyed.values()))
-        query = cursor.sql(f"SELECT *, {keys} FROM ({records})")
-        types = {name: str(kind) for name, kind in zip(query.columns, query.types, strict=True)}
-        if not {*types.values()} <= KEPT_BY_ARROW:
+        query = f"SELECT *, {keys} FROM ({records})"
+        table = in_memory(cursor, query, room, integers=self.integers)
+        if table is None:
             return None
-        if self.function == "_priv_integer_bits":
-            del types["_text"]
-        texts = [identifier(name) for name, kind in types.items() if kind == "VARCHAR"]
-        if not room(
-            BYTES_OF_RECORD + BYTES_OF_COLUMN * len(types) + _length(cursor, records, texts)
-        ):
-            return None
-        table = query.to_arrow_table(PIECE)
         for n, name in enumerate(self.keyed):
             bits = [
                 drawn(coins[name], piece["_number"], piece["_text"], piece[f"_key{n}"])
-                for start in range(0, len(table), PIECE)
-                for piece in [table.slice(start, PIECE)]
+                for piece in pieces(table)
             ]
             table = table.append_column(f"_bits{n}", pa.chunked_array(bits, pa.uint64()))
         return table
+
+
+def in_memory(
+    cursor: duckdb.DuckDBPyConnection, records: str, room: Room, *, integers: bool
+) -> pa.Table | None:
+    """Read records into memory; None where Arrow does not keep what a column holds, or they find no room.
+
+    Where all ids are ``integers``, the column ``_text`` is empty.
+    """
+    query = cursor.sql(records)
+    types = {name: str(kind) for name, kind in zip(query.columns, query.types, strict=True)}
+    if not {*types.values()} <= KEPT_BY_ARROW:
+        return None
+    texts = [
+        identifier(name)
+        for name, kind in types.items()
+        if kind == "VARCHAR" and not (integers and name == "_text")
+    ]
+    each = BYTES_OF_RECORD + BYTES_OF_COLUMN * len(types) + _length(cursor, records, texts)
+    return query.to_arrow_table(PIECE) if room(each) else None
+
+
+def pieces(table: pa.Table) -> Iterator[pa.Table]:
+    """Cut a table into pieces that Python draws for."""
+    for start in range(0, len(table), PIECE):
+        yield table.slice(start, PIECE)
 
 
 def _length(cursor: duckdb.DuckDBPyConnection, records: str, texts: Sequence[str]) -> float:

@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -73,16 +73,27 @@ def coins(
     The first half is what ``bits`` gives of the stream. The mark is what it gives of the stream of marks for the
     record id alone, whatever its value; missing where there is no such stream.
     """
-    source, mark = randomness.stream(streams[0].as_py()), marks[0].as_py()
-    marked = pa.nulls(len(streams), pa.uint64())
+    mark = marks[0].as_py()
+    marking = None if mark is None else randomness.stream(mark)
+    return dealt(randomness.stream(streams[0].as_py()), marking, numbers, texts, codes)
+
+
+def dealt(
+    source: randomness.KeyedBits | randomness.FreshBits,
+    marking: randomness.KeyedBits | randomness.FreshBits | None,
+    numbers: pa.ChunkedArray,
+    texts: pa.ChunkedArray,
+    codes: pa.ChunkedArray,
+) -> pa.Array:
+    """Draw what ``coins`` gives of a stream, and of one of marks."""
+    marked = pa.nulls(len(codes), pa.uint64())
     if isinstance(source, randomness.FreshBits):
-        words = source.draw(2 * len(streams)).reshape(-1, 2)
+        words = source.draw(2 * len(codes)).reshape(-1, 2)
     else:
         ids, places = _record_ids(numbers, texts, codes), codes.to_numpy()
         words = _draw(source, ids, places)
-        if mark is not None:
-            # Records without ids have fresh coins and no marks, so those that have marks have keys.
-            marking = cast(randomness.KeyedBits, randomness.stream(mark))
+        # Records without ids have fresh coins and no marks, so those that have marks have keys.
+        if isinstance(marking, randomness.KeyedBits):
             marked = pa.array(_column(_draw(marking, ids, np.zeros_like(places)), 0))
     halves = [pa.array(_column(words, half)) for half in (0, 1)]
     return pa.StructArray.from_arrays([marked, *halves], COINS)

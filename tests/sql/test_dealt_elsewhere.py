@@ -11,7 +11,7 @@ import pytest
 
 from duckdb_priv.engine.aggregates import Aggregates, DealtAggregates
 from duckdb_priv.engine.kernel import Kernel, Step
-from duckdb_priv.methods.common import decoys
+from duckdb_priv.methods.common import dealing as records_dealt
 
 PUBLISH = (
     "FROM priv.publish_splu('visits', 'r', sensitive := 'ward', gamma := 3, record_id := 'id',"
@@ -35,9 +35,9 @@ def con(prepared: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
     connection.execute(f"INSERT INTO visits {visits(300, 400)}")
 
     def dealt(self: Aggregates, dealing: Kernel, bits: Sequence[int]) -> DealtAggregates:
-        steps = (Step(decoys.DEALT, dealing.select),)
+        steps = (Step(records_dealt.DEALT, dealing.select),)
         replace(dealing, steps=steps).stage(self.workspace.cursor, self.source.table)
-        return DealtAggregates(self.workspace, decoys.DEALT)
+        return DealtAggregates(self.workspace, records_dealt.DEALT)
 
     monkeypatch.setattr(Aggregates, "dealt", dealt)
     return connection

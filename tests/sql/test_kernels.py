@@ -21,7 +21,7 @@ from duckdb_priv.engine.kernel import Kernel, Step
 from duckdb_priv.engine.randomness import FreshBits
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.mechanism import decoy_groups
-from duckdb_priv.methods.common import decoys
+from duckdb_priv.methods.common import dealing as records_dealt
 from duckdb_priv.publisher import persons
 from duckdb_priv.release.model import Plan
 
@@ -138,7 +138,7 @@ def kernels(visits: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) 
     # So many decoy groups that they are made in several blocks, and records that many ranges hold them.
     monkeypatch.setattr(decoy_groups, "TILE", 64)
     monkeypatch.setattr(decoy_groups, "BLOCK", 2)
-    monkeypatch.setattr(decoys, "RANGE", 100)
+    monkeypatch.setattr(records_dealt, "RANGE", 100)
     # The one mechanism that never uses keys takes every record.
     monkeypatch.setattr(FreshBits, "draw", lambda self, count: np.zeros(count, np.uint64))
     # Nobody counts here, and each form would have the analyst's functions written anew.
@@ -180,17 +180,20 @@ def test_ranges_and_blocks_do_not_decide_what_is_published(
 ) -> None:
     _, rows = kernels(CASES[name])
     for ranged, block in ((10**6, 2), (10**6, 100), (7, 100), (7, 1)):
-        monkeypatch.setattr(decoys, "RANGE", ranged)
+        monkeypatch.setattr(records_dealt, "RANGE", ranged)
         monkeypatch.setattr(decoy_groups, "BLOCK", block)
         assert kernels(CASES[name])[1] == rows
+    # Coins that are drawn for all records at once.
+    monkeypatch.setattr(drawing, "FEW", 0)
+    assert kernels(CASES[name])[1] == rows
     # Records that are dealt anew whenever they are read, as where a table of them would fill the memory.
     monkeypatch.setattr(workspace, "STAGED", 0)
     assert kernels(CASES[name])[1] == rows
 
     def dealt(self: Aggregates, dealing: Kernel, bits: Sequence[int]) -> DealtAggregates:
-        step = Step(decoys.DEALT, dealing.select)
+        step = Step(records_dealt.DEALT, dealing.select)
         replace(dealing, steps=(step,)).stage(self.workspace.cursor, self.source.table)
-        return DealtAggregates(self.workspace, decoys.DEALT)
+        return DealtAggregates(self.workspace, records_dealt.DEALT)
 
     # Records that another engine moves about, stage by stage.
     monkeypatch.setattr(Aggregates, "dealt", dealt)

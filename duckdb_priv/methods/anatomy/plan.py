@@ -15,14 +15,8 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.mechanism.anatomy import AnatomyGroups, anatomy_groups
 from duckdb_priv.methods.anatomy.arguments import AnatomyArguments
-from duckdb_priv.methods.common.decoys import (
-    DEALT,
-    Grouping,
-    deal,
-    key_of_groups,
-    labels_of,
-    rank_sql,
-)
+from duckdb_priv.methods.common.dealing import DEALT, Grouping, deal
+from duckdb_priv.methods.common.decoys import key_of_groups, labels_of, rank_sql
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
 from duckdb_priv.methods.common.republication import (
     Rule,

@@ -14,14 +14,12 @@ import numpy as np
 
 from duckdb_priv.engine import randomness
 from duckdb_priv.engine.aggregates import (
-    DealtAggregates,
-    aggregates_of,
     cell_sql,
     order_sql,
     word_sql,
 )
-from duckdb_priv.engine.kernel import RECORDS, Kernel, Step, create_table
-from duckdb_priv.engine.source import Source, key_expression
+from duckdb_priv.engine.kernel import Kernel, Step
+from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_groups import (
@@ -33,12 +31,12 @@ from duckdb_priv.mechanism.decoy_groups import (
 from duckdb_priv.mechanism.eligibility import require_eligible
 from duckdb_priv.mechanism.largest_first import LargestFirstGroups
 from duckdb_priv.mechanism.ranged_groups import RangedGroups
+from duckdb_priv.methods.common.dealing import MARK, Dealt, Grouping, context_of, range_bits
 from duckdb_priv.methods.common.decoy_stages import in_stages
 from duckdb_priv.methods.common.domain import Domain
-from duckdb_priv.methods.common.perturbation import open_coins
 from duckdb_priv.release.model import to_json
 from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.templates import body, expand, fill, place, read
+from duckdb_priv.sqltext.templates import place
 
 GROUPINGS: dict[str, type[GroupPlan]] = {
     "mixed": MixedGroups,
@@ -46,147 +44,8 @@ GROUPINGS: dict[str, type[GroupPlan]] = {
 }
 """By name: how a histogram is cut into groups."""
 
-DEALT = "temp.main._priv_dealt"
 SHOWN = "temp.main._priv_shown"
 """What each record shows, by its mark and the codes of its true values."""
-BYTES_OF_COINS, BYTES_OF_COLUMN = 32, 16
-"""What a record of DEALT takes for an attribute, and for a public column, about."""
-MARK = "_coins0.mark"
-"""What a record of DEALT is known by later."""
-RANGE = 1 << 17
-"""Records in a range of the order bits, about."""
-CELLS = 1 << 16
-"""Most counts by value and range that a plan holds: beyond, the records of a value are few anyway."""
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """How each sensitive attribute is grouped."""
-
-    mechanism: str
-    gamma: int
-    name: str
-    """One of GROUPINGS."""
-
-
-@dataclass(frozen=True)
-class Dealt:
-    """Records with their codes and coins."""
-
-    kernel: Kernel
-    """What deals them."""
-    table: str
-    """What planning reads them from: DEALT, or where that would not fit into memory, the query of its rows."""
-    query: str | None
-    """That query with the places of the kernel, where DEALT was not made."""
-    answers: DealtAggregates
-    """Who counts them."""
-    elsewhere: bool = False
-    """Whether they are where DuckDB does not read them; the kernel gives them then."""
-
-    @property
-    def stands(self) -> bool:
-        """Whether they are a table on the publisher's cursor."""
-        return self.query is None and not self.elsewhere
-
-    @property
-    def staged(self) -> tuple[str, ...]:
-        """The steps of the kernel that stand on the publisher's cursor."""
-        return (DEALT,) if self.stands else ()
-
-
-def deal(
-    workspace: Workspace,
-    source: Source,
-    domains: Sequence[Domain],
-    grouping: Grouping,
-    marks: randomness.KeyedBits | None,
-    *,
-    stored: bool = False,
-) -> Dealt:
-    """Deal the records of a source their codes and coins, attribute by attribute.
-
-    They stand in the temporary table DEALT where it takes a small part of the memory, where coins are fresh, which
-    cannot be drawn twice, and where it must be ``stored``. Otherwise they are dealt anew whenever they are read: a
-    table that is not committed yet cannot be moved out of the memory.
-
-    ``marks`` are the coins of the marks, which come with those of the first attribute (MARK); no other process needs
-    them, so the kernel does without.
-    """
-    coins = {
-        f"coins{n}": open_coins(
-            workspace, source, _context(domain, grouping) | {"purpose": "order and draw"}
-        ).bits
-        for n, domain in enumerate(domains)
-    }
-    query = _deal_sql(source, domains, "NULL")
-    kernel = Kernel(
-        reads=source.read_types,
-        select="",
-        coins=coins,
-        tables={domain.table: domain.laid_out() for domain in domains},
-        alone=False,
-    )
-    marked = coins if marks is None else {**coins, "marks": marks}
-    marked_query = query if marks is None else _deal_sql(source, domains, place("marks"))
-    bits = [range_bits(source.rows, domain.size) for domain in domains]
-    dealing = replace(kernel, select=marked_query, coins=marked, alone=True)
-    if there := aggregates_of(workspace, source).dealt(dealing, bits):
-        kernel = replace(kernel, select=query, alone=True)
-        return Dealt(kernel, source.table, None, there, elsewhere=True)
-    row = BYTES_OF_COINS * len(domains) + BYTES_OF_COLUMN * len(source.public)
-    if stored or not source.record_id or workspace.has_room(source.rows * row):
-        replace(kernel, coins=marked, steps=(Step(DEALT, marked_query),)).stage(
-            workspace.cursor, source.table
-        )
-        return dealt_in(workspace, replace(kernel, steps=(Step(DEALT, query),)), DEALT)
-    for name, table in kernel.tables.items():
-        create_table(workspace.cursor, name, table)
-    numbers = {name: str(workspace.open_stream(bits)) for name, bits in marked.items()}
-    rows = f"({fill(marked_query, {RECORDS: source.table, **numbers})})"
-    return dealt_in(workspace, kernel, rows, query)
-
-
-def dealt_in(workspace: Workspace, kernel: Kernel, table: str, query: str | None = None) -> Dealt:
-    """Return records that DuckDB has dealt, or deals whenever they are read."""
-    return Dealt(kernel, table, query, DealtAggregates(workspace, table))
-
-
-def _deal_sql(source: Source, domains: Sequence[Domain], marks: str) -> str:
-    number, text = source.id_arguments
-    drawn, ids = source.drawing("coins")
-    public = (f"s.{identifier(name)} AS _public{n}, " for n, name in enumerate(source.public))
-    return expand(
-        body(read("publisher/fragments", "deal")),
-        {
-            "public": "".join(public),
-            "id_number": number,
-            "id_text": text,
-            "codes": ", ".join(f"d{n}.position AS _code{n}" for n in range(len(domains))),
-            "source": f"{place(RECORDS)} AS s",
-            "domains": " ".join(
-                f"JOIN {domain.table} AS d{n} ON d{n}.value IS NOT DISTINCT FROM"
-                f" s.{key_expression(domain.attribute, domain.source_type)}"
-                for n, domain in enumerate(domains)
-            ),
-            "coins": ", ".join(
-                f"{drawn}({'NULL' if n else marks}::UBIGINT, {place(f'coins{n}')}::UBIGINT,"
-                f" {ids}, _code{n}) AS _coins{n}"
-                for n in range(len(domains))
-            ),
-        },
-    )
-
-
-def _context(domain: Domain, grouping: Grouping) -> dict[str, object]:
-    """Name what defines the coins of one attribute, but for the records."""
-    return {
-        "mechanism": grouping.mechanism,
-        "attribute": domain.attribute.lower(),
-        "domain": domain.digest,
-        "gamma": grouping.gamma,
-        "grouping": grouping.name,
-    }
 
 
 @dataclass(frozen=True)
@@ -210,7 +69,7 @@ def key_of_groups(
         return Key(randomness.KeyedWords.derive(secret, ""), randomness.fingerprint(secret))
     records = dealt.answers.digest(n)
     secret = workspace.secret()
-    text = to_json(_context(domain, grouping) | {"purpose": "groups", "records": records})
+    text = to_json(context_of(domain, grouping) | {"purpose": "groups", "records": records})
     return Key(randomness.KeyedWords.derive(secret, text), randomness.fingerprint(secret, text))
 
 
@@ -245,16 +104,6 @@ def count_ranges(dealt: Dealt, domains: Sequence[Domain], gamma: int) -> Ranges:
         counts.append(dealt.answers.counts(n, domain.size, bits[n]))
         require_eligible(counts[n].sum(axis=1), gamma, labels_of(domain))
     return Ranges(tuple(counts), bits)
-
-
-def range_bits(rows: int, values: int) -> int:
-    """Return how many bits of their order cut the records of a table into ranges.
-
-    >>> range_bits(10_000_000, 50), range_bits(10_000_000, 30_000), range_bits(1000, 50)
-    (7, 1, 0)
-    """
-    wanted = (-(-rows // RANGE) - 1).bit_length()
-    return min(wanted, max(0, (CELLS // values).bit_length() - 1))
 
 
 def without_surplus(dealt: Dealt, ranges: Ranges, gamma: int, words: WordStreams) -> Ranges:

@@ -14,7 +14,8 @@ from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PublicationFailed
 from duckdb_priv.mechanism.decoy_groups import below
-from duckdb_priv.methods.common.decoys import MARK, SHOWN, Dealt
+from duckdb_priv.methods.common.dealing import MARK, Dealt
+from duckdb_priv.methods.common.decoys import SHOWN
 
 
 def show_at_once(

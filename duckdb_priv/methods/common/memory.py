@@ -16,7 +16,8 @@ from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Counts
-from duckdb_priv.methods.common.decoys import DEALT, MARK, SHOWN
+from duckdb_priv.methods.common.dealing import DEALT, MARK
+from duckdb_priv.methods.common.decoys import SHOWN
 from duckdb_priv.methods.common.domain import Domain
 
 KEPT = (

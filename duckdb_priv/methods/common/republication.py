@@ -16,7 +16,8 @@ from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated, InvalidParameter, InvalidSource
-from duckdb_priv.methods.common.decoys import Dealt, Grouping, Key
+from duckdb_priv.methods.common.dealing import Dealt, Grouping
+from duckdb_priv.methods.common.decoys import Key
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import open_coins
 from duckdb_priv.release import catalog

@@ -14,18 +14,8 @@ from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.eligibility import largest_gamma
-from duckdb_priv.methods.common.decoys import (
-    DEALT,
-    MARK,
-    Dealt,
-    Grouping,
-    count_ranges,
-    deal,
-    dealt_in,
-    key_of_groups,
-    show,
-    without_surplus,
-)
+from duckdb_priv.methods.common.dealing import DEALT, MARK, Dealt, Grouping, deal, dealt_in
+from duckdb_priv.methods.common.decoys import count_ranges, key_of_groups, show, without_surplus
 from duckdb_priv.methods.common.domain import Domain, open_domains
 from duckdb_priv.methods.common.memory import KEPT, Memory, told_sql
 from duckdb_priv.methods.common.republication import domains_of_both, open_marks, remember

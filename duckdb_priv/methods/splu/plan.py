@@ -30,14 +30,8 @@ from duckdb_priv.mechanism.splu_reconstruction import (
     cell_errors,
     choose,
 )
-from duckdb_priv.methods.common.decoys import (
-    Grouping,
-    count_ranges,
-    deal,
-    key_of_groups,
-    show,
-    without_surplus,
-)
+from duckdb_priv.methods.common.dealing import Grouping, deal
+from duckdb_priv.methods.common.decoys import count_ranges, key_of_groups, show, without_surplus
 from duckdb_priv.methods.common.decoys_at_once import show_at_once
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
 from duckdb_priv.methods.common.memory import Memory

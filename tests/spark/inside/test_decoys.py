@@ -15,7 +15,7 @@ from spark.tables import CARERS, contents, files, same_functions
 
 import duckdb_priv.spark
 from duckdb_priv.mechanism import decoy_groups
-from duckdb_priv.methods.common import decoys
+from duckdb_priv.methods.common import dealing as records_dealt
 from duckdb_priv.spark import writing
 
 Connection = duckdb.DuckDBPyConnection
@@ -111,7 +111,7 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name, size in sizes.items():
         monkeypatch.setattr(decoy_groups, name, size)
-    monkeypatch.setattr(decoys, "RANGE", 512)
+    monkeypatch.setattr(records_dealt, "RANGE", 512)
     monkeypatch.setattr(writing, "ROWS_OF_TASK", 1500)
     monkeypatch.setattr(writing, "task", task)
 

@@ -1,0 +1,219 @@
+"""Dealing records their codes and coins: what decoy groups, and other groups of single records, are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from duckdb_priv.engine import drawing, randomness, udfs
+from duckdb_priv.engine.aggregates import DealtAggregates, aggregates_of
+from duckdb_priv.engine.kernel import AT_ONCE, RECORDS, Kernel, Step, create_table
+from duckdb_priv.engine.source import Source, key_expression
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.methods.common.domain import Domain
+from duckdb_priv.methods.common.perturbation import open_coins
+from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import body, expand, fill, place, read
+
+DEALT = "temp.main._priv_dealt"
+MARK = "_coins0.mark"
+"""What a record of DEALT is known by later."""
+RANGE = 1 << 17
+"""Records in a range of the order bits, about."""
+CELLS = 1 << 16
+"""Most counts by value and range that a plan holds: beyond, the records of a value are few anyway."""
+BYTES_OF_COINS, BYTES_OF_COLUMN = 32, 16
+"""What a record of DEALT takes for an attribute, and for a public column, about."""
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """How each sensitive attribute is grouped."""
+
+    mechanism: str
+    gamma: int
+    name: str
+    """One of GROUPINGS."""
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """Records with their codes and coins."""
+
+    kernel: Kernel
+    """What deals them."""
+    table: str
+    """What planning reads them from: DEALT, or where that would not fit into memory, the query of its rows."""
+    query: str | None
+    """That query with the places of the kernel, where DEALT was not made."""
+    answers: DealtAggregates
+    """Who counts them."""
+    elsewhere: bool = False
+    """Whether they are where DuckDB does not read them; the kernel gives them then."""
+
+    @property
+    def stands(self) -> bool:
+        """Whether they are a table on the publisher's cursor."""
+        return self.query is None and not self.elsewhere
+
+    @property
+    def staged(self) -> tuple[str, ...]:
+        """The steps of the kernel that stand on the publisher's cursor."""
+        return (DEALT,) if self.stands else ()
+
+
+def deal(
+    workspace: Workspace,
+    source: Source,
+    domains: Sequence[Domain],
+    grouping: Grouping,
+    marks: randomness.KeyedBits | None,
+    *,
+    stored: bool = False,
+) -> Dealt:
+    """Deal the records of a source their codes and coins, attribute by attribute.
+
+    They stand in the temporary table DEALT where it takes a small part of the memory, where coins are fresh, which
+    cannot be drawn twice, and where it must be ``stored``. Otherwise they are dealt anew whenever they are read: a
+    table that is not committed yet cannot be moved out of the memory.
+
+    ``marks`` are the coins of the marks, which come with those of the first attribute (MARK); no other process needs
+    them, so the kernel does without.
+    """
+    coins = {
+        f"coins{n}": open_coins(
+            workspace, source, context_of(domain, grouping) | {"purpose": "order and draw"}
+        ).bits
+        for n, domain in enumerate(domains)
+    }
+    query = _deal_sql(source, domains, "NULL")
+    kernel = Kernel(
+        reads=source.read_types,
+        select="",
+        coins=coins,
+        tables={domain.table: domain.laid_out() for domain in domains},
+        alone=False,
+    )
+    marked = coins if marks is None else {**coins, "marks": marks}
+    marked_query = query if marks is None else _deal_sql(source, domains, place("marks"))
+    bits = [range_bits(source.rows, domain.size) for domain in domains]
+    dealing = replace(kernel, select=marked_query, coins=marked, alone=True)
+    if there := aggregates_of(workspace, source).dealt(dealing, bits):
+        kernel = replace(kernel, select=query, alone=True)
+        return Dealt(kernel, source.table, None, there, elsewhere=True)
+    row = BYTES_OF_COINS * len(domains) + BYTES_OF_COLUMN * len(source.public)
+    if stored or not source.record_id or workspace.has_room(source.rows * row):
+        if not _deal_at_once(workspace, source, domains, marked):
+            replace(kernel, coins=marked, steps=(Step(DEALT, marked_query),)).stage(
+                workspace.cursor, source.table
+            )
+        return dealt_in(workspace, replace(kernel, steps=(Step(DEALT, query),)), DEALT)
+    for name, table in kernel.tables.items():
+        create_table(workspace.cursor, name, table)
+    numbers = {name: str(workspace.open_stream(bits)) for name, bits in marked.items()}
+    rows = f"({fill(marked_query, {RECORDS: source.table, **numbers})})"
+    return dealt_in(workspace, kernel, rows, query)
+
+
+def _deal_at_once(
+    workspace: Workspace,
+    source: Source,
+    domains: Sequence[Domain],
+    coins: Mapping[str, randomness.KeyedBits | randomness.FreshBits],
+) -> bool:
+    """Make the table DEALT with coins that are drawn at once, where the records are many and find room in memory.
+
+    Says whether they did.
+    """
+    if source.rows <= drawing.FEW:
+        return False
+    cursor = workspace.cursor
+    for domain in domains:
+        create_table(cursor, domain.table, domain.laid_out())
+    table = drawing.in_memory(
+        cursor,
+        coded_sql(source, domains, source.table),
+        lambda each: workspace.has_room(source.rows * (each + BYTES_OF_COINS * len(domains))),
+        integers=source.integer_id,
+    )
+    if table is None:
+        return False
+    for n in range(len(domains)):
+        marks = None if n else coins.get("marks")
+        column = [
+            udfs.dealt(
+                coins[f"coins{n}"], marks, piece["_number"], piece["_text"], piece[f"_code{n}"]
+            )
+            for piece in drawing.pieces(table)
+        ]
+        table = table.append_column(f"_coins{n}", pa.chunked_array(column))
+    cursor.register(AT_ONCE, table)
+    cursor.execute(
+        f"CREATE OR REPLACE TEMP TABLE {DEALT} AS SELECT * EXCLUDE (_number, _text) FROM {AT_ONCE}"
+    )
+    cursor.unregister(AT_ONCE)
+    return True
+
+
+def dealt_in(workspace: Workspace, kernel: Kernel, table: str, query: str | None = None) -> Dealt:
+    """Return records that DuckDB has dealt, or deals whenever they are read."""
+    return Dealt(kernel, table, query, DealtAggregates(workspace, table))
+
+
+def coded_sql(source: Source, domains: Sequence[Domain], records: str) -> str:
+    """Write the query of a table expression of records, with their ids and the places of their true values."""
+    number, text = source.id_arguments
+    public = (f"s.{identifier(name)} AS _public{n}, " for n, name in enumerate(source.public))
+    return expand(
+        body(read("publisher/fragments", "coded")),
+        {
+            "public": "".join(public),
+            "id_number": number,
+            "id_text": text,
+            "codes": ", ".join(f"d{n}.position AS _code{n}" for n in range(len(domains))),
+            "source": f"{records} AS s",
+            "domains": " ".join(
+                f"JOIN {domain.table} AS d{n} ON d{n}.value IS NOT DISTINCT FROM"
+                f" s.{key_expression(domain.attribute, domain.source_type)}"
+                for n, domain in enumerate(domains)
+            ),
+        },
+    )
+
+
+def _deal_sql(source: Source, domains: Sequence[Domain], marks: str) -> str:
+    drawn, ids = source.drawing("coins")
+    return expand(
+        body(read("publisher/fragments", "deal")),
+        {
+            "coded": coded_sql(source, domains, place(RECORDS)),
+            "coins": ", ".join(
+                f"{drawn}({'NULL' if n else marks}::UBIGINT, {place(f'coins{n}')}::UBIGINT,"
+                f" {ids}, _code{n}) AS _coins{n}"
+                for n in range(len(domains))
+            ),
+        },
+    )
+
+
+def context_of(domain: Domain, grouping: Grouping) -> dict[str, object]:
+    """Name what defines the coins of one attribute, but for the records."""
+    return {
+        "mechanism": grouping.mechanism,
+        "attribute": domain.attribute.lower(),
+        "domain": domain.digest,
+        "gamma": grouping.gamma,
+        "grouping": grouping.name,
+    }
+
+
+def range_bits(rows: int, values: int) -> int:
+    """Return how many bits of their order cut the records of a table into ranges.
+
+    >>> range_bits(10_000_000, 50), range_bits(10_000_000, 30_000), range_bits(1000, 50)
+    (7, 1, 0)
+    """
+    wanted = (-(-rows // RANGE) - 1).bit_length()
+    return min(wanted, max(0, (CELLS // values).bit_length() - 1))
