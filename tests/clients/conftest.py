@@ -19,7 +19,7 @@ collect_ignore = ["programs"]
 def releases(
     tmp_path_factory: pytest.TempPathFactory,
     prepared: Connect,
-    for_files: Callable[[], AbstractContextManager[None]],
+    for_files: Callable[..., AbstractContextManager[None]],
 ) -> dict[str, Release]:
     """Publish by every mechanism, and export each release to a file of its own."""
     with for_files():
@@ -30,7 +30,7 @@ def releases(
 def years(
     tmp_path_factory: pytest.TempPathFactory,
     prepared: Connect,
-    for_files: Callable[[], AbstractContextManager[None]],
+    for_files: Callable[..., AbstractContextManager[None]],
 ) -> dict[str, Release]:
     """Publish two releases of one name, from different years."""
     with for_files():

@@ -102,7 +102,7 @@ def test_a_header_begins_with_the_call_and_what_it_returns(folder, name):
 
 @pytest.mark.every
 @pytest.mark.parametrize(("folder", "name"), FILES)
-def test_the_example_of_a_header_runs(world, folder, name):
+def test_the_example_of_a_header_runs(world, without_cards, folder, name):
     text = example(folder, name)
     if "visits_public" in text and "publish" not in name and not is_published(world):
         world.execute(
@@ -111,15 +111,16 @@ def test_the_example_of_a_header_runs(world, folder, name):
         )
     if "hierarchies" in text and "CREATE" not in text:
         world.execute(HIERARCHIES)
-    if name == "compare":
-        world.execute("FROM priv.export_release('visits_public', 'visits_public.duckdb')")
-    if name == "reconstructed_change":
-        world.execute(
-            "FROM priv.export_release('visits_public', 'older.duckdb');"
-            " FROM priv.export_release('visits_public', 'newer.duckdb');"
-            " UPDATE visits SET disease = 'flu' WHERE id < 100; FROM priv.refresh('visits_public');"
-            " ATTACH 'older.duckdb' AS older (READ_ONLY)"
-        )
+    with without_cards():
+        if name == "compare":
+            world.execute("FROM priv.export_release('visits_public', 'visits_public.duckdb')")
+        if name == "reconstructed_change":
+            world.execute(
+                "FROM priv.export_release('visits_public', 'older.duckdb');"
+                " FROM priv.export_release('visits_public', 'newer.duckdb');"
+                " UPDATE visits SET disease = 'flu' WHERE id < 100; FROM priv.refresh('visits_public');"
+                " ATTACH 'older.duckdb' AS older (READ_ONLY)"
+            )
     (statement,) = world.extract_statements(text)
     answer = world.execute(statement).fetchall()
     assert answer

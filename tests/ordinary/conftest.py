@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import duckdb
@@ -28,12 +27,10 @@ PEEPHOLES = """
 
 @pytest.fixture(scope="session")
 def path(
-    tmp_path_factory: pytest.TempPathFactory,
-    prepared: Callable[..., duckdb.DuckDBPyConnection],
-    for_files: Callable[[], AbstractContextManager[None]],
+    tmp_path_factory: pytest.TempPathFactory, prepared: Callable[..., duckdb.DuckDBPyConnection]
 ) -> Callable[[str], Path]:
     """The file of the release of a form."""
-    return lambda form: of_run(tmp_path_factory, form, prepared, for_files)
+    return lambda form: of_run(tmp_path_factory, form, prepared)
 
 
 @pytest.fixture(scope="session")

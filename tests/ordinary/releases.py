@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import duckdb
@@ -96,15 +95,10 @@ def of_run(
     temporary: pytest.TempPathFactory,
     form: str,
     connect: Callable[..., duckdb.DuckDBPyConnection],
-    publishing: Callable[[], AbstractContextManager[None]],
 ) -> Path:
     """Return the file of the release of a form, which is published once for all processes of a run."""
-
-    def make(folder: Path) -> Path:
-        with publishing():
-            return publish(folder, form, connect=connect)
-
-    return once(folder_of_run(temporary) / "ordinary" / form, make)
+    place = folder_of_run(temporary) / "ordinary" / form
+    return once(place, lambda folder: publish(folder, form, connect=connect))
 
 
 def weigh(connection: duckdb.DuckDBPyConnection) -> None:

@@ -105,7 +105,7 @@ class Asked:
 @pytest.fixture(scope="module", params=PUBLISHED)
 def asked(
     prepared: Callable[..., duckdb.DuckDBPyConnection],
-    for_files: Callable[[], AbstractContextManager[None]],
+    for_files: Callable[..., AbstractContextManager[None]],
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Asked]:

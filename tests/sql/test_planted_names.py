@@ -51,7 +51,7 @@ JOINT = (
 @pytest.fixture(scope="module")
 def files(
     prepared: Callable[..., duckdb.DuckDBPyConnection],
-    for_files: Callable[[], AbstractContextManager[None]],
+    for_files: Callable[..., AbstractContextManager[None]],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("planted")

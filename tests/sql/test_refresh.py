@@ -54,8 +54,8 @@ def _declare(con) -> None:
     con.execute(PUBLISH)
 
 
-@pytest.fixture(autouse=True)
-def _without_cards(without_cards):
+@pytest.fixture
+def plain(without_cards):
     with without_cards():
         yield
 
@@ -184,6 +184,7 @@ def test_what_was_published_before_arguments_were_kept_is_said(declared):
     assert refreshed(declared)["version"] == 2
 
 
+@pytest.mark.usefixtures("plain")
 def test_a_file_that_cannot_be_written_is_told_and_written_later(declared, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
@@ -212,6 +213,7 @@ with duckdb.connect(sys.argv[1]):
 
 
 @pytest.mark.once
+@pytest.mark.usefixtures("plain")
 def test_a_file_that_another_program_writes_to_is_told_and_written_later(declared, tmp_path):
     file = str(tmp_path / "r.duckdb")
     declared.execute("FROM priv.export_release('r', ?)", [file])
@@ -352,6 +354,7 @@ def test_who_leaves_a_decoy_group_leaves_it_whole_for_the_others(con):
 
 
 @pytest.mark.once
+@pytest.mark.usefixtures("plain")
 def test_the_command_refreshes_all_that_are_due(prepared_file: Path, tmp_path: Path):
     path = str(shutil.copy(prepared_file, tmp_path / "hospital.duckdb"))
     with duckdb_priv.connect(path) as con:
@@ -384,6 +387,7 @@ with duckdb_priv.connect(sys.argv[1]) as con:
 
 
 @pytest.mark.once
+@pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize(
     ("module", "function", "stands"), [("publish", "declare", 1), ("refresh", "_export", 2)]
 )
