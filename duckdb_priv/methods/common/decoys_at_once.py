@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from duckdb_priv.engine.aggregates import order_sql, word_sql
+from duckdb_priv.engine.drawing import PIECE
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PublicationFailed
@@ -40,9 +41,11 @@ def show_at_once(
         ).fetchnumpy()
         groups = plan.block(0)
         _require(len(groups.group_of), len(found["record"]))
-        member = below(plan.gamma, found["word"])
         shown = np.zeros(rows, np.uint32)
-        shown[found["record"]] = groups.members[groups.group_of, member]
+        for start in range(0, len(found["record"]), PIECE):
+            piece = slice(start, start + PIECE)
+            member = below(plan.gamma, found["word"][piece])
+            shown[found["record"][piece]] = groups.members[groups.group_of[piece], member]
         left_out[found["record"]] = False
         told[f"_shown{n}"] = pa.array(shown, mask=left_out)
     columns = [
