@@ -147,6 +147,7 @@ PRIVATE_TABLES = {
     "budget",
     "drawn",
     "fingerprint",
+    "grouped_attribute",
     "grouped_record",
     "identity",
     "ledger",

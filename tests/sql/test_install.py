@@ -403,7 +403,7 @@ def test_a_new_catalog_is_what_the_migrations_lead_to(con):
 
 
 @pytest.mark.once
-def test_what_records_showed_before_is_kept_as_pairs():
+def test_what_is_known_of_records_in_groups_is_kept_by_numbers():
     from duckdb_priv.methods.common.memory import KEPT
     from duckdb_priv.release import catalog
     from duckdb_priv.sqltext import templates
@@ -423,10 +423,18 @@ def test_what_records_showed_before_is_kept_as_pairs():
             old.execute(templates.fill(script, catalog.table_definitions()))
             old.execute("INSERT INTO priv.migration VALUES (?, TIMESTAMP '2026-01-01')", [name])
         old.executemany("INSERT INTO priv.shown_record VALUES (?, ?, ?, ?, ?)", shown)
+        old.execute("CREATE OR REPLACE TABLE priv.grouped_record (attribute VARCHAR, mark UBIGINT)")
+        grouped = [("disease", 1), ("disease", 2), ("ward", 1)]
+        old.executemany("INSERT INTO priv.grouped_record VALUES (?, ?)", grouped)
         catalog.migrate(old, "memory")
         kept = f"SELECT release, attribute, mark, value, shown FROM {KEPT} ORDER BY ALL"
         assert rows(old, kept) == shown
         assert rows(old, "SELECT count(*) FROM priv.shown_pair") == [(2,)]
+        known = (
+            "SELECT name, mark FROM priv.grouped_record JOIN priv.grouped_attribute ON number = attribute"
+            " ORDER BY ALL"
+        )
+        assert rows(old, known) == grouped
 
 
 def test_every_migration_is_recorded_once(con):

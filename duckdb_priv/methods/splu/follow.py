@@ -56,7 +56,8 @@ class Followed:
             f" FROM {DEALT} JOIN ({told_sql(domain, n, DEALT)}) AS told ON told.mark = {MARK} WHERE"
             f" NOT EXISTS (FROM {KEPT} AS kept WHERE kept.attribute = $2 AND kept.mark = told.mark"
             " AND kept.value = told.value)"
-            " AND (NOT EXISTS (FROM priv.grouped_record AS known WHERE known.attribute = $2"
+            " AND (NOT EXISTS (FROM priv.grouped_record AS known JOIN priv.grouped_attribute AS grouped"
+            " ON grouped.number = known.attribute WHERE grouped.name = $2"
             f" AND known.mark = told.mark) OR EXISTS (FROM {KEPT} AS kept WHERE kept.attribute = $2"
             " AND lower(kept.release) = lower($1) AND kept.mark = told.mark))",
             [self.memory.release, name],
