@@ -161,12 +161,18 @@ def together() -> Callable[[Connection], AbstractContextManager[None]]:
 
     @contextmanager
     def publishing(connection: Connection) -> Iterator[None]:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(macros, "_functions", lambda shapes: ())
+        with _no_functions():
             yield
         macros.create_all(connection)
 
     return publishing
+
+
+@contextmanager
+def _no_functions() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(macros, "_functions", lambda shapes: ())
+        yield
 
 
 @contextmanager
@@ -188,11 +194,17 @@ def for_files() -> Callable[..., AbstractContextManager[None]]:
 
     @contextmanager
     def publishing() -> Iterator[None]:
-        with _plain_page(), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(macros, "_functions", lambda shapes: ())
+        with _plain_page(), _no_functions():
             yield
 
     return publishing
+
+
+@pytest.fixture(scope="module")
+def unasked() -> Iterator[None]:
+    """Publish where nobody counts: the analyst's functions are not written for the forms of the releases."""
+    with _no_functions():
+        yield
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ import duckdb
 import pytest
 from scipy import stats
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 FALSE_ALARM = 1e-9
 """Chance that a correct mechanism fails one statistical test."""
 MECHANISMS = ("uniform", "fine_grain", "matrix", "reconstruction_private", "splu", "anatomy")

@@ -14,6 +14,8 @@ from typing import Any
 import duckdb
 import pytest
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 PAGE = Path(__file__).parents[2] / "docs" / "publishing.md"
 HARMLESS, CHARGED, REFUSED = "harmless", "charged", "refused"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 ROWS = 600
 METHODS = {
     "uniform": ["retention := 0.4"],

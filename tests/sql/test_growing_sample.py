@@ -12,6 +12,8 @@ from scipy import stats
 
 import duckdb_priv
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 FALSE_ALARM = 1e-9
 GROUPS, SIZE, ROWS = 60, 40, 9
 """Micro groups, records of each, and rows that each may have at most: by retention 1, epsilon 0.5 and delta 0.3."""

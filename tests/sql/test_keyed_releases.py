@@ -8,6 +8,8 @@ import pytest
 
 import duckdb_priv
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 ROWS = 20_000
 
 RECORDS = f"""

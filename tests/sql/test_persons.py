@@ -8,6 +8,8 @@ import math
 import duckdb
 import pytest
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 STAYS = """
     CREATE TABLE stays AS
     SELECT i AS encounter_id, 'P' || lpad((i % 300 % 170)::VARCHAR, 5, '0') AS patient_nbr, 20 + i % 5 * 10 AS age,
