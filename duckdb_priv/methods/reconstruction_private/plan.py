@@ -198,18 +198,21 @@ def plan(
     else:
         size = requirement.sample_size
         samples = Samples(workspace, source, release, domain, size)
-        # To collect so many records of every value takes several times as long as to count first how many are taken.
-        counted = source.answers is None and not samples.kept
-        most = most_of_value(workspace, source, domain, size) if counted else None
-        sampling = sample_groups(workspace, source, domain, size, context, most=most)
-        kernel = sampling.kernel(source, perturbation, lambda sql: sql)
+        sampling = sample_groups(workspace, source, domain, size, context)
         large, records = aggregates_of(workspace, source).large_groups(
             sampling.steps[0], requirement.sample_size
         )
         expected = source.rows - records + large * requirement.sample_size
         staged = (LARGE,)
-        if counted and values_at_once(workspace, source, domain, sampling, size, most):
-            staged = (LARGE, VALUES)
+        if source.answers is None and not samples.kept:
+            if values_at_once(workspace, source, domain, sampling, size):
+                staged = (LARGE, VALUES)
+            else:
+                # To collect so many records of every value takes several times as long as to count first how many are
+                # taken.
+                most = most_of_value(workspace, source, domain, size)
+                sampling = sample_groups(workspace, source, domain, size, context, most=most)
+        kernel = sampling.kernel(source, perturbation, lambda sql: sql)
         if samples.kept:
             samples.mark(perturbation, context)
             samples.sample(sampling, perturbation)
