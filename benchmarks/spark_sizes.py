@@ -333,10 +333,11 @@ def measure(millions: float, repeat: int, only: Sequence[str]) -> tuple[list[str
 
 
 def write(lines: Sequence[str], read: Sequence[str]) -> None:
-    """Add to the results what was measured."""
+    """Add to the results what was measured, in the place of what was measured before."""
     known = RESULTS.read_text("utf-8").splitlines() if RESULTS.is_file() else []
     rows = [line for line in known if line.startswith("| ") and not line.startswith("| millions")]
-    wide = [line for line in rows if line.count("|") == HEADER.splitlines()[0].count("|")]
+    of_sizes = HEADER.splitlines()[0].count("|")
+    wide = [line for line in rows if line.count("|") == of_sizes]
     narrow = [line for line in rows if line not in wide]
     text = "\n".join(
         [
@@ -345,18 +346,22 @@ def write(lines: Sequence[str], read: Sequence[str]) -> None:
             f"Written by `python benchmarks/spark_sizes.py --write`. PySpark {pyspark.__version__}, {versions()}",
             "",
             HEADER,
-            *wide,
-            *lines,
+            *_latest([*wide, *lines], 2),
             "",
             "Counts over the folder of a uniform release, by two columns, in DuckDB:",
             "",
             READING,
-            *narrow,
-            *read,
+            *_latest([*narrow, *read], 1),
             "",
         ]
     )
     RESULTS.write_text(text, "utf-8")
+
+
+def _latest(lines: Sequence[str], cells: int) -> list[str]:
+    """Keep the last line of those that begin with the same cells, by size."""
+    latest = {tuple(line.split("|")[1 : 1 + cells]): line for line in lines}
+    return sorted(latest.values(), key=lambda line: float(line.split("|")[1]))
 
 
 def main() -> None:
