@@ -202,7 +202,7 @@ def for_files() -> Callable[..., AbstractContextManager[None]]:
 
 @pytest.fixture(scope="module")
 def unasked() -> Iterator[None]:
-    """Publish where nobody counts: the analyst's functions are not written for the forms of the releases."""
+    """A whole module in which nobody counts: the analyst's functions are not written for the forms of releases."""
     with _no_functions():
         yield
 
