@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 
 import duckdb
 import pytest
@@ -63,14 +63,30 @@ def files(
     return {name: f"{folder}/{name}.duckdb" for name in RELEASES}
 
 
-@pytest.fixture(params=RELEASES)
-def reader(request, files) -> Iterator[tuple[duckdb.DuckDBPyConnection, list[str]]]:
-    """A session to which a release is attached, and questions about it."""
-    name = request.param
+@contextmanager
+def session(file: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Attach a release."""
     with duckdb.connect() as connection:
-        connection.execute(f"ATTACH '{files[name]}' AS file (READ_ONLY)")
-        asked = [*QUESTIONS, *([JOINT] if name == "two" else [])]
-        yield connection, [f"{question.format('file.', name)} ORDER BY ALL" for question in asked]
+        connection.execute(f"ATTACH '{file}' AS file (READ_ONLY)")
+        yield connection
+
+
+@pytest.fixture(scope="module", params=RELEASES)
+def asked(request, files) -> tuple[str, dict[str, object]]:
+    """The file of a release, and by question what is answered where nothing is planted."""
+    name = request.param
+    questions = [*QUESTIONS, *([JOINT] if name == "two" else [])]
+    texts = [f"{question.format('file.', name)} ORDER BY ALL" for question in questions]
+    with session(files[name]) as connection:
+        return files[name], dict(zip(texts, answers(connection, texts), strict=True))
+
+
+@pytest.fixture
+def reader(asked) -> Iterator[tuple[duckdb.DuckDBPyConnection, dict[str, object]]]:
+    """A session to which a release is attached, and questions about it, with their answers."""
+    file, answered = asked
+    with session(file) as connection:
+        yield connection, answered
 
 
 def answers(connection: duckdb.DuckDBPyConnection, questions: list[str]) -> list[object]:
@@ -79,8 +95,7 @@ def answers(connection: duckdb.DuckDBPyConnection, questions: list[str]) -> list
 
 @pytest.mark.parametrize("kind", ["", "TEMP "], ids=["in the main schema", "temporary"])
 def test_a_macro_called_like_a_function_of_duckdb_changes_nothing(reader, kind):
-    connection, questions = reader
-    expected = answers(connection, questions)
+    connection, answered = reader
     for name in {
         *BUILT_INS,
         *WHOLE,
@@ -90,22 +105,21 @@ def test_a_macro_called_like_a_function_of_duckdb_changes_nothing(reader, kind):
         "list_aggr",
     } - {"nullif", *IMPLICIT}:
         connection.execute(f'CREATE {kind}MACRO "{name}"(a) AS 7, (a, b) AS 7, (a, b, c) AS 7')
-    assert answers(connection, questions) == expected
+    assert answers(connection, [*answered]) == [*answered.values()]
 
 
 @pytest.mark.parametrize("name", IMPLICIT)
 def test_a_macro_in_the_place_of_an_operator_changes_no_number(reader, name):
-    connection, (count, _, likely, _, _, *others) = reader
-    questions = [count, likely, *others]
-    expected = answers(connection, questions)
+    connection, answered = reader
+    count, _, likely, _, _, *others = answered
     for body in ("7", "a"):
         connection.execute(f'CREATE OR REPLACE MACRO "{name}"(a) AS {body}, (a, b) AS {body}')
-        for question, answer in zip(questions, expected, strict=True):
+        for question in (count, likely, *others):
             try:
                 found = connection.execute(question).fetchall()
             except duckdb.Error:
                 continue
-            assert found == answer, (question, body)
+            assert found == answered[question], (question, body)
 
 
 def test_the_error_says_what_is_in_the_way(reader):

@@ -209,9 +209,9 @@ class TestEncryption:
 
     @pytest.mark.usefixtures("encrypting")
     @pytest.mark.parametrize("name", ["hospital.duckdb", "memory.db", 'a "b" c', "system"])
-    def test_what_is_written_can_be_read_with_the_key_alone(self, tmp_path, name):
+    def test_what_is_written_can_be_read_with_the_key_alone(self, tmp_path, without_cards, name):
         path = tmp_path / name
-        with duckdb_priv.connect(path, encryption_key="sesame") as con:
+        with without_cards(), duckdb_priv.connect(path, encryption_key="sesame") as con:
             con.execute(VISITS.replace("'d'", "'diagnosis '"))
             con.execute(UNIFORM.format("one"))
             con.execute("CHECKPOINT")
