@@ -20,6 +20,8 @@ from duckdb_priv.release.arguments import Arguments, read, specs
 from duckdb_priv.release.request import SensitiveRequest
 from duckdb_priv.sqltext import templates
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(inspect.getfile(duckdb_priv)).parent
 SHOWN = re.compile(r"^```sql publisher\n(.*?)^```", re.MULTILINE | re.DOTALL)
