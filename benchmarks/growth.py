@@ -1,7 +1,7 @@
 """Publishes tables of growing size under a memory limit that is too small for them: time is linear, and memory bounded.
 
     python benchmarks/growth.py --sizes 30:300MB 100:1GB     millions of records, and DuckDB's memory_limit
-    python benchmarks/growth.py --sizes 300:3GB --only "decoy groups" --write
+    python benchmarks/growth.py --sizes 300:3GB --only "decoy groups" matrix --write
 
 Every publication runs in a process of its own, on a database on disk. What counts is CPU time per million records,
 which hardly depends on what else the machine does; the peak is that of the process, Python and its libraries included.
@@ -36,7 +36,20 @@ METHODS = {
     "reconstruction private": f"publish_reconstruction_private({GIVEN}, record_id := 'id', retention := 0.5,"
     " epsilon := 0.3, delta := 0.3)",
     "decoy groups": f"publish_splu({GIVEN}, record_id := 'id', gamma := 5)",
+    "matrix": f"publish_matrix({GIVEN}, record_id := 'id', matrix := 'exchange')",
+    "safe k": "publish_safe_k('people', 'release', k := 20, beta := 0.1, epsilon := 1.0, exclude := ['id'],"
+    " hierarchies := 'hierarchies', levels := {'age': 1, 'gender': 0, 'education': 0, 'occupation': 0})",
 }
+TABLES = """
+CREATE TABLE exchange AS SELECT 'occupation ' || one AS original, 'occupation ' || other AS published,
+    if(one = other, 0.51, 0.01) AS probability
+FROM range({values}) AS t(one), range({values}) AS u(other);
+CREATE TABLE hierarchies AS FROM priv.range_hierarchy('age', 10)
+UNION ALL FROM priv.range_hierarchy('education', 7, high := 13)
+UNION ALL SELECT 'gender', value::VARCHAR, 0, value::VARCHAR FROM range(2) AS t(value)
+UNION ALL SELECT 'occupation', 'occupation ' || value, 0, 'occupation ' || value FROM range({values}) AS t(value)
+"""
+"""What some methods are given besides."""
 
 
 def publish(path: Path, method: str, memory: str) -> str:
@@ -58,7 +71,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--sizes", nargs="+", default=["30:300MB", "100:1GB", "300:3GB"])
-    parser.add_argument("--only", help="publish by the method of this name")
+    parser.add_argument(
+        "--only", nargs="+", choices=METHODS, default=[*METHODS], help="publish by these methods"
+    )
     parser.add_argument("--write", action="store_true", help=f"add to {RESULTS.name}")
     parser.add_argument(
         "--one", nargs=3, metavar=("FILE", "METHOD", "MEMORY"), help="what processes are given"
@@ -74,10 +89,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             source, copy = Path(folder) / "source.duckdb", Path(folder) / "copy.duckdb"
             with duckdb_priv.connect(source) as connection:
-                connection.execute(
-                    PEOPLE.format(rows=round(float(millions) * MILLION), values=VALUES)
-                )
-            for method in [options.only] if options.only else METHODS:
+                rows = round(float(millions) * MILLION)
+                connection.execute((PEOPLE + ";" + TABLES).format(rows=rows, values=VALUES))
+            for method in options.only:
                 shutil.copy(source, copy)
                 command = [sys.executable, __file__, "--one", str(copy), method, memory]
                 done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
