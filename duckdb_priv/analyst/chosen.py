@@ -110,30 +110,28 @@ def choice_names() -> set[str]:
     return {*SAID, *READ, QUANTILE, PLACE, RELEASES, THERE, KNOWN}
 
 
-def own_statements(attribute: SensitiveAttribute) -> Iterator[str]:
-    """Write the macros that are an attribute's own."""
+def own_statements(attribute: SensitiveAttribute) -> tuple[list[str], dict[str, str]]:
+    """Write the macros that are an attribute's own, and return what is short besides, by the macro that chooses."""
     each = NamedAttribute(attribute.release, attribute.name, attribute.form, attribute.type)
     of = f"of {attribute.release}.{attribute.name}, for the functions of the analyst."
-    short = short_texts(attribute)
+    statements, short = [], {}
     for kind, text in _texts_of(attribute).items():
-        if kind not in short:
+        if _is_short(kind, text):
+            short[kind] = text
+        else:
             content = literal(text) if kind != TYPE else type_name(attribute)
-            yield _macro("attribute", each.macro(kind), f"{SAID[kind]} {of}", content=content)
+            comment = f"{SAID[kind]} {of}"
+            statements.append(_macro("attribute", each.macro(kind), comment, content=content))
     if each.has_place:
         comment = f"The place in the domain of what a row reports {of}"
-        yield _macro("place", each.macro(PLACE), comment, enum=enum(attribute.values))
+        statements.append(_macro("place", each.macro(PLACE), comment, enum=enum(attribute.values)))
+    return statements, short
 
 
-def short_texts(attribute: SensitiveAttribute) -> dict[str, str]:
-    """Return what is known of an attribute as far as it is short, by the macro that chooses."""
-    return {
-        kind: text
-        for kind, text in _texts_of(attribute).items()
-        if len(text) <= SHORT
-        and not {APART, ELSEWHERE} & {*text}
-        # What is not printed is spelled by DuckDB.
-        and (kind != TYPE or text.isprintable())
-    }
+def _is_short(kind: str, text: str) -> bool:
+    # What is not printed is spelled by DuckDB.
+    spelled = kind == TYPE and not text.isprintable()
+    return len(text) <= SHORT and not {APART, ELSEWHERE} & {*text} and not spelled
 
 
 def _texts_of(attribute: SensitiveAttribute) -> dict[str, str]:

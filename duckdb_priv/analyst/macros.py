@@ -102,8 +102,8 @@ def _own(
     """Create the macros that are attributes' own, and return their short texts."""
     short = {}
     for attribute in attributes:
-        _run(connection, chosen.own_statements(attribute))
-        short[attribute.release, attribute.name] = chosen.short_texts(attribute)
+        own, short[attribute.release, attribute.name] = chosen.own_statements(attribute)
+        _run(connection, own)
     return short
 
 
