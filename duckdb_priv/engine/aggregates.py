@@ -54,27 +54,22 @@ class GroupCounts:
         )
 
 
-def record_sql(names: Sequence[str]) -> str:
-    """Write what a record ``s`` holds in some columns as one text.
-
-    >>> print(record_sql(["age", "sex"]))
-    to_json([s."age"::VARCHAR, s."sex"::VARCHAR])::VARCHAR
-    """
-    return f"to_json([{', '.join(f's.{identifier(name)}::VARCHAR' for name in names)}])::VARCHAR"
-
-
 def steady_sql(names: Sequence[str], types: Mapping[str, str]) -> str:
-    """Write the same so that it hangs on nobody's time zone.
+    """Write what a record ``s`` holds in some columns as one text, which hangs on nobody's time zone.
 
-    >>> print(steady_sql(["age", "seen"], {"age": "INTEGER", "seen": "TIMESTAMP WITH TIME ZONE"}))
-    to_json([s."age"::VARCHAR, epoch_us(s."seen")::VARCHAR]::VARCHAR[])::VARCHAR
+    >>> print(steady_sql(["age"], {"age": "INTEGER"}))
+    to_json([s."age"::VARCHAR]::VARCHAR[])::VARCHAR
+    >>> print(steady_sql(["at"], {"at": "TIMESTAMP WITH TIME ZONE"}))
+    to_json([CASE WHEN isfinite(s."at") THEN epoch_us(s."at")::VARCHAR ELSE s."at"::VARCHAR END]::VARCHAR[])::VARCHAR
     """
-    texts = (
-        f"epoch_us(s.{identifier(name)})::VARCHAR"
-        if types[name] == "TIMESTAMP WITH TIME ZONE"
-        else f"s.{identifier(name)}::VARCHAR"
-        for name in names
-    )
+    texts = []
+    for name in names:
+        column = f"s.{identifier(name)}"
+        text = f"{column}::VARCHAR"
+        if types[name] == "TIMESTAMP WITH TIME ZONE":
+            # What is infinite has no microseconds.
+            text = f"CASE WHEN isfinite({column}) THEN epoch_us({column})::VARCHAR ELSE {text} END"
+        texts.append(text)
     return f"to_json([{', '.join(texts)}]::VARCHAR[])::VARCHAR"
 
 
@@ -172,7 +167,8 @@ class Aggregates:
     def digest(self, bits: KeyedBits, names: Sequence[str]) -> str:
         """Count the records, and add up keyed bits of what they hold in some columns."""
         stream = str(self.workspace.open_stream(bits))
-        query = self.sql("recognition", "digest", record=record_sql(names), stream=stream)
+        record = steady_sql(names, self.source.types)
+        query = self.sql("recognition", "digest", record=record, stream=stream)
         ((digest,),) = self.workspace.rows(query)
         return str(digest)
 

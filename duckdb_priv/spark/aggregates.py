@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 from pyspark.sql import types as spark
 
-from duckdb_priv.engine.aggregates import Aggregates, GroupCounts, record_sql, value_texts
+from duckdb_priv.engine.aggregates import Aggregates, GroupCounts, steady_sql, value_texts
 from duckdb_priv.engine.fingerprints import LIMIT
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step
 from duckdb_priv.engine.randomness import KeyedBits
@@ -166,9 +166,10 @@ class SparkAggregates(Aggregates):
     def digest(self, bits: KeyedBits, names: Sequence[str]) -> str:
         """Add up keyed bits in the tasks, which are given this key."""
         types = {name: self.source.types[name] for name in names}
+        record = steady_sql(names, types)
         query = (
             f"SELECT count(*) AS records, bit_xor(bits)::VARCHAR AS parity, sum(bits::HUGEINT)::VARCHAR AS total"
-            f" FROM (SELECT _priv_bits({place('coins')}::UBIGINT, NULL::BIGINT, {record_sql(names)}, 0::UINTEGER)"
+            f" FROM (SELECT _priv_bits({place('coins')}::UBIGINT, NULL::BIGINT, {record}, 0::UINTEGER)"
             f" AS bits FROM {place(RECORDS)} AS s)"
         )
         work = task(Ask(Kernel(types, query, {"coins": bits}), self.frame.setting))

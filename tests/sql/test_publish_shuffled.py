@@ -399,3 +399,27 @@ def test_a_domain_with_values_that_do_not_occur_and_missing_public_columns(con):
     )
     assert abs(found["mumps"]) < 60
     assert sum(found.values()) == pytest.approx(3001)
+
+
+@pytest.mark.once
+def test_coins_hang_on_instants_and_on_nobodys_time_zone(prepared):
+    """What all records hold keys their coins, down to whether one is infinite or missing."""
+    published, coins = [], []
+    for zone, last in (
+        ("Asia/Kolkata", "'infinity'"),
+        ("America/New_York", "'infinity'"),
+        ("UTC", "NULL"),
+    ):
+        with prepared() as con:
+            con.execute(f"SET GLOBAL TimeZone = '{zone}'; {ILL}")
+            con.execute(
+                "ALTER TABLE ill ADD COLUMN seen TIMESTAMPTZ; UPDATE ill SET seen = CASE WHEN id = 5000 THEN"
+                f" {last} ELSE TIMESTAMPTZ '2026-10-25 00:30:00+00' + INTERVAL (id % 3) HOUR END"
+            )
+            publish = PUBLISH.format("crowd", "'disease'").replace("'sign'", "'seen'")
+            con.execute(publish).fetchall()
+            rows = "SELECT epoch_us(seen), * EXCLUDE seen FROM crowd ORDER BY ALL"
+            published.append(con.execute(rows).fetchall())
+            coins.append(con.execute("SELECT coins FROM priv.ledger").fetchall())
+    assert published[0] == published[1]
+    assert coins[0] == coins[1] != coins[2]
