@@ -104,7 +104,9 @@ def publish(
     place = _place(path)
     with _told():
         instance, database, schemas = _standing(connection)
-        ((zone,),) = connection.execute("SELECT current_setting('TimeZone')").fetchall()
+        # Procedures run on cursors, which do not know of the connection's own time zone.
+        with instance.cursor() as cursor:
+            ((zone,),) = cursor.execute("SELECT current_setting('TimeZone')").fetchall()
         part = placing.begin(place)
         setting, staging = Setting(str(zone)), part / STAGING
         opened = open_frame(frame, request, types or {}, setting, staging)
