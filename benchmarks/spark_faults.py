@@ -283,10 +283,15 @@ def differing(folder: Path, visits: Path, mechanism: str) -> int:
         publisher.execute(f"FROM priv.publish_{method}('visits', 'r', {said})").fetchall()
         theirs = f"(FROM {literal(f'{folder}/r/data/*.parquet')})"
         mine = f"(SELECT {', '.join(map(identifier, duckdb.sql(f'FROM {theirs}').columns))} FROM r)"
-        ((number,),) = publisher.execute(
-            f"SELECT count(*) FROM ((FROM {mine} EXCEPT ALL FROM {theirs})"
-            f" UNION ALL (FROM {theirs} EXCEPT ALL FROM {mine}))"
-        ).fetchall()
+        return different_rows(publisher, mine, theirs)
+
+
+def different_rows(connection: duckdb.DuckDBPyConnection, one: str, two: str) -> int:
+    """Count the rows of which two table expressions have not the same number."""
+    ((number,),) = connection.execute(
+        f"SELECT count(*) FROM ((FROM {one} EXCEPT ALL FROM {two})"
+        f" UNION ALL (FROM {two} EXCEPT ALL FROM {one}))"
+    ).fetchall()
     return int(number)
 
 

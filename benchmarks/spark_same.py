@@ -14,7 +14,6 @@ It needs PySpark 4 and Java 17 or newer.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 import sys
 import tempfile
@@ -29,6 +28,7 @@ os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 import duckdb
 from pyspark.sql import DataFrame, SparkSession
 from run import MILLION, versions
+from spark_faults import SECRET, different_rows
 
 import duckdb_priv
 import duckdb_priv.spark
@@ -40,7 +40,6 @@ RESULTS = Path(__file__).parent / "results" / "SPARK_SAME.md"
 HEADER = """\
 | mechanism | rows published | rows that differ | of {parts} tables of the publisher's, alike | functions alike |
 |---|---|---|---|---|"""
-SECRET = hashlib.sha256(b"the secret of a benchmark").digest()
 ZONES = {"Spark": "Pacific/Auckland", "publisher": "Asia/Kolkata", "DuckDB": "America/New_York"}
 STAYS = """
 CREATE MACRO drawn(i, column_, values_) AS (hash(64 * i + column_) % values_)::INTEGER;
@@ -127,14 +126,6 @@ def publishers(stays: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, ...]]:
         yield mine, theirs
 
 
-def differing(connection: duckdb.DuckDBPyConnection, one: str, two: str) -> int:
-    """Count the rows of which two queries give not the same number."""
-    ((number,),) = connection.execute(
-        f"SELECT count(*) FROM (({one} EXCEPT ALL {two}) UNION ALL ({two} EXCEPT ALL {one}))"
-    ).fetchall()
-    return int(number)
-
-
 def functions(folder: Path) -> list[Any]:
     """Return the functions of the folder of a release, but for the time that it was made at."""
     with chdir(folder), duckdb.connect() as analyst:
@@ -166,7 +157,7 @@ def compare(frame: DataFrame, stays: Path, mechanism: str, folder: Path) -> str:
         of_spark = f"(FROM {literal(f'{folder}/mine/data/*.parquet')})"
         of_duckdb = f"(SELECT {identifiers(duckdb.sql(f'FROM {of_spark}').columns)} FROM r)"
         ((number,),) = theirs.execute(f"SELECT count(*) FROM {of_spark}").fetchall()
-        other = differing(theirs, f"FROM {of_spark}", f"FROM {of_duckdb}")
+        other = different_rows(theirs, of_spark, of_duckdb)
         alike = 0
         for table, told in TOLD.items():
             found = [

@@ -10,11 +10,10 @@ import pyarrow as pa
 from duckdb_priv.engine import drawing, randomness, udfs
 from duckdb_priv.engine.aggregates import DealtAggregates, aggregates_of
 from duckdb_priv.engine.kernel import AT_ONCE, RECORDS, Kernel, Step, create_table
-from duckdb_priv.engine.source import Source, key_expression
+from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.methods.common.domain import Domain
-from duckdb_priv.methods.common.perturbation import open_coins
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.methods.common.perturbation import coded_sql, open_coins
 from duckdb_priv.sqltext.templates import body, expand, fill, place, read
 
 DEALT = "temp.main._priv_dealt"
@@ -160,27 +159,6 @@ def _deal_at_once(
 def dealt_in(workspace: Workspace, kernel: Kernel, table: str, query: str | None = None) -> Dealt:
     """Return records that DuckDB has dealt, or deals whenever they are read."""
     return Dealt(kernel, table, query, DealtAggregates(workspace, table))
-
-
-def coded_sql(source: Source, domains: Sequence[Domain], records: str) -> str:
-    """Write the query of a table expression of records, with their ids and the places of their true values."""
-    number, text = source.id_arguments
-    public = (f"s.{identifier(name)} AS _public{n}, " for n, name in enumerate(source.public))
-    return expand(
-        body(read("publisher/fragments", "coded")),
-        {
-            "public": "".join(public),
-            "id_number": number,
-            "id_text": text,
-            "codes": ", ".join(f"d{n}.position AS _code{n}" for n in range(len(domains))),
-            "source": f"{records} AS s",
-            "domains": " ".join(
-                f"JOIN {domain.table} AS d{n} ON d{n}.value IS NOT DISTINCT FROM"
-                f" s.{key_expression(domain.attribute, domain.source_type)}"
-                for n, domain in enumerate(domains)
-            ),
-        },
-    )
 
 
 def _deal_sql(source: Source, domains: Sequence[Domain], marks: str) -> str:

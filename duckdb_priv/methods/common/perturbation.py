@@ -267,9 +267,23 @@ def perturb_sql(source: Source, perturbations: Sequence[Drawn], records: str) ->
 
 def _drawing(source: Source, perturbations: Sequence[Drawn], records: str) -> Drawing:
     """Write the query of the records that bits are drawn for, of a table expression."""
-    number, text = source.id_arguments
     function, _ = source.drawing("bits")
-    coded = expand(
+    domains = [each.domain for each in perturbations]
+    carried = [column for n, each in enumerate(perturbations) for column in each.carried(n)]
+    keyed = {f"coins{n}": each.keyed(n) for n, each in enumerate(perturbations)}
+    return Drawing(coded_sql(source, domains, records, carried), function, keyed)
+
+
+def coded_sql(
+    source: Source, domains: Sequence[Domain], records: str, carried: Sequence[str] = ()
+) -> str:
+    """Write the query of a table expression of records, with their ids and the places of their true values.
+
+    ``carried`` are further columns, of the domains d0, d1 ….
+    """
+    number, text = source.id_arguments
+    codes = (f"d{n}.position AS _code{n}" for n in range(len(domains)))
+    return expand(
         body(read("publisher/fragments", "coded")),
         {
             "public": "".join(
@@ -277,21 +291,15 @@ def _drawing(source: Source, perturbations: Sequence[Drawn], records: str) -> Dr
             ),
             "id_number": number,
             "id_text": text,
-            "codes": ", ".join(
-                taken
-                for n, each in enumerate(perturbations)
-                for taken in (f"d{n}.position AS _code{n}", *each.carried(n))
-            ),
+            "codes": ", ".join([*codes, *carried]),
             "source": f"{records} AS s",
             "domains": " ".join(
-                f"JOIN {each.domain.table} AS d{n} ON d{n}.value IS NOT DISTINCT FROM"
-                f" s.{key_expression(each.domain.attribute, each.domain.source_type)}"
-                for n, each in enumerate(perturbations)
+                f"JOIN {domain.table} AS d{n} ON d{n}.value IS NOT DISTINCT FROM"
+                f" s.{key_expression(domain.attribute, domain.source_type)}"
+                for n, domain in enumerate(domains)
             ),
         },
     )
-    keyed = {f"coins{n}": each.keyed(n) for n, each in enumerate(perturbations)}
-    return Drawing(coded, function, keyed)
 
 
 def _public(source: Source) -> dict[str, str]:
