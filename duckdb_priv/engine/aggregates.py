@@ -23,6 +23,9 @@ from duckdb_priv.sqltext.templates import body, fill, read
 
 T = TypeVar("T")
 
+LIMIT = 2**64 - 1
+"""The largest hash."""
+
 
 @dataclass(frozen=True)
 class GroupCounts:
@@ -183,9 +186,16 @@ class Aggregates:
     def records_by_hash(self, columns: Sequence[str], id_sql: str, limit: str) -> str:
         """Write where columns of the records are read whose id hashes to at most a limit; others may stand there, too.
 
-        ``id_sql`` is the id of a record ``s``.
+        ``id_sql`` is the id of a record ``s``. A few of very many records are set apart: left where they are found,
+        each would cost as much as hundreds that stand together.
         """
-        return self.source.table
+        if int(limit) == LIMIT:
+            return self.source.table
+        read = identifiers(dict.fromkeys(columns))
+        self.workspace.cursor.execute(
+            self.sql("recognition", "chosen", columns=read, id=id_sql, limit=limit)
+        )
+        return "temp.main._priv_chosen"
 
     def contents(self, columns: Sequence[str], limit: str) -> str:
         """Write the query of what records hold, as hashes up to a limit: ``content``, and how many ``records``."""
@@ -232,7 +242,7 @@ class Aggregates:
             "distinctness",
             columns=identifiers(columns),
             present=f"{identifier(columns[0])} IS NOT NULL" if len(columns) == 1 else "true",
-            rate=str(rate),
+            among=f"key % {rate} = 0" if rate > 1 else "true",
         )
         values, records, alone, most = self.workspace.rows(query)[0]
         return values, records, alone, most

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from duckdb_priv.engine.aggregates import aggregates_of, steady_sql
+from duckdb_priv.engine.aggregates import LIMIT, aggregates_of, steady_sql
 from duckdb_priv.engine.source import Source, parse_name, readable_name
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.sketch import level_of
@@ -24,8 +24,6 @@ COMPARED = 2**12
 """Records whose public values are kept as fingerprints, on average."""
 SPARSE = 1_000
 """Numbers that are spread so many times wider than there are records are not shared by accident."""
-LIMIT = 2**64 - 1
-"""The largest hash."""
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 NUMBERS = ("UBIGINT", "HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 

@@ -16,8 +16,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 from pyspark.sql import types as spark
 
-from duckdb_priv.engine.aggregates import Aggregates, GroupCounts, steady_sql, value_texts
-from duckdb_priv.engine.fingerprints import LIMIT
+from duckdb_priv.engine.aggregates import LIMIT, Aggregates, GroupCounts, steady_sql, value_texts
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step
 from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.errors import InvalidSource
