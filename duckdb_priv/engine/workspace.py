@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
@@ -13,6 +14,9 @@ from duckdb_priv.engine import randomness
 from duckdb_priv.engine.instance import Instance
 from duckdb_priv.engine.secrets import current_secret
 from duckdb_priv.mechanism.arrays import Integers
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 STAGED = 1 / 8
 """Part of the memory that a table of all records may take."""
@@ -51,6 +55,12 @@ class Workspace:
         ((text,),) = self.rows("SELECT current_setting('memory_limit')")
         number, unit = text.split()
         return needed < STAGED * float(number) * float(1024 ** UNITS.index(unit))
+
+    def each(self, function: Callable[[A], B], over: Iterable[A]) -> list[B]:
+        """Do the same to each of several things, in as many threads as DuckDB has."""
+        ((threads,),) = self.rows("SELECT current_setting('threads')")
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(function, over))
 
     def another_cursor(self) -> duckdb.DuckDBPyConnection:
         """Open a cursor on which an error does not abort the transaction of this one."""

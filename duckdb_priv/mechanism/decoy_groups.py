@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.eligibility import require_eligible
+from duckdb_priv.mechanism.record_order import Each
 
 WordStreams = Callable[[int, int], NDArray[np.uint64]]
 """``words(stream, count)``: the first ``count`` uniform 64-bit words of keyed stream ``stream``.
@@ -148,8 +149,11 @@ class GroupPlan:
         """Count the records of each value that are in blocks before this one: its ranks begin there."""
         return self.histogram * block
 
-    def block(self, number: int) -> DecoyGroups:
-        """Make the groups of a block; a rank counts from the first that the block has of a value."""
+    def block(self, number: int, each: Each = map) -> DecoyGroups:
+        """Make the groups of a block; a rank counts from the first that the block has of a value.
+
+        What is made apart from one another may be made in threads, by ``each``.
+        """
         raise NotImplementedError
 
 
@@ -195,14 +199,14 @@ class MixedGroups(GroupPlan):
         before[self._order] = np.diff(counted)
         return before
 
-    def block(self, number: int) -> DecoyGroups:
+    def block(self, number: int, each: Each = map) -> DecoyGroups:
         """Mix the tiles of a block."""
         low = number * self._tiles_of_block
-        return self.between(low, min(low + self._tiles_of_block, self.tiles))
+        return self.between(low, min(low + self._tiles_of_block, self.tiles), each)
 
-    def between(self, low: int, high: int) -> DecoyGroups:
+    def between(self, low: int, high: int, each: Each = map) -> DecoyGroups:
         """Mix the tiles from ``low`` to before ``high``."""
-        members = np.concatenate([self._tile(tile) for tile in range(low, high)])
+        members = np.concatenate(list(each(self._tile, range(low, high))))
         return with_ranks(members, self.before_tile(high) - self.before_tile(low))
 
     def _tile(self, tile: int) -> NDArray[np.unsignedinteger]:

@@ -20,6 +20,7 @@ from duckdb_priv.mechanism.decoy_groups import (
     code_type,
     with_ranks,
 )
+from duckdb_priv.mechanism.record_order import Each
 
 _TIES = 1
 """The stream of words that breaks ties."""
@@ -28,8 +29,8 @@ _TIES = 1
 class LargestFirstGroups(GroupPlan):
     """The groups of the paper: one block."""
 
-    def block(self, number: int) -> DecoyGroups:
-        """Make all groups."""
+    def block(self, number: int, each: Each = map) -> DecoyGroups:
+        """Make all groups, one after the other."""
         return with_ranks(largest_first(self.histogram, self.gamma, self.words), self.histogram)
 
 

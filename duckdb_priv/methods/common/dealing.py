@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -49,6 +50,8 @@ class Dealt:
     """That query with the places of the kernel, where DEALT was not made."""
     answers: DealtAggregates
     """Who counts them."""
+    drawn: pa.Table | None = None
+    """The records, where their coins were drawn at once: DEALT reads them here."""
     elsewhere: bool = False
     """Whether they are where DuckDB does not read them; the kernel gives them then."""
 
@@ -104,11 +107,20 @@ def deal(
         return Dealt(kernel, source.table, None, there, elsewhere=True)
     row = BYTES_OF_COINS * len(domains) + BYTES_OF_COLUMN * len(source.public)
     if stored or not source.record_id or workspace.has_room(source.rows * row):
-        if not _deal_at_once(workspace, source, domains, marked):
-            replace(kernel, coins=marked, steps=(Step(DEALT, marked_query),)).stage(
-                workspace.cursor, source.table
-            )
-        return dealt_in(workspace, replace(kernel, steps=(Step(DEALT, query),)), DEALT)
+        drawn = _draw_at_once(workspace, source, domains, marked)
+        if drawn is None:
+            step = Step(DEALT, marked_query)
+            replace(kernel, coins=marked, steps=(step,)).stage(workspace.cursor, source.table)
+        elif stored:
+            # Records may be deleted from it.
+            workspace.cursor.register(AT_ONCE, drawn)
+            workspace.cursor.execute(f"CREATE OR REPLACE TEMP TABLE {DEALT} AS FROM {AT_ONCE}")
+            workspace.cursor.unregister(AT_ONCE)
+            drawn = None
+        else:
+            read_in_memory(workspace, DEALT, drawn)
+        kernel = replace(kernel, steps=(Step(DEALT, query),))
+        return replace(dealt_in(workspace, kernel, DEALT), drawn=drawn)
     for name, table in kernel.tables.items():
         create_table(workspace.cursor, name, table)
     numbers = {name: str(workspace.open_stream(bits)) for name, bits in marked.items()}
@@ -116,44 +128,40 @@ def deal(
     return dealt_in(workspace, kernel, rows, query)
 
 
-def _deal_at_once(
+def _draw_at_once(
     workspace: Workspace,
     source: Source,
     domains: Sequence[Domain],
     coins: Mapping[str, randomness.KeyedBits | randomness.FreshBits],
-) -> bool:
-    """Make the table DEALT with coins that are drawn at once, where the records are many and find room in memory.
-
-    Says whether they did.
-    """
+) -> pa.Table | None:
+    """Deal all records at once, where they are many and find room in memory; None where they do not."""
     if source.rows <= drawing.FEW:
-        return False
-    cursor = workspace.cursor
+        return None
     for domain in domains:
-        create_table(cursor, domain.table, domain.laid_out())
+        create_table(workspace.cursor, domain.table, domain.laid_out())
     table = drawing.in_memory(
-        cursor,
+        workspace.cursor,
         coded_sql(source, domains, source.table),
         lambda each: workspace.has_room(source.rows * (each + BYTES_OF_COINS * len(domains))),
         integers=source.integer_id,
     )
     if table is None:
-        return False
-    for n in range(len(domains)):
+        return None
+
+    def draw(n: int, piece: pa.Table) -> pa.Array:
         marks = None if n else coins.get("marks")
-        column = [
-            udfs.dealt(
-                coins[f"coins{n}"], marks, piece["_number"], piece["_text"], piece[f"_code{n}"]
-            )
-            for piece in drawing.pieces(table)
-        ]
-        table = table.append_column(f"_coins{n}", pa.chunked_array(column))
-    cursor.register(AT_ONCE, table)
-    cursor.execute(
-        f"CREATE OR REPLACE TEMP TABLE {DEALT} AS SELECT * EXCLUDE (_number, _text) FROM {AT_ONCE}"
-    )
-    cursor.unregister(AT_ONCE)
-    return True
+        ids = piece["_number"], piece["_text"]
+        return udfs.dealt(coins[f"coins{n}"], marks, *ids, piece[f"_code{n}"])
+
+    for n in range(len(domains)):
+        drawn = workspace.each(partial(draw, n), drawing.pieces(table))
+        table = table.append_column(f"_coins{n}", pa.chunked_array(drawn))
+    return table.drop_columns(["_number", "_text"])
+
+
+def read_in_memory(workspace: Workspace, name: str, table: pa.Table) -> None:
+    """Let SQL read a table of Arrow under the name of a temporary one."""
+    workspace.cursor.register(name.split(".")[-1], table)
 
 
 def dealt_in(workspace: Workspace, kernel: Kernel, table: str, query: str | None = None) -> Dealt:

@@ -1,71 +1,97 @@
 """What dealt records show, for all of them at once: the table that the kernel of ``decoys.show`` makes by record.
 
 Sorted by value and by their keyed order, records stand as the plan of groups lists them, so that nothing is looked up.
-That takes less than half the time, and more memory: it is done where the records are few enough to stand there anyway.
+That takes a fraction of the time, and more memory: it is done where the records are few enough to stand there anyway.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from duckdb_priv.engine.aggregates import order_sql, word_sql
 from duckdb_priv.engine.drawing import PIECE
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import PublicationFailed
-from duckdb_priv.mechanism.decoy_groups import below
-from duckdb_priv.methods.common.dealing import MARK, Dealt
+from duckdb_priv.mechanism.decoy_groups import GroupPlan, below, code_type
+from duckdb_priv.mechanism.record_order import in_order
+from duckdb_priv.methods.common.dealing import MARK, Dealt, read_in_memory
 from duckdb_priv.methods.common.decoys import SHOWN
 
 
 def show_at_once(
-    workspace: Workspace, dealt: Dealt, kernel: Kernel, kept: str, public: int
+    workspace: Workspace, dealt: Dealt, kernel: Kernel, public: int
 ) -> tuple[str, ...]:
     """Make the table SHOWN of a kernel that was made to be told, and return the steps that stand then.
 
-    ``dealt`` stands as a table of which no row was deleted, ``kept`` are the records that are not left out, and
-    ``public`` is the number of public columns. Raises PublicationFailed where the records are not those of the plan.
+    ``dealt`` stands where SQL reads it, and ``public`` is the number of public columns.
     """
     plans = [groups.plan for groups in kernel.groups.values()]
-    ((rows, first, last),) = workspace.rows(
-        f"SELECT count(*), min(rowid), max(rowid) FROM {dealt.table}"
-    )
-    _require(rows, last - first + 1)
-    told, left_out = {}, np.ones(rows, np.bool_)
-    for n, plan in enumerate(plans):
-        # Sorted like this, the records stand as the plan lists them.
-        found = workspace.cursor.execute(
-            f"SELECT rowid - {first} AS record, {word_sql(n)} AS word FROM {dealt.table} WHERE {kept}"
-            f" ORDER BY _code{n}, {order_sql(n)}, {word_sql(n)}"
-        ).fetchnumpy()
-        groups = plan.block(0)
-        _require(len(groups.group_of), len(found["record"]))
-        shown = np.zeros(rows, np.uint32)
-        for start in range(0, len(found["record"]), PIECE):
-            piece = slice(start, start + PIECE)
-            member = below(plan.gamma, found["word"][piece])
-            shown[found["record"][piece]] = groups.members[groups.group_of[piece], member]
-        left_out[found["record"]] = False
-        told[f"_shown{n}"] = pa.array(shown, mask=left_out)
-    columns = [
-        *(f"_public{n}" for n in range(public)),
-        *(f"_code{n}" for n in range(len(plans))),
-        f"{MARK} AS _mark",
-        *told,
-    ]
-    workspace.cursor.register("_priv_at_once", pa.table(told))
-    workspace.cursor.execute(
-        f"CREATE OR REPLACE TEMP TABLE {SHOWN} AS SELECT {', '.join(columns)}"
-        f" FROM {dealt.table} POSITIONAL JOIN _priv_at_once WHERE _shown0 IS NOT NULL"
-    )
-    workspace.cursor.unregister("_priv_at_once")
+    codes = [f"_code{n}" for n in range(len(plans))]
+    records = dealt.drawn
+    if records is None:
+        coins = ", ".join([*codes, *(f"_coins{n}" for n in range(len(plans)))])
+        query = f"SELECT {coins} FROM {dealt.table} ORDER BY rowid"
+        records = workspace.cursor.sql(query).to_arrow_table(PIECE)
+    kept = np.ones(len(records), np.bool_)
+    told = {f"_shown{n}": _shown(workspace, plan, records, n, kept) for n, plan in enumerate(plans)}
+    columns = [*(f"_public{n}" for n in range(public)), *codes]
+    if dealt.drawn is None:
+        told = {name: pa.array(shown, mask=~kept) for name, shown in told.items()}
+        workspace.cursor.register("_priv_at_once", pa.table(told))
+        listed = ", ".join([*columns, f"{MARK} AS _mark", *told])
+        workspace.cursor.execute(
+            f"CREATE OR REPLACE TEMP TABLE {SHOWN} AS SELECT {listed}"
+            f" FROM {dealt.table} POSITIONAL JOIN _priv_at_once WHERE _shown0 IS NOT NULL"
+        )
+        workspace.cursor.unregister("_priv_at_once")
+    else:
+        made = {"_mark": pc.struct_field(records["_coins0"], "mark"), **told}
+        table = pa.table({**{name: records[name] for name in columns}, **made})
+        read_in_memory(workspace, SHOWN, _without(table, np.flatnonzero(~kept).tolist()))
     return (*dealt.staged, SHOWN)
 
 
-def _require(planned: int, found: int) -> None:
-    if planned != found:
-        raise PublicationFailed(
-            f"{found} records are to be grouped, and {planned} were planned",
-            hint="publish a table, not a live view that changes while it is read",
-        )
+def _shown(
+    workspace: Workspace, plan: GroupPlan, records: pa.Table, n: int, kept: NDArray[np.bool_]
+) -> NDArray[np.uint32]:
+    """Return what each record shows of an attribute; which are kept the first attribute says, and the others read."""
+    code = records[f"_code{n}"].to_numpy()
+    order, word = (
+        pc.struct_field(records[f"_coins{n}"], half).to_numpy()
+        for half in ("first_half", "second_half")
+    )
+    listed = in_order(code, order, word, workspace.each)
+    if n == 0:
+        counts = np.bincount(code, minlength=plan.histogram.size)
+        surplus, ends = counts - plan.histogram, np.cumsum(counts)
+        for value in np.flatnonzero(surplus).tolist():
+            kept[listed[ends[value] - surplus[value] : ends[value]]] = False
+    if not kept.all():
+        listed = listed[kept[listed]]
+    groups = plan.block(0, workspace.each)
+    pieces = [slice(start, start + PIECE) for start in range(0, len(code), PIECE)]
+    # It is drawn where words are read in a row: they are many times larger than what is drawn.
+    member = np.empty(len(code), code_type(plan.gamma))
+    shown = np.zeros(len(code), code_type(plan.histogram.size))
+
+    def draw(piece: slice) -> None:
+        member[piece] = below(plan.gamma, word[piece])
+
+    def show(piece: slice) -> None:
+        record = listed[piece]
+        shown[record] = groups.members[groups.group_of[piece], member[record]]
+
+    workspace.each(draw, pieces)
+    workspace.each(show, pieces)
+    return shown.astype(np.uint32)
+
+
+def _without(table: pa.Table, records: Sequence[int]) -> pa.Table:
+    """Leave a few records out, without copying the others."""
+    edges = [-1, *records, len(table)]
+    return pa.concat_tables(table.slice(a + 1, b - a - 1) for a, b in pairwise(edges))

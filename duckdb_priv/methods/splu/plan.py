@@ -100,7 +100,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     if told:
         if not append:
             # Of a batch the records that are known were deleted from the table.
-            staged = show_at_once(workspace, dealt, kernel, ranges.kept, len(source.public))
+            staged = show_at_once(workspace, dealt, kernel, len(source.public))
         staged = memory.keep(source, domains, kernel, staged)
         drawn = [memory.drawn(domain.attribute, domain.values) for domain in domains]
     earlier, before = earlier_rows(workspace, source, domains, release) if append else (None, 0)
