@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from duckdb_priv.engine.kernel import Kernel, Step
 from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.engine.source import Source, key_expression
-from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.engine.workspace import Chosen, Workspace
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 from duckdb_priv.sqltext.templates import body, fill, read
 
@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 LIMIT = 2**64 - 1
 """The largest hash."""
+CHOSEN = "temp.main._priv_chosen"
+"""The records that were set apart by the hash of their id, ``_priv_hash``; a temporary table of this connection."""
 
 
 @dataclass(frozen=True)
@@ -161,11 +163,13 @@ class Aggregates:
         The table is made for that, and stands on the publisher's cursor afterwards.
         """
         Kernel(reads={}, select="", steps=(step,)).stage(self.workspace.cursor, self.source.table)
-        return dict(
+        sizes = dict(
             self.workspace.rows(
                 f"SELECT _priv_size, count(*) FROM {step.table} GROUP BY ALL ORDER BY ALL"
             )
         )
+        self.workspace.sizes[self.source.table, *self.source.public] = sizes
+        return sizes
 
     def digest(self, bits: KeyedBits, names: Sequence[str]) -> str:
         """Count the records, and add up keyed bits of what they hold in some columns."""
@@ -195,7 +199,8 @@ class Aggregates:
         self.workspace.cursor.execute(
             self.sql("recognition", "chosen", columns=read, id=id_sql, limit=limit)
         )
-        return "temp.main._priv_chosen"
+        self.workspace.chosen = Chosen(self.source.table, frozenset(columns), int(limit))
+        return CHOSEN
 
     def contents(self, columns: Sequence[str], limit: str) -> str:
         """Write the query of what records hold, as hashes up to a limit: ``content``, and how many ``records``."""
@@ -211,12 +216,15 @@ class Aggregates:
         """
         return self.records_by_hash(columns, id_sql, limit), self.contents(held, limit)
 
-    def sample(self, columns: Sequence[str], sampling: str) -> str:
-        """Write where columns of a sample are read; ``sampling`` is the clause that takes it, none for all records."""
-        if not sampling:
+    def sample(self, columns: Sequence[str], share: float) -> str:
+        """Write where columns of a sample are read, of about this share of the records."""
+        if share == 1:
             return self.source.table
+        read, found, limit = identifiers(columns), self.workspace.chosen, int(share * LIMIT)
+        if found and found.of == self.source.table and found.has(columns, limit):
+            return f"(SELECT {read} FROM {CHOSEN} WHERE _priv_hash <= {limit}::UBIGINT)"
         self.workspace.cursor.execute(
-            self.sql("check", "sample", columns=identifiers(columns), sampling=sampling)
+            self.sql("check", "sample", columns=read, percent=repr(100 * share))
         )
         return "temp.main._priv_sample"
 
@@ -237,6 +245,11 @@ class Aggregates:
 
         Of a single column only present values count; of very many values, one of ``rate`` is looked at.
         """
+        sizes = self.workspace.sizes.get((self.source.table, *columns))
+        if sizes and rate == 1 and len(columns) > 1:
+            # Planning asked for them, too.
+            records = sum(size * groups for size, groups in sizes.items())
+            return sum(sizes.values()), records, sizes.get(1, 0), max(sizes)
         query = self.sql(
             "check",
             "distinctness",

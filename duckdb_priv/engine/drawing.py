@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import duckdb
 import pyarrow as pa
 
 from duckdb_priv.engine.randomness import FreshBits, KeyedBits
+from duckdb_priv.engine.threads import each
 from duckdb_priv.engine.udfs import drawn
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import place
@@ -83,12 +85,12 @@ class Drawing:
         if table is None:
             return None
         for n, name in enumerate(self.keyed):
-            bits = [
-                drawn(coins[name], piece["_number"], piece["_text"], piece[f"_key{n}"])
-                for piece in pieces(table)
-            ]
+            bits = each(cursor, partial(self._drawn, coins[name], n), pieces(table))
             table = table.append_column(f"_bits{n}", pa.chunked_array(bits, pa.uint64()))
         return table
+
+    def _drawn(self, coins: KeyedBits | FreshBits, n: int, piece: pa.Table) -> pa.Array:
+        return drawn(coins, piece["_number"], piece["_text"], piece[f"_key{n}"])
 
 
 def in_memory(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -13,14 +12,27 @@ import numpy as np
 from duckdb_priv.engine import randomness
 from duckdb_priv.engine.instance import Instance
 from duckdb_priv.engine.secrets import current_secret
+from duckdb_priv.engine.threads import A, B, each
 from duckdb_priv.mechanism.arrays import Integers
-
-A = TypeVar("A")
-B = TypeVar("B")
 
 STAGED = 1 / 8
 """Part of the memory that a table of all records may take."""
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Records of a table that were set apart by the hash of their id."""
+
+    of: str
+    """The table expression of all records."""
+    columns: frozenset[str]
+    limit: int
+    """The largest hash."""
+
+    def has(self, columns: Iterable[str], limit: int) -> bool:
+        """Say whether these columns of all records up to another largest hash are among them."""
+        return limit <= self.limit and self.columns.issuperset(columns)
 
 
 @dataclass
@@ -34,6 +46,10 @@ class Workspace:
     """The database whose priv.* was called."""
     schemas: tuple[str, ...] = ("main",)
     """Where names without a schema are looked up, in order."""
+    sizes: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
+    """How many groups of each size there are, by the table and the columns that were asked for already."""
+    chosen: Chosen | None = None
+    """What was set apart last."""
     on_commit: list[Callable[[], None]] = field(default_factory=list)
     on_rollback: list[Callable[[], None]] = field(default_factory=list)
 
@@ -58,9 +74,7 @@ class Workspace:
 
     def each(self, function: Callable[[A], B], over: Iterable[A]) -> list[B]:
         """Do the same to each of several things, in as many threads as DuckDB has."""
-        ((threads,),) = self.rows("SELECT current_setting('threads')")
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(function, over))
+        return each(self.cursor, function, over)
 
     def another_cursor(self) -> duckdb.DuckDBPyConnection:
         """Open a cursor on which an error does not abort the transaction of this one."""

@@ -251,13 +251,12 @@ class SparkAggregates(Aggregates):
         names = identifiers(columns) or "NULL"
         return self.sql("recognition", "held", columns=names, limit=limit, source=table)
 
-    def sample(self, columns: Sequence[str], sampling: str) -> str:
-        """Fetch a sample of about as many records as the clause asks for."""
+    def sample(self, columns: Sequence[str], share: float) -> str:
+        """Fetch a sample of about this share of the records."""
         records = self._records.select(*map(column, columns))
-        share = float(sampling.split()[2].rstrip("%")) / 100 if sampling else 1.0
         found = self.frame.ask(
-            ("sample", sampling, *columns),
-            lambda: records.sample(fraction=share, seed=SEED) if sampling else records,
+            ("sample", share, *columns),
+            lambda: records.sample(fraction=share, seed=SEED) if share < 1 else records,
         )
         return self._lay_out("_priv_sample", columns, found)
 

@@ -82,7 +82,7 @@ class Examination:
         )
         """The columns that anything is asked of."""
         self.asked = aggregates_of(workspace, source)
-        self.sample = self.asked.sample(self.columns, self.sampling(SAMPLE))
+        self.sample = self.asked.sample(self.columns, self.share(SAMPLE))
         """What the records of the sample are read from: the source itself where it is small."""
 
     @property
@@ -110,8 +110,12 @@ class Examination:
 
     def sampling(self, records: int, among: int | None = None) -> str:
         """Write the clause that leaves about so many records, of the source or ``among`` as many as are said."""
-        every = among or self.rows
-        return "" if every <= records else f"USING SAMPLE {100 * records / every!r}% (bernoulli)"
+        share = self.share(records, among)
+        return "" if share == 1 else f"USING SAMPLE {100 * share!r}% (bernoulli)"
+
+    def share(self, records: int, among: int | None = None) -> float:
+        """Return the share of the records of the source, or of as many as are said, that so many are."""
+        return min(1.0, records / (among or self.rows))
 
     @cached_property
     def codes(self) -> dict[str, Codes]:
