@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from duckdb_priv.engine.kernel import Kernel, Step
 from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.engine.source import Source, key_expression
-from duckdb_priv.engine.workspace import Chosen, Workspace
+from duckdb_priv.engine.workspace import SetApart, Workspace
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 from duckdb_priv.sqltext.templates import body, fill, read
 
@@ -199,7 +199,7 @@ class Aggregates:
         self.workspace.cursor.execute(
             self.sql("recognition", "chosen", columns=read, id=id_sql, limit=limit)
         )
-        self.workspace.chosen = Chosen(self.source.table, frozenset(columns), int(limit))
+        self.workspace.set_apart = SetApart(self.source.table, frozenset(columns), int(limit))
         return CHOSEN
 
     def contents(self, columns: Sequence[str], limit: str) -> str:
@@ -220,7 +220,7 @@ class Aggregates:
         """Write where columns of a sample are read, of about this share of the records."""
         if share == 1:
             return self.source.table
-        read, found, limit = identifiers(columns), self.workspace.chosen, int(share * LIMIT)
+        read, found, limit = identifiers(columns), self.workspace.set_apart, int(share * LIMIT)
         if found and found.of == self.source.table and found.has(columns, limit):
             return f"(SELECT {read} FROM {CHOSEN} WHERE _priv_hash <= {limit}::UBIGINT)"
         self.workspace.cursor.execute(

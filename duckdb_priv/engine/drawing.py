@@ -79,18 +79,24 @@ class Drawing:
 
         ``records`` is the query of the records, without places.
         """
-        keys = ", ".join(f"{key} AS _key{n}" for n, key in enumerate(self.keyed.values()))
-        query = f"SELECT *, {keys} FROM ({records})"
+        # What is a column is one already.
+        keys = {
+            key: key if key.isidentifier() else f"_key{n}"
+            for n, key in enumerate(self.keyed.values())
+        }
+        more = "".join(f", {key} AS {name}" for key, name in keys.items() if key != name)
+        query = f"SELECT *{more} FROM ({records})"
         table = in_memory(cursor, query, room, integers=self.integers)
         if table is None:
             return None
-        for n, name in enumerate(self.keyed):
-            bits = each(cursor, partial(self._drawn, coins[name], n), pieces(table))
+        for n, (name, key) in enumerate(self.keyed.items()):
+            bits = each(cursor, partial(_drawn, coins[name], keys[key]), pieces(table))
             table = table.append_column(f"_bits{n}", pa.chunked_array(bits, pa.uint64()))
         return table
 
-    def _drawn(self, coins: KeyedBits | FreshBits, n: int, piece: pa.Table) -> pa.Array:
-        return drawn(coins, piece["_number"], piece["_text"], piece[f"_key{n}"])
+
+def _drawn(coins: KeyedBits | FreshBits, key: str, piece: pa.Table) -> pa.Array:
+    return drawn(coins, piece["_number"], piece["_text"], piece[key])
 
 
 def in_memory(
@@ -98,7 +104,7 @@ def in_memory(
 ) -> pa.Table | None:
     """Read records into memory; None where Arrow does not keep what a column holds, or they find no room.
 
-    Where all ids are ``integers``, the column ``_text`` is empty.
+    Where all ids are ``integers``, the column ``_text`` is empty, and takes no time.
     """
     query = cursor.sql(records)
     types = {name: str(kind) for name, kind in zip(query.columns, query.types, strict=True)}
@@ -109,8 +115,16 @@ def in_memory(
         for name, kind in types.items()
         if kind == "VARCHAR" and not (integers and name == "_text")
     ]
-    each = BYTES_OF_RECORD + BYTES_OF_COLUMN * len(types) + _length(cursor, records, texts)
-    return query.to_arrow_table(PIECE) if room(each) else None
+    bytes_each = BYTES_OF_RECORD + BYTES_OF_COLUMN * len(types) + _length(cursor, records, texts)
+    if not room(bytes_each):
+        return None
+    if not integers:
+        return query.to_arrow_table(PIECE)
+    table = cursor.sql(f"SELECT * EXCLUDE (_text) FROM ({records})").to_arrow_table(PIECE)
+    lengths = [len(chunk) for chunk in table["_number"].chunks]
+    empty = pa.nulls(max(lengths, default=0), pa.string())
+    column = pa.chunked_array([empty.slice(0, length) for length in lengths], pa.string())
+    return table.append_column("_text", column)
 
 
 def pieces(table: pa.Table) -> Iterator[pa.Table]:

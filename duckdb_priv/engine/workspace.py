@@ -21,7 +21,7 @@ UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SetApart:
     """Records of a table that were set apart by the hash of their id."""
 
     of: str
@@ -48,7 +48,7 @@ class Workspace:
     """Where names without a schema are looked up, in order."""
     sizes: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
     """How many groups of each size there are, by the table and the columns that were asked for already."""
-    chosen: Chosen | None = None
+    set_apart: SetApart | None = None
     """What was set apart last."""
     on_commit: list[Callable[[], None]] = field(default_factory=list)
     on_rollback: list[Callable[[], None]] = field(default_factory=list)
