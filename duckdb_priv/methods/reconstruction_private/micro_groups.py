@@ -132,9 +132,9 @@ def group_sql(
 ) -> Callable[[str], str]:
     """Return what writes a fragment of SQL about the micro groups of a source, by its name.
 
-    At most ``most`` records of one value represent a group, or ``sample_size``. ``ordered`` is where the records of
-    large groups are read with their order, unless the query is to draw it. Raises InvalidSource if a published column
-    is called scale.
+    At most ``most`` records of one value represent a group, or ``sample_size``. ``ordered`` is where the first records
+    of large groups are read with their order, and with how many have their value, unless the query is to draw it.
+    Raises InvalidSource if a published column is called scale.
     """
     if taken := [name for name in (*source.public, domain.attribute) if name.lower() == SCALE]:
         raise InvalidSource(
@@ -156,6 +156,7 @@ def group_sql(
         "first_texts": first.format("_text") if is_text else "NULL::VARCHAR[]",
         "ordered": ordered
         or f"({order_drawn(source, body(read('publisher/fragments', 'grouped_records'))).sql})",
+        "rows": "any_value(_priv_rows)" if ordered else "count(*)",
         "id_number": number,
         "id_text": text,
         "id": text if is_text else number,

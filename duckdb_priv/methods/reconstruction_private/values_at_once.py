@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import duckdb
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from duckdb_priv.engine import drawing
 from duckdb_priv.engine.kernel import RECORDS, create_table
 from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.threads import each
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.arrays import Integers
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.reconstruction_private.micro_groups import (
     VALUES,
@@ -18,6 +25,8 @@ from duckdb_priv.methods.reconstruction_private.micro_groups import (
 from duckdb_priv.sqltext.templates import fill
 
 ORDERED = "_priv_ordered"
+LAST = np.uint64(2**64 - 1)
+"""The largest bits."""
 DENSE = 16
 """Cells for each record, at most, that a count of them in an array has: a large group has more than a sample."""
 
@@ -46,17 +55,60 @@ def values_at_once(
     )
     if ordered is None:
         return False
-    most = _most_of_value(ordered, domain.size, sample_size)
+    firsts, most = first_records(cursor, ordered, domain.size, sample_size)
     sql = group_sql(source, domain, sample_size, most, ordered=ORDERED)
-    cursor.register(ORDERED, ordered)
+    cursor.register(ORDERED, firsts)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE {VALUES} AS {sql('group_values')}")
     cursor.unregister(ORDERED)
     return True
 
 
-def _most_of_value(records: pa.Table, values: int, sample_size: int) -> int:
-    """Count how many records of one value represent a group at most: its share of them, rounded up."""
-    group, code = (records[name].to_numpy() for name in ("_priv_group", "_priv_code"))
-    sizes, cells = np.bincount(group), np.bincount(group * values + code)
-    share = cells * sample_size // np.maximum(sizes[np.arange(len(cells)) // values], 1)
-    return 1 + int(share.max(initial=0))
+def first_records(
+    cursor: duckdb.DuckDBPyConnection, records: pa.Table, values: int, sample_size: int
+) -> tuple[pa.Table, int]:
+    """Keep, of each value of a group, a few records with the smallest bits, and say how many are needed at most.
+
+    The others, most of them, are not looked at again. How many had the value stands beside each, as ``_priv_rows``.
+    """
+    pieces = [*drawing.pieces(records)] or [records]
+    cells = each(cursor, partial(_cells, values), pieces)
+    rows = np.bincount(np.concatenate(cells))
+    most = _most_of_value(rows, values, sample_size)
+    # So many records, on average, that too few of a value are rare; where they are, all of them are kept.
+    share = (most + 5 * most**0.5 + 8) / np.maximum(rows, 1)
+    last = (np.minimum(share, 1 - 2**-53) * 2.0**64).astype(np.uint64)
+
+    def kept() -> pa.Table:
+        of_pieces = zip(pieces, cells, strict=True)
+        return pa.concat_tables(each(cursor, partial(_up_to, last, rows), of_pieces))
+
+    found = kept()
+    few = np.bincount(_cells(values, found), minlength=len(rows)) < np.minimum(rows, most)
+    if few.any():
+        last[few] = LAST
+        found = kept()
+    return found, most
+
+
+def _cells(values: int, records: pa.Table) -> Integers:
+    """Number the values of all groups."""
+    cells: Integers = records["_priv_group"].to_numpy() * values + records["_priv_code"].to_numpy()
+    return cells
+
+
+def _up_to(last: NDArray[np.uint64], rows: Integers, piece: tuple[pa.Table, Integers]) -> pa.Table:
+    """Take the records whose bits are at most the last ones of their cell, with how many are in it."""
+    records, cells = piece
+    chosen = np.flatnonzero(records["_bits0"].to_numpy() <= last[cells])
+    return records.take(chosen).append_column("_priv_rows", pa.array(rows[cells[chosen]]))
+
+
+def _most_of_value(rows: Integers, values: int, sample_size: int) -> int:
+    """Count how many records of one value represent a group at most: its share of them, rounded up.
+
+    >>> _most_of_value(np.array([0, 0, 60, 40]), values=2, sample_size=10)
+    7
+    """
+    groups = np.pad(rows, (0, -len(rows) % values)).reshape(-1, values)
+    sizes = np.maximum(groups.sum(axis=1, keepdims=True), 1)
+    return 1 + int((groups * sample_size // sizes).max(initial=0))
