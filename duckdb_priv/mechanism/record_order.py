@@ -1,22 +1,27 @@
-"""The order of many records by the code of their value, and by 128 bits: with one sort of plain words.
+"""The order of many records by the code of their value, and by 128 bits: with sorts of plain words, in threads.
 
 The leading bits of code and order share a word of 64 bits with the number of the record, so that nothing else is moved.
-Records whose leading bits agree, who are few, are sorted once more by all that they have.
+Runs of records are sorted, and what they have between the same bounds is merged, so that the cache holds it. Records
+whose leading bits agree, who are few, are sorted once more by all that they have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-PART = 1 << 20
-"""Records that are sorted by themselves, in threads, before all are merged: with fewer that takes longer."""
-
 A = TypeVar("A")
 B = TypeVar("B")
+
+TOGETHER = 4
+"""Runs that are sorted together at first: fewer, and more is left to merge."""
+MERGED = 1 << 17
+"""Records that are merged at a time, about."""
+EVERY = 1 << 10
+"""Of so many keys one is looked at to find bounds."""
 
 
 class Each(Protocol):
@@ -27,39 +32,73 @@ class Each(Protocol):
         ...
 
 
-def in_order(
-    code: NDArray[np.uint32],
-    order: NDArray[np.uint64],
-    word: NDArray[np.uint64],
-    each: Each = map,
-) -> NDArray[np.int64]:
-    """Return the numbers of records, 0, 1, …, sorted by their codes, then by ``order``, then by ``word``.
+class Keys(NamedTuple):
+    """What consecutive records are sorted by: first their codes, then their orders, then their words."""
 
-    >>> in_order(np.array([1, 0, 1], "u4"), np.array([3, 9, 3], "u8"), np.array([8, 0, 7], "u8"))
+    code: NDArray[np.uint32]
+    order: NDArray[np.uint64]
+    word: NDArray[np.uint64]
+
+
+def in_order(runs: Sequence[Keys], values: int, each: Each = map) -> NDArray[np.int64]:
+    """Return the numbers of records, 0, 1, … through all runs, in their order; codes are smaller than ``values``.
+
+    >>> keys = Keys(np.array([1, 0, 1], "u4"), np.array([3, 9, 3], "u8"), np.array([8, 0, 7], "u8"))
+    >>> in_order([keys], 2)
     array([1, 2, 0])
     """
-    rows = len(code)
-    of_number = np.uint64(rows.bit_length())
-    of_code = np.uint64(int(code.max(initial=0)).bit_length())
-    keys = np.empty(rows, np.uint64)
+    first = np.cumsum([0, *(len(run.code) for run in runs)])
+    rows = int(first[-1])
+    of_code, of_number = np.uint64(values.bit_length()), np.uint64(rows.bit_length())
+    number = (np.uint64(1) << of_number) - np.uint64(1)
 
-    def sort(part: slice) -> None:
-        key = code[part].astype(np.uint64) << np.uint64(64 - of_code)
-        key |= order[part] >> of_code
-        key >>= of_number
-        key <<= of_number
-        key |= np.arange(part.start, part.start + len(key), dtype=np.uint64)
-        key.sort()
-        keys[part] = key
+    def leading(run: int) -> NDArray[np.uint64]:
+        keys = runs[run].code.astype(np.uint64) << np.uint64(64 - of_code)
+        keys |= runs[run].order >> of_code
+        keys &= ~number
+        keys |= np.arange(first[run], first[run + 1], dtype=np.uint64)
+        return keys
 
-    for _ in each(sort, [slice(start, start + PART) for start in range(0, rows, PART)]):
+    def together(start: int) -> NDArray[np.uint64]:
+        keys = np.concatenate([leading(run) for run in range(len(runs))[start : start + TOGETHER]])
+        keys.sort()
+        return keys
+
+    keys = list(each(together, range(0, len(runs), TOGETHER)))
+    # Keys whose leading bits agree stay together.
+    looked = np.sort(np.concatenate([run[::EVERY] for run in keys])) & ~number
+    bounds = looked[MERGED // EVERY :: MERGED // EVERY]
+    cuts = np.array([[0, *np.searchsorted(run, bounds), len(run)] for run in keys])
+    starts = cuts.sum(axis=0)
+    records = np.empty(rows, np.uint64)
+
+    def between(bound: int) -> None:
+        part = records[starts[bound] : starts[bound + 1]]
+        pieces = [run[cut[bound] : cut[bound + 1]] for run, cut in zip(keys, cuts, strict=True)]
+        np.concatenate(pieces, out=part)
+        # This merges what is sorted already.
+        part.sort(kind="stable")
+        agreeing = np.flatnonzero((part[1:] ^ part[:-1]) <= number)
+        part &= number
+        if len(agreeing):
+            agreeing = np.union1d(agreeing, agreeing + 1)
+            again = np.sort(part[agreeing])
+            part[agreeing] = again[np.lexsort(_of_records(runs, first, again)[::-1])]
+
+    for _ in each(between, range(len(starts) - 1)):
         pass
-    # This merges what is sorted already.
-    keys.sort(kind="stable")
-    agreeing = np.flatnonzero((keys[1:] ^ keys[:-1]) >> of_number == 0)
-    keys &= (np.uint64(1) << of_number) - np.uint64(1)
-    records = keys.view(np.int64)
-    agreeing = np.union1d(agreeing, agreeing + 1)
-    again = records[agreeing]
-    records[agreeing] = again[np.lexsort((word[again], order[again], code[again]))]
-    return records
+    return records.view(np.int64)
+
+
+def _of_records(
+    runs: Sequence[Keys], first: NDArray[np.int64], records: NDArray[np.uint64]
+) -> Keys:
+    """Return what some records are sorted by, given in the order of their numbers."""
+    parts = np.split(
+        records.view(np.int64), np.searchsorted(records, first[1:-1].astype(np.uint64))
+    )
+    taken = [
+        [key[part - start] for key in run]
+        for run, start, part in zip(runs, first, parts, strict=False)
+    ]
+    return Keys(*map(np.concatenate, zip(*taken, strict=True)))

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from duckdb_priv.engine.drawing import PIECE
+from duckdb_priv.engine.drawing import PIECE, pieces
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.decoy_groups import GroupPlan, below, code_type
-from duckdb_priv.mechanism.record_order import in_order
+from duckdb_priv.mechanism.record_order import Keys, in_order
 from duckdb_priv.methods.common.dealing import MARK, Dealt, read_in_memory
 from duckdb_priv.methods.common.decoys import SHOWN
 
@@ -60,35 +60,37 @@ def _shown(
     workspace: Workspace, plan: GroupPlan, records: pa.Table, n: int, kept: NDArray[np.bool_]
 ) -> NDArray[np.uint32]:
     """Return what each record shows of an attribute; which are kept the first attribute says, and the others read."""
-    code = records[f"_code{n}"].to_numpy()
-    order, word = (
-        pc.struct_field(records[f"_coins{n}"], half).to_numpy()
-        for half in ("first_half", "second_half")
-    )
-    listed = in_order(code, order, word, workspace.each)
+    runs = [_keys(piece, n) for piece in pieces(records)]
+    listed = in_order(runs, plan.histogram.size, workspace.each)
     if n == 0:
-        counts = np.bincount(code, minlength=plan.histogram.size)
+        counts = sum(np.bincount(run.code, minlength=plan.histogram.size) for run in runs)
         surplus, ends = counts - plan.histogram, np.cumsum(counts)
         for value in np.flatnonzero(surplus).tolist():
             kept[listed[ends[value] - surplus[value] : ends[value]]] = False
     if not kept.all():
         listed = listed[kept[listed]]
     groups = plan.block(0, workspace.each)
-    pieces = [slice(start, start + PIECE) for start in range(0, len(code), PIECE)]
-    # It is drawn where words are read in a row: they are many times larger than what is drawn.
-    member = np.empty(len(code), code_type(plan.gamma))
-    shown = np.zeros(len(code), code_type(plan.histogram.size))
 
-    def draw(piece: slice) -> None:
-        member[piece] = below(plan.gamma, word[piece])
+    def draw(run: Keys) -> NDArray[np.unsignedinteger]:
+        return below(plan.gamma, run.word).astype(code_type(plan.gamma))
 
-    def show(piece: slice) -> None:
+    # Drawn where the words are read in a row: they are many times larger than what is drawn.
+    member = np.concatenate(workspace.each(draw, runs))
+    shown = np.zeros(len(member), code_type(plan.histogram.size))
+
+    def show(start: int) -> None:
+        piece = slice(start, start + PIECE)
         record = listed[piece]
         shown[record] = groups.members[groups.group_of[piece], member[record]]
 
-    workspace.each(draw, pieces)
-    workspace.each(show, pieces)
+    workspace.each(show, range(0, len(member), PIECE))
     return shown.astype(np.uint32)
+
+
+def _keys(piece: pa.Table, n: int) -> Keys:
+    coins = piece[f"_coins{n}"]
+    halves = (pc.struct_field(coins, half).to_numpy() for half in ("first_half", "second_half"))
+    return Keys(piece[f"_code{n}"].to_numpy(), *halves)
 
 
 def _without(table: pa.Table, records: Sequence[int]) -> pa.Table:
