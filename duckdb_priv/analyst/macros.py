@@ -158,11 +158,15 @@ def _known(
     connection: duckdb.DuckDBPyConnection, short: Mapping[tuple[str, str], Mapping[str, str]]
 ) -> list[NamedAttribute]:
     rows = connection.execute(
-        "SELECT release, attribute, form, type, column_name, lower(release), lower(attribute), bool_or("
-        " lower(column_name) = lower(release)) OVER (PARTITION BY release)"
-        " FROM priv.attribute QUALIFY form IS NOT NULL ORDER BY release, attribute"
+        "SELECT release, attribute, form, type, column_name, lower(release), lower(attribute),"
+        " lower(column_name) = lower(release) FROM priv.attribute ORDER BY release, attribute"
     ).fetchall()
-    return [replace(NamedAttribute(*row), short=short.get(row[:2], {})) for row in rows]
+    namesakes = {release for release, *_, namesake in rows if namesake}
+    return [
+        replace(NamedAttribute(*row), namesake=row[0] in namesakes, short=short.get(row[:2], {}))
+        for row in rows
+        if row[2] is not None
+    ]
 
 
 def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import duckdb
 
-from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.analyst.forms import FORMS, form_of
 from duckdb_priv.analyst.labels import labelled
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE, SensitiveAttribute, group_column
@@ -33,9 +33,11 @@ def create_sensitive_tables(
 
 def drop_sensitive_tables(connection: duckdb.DuckDBPyConnection, release: str) -> None:
     """Drop the second tables of a release."""
-    for attribute in catalog.sensitive_attributes(connection, release):
-        if form_of(attribute).listed:
-            connection.execute(f"DROP VIEW IF EXISTS {identifier(_sensitive_table(attribute)[0])}")
+    for of in catalog.published_columns(connection, release):
+        if of.form is not None and FORMS[of.form].listed:
+            connection.execute(
+                f"DROP VIEW IF EXISTS {identifier(_name_of_table(release, of.attribute))}"
+            )
 
 
 def statements(
@@ -114,11 +116,16 @@ def _sensitive_table(attribute: SensitiveAttribute) -> tuple[str, str, str]:
     name, column = identifier(attribute.name), identifier(attribute.column)
     group = identifier(group_column(attribute.name))
     return (
-        f"{attribute.release}_{attribute.name}",
+        _name_of_table(attribute.release, attribute.name),
         f"SELECT {group}, unnest({column}) AS {name}, 1 AS count"
         f" FROM (SELECT DISTINCT {group}, {column} FROM {identifier(attribute.release)})",
         f"The values of {attribute.name} in every group of {attribute.release}, and how many of its records have each.",
     )
+
+
+def _name_of_table(release: str, attribute: str) -> str:
+    """Name the second table of a release whose groups list the values of an attribute."""
+    return f"{release}_{attribute}"
 
 
 def _values_of_blocks(attribute: SensitiveAttribute) -> str:

@@ -255,15 +255,17 @@ def identified_origins(workspace: Workspace, origins: Iterable[str]) -> list[str
     """Name the tables that a source reads, by the identity of their databases where those have one."""
     paths = [parse_name(name) for name in origins]
     names: dict[str, str] = {}
-    for database, file in workspace.rows("SELECT database_name, path FROM duckdb_databases()"):
-        names[database] = file or database
-    prepared = {
-        database
-        for (database,) in workspace.rows(
-            "SELECT database_name FROM duckdb_tables() WHERE schema_name = 'priv' AND table_name = 'identity'"
-        )
-    }
-    for database in prepared & {path[0] for path in paths}:
+    prepared = {workspace.database}
+    if others := {path[0] for path in paths} - prepared:
+        for database, file in workspace.rows("SELECT database_name, path FROM duckdb_databases()"):
+            names[database] = file or database
+        prepared |= others & {
+            database
+            for (database,) in workspace.rows(
+                "SELECT database_name FROM duckdb_tables() WHERE schema_name = 'priv' AND table_name = 'identity'"
+            )
+        }
+    for database in prepared:
         rows = workspace.rows(f"SELECT database::VARCHAR FROM {identifier(database)}.priv.identity")
         if rows:
             names[database] = rows[0][0]

@@ -155,12 +155,12 @@ def recognize(workspace: Workspace, source: Source, going_on: int | None = None)
 
 def _known(taken: Fingerprints) -> list[Known]:
     """Find the sources that share records or tables with this one."""
-    by_origin = dict(
-        taken.workspace.rows(
-            "SELECT number, population FROM priv.source WHERE list_has_any(origins, ?)",
-            [taken.origins],
-        )
+    sources = taken.workspace.rows(
+        "SELECT number, population, list_has_any(origins, ?) FROM priv.source", [taken.origins]
     )
+    if not sources:
+        return []
+    by_origin = {number: population for number, population, same in sources if same}
     rows = taken.query("shared", level=str(taken.level))
     alike = _alike(taken, rows)
     persons = _persons(taken, rows)

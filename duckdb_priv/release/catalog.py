@@ -244,7 +244,7 @@ def sensitive_attributes(
 ) -> list[SensitiveAttribute]:
     """Read what reconstruction needs to know, of one release or of all."""
     # An older release file has fewer columns; blocks and labels are long, and read once an attribute.
-    published = {(of.release, of.attribute): of for of in published_columns(connection)}
+    published = {(of.release, of.attribute): of for of in published_columns(connection, release)}
     namesakes = {of.release for of in published.values() if of.name.lower() == of.release.lower()}
     found = connection.execute(
         "SELECT r.parameters, CAST(r.created_at AS VARCHAR) AS published, a.* EXCLUDE (release, attribute), c.*"
@@ -548,8 +548,11 @@ def _guarantee_row(release: str, guarantee: Guarantee) -> tuple[Any, ...]:
 
 def _insert(connection: Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
     if rows:
-        marks = ", ".join("?" * len(rows[0]))
-        connection.executemany(f"INSERT INTO priv.{identifier(table)} VALUES ({marks})", rows)
+        marks = f"({', '.join('?' * len(rows[0]))})"
+        connection.execute(
+            f"INSERT INTO priv.{identifier(table)} VALUES {', '.join([marks] * len(rows))}",
+            [value for row in rows for value in row],
+        )
 
 
 def forget(connection: Connection, release: str) -> None:

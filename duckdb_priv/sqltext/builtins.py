@@ -8,6 +8,7 @@ Operators, list comprehensions and structs are functions, too, which no text can
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from duckdb_priv.sqltext.quoting import TOKEN
 
@@ -55,6 +56,7 @@ ALL_SOUND = sound(" ".join(CHECKS))
 """The same of all of them."""
 
 
+@lru_cache(maxsize=100)
 def qualified(text: str) -> str:
     """Name the functions of DuckDB in full that an SQL text calls, but not what stands in its literals.
 
