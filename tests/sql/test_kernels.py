@@ -186,8 +186,9 @@ def test_ranges_and_blocks_do_not_decide_what_is_published(
     # Coins that are drawn for all records at once.
     monkeypatch.setattr(drawing, "FEW", 0)
     assert kernels(CASES[name])[1] == rows
-    # Records that are dealt anew whenever they are read, as where a table of them would fill the memory.
+    # Records that are dealt in portions, as where all of them would fill the memory.
     monkeypatch.setattr(workspace, "STAGED", 0)
+    monkeypatch.setattr(records_dealt, "PORTION", 100)
     assert kernels(CASES[name])[1] == rows
 
     def dealt(self: Aggregates, dealing: Kernel, bits: Sequence[int]) -> DealtAggregates:

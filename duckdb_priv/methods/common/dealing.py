@@ -15,9 +15,13 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import coded_sql, open_coins
-from duckdb_priv.sqltext.templates import body, expand, fill, place, read
+from duckdb_priv.sqltext.templates import body, expand, place, read
 
 DEALT = "temp.main._priv_dealt"
+CODED = "temp.main._priv_coded"
+"""What is dealt portion by portion: records with the places of their true values."""
+PORTION = 1 << 21
+"""Records that are dealt at a time where not all of them find room in memory."""
 MARK = "_coins0.mark"
 """What a record of DEALT is known by later."""
 RANGE = 1 << 17
@@ -26,6 +30,10 @@ CELLS = 1 << 16
 """Most counts by value and range that a plan holds: beyond, the records of a value are few anyway."""
 BYTES_OF_COINS, BYTES_OF_COLUMN = 32, 16
 """What a record of DEALT takes for an attribute, and for a public column, about."""
+
+
+Sources = Mapping[str, randomness.KeyedBits | randomness.FreshBits]
+"""Sources of bits, by the names of their places."""
 
 
 @dataclass(frozen=True)
@@ -45,25 +53,20 @@ class Dealt:
     kernel: Kernel
     """What deals them."""
     table: str
-    """What planning reads them from: DEALT, or where that would not fit into memory, the query of its rows."""
-    query: str | None
-    """That query with the places of the kernel, where DEALT was not made."""
+    """Where planning reads them: DEALT, where they are on the publisher's cursor."""
     answers: DealtAggregates
     """Who counts them."""
+    few: bool = False
+    """Whether they take a small part of the memory, and what each of them shows is kept."""
     drawn: pa.Table | None = None
-    """The records, where their coins were drawn at once: DEALT reads them here."""
+    """The records, where all their coins were drawn at once: DEALT reads them here."""
     elsewhere: bool = False
     """Whether they are where DuckDB does not read them; the kernel gives them then."""
 
     @property
-    def stands(self) -> bool:
-        """Whether they are a table on the publisher's cursor."""
-        return self.query is None and not self.elsewhere
-
-    @property
     def staged(self) -> tuple[str, ...]:
         """The steps of the kernel that stand on the publisher's cursor."""
-        return (DEALT,) if self.stands else ()
+        return () if self.elsewhere else (DEALT,)
 
 
 def deal(
@@ -77,9 +80,8 @@ def deal(
 ) -> Dealt:
     """Deal the records of a source their codes and coins, attribute by attribute.
 
-    They stand in the temporary table DEALT where it takes a small part of the memory, where coins are fresh, which
-    cannot be drawn twice, and where it must be ``stored``. Otherwise they are dealt anew whenever they are read: a
-    table that is not committed yet cannot be moved out of the memory.
+    They stand in DEALT: in memory where they take a small part of it, unless they must be ``stored`` so that some can
+    be deleted; otherwise in a temporary table, of which DuckDB moves to disk what finds no room.
 
     ``marks`` are the coins of the marks, which come with those of the first attribute (MARK); no other process needs
     them, so the kernel does without.
@@ -104,56 +106,74 @@ def deal(
     dealing = replace(kernel, select=marked_query, coins=marked, alone=True)
     if there := aggregates_of(workspace, source).dealt(dealing, bits):
         kernel = replace(kernel, select=query, alone=True)
-        return Dealt(kernel, source.table, None, there, elsewhere=True)
+        return Dealt(kernel, source.table, there, elsewhere=True)
     row = BYTES_OF_COINS * len(domains) + BYTES_OF_COLUMN * len(source.public)
-    if stored or not source.record_id or workspace.has_room(source.rows * row):
-        drawn = _draw_at_once(workspace, source, domains, marked)
-        if drawn is None:
-            step = Step(DEALT, marked_query)
-            replace(kernel, coins=marked, steps=(step,)).stage(workspace.cursor, source.table)
-        elif stored:
-            # Records may be deleted from it.
-            workspace.cursor.register(AT_ONCE, drawn)
-            workspace.cursor.execute(f"CREATE OR REPLACE TEMP TABLE {DEALT} AS FROM {AT_ONCE}")
-            workspace.cursor.unregister(AT_ONCE)
-            drawn = None
-        else:
-            read_in_memory(workspace, DEALT, drawn)
-        kernel = replace(kernel, steps=(Step(DEALT, query),))
-        return replace(dealt_in(workspace, kernel, DEALT), drawn=drawn)
-    for name, table in kernel.tables.items():
-        create_table(workspace.cursor, name, table)
-    numbers = {name: str(workspace.open_stream(bits)) for name, bits in marked.items()}
-    rows = f"({fill(marked_query, {RECORDS: source.table, **numbers})})"
-    return dealt_in(workspace, kernel, rows, query)
+    few = stored or not source.record_id or workspace.has_room(source.rows * row)
+    drawn = None if stored else _draw_at_once(workspace, source, domains, marked)
+    if drawn is not None:
+        read_in_memory(workspace, DEALT, drawn)
+    elif not _deal_in_portions(workspace, source, domains, marked):
+        step = Step(DEALT, marked_query)
+        replace(kernel, coins=marked, steps=(step,)).stage(workspace.cursor, source.table)
+    kernel = replace(kernel, steps=(Step(DEALT, query),))
+    return replace(dealt_in(workspace, kernel, DEALT), few=few, drawn=drawn)
 
 
 def _draw_at_once(
-    workspace: Workspace,
-    source: Source,
-    domains: Sequence[Domain],
-    coins: Mapping[str, randomness.KeyedBits | randomness.FreshBits],
+    workspace: Workspace, source: Source, domains: Sequence[Domain], coins: Sources
 ) -> pa.Table | None:
     """Deal all records at once, where they are many and find room in memory; None where they do not."""
     if source.rows <= drawing.FEW:
         return None
-    for domain in domains:
-        create_table(workspace.cursor, domain.table, domain.laid_out())
+    _lay_out(workspace, domains)
     table = drawing.in_memory(
         workspace.cursor,
         coded_sql(source, domains, source.table),
         lambda each: workspace.has_room(source.rows * (each + BYTES_OF_COINS * len(domains))),
         integers=source.integer_id,
     )
-    if table is None:
-        return None
+    return None if table is None else _with_coins(workspace, len(domains), coins, table)
+
+
+def _deal_in_portions(
+    workspace: Workspace, source: Source, domains: Sequence[Domain], coins: Sources
+) -> bool:
+    """Make the table DEALT portion by portion, where records are many; say whether Arrow keeps what they hold."""
+    if source.rows <= drawing.FEW:
+        return False
+    _lay_out(workspace, domains)
+    cursor = workspace.cursor
+    query = coded_sql(source, domains, source.table)
+    cursor.execute(f"CREATE OR REPLACE TEMP TABLE {CODED} AS {query}")
+    ((first, last),) = workspace.rows(f"SELECT min(rowid), max(rowid) FROM {CODED}")
+    into = f"CREATE OR REPLACE TEMP TABLE {DEALT} AS"
+    for start in range(first, last + 1, PORTION):
+        portion = f"(FROM {CODED} WHERE rowid BETWEEN {start} AND {start + PORTION - 1})"
+        table = drawing.in_memory(cursor, portion, lambda each: True, integers=source.integer_id)
+        if table is None:
+            return False
+        cursor.register(AT_ONCE, _with_coins(workspace, len(domains), coins, table))
+        cursor.execute(f"{into} FROM {AT_ONCE}")
+        cursor.unregister(AT_ONCE)
+        into = f"INSERT INTO {DEALT}"
+    cursor.execute(f"DROP TABLE {CODED}")
+    return True
+
+
+def _lay_out(workspace: Workspace, domains: Sequence[Domain]) -> None:
+    for domain in domains:
+        create_table(workspace.cursor, domain.table, domain.laid_out())
+
+
+def _with_coins(workspace: Workspace, attributes: int, coins: Sources, table: pa.Table) -> pa.Table:
+    """Draw the coins of records with ids and codes, which lose their ids."""
 
     def draw(n: int, piece: pa.Table) -> pa.Array:
         marks = None if n else coins.get("marks")
         ids = piece["_number"], piece["_text"]
         return udfs.dealt(coins[f"coins{n}"], marks, *ids, piece[f"_code{n}"])
 
-    for n in range(len(domains)):
+    for n in range(attributes):
         drawn = workspace.each(partial(draw, n), drawing.pieces(table))
         table = table.append_column(f"_coins{n}", pa.chunked_array(drawn))
     return table.drop_columns(["_number", "_text"])
@@ -164,9 +184,9 @@ def read_in_memory(workspace: Workspace, name: str, table: pa.Table) -> None:
     workspace.cursor.register(name.split(".")[-1], table)
 
 
-def dealt_in(workspace: Workspace, kernel: Kernel, table: str, query: str | None = None) -> Dealt:
-    """Return records that DuckDB has dealt, or deals whenever they are read."""
-    return Dealt(kernel, table, query, DealtAggregates(workspace, table))
+def dealt_in(workspace: Workspace, kernel: Kernel, table: str) -> Dealt:
+    """Return records that stand in a table."""
+    return Dealt(kernel, table, DealtAggregates(workspace, table))
 
 
 def _deal_sql(source: Source, domains: Sequence[Domain], marks: str) -> str:

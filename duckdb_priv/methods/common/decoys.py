@@ -172,8 +172,7 @@ def show(
             ranges.kept,
             partial(published_sql, source, domains),
         )
-    records = f"({dealt.query})" if dealt.query else dealt.table
-    rows = f"(FROM {records} WHERE {ranges.kept})"
+    rows = f"(FROM {dealt.table} WHERE {ranges.kept})"
     if told:
         rows = f"(SELECT *, {MARK} AS _mark FROM {rows})"
     numbers = range(len(domains))

@@ -93,8 +93,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         _require_batch(ranges.rows, gamma)
     remember(workspace, source, domains, dealt, ranges.kept)
     memory = Memory(workspace, release)
-    # Of a table that is dealt anew whenever it is read nothing is kept: it is too large.
-    told = bool(source.record_id) and dealt.stands and (bool(memory) or not append)
+    told = bool(source.record_id) and dealt.few and (bool(memory) or not append)
     kernel = show(dealt, source, domains, keys, grouping, ranges, told=told)
     staged, drawn = dealt.staged, None
     if told:
@@ -104,7 +103,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         staged = memory.keep(source, domains, kernel, staged)
         drawn = [memory.drawn(domain.attribute, domain.values) for domain in domains]
     earlier, before = earlier_rows(workspace, source, domains, release) if append else (None, 0)
-    if memory and not dealt.stands:
+    if memory and not dealt.few:
         _give_up(memory, domains, before)
     return plan_of(
         release,
