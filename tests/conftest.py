@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -77,9 +78,15 @@ Connection = duckdb.DuckDBPyConnection
 
 
 @pytest.fixture(scope="session", autouse=True)
+def memory_is_our_own() -> None:
+    """Start programs with the memory that users start them with, whichever ``dev.py`` gave to the tests."""
+    os.environ.pop("LD_PRELOAD", None)
+
+
+@pytest.fixture(scope="session", autouse=True)
 def functions_parsed_once() -> Iterator[None]:
     """Parse the same text of a function once for all databases and files: DuckDB 2 takes 200 ms for all functions."""
-    parsed = lru_cache(maxsize=400)(duckdb.extract_statements)
+    parsed = lru_cache(maxsize=None)(duckdb.extract_statements)
 
     def run(connection: Connection, texts: Iterable[str]) -> None:
         for text in texts:
