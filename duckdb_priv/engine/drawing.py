@@ -14,8 +14,8 @@ import duckdb
 import pyarrow as pa
 
 from duckdb_priv.engine.randomness import FreshBits, KeyedBits
-from duckdb_priv.engine.threads import each
-from duckdb_priv.engine.udfs import drawn
+from duckdb_priv.engine.threads import A, each
+from duckdb_priv.engine.udfs import NO_TEXTS, drawn
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import place
 
@@ -79,24 +79,52 @@ class Drawing:
 
         ``records`` is the query of the records, without places.
         """
-        # What is a column is one already.
-        keys = {
-            key: key if key.isidentifier() else f"_key{n}"
-            for n, key in enumerate(self.keyed.values())
-        }
-        more = "".join(f", {key} AS {name}" for key, name in keys.items() if key != name)
-        query = f"SELECT *{more} FROM ({records})"
-        table = in_memory(cursor, query, room, integers=self.integers)
+        table = in_memory(cursor, self._keyed(records), room, integers=self.integers)
         if table is None:
             return None
+        drawn = each(cursor, partial(self._with_bits, coins), pieces(table))
+        return pa.concat_tables(drawn) if drawn else self._with_bits(coins, table)
+
+    def in_pieces(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        records: str,
+        coins: Mapping[str, KeyedBits | FreshBits],
+        make: Callable[[pa.Table], A],
+    ) -> list[A]:
+        """Draw the bits of all records while they are read, and return what is made of each piece of them.
+
+        Where all ids are integers, the pieces have no column ``_text``.
+        """
+        text = " EXCLUDE (_text)" if self.integers else ""
+
+        def read() -> Iterator[pa.Table]:
+            query = cursor.sql(f"SELECT *{text} FROM ({self._keyed(records)})")
+            for batch in query.to_arrow_reader(PIECE):
+                yield pa.Table.from_batches([batch])
+
+        return each(cursor, lambda piece: make(self._with_bits(coins, piece)), read())
+
+    def _keyed(self, records: str) -> str:
+        """Write the query of the records with what their bits are keyed by."""
+        more = "".join(
+            f", {key} AS {_column(n, key)}"
+            for n, key in enumerate(self.keyed.values())
+            if key != _column(n, key)
+        )
+        return f"SELECT *{more} FROM ({records})"
+
+    def _with_bits(self, coins: Mapping[str, KeyedBits | FreshBits], piece: pa.Table) -> pa.Table:
+        texts = NO_TEXTS if self.integers else piece["_text"]
         for n, (name, key) in enumerate(self.keyed.items()):
-            bits = each(cursor, partial(_drawn, coins[name], keys[key]), pieces(table))
-            table = table.append_column(f"_bits{n}", pa.chunked_array(bits, pa.uint64()))
-        return table
+            bits = drawn(coins[name], piece["_number"], texts, piece[_column(n, key)])
+            piece = piece.append_column(f"_bits{n}", bits)
+        return piece
 
 
-def _drawn(coins: KeyedBits | FreshBits, key: str, piece: pa.Table) -> pa.Array:
-    return drawn(coins, piece["_number"], piece["_text"], piece[key])
+def _column(n: int, key: str) -> str:
+    """Name the column of what bits are keyed by, which is one of the records' or made from them."""
+    return key if key.isidentifier() else f"_key{n}"
 
 
 def in_memory(

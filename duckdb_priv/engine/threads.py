@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 import duckdb
@@ -17,10 +18,17 @@ def each(
 ) -> list[B]:
     """Do the same to each of several things, in as many threads as DuckDB has, and return the results in their order.
 
+    They are taken one by one, a few ahead of what is done, so that ``over`` may be a stream that the cursor reads.
+
     >>> with duckdb.connect() as connection:
     ...     each(connection, len, ["a", "bc"])
     [1, 2]
     """
     ((threads,),) = cursor.execute("SELECT current_setting('threads')").fetchall()
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(function, over))
+        done, ahead = [], deque[Future[B]]()
+        for one in over:
+            ahead.append(pool.submit(function, one))
+            if len(ahead) > 2 * threads:
+                done.append(ahead.popleft().result())
+        return [*done, *(each.result() for each in ahead)]

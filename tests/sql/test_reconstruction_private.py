@@ -127,14 +127,19 @@ def test_large_sources_are_counted_first_and_give_the_same_rows(con, monkeypatch
     publish(con, "remembered")
     monkeypatch.setattr(samples, "REMEMBERED", 0)
     publish(con, "counted")
-    # No room for the records: their order is drawn in the query.
-    monkeypatch.setattr(workspace, "STAGED", 0)
+    # No room for all records, but for the first ones of each value.
+    room = iter([False])
+    monkeypatch.setattr(workspace.Workspace, "has_room", lambda *_: next(room, True))
+    publish(con, "in_pieces")
+    # Nor for these: their order is drawn in the query.
+    monkeypatch.setattr(workspace.Workspace, "has_room", lambda *_: False)
     publish(con, "streamed")
     rows = {
         name: con.execute(f"FROM {name}").fetchall()
-        for name in ("remembered", "counted", "streamed")
+        for name in ("remembered", "counted", "in_pieces", "streamed")
     }
-    assert rows["remembered"] == rows["counted"] == rows["streamed"]
+    assert rows["remembered"] == rows["counted"] == rows["in_pieces"] == rows["streamed"]
+    assert next(room, None) is None
     for name in rows:
         con.execute(f"FROM priv.drop_release('{name}')")
 

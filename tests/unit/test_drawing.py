@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from duckdb_priv.engine import drawing, randomness, udfs
@@ -30,11 +31,19 @@ def test_the_same_bits_in_a_query_and_at_once(ids, monkeypatch):
         udfs.register(con)
         table = asked.at_once(con, records, coins, lambda each: each < 300)
         assert table is not None
-        con.register("at_once", table.drop_columns(["_key0", "_key1"]))
         numbers = {name: str(randomness.open_stream(bits)) for name, bits in coins.items()}
         con.execute(f"CREATE TABLE in_query AS {fill(asked.sql, numbers)}")
         for number in numbers.values():
             randomness.close_stream(int(number))
+        names = [name for name in con.table("in_query").columns if name != "_text"]
+        parts = asked.in_pieces(con, records, coins, lambda piece: piece.select(names))
+        assert len(parts) == 5
+        con.register("in_pieces", pa.concat_tables(parts))
+        assert (
+            con.sql("SELECT * EXCLUDE (_text) FROM in_query EXCEPT ALL FROM in_pieces").fetchall()
+            == []
+        )
+        con.register("at_once", table.select(con.table("in_query").columns))
         assert con.sql("FROM in_query EXCEPT ALL FROM at_once").fetchall() == []
         assert con.sql("SELECT count(DISTINCT (_bits0, _bits1)) FROM at_once").fetchall() == [
             (5000,)

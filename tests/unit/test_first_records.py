@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -25,8 +24,14 @@ def test_the_first_records_of_each_value_are_kept_and_few_others(latest):
     records = pa.table(
         {"_priv_group": group, "_priv_code": code, "_number": np.arange(ROWS), "_bits0": bits}
     )
-    with duckdb.connect() as connection:
-        found, most = first_records(connection, records, VALUES, SAMPLE)
+    read = []
+
+    def piece_by_piece(keep):
+        read.append(keep)
+        return [keep(records.slice(start, 1000)) for start in range(0, ROWS, 1000)]
+
+    found, most = first_records(np.bincount(cell), VALUES, SAMPLE, piece_by_piece)
+    assert len(read) == 1 + latest
 
     sizes = np.bincount(group)
     assert most == 1 + max(
@@ -50,6 +55,5 @@ def test_where_no_group_is_large_nothing_is_kept():
             "_bits0": pa.array([], pa.uint64()),
         }
     )
-    with duckdb.connect() as connection:
-        found, most = first_records(connection, records, VALUES, SAMPLE)
+    found, most = first_records(np.zeros(0, np.int64), VALUES, SAMPLE, lambda keep: [keep(records)])
     assert (found.num_rows, most) == (0, 1)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import partial
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from duckdb_priv.engine import drawing
+from duckdb_priv.engine.drawing import pieces
 from duckdb_priv.engine.kernel import RECORDS, create_table
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.threads import each
@@ -17,6 +18,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Integers
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.reconstruction_private.micro_groups import (
+    LARGE,
     VALUES,
     Sampling,
     group_sql,
@@ -25,6 +27,10 @@ from duckdb_priv.methods.reconstruction_private.micro_groups import (
 from duckdb_priv.sqltext.templates import fill
 
 ORDERED = "_priv_ordered"
+BYTES_OF_CELL, BYTES_OF_RECORD = 60, 80
+"""What a cell, a value of a group, takes meanwhile, and a record that is kept: twice as much as was measured."""
+TEXT = 64
+"""Bytes of the text of an id."""
 LAST = np.uint64(2**64 - 1)
 """The largest bits."""
 DENSE = 16
@@ -47,15 +53,26 @@ def values_at_once(
     cursor = workspace.cursor
     create_table(cursor, domain.table, domain.laid_out())
     records = group_sql(source, domain, sample_size)("grouped_records")
-    ordered = order_drawn(source, records).at_once(
-        cursor,
-        fill(records, {RECORDS: source.table}),
-        sampling.coins,
-        lambda each: workspace.has_room(source.rows * each),
+    drawing, query = order_drawn(source, records), fill(records, {RECORDS: source.table})
+    ordered = drawing.at_once(
+        cursor, query, sampling.coins, lambda each: workspace.has_room(source.rows * each)
     )
-    if ordered is None:
-        return False
-    firsts, most = first_records(cursor, ordered, domain.size, sample_size)
+    if ordered is not None:
+        parts = [*pieces(ordered)] or [ordered]
+        rows = np.bincount(np.concatenate(each(cursor, partial(_cells, domain.size), parts)))
+        firsts, most = first_records(
+            rows, domain.size, sample_size, lambda keep: each(cursor, keep, parts)
+        )
+    else:
+        counted = _counted(workspace, query, domain.size)
+        if counted is None or not _has_room(workspace, source, counted, domain.size, sample_size):
+            return False
+        firsts, most = first_records(
+            counted,
+            domain.size,
+            sample_size,
+            lambda keep: drawing.in_pieces(cursor, query, sampling.coins, keep),
+        )
     sql = group_sql(source, domain, sample_size, most, ordered=ORDERED)
     cursor.register(ORDERED, firsts)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE {VALUES} AS {sql('group_values')}")
@@ -63,31 +80,55 @@ def values_at_once(
     return True
 
 
+Keep = Callable[[pa.Table], pa.Table]
+
+
 def first_records(
-    cursor: duckdb.DuckDBPyConnection, records: pa.Table, values: int, sample_size: int
+    rows: Integers, values: int, sample_size: int, read: Callable[[Keep], list[pa.Table]]
 ) -> tuple[pa.Table, int]:
     """Keep, of each value of a group, a few records with the smallest bits, and say how many are needed at most.
 
-    The others, most of them, are not looked at again. How many had the value stands beside each, as ``_priv_rows``.
+    ``rows`` says how many records each cell has, a value of a group; ``read`` applies a function to all records, piece
+    by piece. The others, most of them, are not looked at again. How many are in its cell stands beside each record that
+    is kept, as ``_priv_rows``.
     """
-    pieces = [*drawing.pieces(records)] or [records]
-    cells = each(cursor, partial(_cells, values), pieces)
-    rows = np.bincount(np.concatenate(cells))
     most = _most_of_value(rows, values, sample_size)
-    # So many records, on average, that too few of a value are rare; where they are, all of them are kept.
-    share = (most + 5 * most**0.5 + 8) / np.maximum(rows, 1)
+    share = _enough(most) / np.maximum(rows, 1)
     last = (np.minimum(share, 1 - 2**-53) * 2.0**64).astype(np.uint64)
-
-    def kept() -> pa.Table:
-        of_pieces = zip(pieces, cells, strict=True)
-        return pa.concat_tables(each(cursor, partial(_up_to, last, rows), of_pieces))
-
-    found = kept()
-    few = np.bincount(_cells(values, found), minlength=len(rows)) < np.minimum(rows, most)
-    if few.any():
+    keep = partial(_up_to, last, rows, values)
+    while True:
+        found = pa.concat_tables(read(keep))
+        few = np.bincount(_cells(values, found), minlength=len(rows)) < np.minimum(rows, most)
+        if not few.any():
+            return found, most
+        # Of these all are kept. Fresh bits are other ones each time, so others may be few then.
         last[few] = LAST
-        found = kept()
-    return found, most
+
+
+def _counted(workspace: Workspace, records: str, values: int) -> Integers | None:
+    """Count the records of each cell; None where the counts find no room in memory."""
+    ((groups,),) = workspace.rows(f"SELECT count(*) FROM {LARGE}")
+    if not workspace.has_room(BYTES_OF_CELL * (groups + 1) * values):
+        return None
+    counted = workspace.integers(
+        f"SELECT _priv_group, _priv_code, count(*) AS rows FROM ({records}) GROUP BY ALL"
+    )
+    rows = np.zeros((groups + 1) * values, np.int64)
+    rows[counted["_priv_group"] * values + counted["_priv_code"]] = counted["rows"]
+    return rows
+
+
+def _has_room(
+    workspace: Workspace, source: Source, rows: Integers, values: int, sample_size: int
+) -> bool:
+    """Say whether the records that are kept find room in memory."""
+    kept = np.minimum(rows, _enough(_most_of_value(rows, values, sample_size))).sum()
+    return workspace.has_room(float(kept) * (BYTES_OF_RECORD + TEXT * (not source.integer_id)))
+
+
+def _enough(most: int) -> float:
+    """Return how many records of a value to keep, on average, for fewer than ``most`` to be rare."""
+    return most + 5 * math.sqrt(most) + 8
 
 
 def _cells(values: int, records: pa.Table) -> Integers:
@@ -96,9 +137,9 @@ def _cells(values: int, records: pa.Table) -> Integers:
     return cells
 
 
-def _up_to(last: NDArray[np.uint64], rows: Integers, piece: tuple[pa.Table, Integers]) -> pa.Table:
+def _up_to(last: NDArray[np.uint64], rows: Integers, values: int, records: pa.Table) -> pa.Table:
     """Take the records whose bits are at most the last ones of their cell, with how many are in it."""
-    records, cells = piece
+    cells = _cells(values, records)
     chosen = np.flatnonzero(records["_bits0"].to_numpy() <= last[cells])
     return records.take(chosen).append_column("_priv_rows", pa.array(rows[cells[chosen]]))
 
