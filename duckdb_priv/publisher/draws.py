@@ -41,18 +41,22 @@ def count_draws(
     hangs = method.groups and GROUPED_BY not in entry.notes
     if entry.fresh or hangs or method.afresh or entry.attribute not in source.sensitive:
         return None
-    fillings = {
-        "population": str(recognition.population),
-        "number": str(source.sensitive.index(entry.attribute) + 1),
-    }
-    sampled = workspace.rows(
-        "SELECT count(*) FROM priv.ledger AS entry JOIN priv.source AS known ON known.number = entry.source_number"
-        " WHERE entry.coins = ? AND known.population = ? AND known.level > 0",
+    if recognition.level:
+        return None
+    coins, number = [entry.coins], str(source.sensitive.index(entry.attribute) + 1)
+    ((sampled, drawn, shared),) = workspace.rows(
+        "SELECT (SELECT count(*) FROM priv.ledger AS entry"
+        " JOIN priv.source AS known ON known.number = entry.source_number"
+        " WHERE entry.coins = $1 AND known.population = $2 AND known.level > 0),"
+        " EXISTS (FROM priv.drawn WHERE coins = $1),"
+        " (SELECT count(*) - count(DISTINCT mark) FROM _priv_record)",
         [entry.coins, recognition.population],
     )
-    if recognition.level or sampled != [(0,)]:
+    if sampled:
         return None
-    coins = [entry.coins]
+    if not drawn and not shared:
+        return _first_draws(workspace, recognition, coins, number)
+    fillings = {"population": str(recognition.population), "number": number}
     recognition.fingerprints.query("drawn", coins, **fillings)
     ((before, after, anew, of_person),) = recognition.fingerprints.query("looks", coins, **fillings)
     workspace.cursor.execute(
@@ -61,3 +65,19 @@ def count_draws(
         coins,
     )
     return Draws(before, after, anew, of_person)
+
+
+def _first_draws(
+    workspace: Workspace, recognition: Recognition, coins: list[str], number: str
+) -> Draws:
+    """Keep the values of all records, where none was drawn before and each record has a fingerprint of its own."""
+    workspace.cursor.execute(
+        f"INSERT INTO priv.drawn SELECT {recognition.number}, ?, mark, shown[{number}], person"
+        " FROM _priv_record",
+        coins,
+    )
+    ((anew, of_person),) = workspace.rows(
+        "SELECT sum(records)::BIGINT, CASE WHEN bool_and(person IS NOT NULL) THEN max(records) END"
+        " FROM (SELECT person, count(*) AS records FROM _priv_record GROUP BY person)"
+    )
+    return Draws(0, 1, anew, of_person)
