@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from duckdb_priv.engine.fingerprints import Fingerprints, sql
+from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.determination import ODDS, Groups, determination
 from duckdb_priv.sqltext.quoting import literal
 
@@ -15,18 +16,14 @@ WHOLE = "*"
 
 
 def number_attributes(
-    taken: Fingerprints, sharing: Container[int], population: int
+    taken: Fingerprints, sharing: Container[int], population: int | None
 ) -> dict[str, int]:
     """Number the sensitive columns: as before where the population had such an attribute, under whatever name.
 
-    ``sharing`` are the known sources with records of the same ids.
+    ``sharing`` are the known sources with records of the same ids; ``population`` is None where it is a new one.
     """
     workspace, source = taken.workspace, taken.source
-    earlier = workspace.rows(
-        "SELECT DISTINCT entry.attribute_number, lower(entry.attribute), entry.source_number FROM priv.ledger AS entry"
-        " JOIN priv.source ON priv.source.number = entry.source_number WHERE population = ?",
-        [population],
-    )
+    earlier = [] if population is None else _earlier(workspace, population)
     ((last,),) = workspace.rows("SELECT coalesce(max(attribute_number), 0) FROM priv.ledger")
     found: dict[str, int] = {}
     for place, name in enumerate(source.sensitive or (WHOLE,), start=1):
@@ -50,6 +47,15 @@ def number_attributes(
                 [min(same), other],
             )
     return found
+
+
+def _earlier(workspace: Workspace, population: int) -> list[tuple[int, str, int]]:
+    """List the attributes of a population that were published, by number, name and source."""
+    return workspace.rows(
+        "SELECT DISTINCT entry.attribute_number, lower(entry.attribute), entry.source_number FROM priv.ledger AS entry"
+        " JOIN priv.source ON priv.source.number = entry.source_number WHERE population = ?",
+        [population],
+    )
 
 
 def _one_attribute(taken: Fingerprints, known: int, attribute: str, place: int) -> bool:

@@ -84,8 +84,8 @@ class Fingerprints:
                 f"INSERT INTO priv.fingerprint SELECT {number}, '{kind}', level, mark FROM temp.main.{table}"
             )
 
-    def keep_values(self, number: int) -> None:
-        """Keep the fingerprints of persons and of values that a source does not have yet."""
+    def keep_values(self, number: int, *, new: bool) -> None:
+        """Keep the fingerprints of persons and of values that a source, unless it is ``new``, does not have yet."""
         run = self.workspace.cursor.execute
         if self.source.person:
             run(
@@ -97,12 +97,17 @@ class Fingerprints:
                 f"INSERT INTO priv.placement SELECT {number}, mark, placed FROM temp.main._priv_record"
                 f" WHERE NOT EXISTS (FROM priv.placement WHERE source = {number})"
             )
-        known = {
-            name
-            for (name,) in self.workspace.rows(
-                "SELECT DISTINCT attribute FROM priv.value_fingerprint WHERE source = ?", [number]
-            )
-        }
+        known = (
+            set()
+            if new
+            else {
+                name
+                for (name,) in self.workspace.rows(
+                    "SELECT DISTINCT attribute FROM priv.value_fingerprint WHERE source = ?",
+                    [number],
+                )
+            }
+        )
         for names, shown in ((self.source.sensitive, "shown"), (_others(self.source), "others")):
             for place, name in enumerate(names, start=1):
                 if name.lower() not in known:

@@ -132,7 +132,7 @@ class Recognition:
                 ],
             )
             self.fingerprints.keep(self.number)
-        self.fingerprints.keep_values(self.number)
+        self.fingerprints.keep_values(self.number, new=self.new)
 
 
 def recognize(workspace: Workspace, source: Source, going_on: int | None = None) -> Recognition:
@@ -146,7 +146,7 @@ def recognize(workspace: Workspace, source: Source, going_on: int | None = None)
     number, new = _number(taken, known)
     population = _population(workspace, known)
     sharing = {each.number for each in known if each.shared is not None}
-    attributes = number_attributes(taken, sharing, population)
+    attributes = number_attributes(taken, sharing, population if known else None)
     found = Recognition(taken, number, new, population, tuple(known), attributes)
     if not new or going_on not in {each.number for each in known}:
         return found

@@ -82,7 +82,7 @@ def _redrawn(
 ) -> str | None:
     """Name the last keyed release of the same attribute by the same mechanism, if only its domain is another."""
     values = {each.name: list(each.values) for each in plan.attributes}
-    if entry.fresh or entry.attribute not in values:
+    if entry.fresh or not recognition.known or entry.attribute not in values:
         return None
     releases = workspace.rows(
         "SELECT entry.release, entry.attribute FROM priv.ledger AS entry"
@@ -133,7 +133,7 @@ def _about(records: int, recognition: Recognition) -> str:
 
 def _earlier(workspace: Workspace, recognition: Recognition, entry: LedgerEntry) -> list[Earlier]:
     """List earlier entries of the same attribute with the same keyed coins, the latest of each source."""
-    if entry.fresh:
+    if entry.fresh or not recognition.known:
         return []
     return [
         Earlier(*row)
