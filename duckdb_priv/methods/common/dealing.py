@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from duckdb_priv.engine import drawing, randomness, udfs
 from duckdb_priv.engine.aggregates import DealtAggregates, aggregates_of
@@ -58,6 +60,8 @@ class Dealt:
     """Who counts them."""
     few: bool = False
     """Whether they take a small part of the memory, and what each of them shows is kept."""
+    portions: int = 1
+    """Into how many ranges of the order of the first attribute DEALT is cut, which ``_range`` numbers."""
     drawn: pa.Table | None = None
     """The records, where all their coins were drawn at once: DEALT reads them here."""
     elsewhere: bool = False
@@ -108,15 +112,17 @@ def deal(
         kernel = replace(kernel, select=query, alone=True)
         return Dealt(kernel, source.table, there, elsewhere=True)
     row = BYTES_OF_COINS * len(domains) + BYTES_OF_COLUMN * len(source.public)
-    few = stored or not source.record_id or workspace.has_room(source.rows * row)
+    few = stored or workspace.has_room(source.rows * row)
+    cut = 0 if few else (-(-source.rows // PORTION) - 1).bit_length()
     drawn = None if stored else _draw_at_once(workspace, source, domains, marked)
     if drawn is not None:
         read_in_memory(workspace, DEALT, drawn)
-    elif not _deal_in_portions(workspace, source, domains, marked):
+    elif not _deal_in_portions(workspace, source, domains, marked, cut):
+        cut = 0
         step = Step(DEALT, marked_query)
         replace(kernel, coins=marked, steps=(step,)).stage(workspace.cursor, source.table)
     kernel = replace(kernel, steps=(Step(DEALT, query),))
-    return replace(dealt_in(workspace, kernel, DEALT), few=few, drawn=drawn)
+    return replace(dealt_in(workspace, kernel, DEALT), few=few, portions=1 << cut, drawn=drawn)
 
 
 def _draw_at_once(
@@ -136,9 +142,12 @@ def _draw_at_once(
 
 
 def _deal_in_portions(
-    workspace: Workspace, source: Source, domains: Sequence[Domain], coins: Sources
+    workspace: Workspace, source: Source, domains: Sequence[Domain], coins: Sources, cut: int
 ) -> bool:
-    """Make the table DEALT portion by portion, where records are many; say whether Arrow keeps what they hold."""
+    """Make the table DEALT portion by portion, where records are many; say whether Arrow keeps what they hold.
+
+    Those of a portion stand by the first bits of their order, ``cut`` many, so that few are read where one range is.
+    """
     if source.rows <= drawing.FEW:
         return False
     _lay_out(workspace, domains)
@@ -152,7 +161,8 @@ def _deal_in_portions(
         table = drawing.in_memory(cursor, portion, lambda each: True, integers=source.integer_id)
         if table is None:
             return False
-        cursor.register(AT_ONCE, _with_coins(workspace, len(domains), coins, table))
+        dealt = _with_coins(workspace, len(domains), coins, table)
+        cursor.register(AT_ONCE, in_ranges(dealt, 0, cut))
         cursor.execute(f"{into} FROM {AT_ONCE}")
         cursor.unregister(AT_ONCE)
         into = f"INSERT INTO {DEALT}"
@@ -177,6 +187,16 @@ def _with_coins(workspace: Workspace, attributes: int, coins: Sources, table: pa
         drawn = workspace.each(partial(draw, n), drawing.pieces(table))
         table = table.append_column(f"_coins{n}", pa.chunked_array(drawn))
     return table.drop_columns(["_number", "_text"])
+
+
+def in_ranges(records: pa.Table, n: int, bits: int) -> pa.Table:
+    """Number the ranges of the order of an attribute that dealt records are in, and put them one after the other."""
+    if not bits:
+        return records.append_column("_range", pa.array(np.zeros(len(records), np.uint16)))
+    order = pc.struct_field(records[f"_coins{n}"], "first_half").to_numpy()
+    number = (order >> np.uint64(64 - bits)).astype(np.uint16)
+    by_range = np.argsort(number, kind="stable")
+    return records.append_column("_range", pa.array(number)).combine_chunks().take(by_range)
 
 
 def read_in_memory(workspace: Workspace, name: str, table: pa.Table) -> None:

@@ -157,8 +157,9 @@ def show(
 
     Where it is to be ``told`` what each record shows, that is a step, the table SHOWN.
     """
-    # What is spread over processes is done a block at a time.
-    make = partial(GROUPINGS[grouping.name], whole=not dealt.elsewhere)
+    # What is spread over processes, or finds no room in memory, is done a block at a time.
+    whole = dealt.portions == 1 and not dealt.elsewhere
+    make = partial(GROUPINGS[grouping.name], whole=whole)
     made = [
         RangedGroups.of(make(counts.sum(axis=1), grouping.gamma, key.words), counts)
         for counts, key in zip(ranges.counts, keys, strict=True)

@@ -18,7 +18,7 @@ from duckdb_priv.engine.drawing import PIECE, pieces
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.decoy_groups import GroupPlan, below, code_type
-from duckdb_priv.mechanism.record_order import Keys, in_order
+from duckdb_priv.mechanism.record_order import Each, Keys, in_order
 from duckdb_priv.methods.common.dealing import MARK, Dealt, read_in_memory
 from duckdb_priv.methods.common.decoys import SHOWN
 
@@ -52,7 +52,7 @@ def show_at_once(
     else:
         made = {"_mark": pc.struct_field(records["_coins0"], "mark"), **told}
         table = pa.table({**{name: records[name] for name in columns}, **made})
-        read_in_memory(workspace, SHOWN, _without(table, np.flatnonzero(~kept).tolist()))
+        read_in_memory(workspace, SHOWN, without(table, np.flatnonzero(~kept).tolist()))
     return (*dealt.staged, SHOWN)
 
 
@@ -60,7 +60,7 @@ def _shown(
     workspace: Workspace, plan: GroupPlan, records: pa.Table, n: int, kept: NDArray[np.bool_]
 ) -> NDArray[np.uint32]:
     """Return what each record shows of an attribute; which are kept the first attribute says, and the others read."""
-    runs = [_keys(piece, n) for piece in pieces(records)]
+    runs = [keys_of(piece, n) for piece in pieces(records)]
     listed = in_order(runs, plan.histogram.size, workspace.each)
     if n == 0:
         counts = sum(np.bincount(run.code, minlength=plan.histogram.size) for run in runs)
@@ -70,12 +70,7 @@ def _shown(
     if not kept.all():
         listed = listed[kept[listed]]
     groups = plan.block(0, workspace.each)
-
-    def draw(run: Keys) -> NDArray[np.unsignedinteger]:
-        return below(plan.gamma, run.word).astype(code_type(plan.gamma))
-
-    # Drawn where the words are read in a row: they are many times larger than what is drawn.
-    member = np.concatenate(workspace.each(draw, runs))
+    member = drawn_members(runs, plan.gamma, workspace.each)
     shown = np.zeros(len(member), code_type(plan.histogram.size))
 
     def show(start: int) -> None:
@@ -87,13 +82,23 @@ def _shown(
     return shown.astype(np.uint32)
 
 
-def _keys(piece: pa.Table, n: int) -> Keys:
+def drawn_members(runs: Sequence[Keys], gamma: int, each: Each) -> NDArray[np.unsignedinteger]:
+    """Draw which member of its group each record shows, where words are read in a row: they are many times larger."""
+
+    def draw(run: Keys) -> NDArray[np.unsignedinteger]:
+        return below(gamma, run.word).astype(code_type(gamma))
+
+    return np.concatenate(list(each(draw, runs)))
+
+
+def keys_of(piece: pa.Table, n: int) -> Keys:
+    """Return what dealt records are sorted by for an attribute."""
     coins = piece[f"_coins{n}"]
     halves = (pc.struct_field(coins, half).to_numpy() for half in ("first_half", "second_half"))
     return Keys(piece[f"_code{n}"].to_numpy(), *halves)
 
 
-def _without(table: pa.Table, records: Sequence[int]) -> pa.Table:
+def without(table: pa.Table, records: Sequence[int]) -> pa.Table:
     """Leave a few records out, without copying the others."""
     edges = [-1, *records, len(table)]
     return pa.concat_tables(table.slice(a + 1, b - a - 1) for a, b in pairwise(edges))

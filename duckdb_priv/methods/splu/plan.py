@@ -33,6 +33,7 @@ from duckdb_priv.mechanism.splu_reconstruction import (
 from duckdb_priv.methods.common.dealing import Grouping, deal
 from duckdb_priv.methods.common.decoys import count_ranges, key_of_groups, show, without_surplus
 from duckdb_priv.methods.common.decoys_at_once import show_at_once
+from duckdb_priv.methods.common.decoys_in_ranges import show_in_ranges
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.common.republication import (
@@ -94,9 +95,12 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     remember(workspace, source, domains, dealt, ranges.kept)
     memory = Memory(workspace, release)
     told = bool(source.record_id) and dealt.few and (bool(memory) or not append)
-    kernel = show(dealt, source, domains, keys, grouping, ranges, told=told)
+    cut = dealt.portions > 1
+    kernel = show(dealt, source, domains, keys, grouping, ranges, told=told or cut)
     staged, drawn = dealt.staged, None
-    if told:
+    if cut:
+        staged = show_in_ranges(workspace, dealt, kernel, len(source.public))
+    elif told:
         if not append:
             # Of a batch the records that are known were deleted from the table.
             staged = show_at_once(workspace, dealt, kernel, len(source.public))

@@ -1,0 +1,103 @@
+"""What dealt records show, a range of their keyed order after the other, where not all of them find room in memory.
+
+A range of the order has the next ranks of every value, which a block or two of groups hold: no more of either stands in
+memory. It is the table that ``decoys_at_once`` makes, without the marks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from duckdb_priv.engine.drawing import PIECE, pieces
+from duckdb_priv.engine.kernel import AT_ONCE, Kernel
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.arrays import Counts
+from duckdb_priv.mechanism.decoy_groups import DecoyGroups, GroupPlan, code_type
+from duckdb_priv.mechanism.record_order import Keys, in_order
+from duckdb_priv.methods.common.dealing import Dealt, in_ranges
+from duckdb_priv.methods.common.decoys import SHOWN
+from duckdb_priv.methods.common.decoys_at_once import drawn_members, keys_of, without
+
+
+def show_in_ranges(
+    workspace: Workspace, dealt: Dealt, kernel: Kernel, public: int
+) -> tuple[str, ...]:
+    """Make the table SHOWN of a kernel of which ``dealt`` is cut into ranges; return the steps that stand then.
+
+    ``public`` is the number of public columns.
+    """
+    cursor = workspace.cursor
+    plans = [groups.plan for groups in kernel.groups.values()]
+    bits = dealt.portions.bit_length() - 1
+    read, left = dealt.table, [f"_public{n}" for n in range(public)]
+    for n, plan in enumerate(plans):
+        rest = [f"{what}{m}" for m in range(n + 1, len(plans)) for what in ("_code", "_coins")]
+        columns = ", ".join([*left, f"_code{n}", f"_coins{n}", *rest])
+        made = f"temp.main._priv_shown{n}" if rest else SHOWN
+        into = f"CREATE OR REPLACE TEMP TABLE {made} AS"
+        groups = RangeByRange(plan, workspace)
+        for number in range(dealt.portions):
+            query = f"SELECT {columns} FROM {read} WHERE _range = {number}"
+            records = cursor.sql(query).to_arrow_table(PIECE)
+            shown, grouped = groups.show([keys_of(piece, n) for piece in pieces(records)])
+            table = records.select([*left, *rest]).append_column(f"_shown{n}", pa.array(shown))
+            table = without(table, np.flatnonzero(~grouped).tolist())
+            cursor.register(AT_ONCE, in_ranges(table, n + 1, bits) if rest else table)
+            cursor.execute(f"{into} FROM {AT_ONCE}")
+            cursor.unregister(AT_ONCE)
+            into = f"INSERT INTO {made}"
+        cursor.execute(f"DROP TABLE {read}")
+        read, left = made, [*left, f"_shown{n}"]
+    return (*dealt.staged, SHOWN)
+
+
+class RangeByRange:
+    """Groups that are made when a range of the order is the first to need them, and forgotten after the last."""
+
+    def __init__(self, plan: GroupPlan, workspace: Workspace) -> None:
+        self.plan, self.each = plan, workspace.each
+        self.ranked: Counts = np.zeros(plan.histogram.size, np.int64)
+        """Records of each value in the ranges before."""
+        self._made: dict[int, DecoyGroups] = {}
+
+    def show(self, runs: list[Keys]) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
+        """Return what the records of the next range show, and which of them are in a group at all."""
+        plan, before = self.plan, self.ranked
+        listed = in_order(runs, plan.histogram.size, self.each)
+        member = drawn_members(runs, plan.gamma, self.each)
+        codes = [np.bincount(run.code, minlength=plan.histogram.size) for run in runs]
+        counts: Counts = np.sum(codes, axis=0)
+        first = np.cumsum(counts) - counts
+        shown = np.zeros(len(listed), code_type(plan.histogram.size))
+        grouped = np.zeros(len(listed), np.bool_)
+        self.ranked = before + counts
+        for block in range(plan.blocks):
+            ranks = plan.before(block), plan.before(block + 1)
+            low, high = (np.clip(rank, before, self.ranked) for rank in ranks)
+            if (low == high).all():
+                continue
+            if block not in self._made:
+                self._made[block] = plan.block(block, self.each)
+            groups = self._made[block]
+            record = listed[_ranges(first + low - before, high - low)]
+            place = _ranges(groups.first[:-1] + low - ranks[0], high - low)
+            shown[record] = groups.members[groups.group_of[place], member[record]]
+            grouped[record] = True
+        self._made = {
+            block: groups
+            for block, groups in self._made.items()
+            if (plan.before(block + 1) > self.ranked).any()
+        }
+        return shown.astype(np.uint32), grouped
+
+
+def _ranges(starts: Counts, lengths: Counts) -> NDArray[np.int64]:
+    """Return the numbers from each start on, as many as its length, one after the other.
+
+    >>> _ranges(np.array([5, 0, 8]), np.array([2, 0, 3]))
+    array([ 5,  6,  8,  9, 10])
+    """
+    ends = np.cumsum(lengths)
+    return np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1])
