@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 LIMIT = 2**64 - 1
 """The largest hash."""
+SCATTERED = 7
+"""Zero bits that hashes begin with from which on so few are read at a time that they are set apart first."""
 CHOSEN = "temp.main._priv_chosen"
 """The records that were set apart by the hash of their id, ``_priv_hash``; a temporary table of this connection."""
 
@@ -193,7 +195,7 @@ class Aggregates:
         ``id_sql`` is the id of a record ``s``. A few of very many records are set apart: left where they are found,
         each would cost as much as hundreds that stand together.
         """
-        if int(limit) == LIMIT:
+        if int(limit) > LIMIT >> SCATTERED:
             return self.source.table
         read = identifiers(dict.fromkeys(columns))
         self.workspace.cursor.execute(

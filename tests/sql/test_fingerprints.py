@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from duckdb_priv.engine import fingerprints
+from duckdb_priv.engine import aggregates, fingerprints
 from duckdb_priv.engine.aggregates import LIMIT, Aggregates
 from duckdb_priv.publisher.check import examination
 
 
-@pytest.mark.parametrize("id", ["id", "('person ' || id) AS id"])
-def test_a_sample_is_known_by_what_is_known_of_all_records(prepared, published, monkeypatch, id):
+@pytest.mark.parametrize(("id", "scattered"), [("id", 1), ("('person ' || id) AS id", 7)])
+def test_a_sample_is_known_by_what_is_known_of_all_records(
+    prepared, published, monkeypatch, id, scattered
+):
+    monkeypatch.setattr(aggregates, "SCATTERED", scattered)
+
     def kept(level: int) -> tuple[set[tuple], dict[int, tuple]]:
         monkeypatch.setattr(fingerprints, "level_of", lambda rows, size=0: level)
         with prepared() as con:
@@ -39,6 +43,7 @@ def test_a_sample_is_known_by_what_is_known_of_all_records(prepared, published, 
 def test_the_checks_look_at_what_was_read_already(prepared, published, monkeypatch):
     """At a part of the records by which the source is known, and at the sizes of the groups that planning counted."""
     monkeypatch.setattr(fingerprints, "level_of", lambda rows, size=0: 1)
+    monkeypatch.setattr(aggregates, "SCATTERED", 1)
     monkeypatch.setattr(examination, "SAMPLE", 100)
     sample, distinctness = Aggregates.sample, Aggregates.distinctness
     samples, counts = [], []
