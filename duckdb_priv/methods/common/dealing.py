@@ -196,7 +196,7 @@ def in_ranges(records: pa.Table, n: int, bits: int) -> pa.Table:
     order = pc.struct_field(records[f"_coins{n}"], "first_half").to_numpy()
     number = (order >> np.uint64(64 - bits)).astype(np.uint16)
     by_range = np.argsort(number, kind="stable")
-    return records.append_column("_range", pa.array(number)).combine_chunks().take(by_range)
+    return records.append_column("_range", pa.array(number)).take(by_range)
 
 
 def read_in_memory(workspace: Workspace, name: str, table: pa.Table) -> None:

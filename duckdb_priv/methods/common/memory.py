@@ -72,10 +72,10 @@ class Memory:
             run(f"INSERT INTO priv.shown_record SELECT _mark, {pair} FROM {SHOWN}")
             run(
                 "INSERT INTO priv.shown_pair SELECT pair, ?, ?, d.value, p.shown"
-                f" FROM (SELECT DISTINCT {pair} AS pair, _code{n} AS code, _shown{n} AS shown FROM {SHOWN}) AS found"
-                f" JOIN ({_values_sql(domain)}) AS d ON d.position = found.code"
+                f" FROM (SELECT DISTINCT {pair} AS pair FROM {SHOWN}) AS found"
+                f" JOIN ({_values_sql(domain)}) AS d ON d.position = (pair - {first}) // {domain.size}"
                 f" JOIN (SELECT position, published::VARCHAR AS shown FROM {domain.table}) AS p"
-                " ON p.position = found.shown",
+                f" ON p.position = (pair - {first}) % {domain.size}",
                 [self.release, domain.attribute.lower()],
             )
         return tuple(step.table for step in kernel.steps)
