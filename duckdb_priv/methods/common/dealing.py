@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from duckdb_priv.engine import drawing, randomness, udfs
 from duckdb_priv.engine.aggregates import DealtAggregates, aggregates_of
-from duckdb_priv.engine.kernel import AT_ONCE, RECORDS, Kernel, Step, create_table
+from duckdb_priv.engine.growing import GrowingTable
+from duckdb_priv.engine.kernel import RECORDS, Kernel, Step, create_table
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.methods.common.domain import Domain
@@ -155,17 +156,13 @@ def _deal_in_portions(
     query = coded_sql(source, domains, source.table)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE {CODED} AS {query}")
     ((first, last),) = workspace.rows(f"SELECT min(rowid), max(rowid) FROM {CODED}")
-    into = f"CREATE OR REPLACE TEMP TABLE {DEALT} AS"
+    dealt = GrowingTable(cursor, DEALT)
     for start in range(first, last + 1, PORTION):
         portion = f"(FROM {CODED} WHERE rowid BETWEEN {start} AND {start + PORTION - 1})"
         table = drawing.in_memory(cursor, portion, lambda each: True, integers=source.integer_id)
         if table is None:
             return False
-        dealt = _with_coins(workspace, len(domains), coins, table)
-        cursor.register(AT_ONCE, in_ranges(dealt, 0, cut))
-        cursor.execute(f"{into} FROM {AT_ONCE}")
-        cursor.unregister(AT_ONCE)
-        into = f"INSERT INTO {DEALT}"
+        dealt.add(in_ranges(_with_coins(workspace, len(domains), coins, table), 0, cut))
     cursor.execute(f"DROP TABLE {CODED}")
     return True
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from duckdb_priv.engine.drawing import PIECE, pieces
-from duckdb_priv.engine.kernel import AT_ONCE, Kernel
+from duckdb_priv.engine.growing import GrowingTable
+from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_groups import DecoyGroups, GroupPlan, code_type
@@ -36,18 +37,17 @@ def show_in_ranges(
         rest = [f"{what}{m}" for m in range(n + 1, len(plans)) for what in ("_code", "_coins")]
         columns = ", ".join([*left, f"_code{n}", f"_coins{n}", *rest])
         made = f"temp.main._priv_shown{n}" if rest else SHOWN
-        into = f"CREATE OR REPLACE TEMP TABLE {made} AS"
+        grown = GrowingTable(cursor, made)
         groups = RangeByRange(plan, workspace)
         for number in range(dealt.portions):
             query = f"SELECT {columns} FROM {read} WHERE _range = {number}"
             records = cursor.sql(query).to_arrow_table(PIECE)
+            if not len(records):
+                continue
             shown, grouped = groups.show([keys_of(piece, n) for piece in pieces(records)])
             table = records.select([*left, *rest]).append_column(f"_shown{n}", pa.array(shown))
             table = without(table, np.flatnonzero(~grouped).tolist())
-            cursor.register(AT_ONCE, in_ranges(table, n + 1, bits) if rest else table)
-            cursor.execute(f"{into} FROM {AT_ONCE}")
-            cursor.unregister(AT_ONCE)
-            into = f"INSERT INTO {made}"
+            grown.add(in_ranges(table, n + 1, bits) if rest else table)
         cursor.execute(f"DROP TABLE {read}")
         read, left = made, [*left, f"_shown{n}"]
     return (*dealt.staged, SHOWN)
