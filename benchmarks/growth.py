@@ -37,6 +37,8 @@ METHODS = {
     " epsilon := 0.3, delta := 0.3)",
     "decoy groups": f"publish_splu({GIVEN}, record_id := 'id', gamma := 5)",
     "matrix": f"publish_matrix({GIVEN}, record_id := 'id', matrix := 'exchange')",
+    "anatomy": f"publish_anatomy({GIVEN}, record_id := 'id', l := 5)",
+    "distribution": f"publish_distribution({GIVEN}, record_id := 'id')",
     "safe k": "publish_safe_k('people', 'release', k := 20, beta := 0.1, epsilon := 1.0, exclude := ['id'],"
     " hierarchies := 'hierarchies', levels := {'age': 1, 'gender': 0, 'education': 0, 'occupation': 0})",
 }
