@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from duckdb_priv.engine import drawing, randomness, udfs
 from duckdb_priv.engine.aggregates import DealtAggregates, aggregates_of
-from duckdb_priv.engine.growing import GrowingTable
+from duckdb_priv.engine.growing import GrowingTable, put_together, taken_apart
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step, create_table
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -120,8 +120,11 @@ def deal(
         read_in_memory(workspace, DEALT, drawn)
     elif not _deal_in_portions(workspace, source, domains, marked, cut):
         cut = 0
-        step = Step(DEALT, marked_query)
-        replace(kernel, coins=marked, steps=(step,)).stage(workspace.cursor, source.table)
+        structs = {f"_coins{n}": udfs.COINS for n in range(len(domains))}
+        made = (DEALT, marked_query) if few else taken_apart(DEALT, marked_query, structs)
+        replace(kernel, coins=marked, steps=(Step(*made),)).stage(workspace.cursor, source.table)
+        if not few:
+            put_together(workspace.cursor, DEALT, structs)
     kernel = replace(kernel, steps=(Step(DEALT, query),))
     return replace(dealt_in(workspace, kernel, DEALT), few=few, portions=1 << cut, drawn=drawn)
 
@@ -156,7 +159,7 @@ def _deal_in_portions(
     query = coded_sql(source, domains, source.table)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE {CODED} AS {query}")
     ((first, last),) = workspace.rows(f"SELECT min(rowid), max(rowid) FROM {CODED}")
-    dealt = GrowingTable(cursor, DEALT)
+    dealt = GrowingTable(cursor, DEALT, large=cut > 0)
     for start in range(first, last + 1, PORTION):
         portion = f"(FROM {CODED} WHERE rowid BETWEEN {start} AND {start + PORTION - 1})"
         table = drawing.in_memory(cursor, portion, lambda each: True, integers=source.integer_id)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from duckdb_priv.engine.drawing import PIECE, pieces
-from duckdb_priv.engine.growing import GrowingTable
+from duckdb_priv.engine.growing import GrowingTable, drop_large
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Counts
@@ -37,7 +37,7 @@ def show_in_ranges(
         rest = [f"{what}{m}" for m in range(n + 1, len(plans)) for what in ("_code", "_coins")]
         columns = ", ".join([*left, f"_code{n}", f"_coins{n}", *rest])
         made = f"temp.main._priv_shown{n}" if rest else SHOWN
-        grown = GrowingTable(cursor, made)
+        grown = GrowingTable(cursor, made, large=bool(rest))
         groups = RangeByRange(plan, workspace)
         for number in range(dealt.portions):
             query = f"SELECT {columns} FROM {read} WHERE _range = {number}"
@@ -48,7 +48,7 @@ def show_in_ranges(
             table = records.select([*left, *rest]).append_column(f"_shown{n}", pa.array(shown))
             table = without(table, np.flatnonzero(~grouped).tolist())
             grown.add(in_ranges(table, n + 1, bits) if rest else table)
-        cursor.execute(f"DROP TABLE {read}")
+        drop_large(cursor, read)
         read, left = made, [*left, f"_shown{n}"]
     return (*dealt.staged, SHOWN)
 
