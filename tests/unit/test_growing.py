@@ -1,0 +1,28 @@
+"""Tables that are larger than the memory: what is added moves to disk, and reads as it was added."""
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from duckdb_priv.engine.growing import GrowingTable, drop_large
+
+ROWS, PORTIONS = 1 << 17, 48
+
+
+def test_what_finds_no_room_in_memory_moves_to_disk(tmp_path):
+    draw = np.random.default_rng(5)
+    with duckdb.connect(str(tmp_path / "small.duckdb")) as connection:
+        connection.execute("SET memory_limit = '24MB'; SET threads = 1; BEGIN")
+        table = GrowingTable(connection, "temp.main.dealt", large=True)
+        expected = []
+        for number in range(PORTIONS):
+            mark, order = draw.integers(0, 2**64, (2, ROWS), np.uint64)
+            coins = pa.StructArray.from_arrays([pa.array(mark), pa.array(order)], ["mark", "order"])
+            code = pa.array(np.full(ROWS, number, np.uint32))
+            table.add(pa.table({"_code0": code, "_coins0": coins}))
+            expected.append((number, ROWS, int(np.bitwise_xor.reduce(mark))))
+        found = connection.execute(
+            "SELECT _code0, count(*), bit_xor(_coins0.mark) FROM dealt GROUP BY ALL ORDER BY ALL"
+        )
+        assert found.fetchall() == expected
+        drop_large(connection, "temp.main.dealt")
