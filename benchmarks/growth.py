@@ -103,7 +103,9 @@ def main() -> None:
                 print(lines[-1], flush=True)
     if options.write:
         known = RESULTS.read_text("utf-8").splitlines() if RESULTS.is_file() else []
-        table = [line for line in known if line.startswith("| ") and line not in HEADER] + lines
+        kept = [line for line in known if line.startswith("| ") and line not in HEADER]
+        # What was measured again stands in the place of what was measured before.
+        table = {tuple(line.split("|")[1:4]): line for line in kept + lines}.values()
         title = "# Growth\n\nWritten by `python benchmarks/growth.py --write`."
         text = "\n".join([f"{title} {versions()}", "", HEADER, *table])
         RESULTS.write_text(f"{text}\n", encoding="utf-8")
