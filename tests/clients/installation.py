@@ -35,6 +35,13 @@ SPARK = (
     "pytz",
     "tzdata",
     "six",
+    # What Spark Connect takes besides.
+    "grpcio==1.85.1",
+    "grpcio-status==1.85.1",
+    "googleapis-common-protos==1.76.0",
+    "protobuf==7.36.2",
+    "zstandard==0.25.0",
+    "typing_extensions",
 )
 
 

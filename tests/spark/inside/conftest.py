@@ -41,6 +41,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.driver.memory": "1g",
         # Compiling a query takes longer than these tables do.
         "spark.sql.codegen.wholeStage": "false",
+        # The same session serves programs that connect to it, at a port that is free.
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": "0",
     }
     session = SparkSession.builder.master("local[2,3]").config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
