@@ -64,6 +64,28 @@ def test_the_same_table_may_be_published_again(released: duckdb.DuckDBPyConnecti
     ]
 
 
+def test_what_records_showed_is_forgotten_with_their_release(
+    released: duckdb.DuckDBPyConnection,
+) -> None:
+    def kept() -> int:
+        return int(rows(released, "SELECT count(*) FROM priv.shown_record")[0][0])
+
+    described = rows(
+        released, "SELECT sql, comment FROM duckdb_tables() WHERE table_name = 'shown_record'"
+    )
+    publish(released, replace=True)
+    assert kept() == 2000
+    publish(released, "again")
+    assert kept() == 4000
+    released.execute("FROM priv.drop_release('r')").fetchall()
+    assert kept() == 2000
+    released.execute("FROM priv.drop_release('AGAIN')").fetchall()
+    assert kept() == 0
+    assert described == rows(
+        released, "SELECT sql, comment FROM duckdb_tables() WHERE table_name = 'shown_record'"
+    )
+
+
 @pytest.mark.parametrize(
     "change",
     [
