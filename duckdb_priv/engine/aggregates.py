@@ -19,6 +19,7 @@ from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import SetApart, Workspace
 from duckdb_priv.sqltext.quoting import identifier, identifiers
+from duckdb_priv.sqltext.steady import steady_text
 from duckdb_priv.sqltext.templates import body, fill, read
 
 T = TypeVar("T")
@@ -69,14 +70,7 @@ def steady_sql(names: Sequence[str], types: Mapping[str, str]) -> str:
     >>> print(steady_sql(["at"], {"at": "TIMESTAMP WITH TIME ZONE"}))
     to_json([CASE WHEN isfinite(s."at") THEN epoch_us(s."at")::VARCHAR ELSE s."at"::VARCHAR END]::VARCHAR[])::VARCHAR
     """
-    texts = []
-    for name in names:
-        column = f"s.{identifier(name)}"
-        text = f"{column}::VARCHAR"
-        if types[name] == "TIMESTAMP WITH TIME ZONE":
-            # What is infinite has no microseconds.
-            text = f"CASE WHEN isfinite({column}) THEN epoch_us({column})::VARCHAR ELSE {text} END"
-        texts.append(text)
+    texts = [steady_text(f"s.{identifier(name)}", types[name]) for name in names]
     return f"to_json([{', '.join(texts)}]::VARCHAR[])::VARCHAR"
 
 

@@ -12,11 +12,12 @@ from functools import cached_property
 from typing import Any
 
 from duckdb_priv.engine.aggregates import LIMIT, aggregates_of, steady_sql
-from duckdb_priv.engine.source import Source, parse_name, readable_name
+from duckdb_priv.engine.source import Source, is_one_of, parse_name, readable_name
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.sketch import level_of
 from duckdb_priv.release.catalog import now
 from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.steady import steady_text
 from duckdb_priv.sqltext.templates import body, fill
 from duckdb_priv.sqltext.templates import read as read_template
 
@@ -229,12 +230,12 @@ def canonical_sql(column: str, kind: str) -> str:
         return f"{column}::VARCHAR"
     if kind == "TIMESTAMP WITH TIME ZONE":
         return f"epoch_us({column})::VARCHAR"
-    if kind.startswith(NUMBERS) and not kind.endswith("]"):
+    if is_one_of(kind, *NUMBERS):
         whole = (
             f"CASE WHEN {column} = round({column}) THEN TRY_CAST({column} AS HUGEINT)::VARCHAR END"
         )
         return f"coalesce({whole}, {column}::VARCHAR)"
-    text = f"lower(trim({column}::VARCHAR))"
+    text = f"lower(trim({steady_text(column, kind)}))"
     return f"coalesce(nullif(ltrim({text}, '0'), ''), {text}[-1:])"
 
 

@@ -126,14 +126,24 @@ class Source:
         return nothing[0], " || ".join(f"length({part}) || ':' || {part}" for part in parts)
 
 
+def is_one_of(kind: str, *names: str) -> bool:
+    """Say whether a type has one of these names, whatever follows; a list of such values has not.
+
+    >>> is_one_of("ENUM('a')", "ENUM"), is_one_of("ENUM('a')[]", "ENUM")
+    (True, False)
+    """
+    return kind.startswith(names) and not kind.endswith("]")
+
+
 def key_type(kind: str) -> str:
     """Return the type that values of a column are looked up as: an ENUM as text, others as they are."""
-    return "VARCHAR" if kind.startswith("ENUM") else kind
+    return "VARCHAR" if is_one_of(kind, "ENUM") else kind
 
 
 def key_expression(attribute: str, kind: str) -> str:
     """Write the expression that is looked up in the domain: an ENUM as text, others as they are."""
-    return f"{identifier(attribute)}::VARCHAR" if kind.startswith("ENUM") else identifier(attribute)
+    column = identifier(attribute)
+    return f"{column}::VARCHAR" if is_one_of(kind, "ENUM") else column
 
 
 def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:

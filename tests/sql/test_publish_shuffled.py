@@ -414,11 +414,12 @@ def test_coins_hang_on_instants_and_on_nobodys_time_zone(prepared):
             con.execute(f"SET GLOBAL TimeZone = '{zone}'; {ILL}")
             con.execute(
                 "ALTER TABLE ill ADD COLUMN seen TIMESTAMPTZ; UPDATE ill SET seen = CASE WHEN id = 5000 THEN"
-                f" {last} ELSE TIMESTAMPTZ '2026-10-25 00:30:00+00' + INTERVAL (id % 3) HOUR END"
+                f" {last} ELSE TIMESTAMPTZ '2026-10-25 00:30:00+00' + INTERVAL (id % 3) HOUR END;"
+                'ALTER TABLE ill ADD COLUMN visits STRUCT("at" TIMESTAMPTZ[]); UPDATE ill SET visits = {"at": [seen]}'
             )
-            publish = PUBLISH.format("crowd", "'disease'").replace("'sign'", "'seen'")
+            publish = PUBLISH.format("crowd", "'disease'").replace("'sign'", "'seen', 'visits'")
             con.execute(publish).fetchall()
-            rows = "SELECT epoch_us(seen), * EXCLUDE seen FROM crowd ORDER BY ALL"
+            rows = "SELECT epoch_us(seen), epoch_us(visits['at'][1]), * EXCLUDE (seen, visits) FROM crowd ORDER BY ALL"
             published.append(con.execute(rows).fetchall())
             coins.append(con.execute("SELECT coins FROM priv.ledger").fetchall())
     assert published[0] == published[1]

@@ -234,3 +234,39 @@ def test_a_domain_may_be_given_in_any_order_and_says_so(given, kind, value, doma
     ).fetchall()[0]
     assert total == pytest.approx(1000)
     assert first == con.execute(f"SELECT ({value}::{kind})::VARCHAR").fetchall()[0][0]
+
+
+NESTED = {
+    "VARCHAR[]": "['a' || i % 3, NULL]",
+    "VARCHAR[1]": "['a' || i % 3]",
+    "ENUM('low', 'high')[]": "[(['low', 'high'])[1 + i % 2]]",
+    "TIMESTAMP[]": "[TIMESTAMP '2026-01-01 10:30:00' + to_hours(i % 3)]",
+    "TIMESTAMPTZ[]": "[TIMESTAMPTZ '2026-01-01 10:30:00+00:00' + to_hours(i % 3)]",
+    "STRUCT(a DATE, b TIMESTAMPTZ[])": "{a: DATE '2026-01-01', b: [TIMESTAMPTZ 'infinity', NULL]}",
+    "MAP(TIMESTAMPTZ, INTEGER)": "MAP {TIMESTAMPTZ '2026-01-01 10:30:00+00:00': i % 3}",
+    "UNION(a INTEGER, b TIMESTAMPTZ)": "union_value(b := TIMESTAMPTZ '2026-01-01 10:30:00+00:00' + to_hours(i % 3))"
+    "::UNION(a INTEGER, b TIMESTAMPTZ)",
+}
+
+
+@pytest.mark.parametrize(
+    "call", ["uniform({})", "reconstruction_private({}, epsilon := 0.3, delta := 0.3)"]
+)
+def test_lists_and_the_like_stay_beside_what_is_perturbed(given, call):
+    columns = ", ".join(f'CAST({value} AS {kind}) AS "{kind}"' for kind, value in NESTED.items())
+    missing = ", ".join(f'"{kind}" = NULL' for kind in NESTED)
+    given.execute(
+        f"CREATE OR REPLACE TABLE nested AS SELECT i AS id, (['a', 'b'])[1 + i % 2] AS s, {columns}"
+        f" FROM range(420) AS t(i); UPDATE nested SET {missing} WHERE id % 7 = 0"
+    )
+    arguments = (
+        "'nested', 'r nested', sensitive := 's', public := $1, record_id := 'id', retention := 0.4,"
+        " replace := true"
+    )
+    given.execute(f"FROM priv.publish_{call.format(arguments)}", [list(NESTED)]).fetchall()
+    public = ", ".join(f'"{kind}"' for kind in NESTED)
+    ((left,),) = given.execute(
+        f'SELECT count(*) FROM ((SELECT {public} FROM nested EXCEPT SELECT {public} FROM "r nested")'
+        f' UNION ALL (SELECT {public} FROM "r nested" EXCEPT SELECT {public} FROM nested))'
+    ).fetchall()
+    assert left == 0

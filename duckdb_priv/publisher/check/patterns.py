@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from duckdb_priv.engine.source import is_one_of
 from duckdb_priv.publisher.check.examination import SAMPLE, TEXTS, Examination
 from duckdb_priv.publisher.check.finding import Finding, percent
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -27,7 +28,7 @@ TIMES = ("TIMESTAMP", "DATETIME")
 def telling_texts(exam: Examination) -> list[Finding]:
     """Find public texts that name or describe persons, by what they look like."""
     source = exam.source
-    columns = [name for name in source.public if source.types[name].startswith("VARCHAR")]
+    columns = [name for name in source.public if is_one_of(source.types[name], "VARCHAR")]
     if not columns:
         return []
     rows = exam.query(
@@ -59,7 +60,7 @@ def telling_texts(exam: Examination) -> list[Finding]:
 def exact_times(exam: Examination) -> list[Finding]:
     """Find public columns with a time of day beside the date."""
     source = exam.source
-    columns = [name for name in source.public if source.types[name].startswith(TIMES)]
+    columns = [name for name in source.public if is_one_of(source.types[name], *TIMES)]
     if not columns:
         return []
     shares = ", ".join(

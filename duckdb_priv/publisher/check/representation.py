@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from duckdb_priv.engine.source import is_one_of
 from duckdb_priv.publisher.check.examination import Examination
 from duckdb_priv.publisher.check.finding import Finding
 from duckdb_priv.sqltext.quoting import identifier, identifiers
@@ -10,7 +11,7 @@ from duckdb_priv.sqltext.quoting import identifier, identifiers
 def unused_enum_values(exam: Examination) -> list[Finding]:
     """Find public ENUM columns whose type lists values that no record has."""
     source = exam.source
-    names = [name for name in source.public if source.types[name].startswith("ENUM(")]
+    names = [name for name in source.public if is_one_of(source.types[name], "ENUM(")]
     if not names:
         return []
     counts = exam.query(

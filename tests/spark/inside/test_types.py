@@ -29,6 +29,7 @@ STAYS = """
         (['0', '-0', 'nan', 'inf', '-inf', NULL])[1 + i % 6]::DOUBLE AS measure,
         (18446744073709551610 + i % 5)::UBIGINT AS huge, (i % 4)::DECIMAL(38, 10) AS exact,
         TIMESTAMPTZ '2026-10-25 00:30:00+00' + INTERVAL (i % 3) HOUR AS since,
+        [TIMESTAMPTZ '2026-10-25 00:30:00+00' + INTERVAL (i % 2) HOUR, NULL] AS times,
         ('\\x00' || chr(65 + (i % 3)::INTEGER))::BLOB AS raw,
         ([[1, NULL], [], NULL, [NULL]])[1 + i % 4]::INTEGER[] AS list,
         {'a': i % 2, 'b': CASE WHEN i % 3 > 0 THEN 'x' || i % 3 END} AS pair
@@ -48,7 +49,7 @@ SENSITIVE = [
     "day",
     "moment",
 ]
-PUBLIC = ["measure", "huge", "exact", "since", "raw", "list", "pair"]
+PUBLIC = ["measure", "huge", "exact", "since", "times", "raw", "list", "pair"]
 ARGUMENTS = {
     "sensitive": SENSITIVE, "public": PUBLIC, "record_id": ["arrived", "bed"], "person": "patient", "retention": 0.5,
 }  # fmt: skip
