@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from duckdb_priv.analyst.forms import CONSTANTS, FORMS, last_shown
 from duckdb_priv.analyst.set_formulas import (
@@ -404,12 +405,12 @@ class Sets:
         number = self._of.number(name, "1")
         return number if NUMBER.fullmatch(number) else self.take(f"{number}::DOUBLE")
 
-    @property
+    @cached_property
     def _gap(self) -> str:
         """Write how much more probable it is of a record that has one of a set to show one of it."""
         return folded(f"({self._number('own')} - {self._number('other')})")
 
-    @property
+    @cached_property
     def _step(self) -> str:
         """Write how much more a row counts that shows one of a set."""
         if not self.form.perturbed:

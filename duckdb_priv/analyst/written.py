@@ -433,14 +433,14 @@ class Written(Lookup):
         for key, attribute in self._named.items():
             of_attribute.setdefault((attribute.release, attribute.name), {})[key] = attribute
         cases = [
-            (self._is_among(of), write(attribute) if has(attribute) else "NULL")
+            (of, write(attribute) if has(attribute) else "NULL")
             for of in of_attribute.values()
             for attribute in [next(iter(of.values()))]
         ]
         other = cases.pop()[1] if known and cases else "NULL"
         if not cases:
             return f"({other})"
-        chosen = " ".join(f"WHEN {among} THEN {sql}" for among, sql in cases)
+        chosen = " ".join(f"WHEN {self._is_among(of)} THEN {sql}" for of, sql in cases)
         return f"(CASE {chosen} ELSE {other} END)"
 
     def _is_among(self, named: Iterable[str]) -> str:

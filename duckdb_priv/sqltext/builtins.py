@@ -24,7 +24,9 @@ BUILT_INS = frozenset(CALLED.split())
 """What the texts of the analyst's macros call; coalesce() and unnest() are syntax."""
 WHOLE = {"list_sum": "sum", "list_min": "min", "list_max": "max"}
 """Macros of DuckDB, which would look up what they call where they are called: by the aggregate that they are."""
-PIECE = re.compile(rf"""{TOKEN.pattern}|(?<![\w."])(?P<name>[a-z_][a-z0-9_]*)\(|\(|\)""")
+CALL = re.compile(rf"""{TOKEN.pattern}|(?<![\w."])([a-z_][a-z0-9_]*)\(""")
+"""What is called by name, as the group; literals, quoted names and comments are gone past."""
+PIECE = re.compile(rf"""{TOKEN.pattern}|(?<![\w."])(?P<name>{"|".join(WHOLE)})\(|\(|\)""")
 CHECKS = {
     "**": "2 ** 3 = 8", "||": "'a' || 'b' = 'ab'", "//": "9 // 4 = 2", ">>": "5 >> 1 = 2", "<<": "1 << 3 = 8",
     "+": "3 + 2 = 5", "-": "3 - 2 = 1", "*": "3 * 2 = 6", "/": "8 / 4 = 2", "%": "7 % 4 = 3", "&": "6 & 3 = 2",
@@ -32,9 +34,10 @@ CHECKS = {
 }  # fmt: skip
 """By what SQL has for functions that cannot be named in full: whether it is DuckDB's own; false, or an error, where a
 macro takes its place."""
-NO_OPERATOR = re.compile(r"\(\*\)| FOR _priv_text |(?<![\w.])[0-9.]+e[+-]?[0-9]+|\s+")
-"""What looks like an operator and is none: all rows, the sign of an exponent, spaces of any kind; and the list that an
-error is raised in, which shows in what comes out of it."""
+EXPONENT = re.compile(r"(?<![\w.])[0-9.]+e[+-][0-9]+")
+NO_OPERATORS = ("(*)", " FOR _priv_text ")
+"""What looks like an operator and is none, as the sign of an exponent does: all rows; and the list that an error is
+raised in, which shows in what comes out of it."""
 
 
 def sound(text: str) -> str:
@@ -43,7 +46,12 @@ def sound(text: str) -> str:
     >>> print(sound("count(*) * 2e-3 + len('1 - 1')"))
     (3 + 2 = 5 AND 3 * 2 = 6)
     """
-    plain = NO_OPERATOR.sub(" ", TOKEN.sub(" ", text))
+    plain = TOKEN.sub(" ", text)
+    for none in NO_OPERATORS:
+        plain = plain.replace(none, " ")
+    plain = f" {' '.join(plain.split())} "
+    if "e-" in plain or "e+" in plain:
+        plain = EXPONENT.sub(" ", plain)
     found = []
     for sign, check in CHECKS.items():
         if sign in plain:
@@ -63,17 +71,29 @@ def qualified(text: str) -> str:
     >>> print(qualified("sqrt(x) + priv.weight(y) || 'sqrt(' || coalesce(list_sum(z), 1)"))
     system.main.sqrt(x) + priv.weight(y) || 'sqrt(' || coalesce(system.main.list_aggregate(z, 'sum'), 1)
     """
+    if any(f"{name}(" in text for name in WHOLE):
+        text = _by_aggregates(text)
+    return CALL.sub(
+        lambda call: f"system.main.{call[0]}" if call[1] in BUILT_INS else call[0], text
+    )
+
+
+def _by_aggregates(text: str) -> str:
+    """Write what the macros of DuckDB stand for.
+
+    >>> print(_by_aggregates("list_sum([(x), f(y)]) + (z)"))
+    list_aggregate([(x), f(y)], 'sum') + (z)
+    """
     ends: list[str] = []
     """What the open parentheses end with."""
 
     def named(piece: re.Match[str]) -> str:
         found, name = piece[0], piece["name"]
-        if name in WHOLE:
+        if name:
             ends.append(f", '{WHOLE[name]}')")
-            return "system.main.list_aggregate("
-        if found.endswith("(") and (name or found == "("):
+            return "list_aggregate("
+        if found == "(":
             ends.append(")")
-            return f"system.main.{found}" if name in BUILT_INS else found
         return ends.pop() if found == ")" and ends else found
 
     return PIECE.sub(named, text)

@@ -12,11 +12,11 @@ from duckdb_priv.sqltext.quoting import TOKEN, literal
 
 NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 INNER = re.compile(
-    rf"""{TOKEN.pattern}|\((?<![\w\])]\()(?<!\bIN \()\s*{NUMBER}(?:\s*(?:\*\*|[-+*/])\s*{NUMBER})*\s*\)"""
+    rf"\((?<![\w\])]\()(?<!\bIN \()\s*{NUMBER}(?:\s*(?:\*\*|[-+*/])\s*{NUMBER})*\s*\)"
 )
-"""Parentheses with nothing but numbers in them, unless what stands right before says that they are arguments. Every
-alternative begins with a letter of its own, which ``re`` finds fast."""
-LOGARITHM = re.compile(rf"{TOKEN.pattern}|ln\((?<!\wln\()(?P<of>{NUMBER})\)")
+"""Parentheses with nothing but numbers in them, unless what stands right before says that they are arguments."""
+LOGARITHM = re.compile(rf"ln\((?<!\wln\()({NUMBER})\)")
+BETWEEN = re.compile(f"({TOKEN.pattern})")
 OPERATIONS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -36,21 +36,25 @@ def folded(text: str) -> str:
     >>> print(folded("x < (3 / ln((1 / 0.5e0)))"))
     x < 4.328085122666891e0
     """
+    pieces = BETWEEN.split(text)
+    pieces[::2] = map(_folded, pieces[::2])
+    return "".join(pieces)
+
+
+def _folded(text: str) -> str:
     while (shorter := LOGARITHM.sub(_logarithm, INNER.sub(_result, text))) != text:
         text = shorter
     return text
 
 
 def _logarithm(found: re.Match[str]) -> str:
-    if found["of"] is None or float(found["of"]) <= 1:
-        return found[0]
-    return f"({literal(math.log(float(found['of'])))})"
+    return found[0] if float(found[1]) <= 1 else f"({literal(math.log(float(found[1])))})"
 
 
 def _result(found: re.Match[str]) -> str:
     body = found[0]
     # Python and DuckDB differ in how several powers bind.
-    if not body.startswith("(") or "e" not in body or body.count("**") > 1:
+    if "e" not in body or body.count("**") > 1:
         return body
     try:
         value = _value(ast.parse(body, mode="eval").body)
