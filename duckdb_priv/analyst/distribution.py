@@ -33,11 +33,30 @@ TOO_MANY = (
 )
 UNNAMED = "CASE WHEN database IS NULL THEN 'true' ELSE 'false' END"
 """Whether it is left to DuckDB which table is found, as text."""
+CONFIDENCE = "CAST(confidence AS VARCHAR)"
+USUAL = {"0.95": 1.9599639845400536}
+"""Quantiles of the normal distribution, as their formula gives them, by the texts of usual confidences: planning the
+formula costs more than many an estimate."""
+
+
+def _quantile() -> str:
+    """Write the text of the quantile that belongs to the confidence."""
+    formula = computed(
+        qualified(
+            fill(body(read(FRAGMENTS, "normal_quantile")), {"confidence": template("{confidence}")})
+        ),
+        {"confidence": CONFIDENCE},
+    )
+    known = " ".join(f"WHEN '{text}' THEN '{literal(z)}'" for text, z in USUAL.items())
+    return f"CASE {CONFIDENCE} {known} ELSE {formula} END"
+
+
+QUANTILE = _quantile()
 ARGUMENTS = {
     "unnamed": UNNAMED,
     "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
     "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
-    "confidence": "CAST(confidence AS VARCHAR)",
+    "quantile": QUANTILE,
     "weight": "coalesce(CAST(weight AS VARCHAR), 'NULL')",
     "database": "coalesce('\"' || replace(database, '\"', '\"\"') || '\".', '')",
     "unseen": "'_priv_moments,'",
@@ -95,16 +114,13 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
             f", {form.domain_list(name)} AS _priv_{name}" for name in form.domain_lists()
         ),
         "em_next": template("[@em_step@ FOR ratio IN [@em_ratio@]][1]"),
-        "confidence": template("{confidence}"),
+        "normal_quantile": template("{quantile}"),
         **{f"constant.{name}": literal(float(of)) for name, of in attribute.constants.items()},
         **{
             f"numbers.{name}": doubles(attribute.flat(name))
             for name in (*attribute.numbers, *attribute.lists)
         },
-        **{
-            name: body(read(FRAGMENTS, name))
-            for name in ("here", "observed", "normal_quantile", "squarem")
-        },
+        **{name: body(read(FRAGMENTS, name)) for name in ("here", "observed", "squarem")},
     }
     if attribute.blocks:
         places |= block_places(attribute.blocks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from duckdb_priv.analyst.distribution import UNNAMED
+from duckdb_priv.analyst.distribution import QUANTILE, UNNAMED
 from duckdb_priv.analyst.forms import INTERVAL
 from duckdb_priv.analyst.written import Lookup
 from duckdb_priv.sqltext.builtins import qualified
@@ -25,7 +25,7 @@ OF_EACH = {
 ARGUMENTS = {
     "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
     "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
-    "confidence": "CAST(confidence AS VARCHAR)",
+    "quantile": QUANTILE,
     "tolerance": "CAST(CAST(coalesce(tolerance, 0.01) AS DOUBLE) AS VARCHAR)",
     "attributes": f"CAST(len({ATTRIBUTES}) AS VARCHAR)",
     "states": f"CAST(1 << CAST(least(len({ATTRIBUTES}), 8) AS INTEGER) AS VARCHAR)",
@@ -51,9 +51,10 @@ NUMBER = "CAST(i AS VARCHAR)"
 def fillings(lookup: Lookup) -> dict[str, str]:
     """Write what the macro is filled with."""
     each = lookup.by_key(f"_release || '.' || {EACH}")
-    of_query = {
-        name: body(read(FRAGMENTS, name)) for name in ("joint_step", "squarem", "normal_quantile")
-    } | {"interval": INTERVAL, "confidence": template("{confidence}")}
+    of_query = {name: body(read(FRAGMENTS, name)) for name in ("joint_step", "squarem")} | {
+        "interval": INTERVAL,
+        "normal_quantile": template("{quantile}"),
+    }
     # A record has the value as much as its weight says, and another as much as is left of 1.
     in_state = "CASE WHEN (s >> (i - 1)) & 1 = 1 THEN '_priv_weight' || {0} ELSE '(1 - _priv_weight' || {0} || ')' END"
     pattern = _joined(each.query("pattern", OF_EACH), " + ")

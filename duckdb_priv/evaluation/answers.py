@@ -162,8 +162,11 @@ def reconstruct(
                     AND {same_cell(len(columns), "shown")}
                 """
             )
-        for name in sorted({attribute for attribute, _ in asked}):
-            # Cells of which the release shows no row.
+        # Cells of which the release shows no row.
+        unanswered = f"query NOT IN (SELECT query FROM _priv_answers WHERE release = {literal(reader.release)})"
+        for (name,) in connection.execute(
+            f"SELECT DISTINCT lower(attribute) AS attribute FROM {TABLE} WHERE {unanswered} ORDER BY attribute"
+        ).fetchall():
             nothing = _distribution(reader, named[name], method, confidence, condition="false")
             connection.execute(
                 f"""
@@ -171,8 +174,7 @@ def reconstruct(
                 SELECT {literal(reader.release)}, query, estimate, stderr, low, high
                 FROM {TABLE} AS asked JOIN ({nothing}) AS shown
                     ON asked.value IS NOT DISTINCT FROM shown.value::VARCHAR
-                WHERE lower(attribute) = {literal(name)} AND query NOT IN (
-                    SELECT query FROM _priv_answers WHERE release = {literal(reader.release)})
+                WHERE lower(attribute) = {literal(name)} AND {unanswered}
                 """
             )
 

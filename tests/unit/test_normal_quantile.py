@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
+from duckdb_priv.analyst import distribution
 from duckdb_priv.sqltext.templates import body, fill, read
 
 CENTRAL = np.linspace(0.0005, 0.9995, 1999)
@@ -25,3 +26,13 @@ def test_it_is_the_quantile_of_scipy(confidence):
     found = np.array(values)[:, 0]
     half = np.asarray(confidence) / 2
     assert found == pytest.approx(-ndtri(0.5 - half), rel=1e-14, abs=1e-15)
+
+
+def test_what_stands_for_a_usual_confidence_is_what_the_formula_gives():
+    expression = fill(body(read("analyst/fragments", "normal_quantile")), {"confidence": "c"})
+    with duckdb.connect() as connection:
+        for confidence, z in distribution.USUAL.items():
+            found = connection.execute(
+                f"SELECT {expression} FROM (SELECT {confidence} AS c)"
+            ).fetchall()
+            assert found == [(z,)]
