@@ -207,16 +207,17 @@ class MixedGroups(GroupPlan):
     def between(self, low: int, high: int, each: Each = map) -> DecoyGroups:
         """Mix the tiles from ``low`` to before ``high``."""
         members = np.concatenate(list(each(self._tile, range(low, high))))
-        return with_ranks(members, self.before_tile(high) - self.before_tile(low))
+        return with_ranks(members, self.before_tile(high) - self.before_tile(low), each)
 
     def _tile(self, tile: int) -> NDArray[np.unsignedinteger]:
         """Return the values of the groups of a tile, (groups, gamma)."""
         # Row r holds positions r * groups … : a column has positions a multiple of groups apart, and
         # a value, whose positions are consecutive and at most groups many, meets it at most once.
-        rows = np.arange(self.gamma)[:, np.newaxis] * self.groups
-        positions = rows + np.arange(tile, self.groups, self.tiles)
-        places = np.searchsorted(self._bounds, positions, side="right") - 1
-        part = self._order[places].astype(code_type(self.histogram.size))
+        first = np.arange(self.gamma)[:, np.newaxis] * self.groups + tile
+        width = len(range(tile, self.groups, self.tiles))
+        ends = np.clip(-((first - self._bounds) // self.tiles), 0, width)
+        codes = np.tile(self._order.astype(code_type(self.histogram.size)), self.gamma)
+        part = np.repeat(codes, np.diff(ends).ravel()).reshape(self.gamma, width)
         _mix(part, self.words, _TILES + tile)
         return part.T
 
@@ -275,19 +276,26 @@ def _swap(
         other ^= change
 
 
-def with_ranks(members: NDArray[np.unsignedinteger], histogram: NDArray[np.int64]) -> DecoyGroups:
+def with_ranks(
+    members: NDArray[np.unsignedinteger], histogram: NDArray[np.int64], each: Each = map
+) -> DecoyGroups:
     """Give rank r of each value the r-th group that holds the value, a stretch of groups a time."""
     groups, gamma = members.shape
     first = np.concatenate([[0], np.cumsum(histogram)])
     group_of = np.empty(groups * gamma, np.uint32)
-    place = first[:-1].copy()
-    for low in range(0, groups, TILE):
-        codes = members[low : low + TILE].ravel()
+    stretches = [(low, members[low : low + TILE].ravel()) for low in range(0, groups, TILE)]
+    counts = np.array([np.bincount(codes, minlength=histogram.size) for _, codes in stretches])
+    # Where the next rank of each value stands when a stretch begins.
+    places = first[:-1] + np.cumsum(counts, axis=0) - counts
+
+    def rank(stretch: int) -> None:
+        (low, codes), here = stretches[stretch], counts[stretch]
         by_value = np.argsort(codes, kind="stable")
-        here = np.bincount(codes, minlength=histogram.size)
-        shift = place - (np.cumsum(here) - here)
+        shift = places[stretch] - (np.cumsum(here) - here)
         group_of[np.arange(codes.size) + np.repeat(shift, here)] = low + by_value // gamma
-        place += here
+
+    for _ in each(rank, range(len(stretches))):
+        pass
     return DecoyGroups(members, first, group_of)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
+from operator import xor
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from duckdb_priv.engine import drawing, randomness, udfs
 from duckdb_priv.engine.aggregates import DealtAggregates, aggregates_of
@@ -16,6 +18,7 @@ from duckdb_priv.engine.growing import GrowingTable, put_together, taken_apart
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step, create_table
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.record_order import Keys
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import coded_sql, open_coins
 from duckdb_priv.sqltext.templates import body, expand, place, read
@@ -126,7 +129,49 @@ def deal(
         if not few:
             put_together(workspace.cursor, DEALT, structs)
     kernel = replace(kernel, steps=(Step(DEALT, query),))
-    return replace(dealt_in(workspace, kernel, DEALT), few=few, portions=1 << cut, drawn=drawn)
+    dealt = replace(dealt_in(workspace, kernel, DEALT), few=few, portions=1 << cut)
+    if drawn is None:
+        return dealt
+    return replace(dealt, answers=DrawnAggregates(workspace, DEALT, drawn), drawn=drawn)
+
+
+@dataclass(frozen=True)
+class DrawnAggregates(DealtAggregates):
+    """Counts records where all of them stand in memory: the same answers in a third of the time."""
+
+    drawn: pa.Table
+
+    def digest(self, n: int) -> str:
+        """Count the records, and add up their order bits."""
+
+        def added(piece: pa.Table) -> tuple[int, int]:
+            order = keys_of(piece, n).order
+            high, low = order >> np.uint64(32), order & np.uint64(0xFFFFFFFF)
+            return int(np.bitwise_xor.reduce(order)), (int(high.sum()) << 32) + int(low.sum())
+
+        added_up = self.workspace.each(added, drawing.pieces(self.drawn))
+        parity = reduce(xor, (each for each, _ in added_up))
+        return f"{len(self.drawn)}/{parity}/{sum(each for _, each in added_up)}"
+
+    def counts(self, n: int, values: int, bits: int) -> NDArray[np.int64]:
+        """Count the records of each value by the first bits of their order."""
+
+        def counted(piece: pa.Table) -> NDArray[np.int64]:
+            keys = keys_of(piece, n)
+            cell = (keys.code.astype(np.uint64) << np.uint64(bits)) + (
+                keys.order >> np.uint64(64 - bits)
+            )
+            return np.bincount(cell.view(np.int64), minlength=values << bits)
+
+        counts = sum(self.workspace.each(counted, drawing.pieces(self.drawn)))
+        return np.asarray(counts).reshape(values, 1 << bits)
+
+
+def keys_of(piece: pa.Table, n: int) -> Keys:
+    """Return what dealt records are sorted by for an attribute."""
+    coins = piece[f"_coins{n}"]
+    halves = (pc.struct_field(coins, half).to_numpy() for half in ("first_half", "second_half"))
+    return Keys(piece[f"_code{n}"].to_numpy(), *halves)
 
 
 def _draw_at_once(

@@ -7,6 +7,7 @@ That takes a fraction of the time, and more memory: it is done where the records
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +20,7 @@ from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.decoy_groups import GroupPlan, below, code_type
 from duckdb_priv.mechanism.record_order import Each, Keys, in_order
-from duckdb_priv.methods.common.dealing import MARK, Dealt, read_in_memory
+from duckdb_priv.methods.common.dealing import MARK, Dealt, keys_of, read_in_memory
 from duckdb_priv.methods.common.decoys import SHOWN
 
 
@@ -58,9 +59,9 @@ def show_at_once(
 
 def _shown(
     workspace: Workspace, plan: GroupPlan, records: pa.Table, n: int, kept: NDArray[np.bool_]
-) -> NDArray[np.uint32]:
-    """Return what each record shows of an attribute; which are kept the first attribute says, and the others read."""
-    runs = [keys_of(piece, n) for piece in pieces(records)]
+) -> NDArray[np.unsignedinteger]:
+    """Return what the records show of an attribute; which are kept the first attribute says, and the others read."""
+    runs = workspace.each(partial(keys_of, n=n), pieces(records))
     listed = in_order(runs, plan.histogram.size, workspace.each)
     if n == 0:
         counts = sum(np.bincount(run.code, minlength=plan.histogram.size) for run in runs)
@@ -79,7 +80,7 @@ def _shown(
         shown[record] = groups.members[groups.group_of[piece], member[record]]
 
     workspace.each(show, range(0, len(member), PIECE))
-    return shown.astype(np.uint32)
+    return shown
 
 
 def drawn_members(runs: Sequence[Keys], gamma: int, each: Each) -> NDArray[np.unsignedinteger]:
@@ -89,13 +90,6 @@ def drawn_members(runs: Sequence[Keys], gamma: int, each: Each) -> NDArray[np.un
         return below(gamma, run.word).astype(code_type(gamma))
 
     return np.concatenate(list(each(draw, runs)))
-
-
-def keys_of(piece: pa.Table, n: int) -> Keys:
-    """Return what dealt records are sorted by for an attribute."""
-    coins = piece[f"_coins{n}"]
-    halves = (pc.struct_field(coins, half).to_numpy() for half in ("first_half", "second_half"))
-    return Keys(piece[f"_code{n}"].to_numpy(), *halves)
 
 
 def without(table: pa.Table, records: Sequence[int]) -> pa.Table:

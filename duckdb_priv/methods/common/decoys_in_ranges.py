@@ -17,9 +17,9 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_groups import DecoyGroups, GroupPlan, code_type
 from duckdb_priv.mechanism.record_order import Keys, in_order
-from duckdb_priv.methods.common.dealing import Dealt, in_ranges
+from duckdb_priv.methods.common.dealing import Dealt, in_ranges, keys_of
 from duckdb_priv.methods.common.decoys import SHOWN
-from duckdb_priv.methods.common.decoys_at_once import drawn_members, keys_of, without
+from duckdb_priv.methods.common.decoys_at_once import drawn_members, without
 
 
 def show_in_ranges(
@@ -62,7 +62,7 @@ class RangeByRange:
         """Records of each value in the ranges before."""
         self._made: dict[int, DecoyGroups] = {}
 
-    def show(self, runs: list[Keys]) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
+    def show(self, runs: list[Keys]) -> tuple[NDArray[np.unsignedinteger], NDArray[np.bool_]]:
         """Return what the records of the next range show, and which of them are in a group at all."""
         plan, before = self.plan, self.ranked
         listed = in_order(runs, plan.histogram.size, self.each)
@@ -90,7 +90,7 @@ class RangeByRange:
             for block, groups in self._made.items()
             if (plan.before(block + 1) > self.ranked).any()
         }
-        return shown.astype(np.uint32), grouped
+        return shown, grouped
 
 
 def _ranges(starts: Counts, lengths: Counts) -> NDArray[np.int64]:
