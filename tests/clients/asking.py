@@ -57,16 +57,19 @@ def briefly(releases: Mapping[str, Release]) -> list[Asked]:
 
 
 def at_a_glance(releases: Mapping[str, Release]) -> list[Asked]:
-    """Open the file of one release with the others beside it: an application takes its time to draw."""
+    """Open the file of one release, and ask all others beside it at once: an application takes its time to draw."""
     (first, *others) = releases.values()
     asked = job(first.path, first.questions()[:3])
-    answers = first.answers[:3]
+    of_others: list[str] = []
+    found: Answer = []
     for each in others:
         asked["files"].append(str(each.path))
         asked["setup"].append(f"ATTACH '{each.path}' AS at_{each.name} (READ_ONLY)")
-        asked["questions"].append(each.questions(f"at_{each.name}")[0])
-        answers.append(each.answers[0])
-    return [(asked, answers)]
+        question = each.questions(f"at_{each.name}")[0]
+        of_others.append(f"SELECT '{each.name}' AS release, * FROM ({question})")
+        found += [[each.name, *row] for row in each.answers[0]]
+    asked["questions"].append(f"{' UNION ALL '.join(of_others)} ORDER BY ALL")
+    return [(asked, [*first.answers[:3], sorted(found)])]
 
 
 def job(path: Path, questions: Sequence[str]) -> Job:
@@ -76,14 +79,29 @@ def job(path: Path, questions: Sequence[str]) -> Job:
 
 def attached(releases: Mapping[str, Release]) -> list[Asked]:
     """Attach all releases under names of their own; ask each where none is in use, then where it is in use."""
+    everything = (slice(None), slice(None))
+    return _attached(releases, [everything] * len(releases))
+
+
+def in_turn(releases: Mapping[str, Release]) -> list[Asked]:
+    """Attach all releases; ask each question once, every other one where its release is in use."""
+    even, odd = slice(0, None, 2), slice(1, None, 2)
+    halves = [(odd, even) if number % 2 else (even, odd) for number in range(len(releases))]
+    return _attached(releases, halves)
+
+
+def _attached(
+    releases: Mapping[str, Release], chosen: Sequence[tuple[slice, slice]]
+) -> list[Asked]:
+    """Choose for each release what it is asked where none is in use, and where it is in use."""
     questions: list[str] = []
     answers: list[Answer | None] = []
-    for alias, release in releases.items():
-        questions += release.questions(f"at_{alias}")
-        answers += release.answers
-    for alias, release in releases.items():
-        questions += [f"USE at_{alias}", *release.questions()]
-        answers += [None, *release.answers]
+    for (alias, release), (out_of_use, _) in zip(releases.items(), chosen, strict=True):
+        questions += release.questions(f"at_{alias}")[out_of_use]
+        answers += release.answers[out_of_use]
+    for (alias, release), (_, in_use) in zip(releases.items(), chosen, strict=True):
+        questions += [f"USE at_{alias}", *release.questions()[in_use]]
+        answers += [None, *release.answers[in_use]]
     files = {alias: str(release.path) for alias, release in releases.items()}
     setup = [f"ATTACH '{path}' AS at_{alias} (READ_ONLY)" for alias, path in files.items()]
     asked = {"path": None, "files": [*files.values()], "setup": setup, "questions": questions}
@@ -191,13 +209,13 @@ class Client:
 
     name: str
     ask: Callable[[Sequence[Job]], list[Reply]]
-    ways: tuple[Way, ...] = (briefly, attached)
-    """How it is asked: the oldest and the newest DuckDB everything in every way, others everything in one way."""
+    ways: tuple[Way, ...] = (briefly, in_turn)
+    """How it is asked: the oldest and the newest DuckDB everything in every way, others everything once."""
 
 
 CLIENTS = (
     Client("DuckDB shell", ask_shell, (opened, attached)),
-    Client("DuckDB shell, piped", partial(ask_shell, pipe=True)),
+    Client("DuckDB shell, piped", partial(ask_shell, pipe=True), (at_a_glance, in_turn)),
     Client("Python, duckdb 1.2.2", partial(ask_version, version="1.2.2"), (opened, attached)),
     *(
         Client(f"Python, duckdb {each}", partial(ask_version, version=each))
@@ -207,12 +225,12 @@ CLIENTS = (
     Client("Chromium, duckdb-wasm", ask_chromium),
     Client("ADBC to Arrow", partial(ask_script, program="ask_python.py", way="adbc"), (briefly,)),
     Client(
-        "ADBC to polars", partial(ask_script, program="ask_python.py", way="polars"), (briefly,)
+        "ADBC to polars", partial(ask_script, program="ask_python.py", way="polars"), (at_a_glance,)
     ),
     Client(
         "SQLAlchemy", partial(ask_script, program="ask_python.py", way="sqlalchemy"), (briefly,)
     ),
-    Client("pandas", partial(ask_script, program="ask_python.py", way="pandas"), (briefly,)),
+    Client("pandas", partial(ask_script, program="ask_python.py", way="pandas"), (at_a_glance,)),
     Client("harlequin", partial(ask_script, program="ask_harlequin.py"), ways=(at_a_glance,)),
     Client("Streamlit", partial(ask_script, program="ask_streamlit.py"), ways=(at_a_glance,)),
 )

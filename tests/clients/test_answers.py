@@ -18,6 +18,7 @@ from clients.asking import (
     at_a_glance,
     attached,
     briefly,
+    in_turn,
     job,
     opened,
     same,
@@ -43,8 +44,7 @@ def right(client: Client, asked: list[Asked]) -> None:
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 def test_the_answers_are_those_of_python(client: Client, releases, years) -> None:
     asked = [each for way in client.ways for each in way(releases)]
-    if attached in client.ways:
-        asked += attached(years)
+    asked += [each for way in client.ways if way in (attached, in_turn) for each in way(years)]
     right(client, asked)
 
 

@@ -59,7 +59,10 @@ def test_plain_counts_are_estimates_in_every_client(client: Client, releases, an
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_other_questions_are_refused_in_every_version(version: str, releases) -> None:
-    questions = [question.replace("visits", "two") for question, _ in REFUSED]
+    """By the oldest and the newest version all, by those between them a third each."""
+    _, *between, _ = VERSIONS
+    chosen = REFUSED[between.index(version) :: len(between)] if version in between else REFUSED
+    questions = [question.replace("visits", "two") for question, _ in chosen]
     asked = job(releases["two"].path, questions) | {"setup": ["USE estimated"], "wrong": True}
     try:
         (reply,) = ask_version([asked], version=version)

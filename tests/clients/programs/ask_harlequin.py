@@ -57,7 +57,7 @@ async def until(pilot: Pilot[Any], seen: Callable[[], bool]) -> None:
         while not seen():
             if refusal := pilot.app.refusal():
                 raise LookupError(refusal)
-            await pilot.pause(0.002)
+            await pilot.pause(0.05)
 
 
 async def reply(job: dict[str, Any], picture: Path | None) -> dict[str, Any]:
