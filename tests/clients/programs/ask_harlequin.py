@@ -1,6 +1,6 @@
 """Asks releases in harlequin's own screen, which is driven as a person drives it.
 
-Click into the editor, write, run; the table of results takes the focus when it is there.
+Click into the editor, write, run; and look at the table of results when it is there.
 Jobs and replies are those of ask_python.py. With an argument, the screen after the last question becomes a picture.
 """
 
@@ -13,12 +13,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import harlequin
 from harlequin.app import Harlequin
 from harlequin.components import ErrorModal
+from harlequin.components.results_viewer import ResultsTable, ResultsViewer
 from harlequin_duckdb import DuckDbAdapter
 from rich.console import Console
 from textual.css.query import NoMatches
@@ -60,6 +62,11 @@ async def until(pilot: Pilot[Any], seen: Callable[[], bool]) -> None:
             await pilot.pause(0.05)
 
 
+def there_is_another(viewer: ResultsViewer, earlier: ResultsTable | None) -> bool:
+    """Whether another table of results is there than before the question."""
+    return not viewer.loading and viewer.get_visible_table() not in (None, earlier)
+
+
 async def reply(job: dict[str, Any], picture: Path | None) -> dict[str, Any]:
     first = Path(tempfile.mkdtemp()) / "first.sql"
     first.write_text("".join(f"{statement};\n" for statement in job["setup"]), "utf-8")
@@ -69,15 +76,22 @@ async def reply(job: dict[str, Any], picture: Path | None) -> dict[str, Any]:
     try:
         async with app.run_test(size=(130, 32)) as pilot:
             await until(pilot, lambda: None not in (app.editor, app.connection))
-            for question in job["questions"]:
+            viewer = app.results_viewer
+
+            def in_editor() -> bool:
+                # The table of the last question takes the focus, perhaps late.
                 app.editor.focus()
-                await until(pilot, lambda: app.editor.has_focus_within)
+                return bool(app.editor.has_focus_within)
+
+            for question in job["questions"]:
+                earlier = viewer.get_visible_table()
+                await until(pilot, in_editor)
                 app.editor.text = question
                 start = time.perf_counter()
                 await app.action_run_query()
-                await until(pilot, lambda: app.results_viewer.has_focus_within)
+                await until(pilot, partial(there_is_another, viewer, earlier))
                 seconds = time.perf_counter() - start
-                columns = app.results_viewer.get_visible_table().backend.source_data.columns
+                columns = viewer.get_visible_table().backend.source_data.columns
                 rows = zip(*(column.to_pylist() for column in columns), strict=True)
                 answers.append({"rows": [list(row) for row in rows], "seconds": seconds})
             if picture:
