@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import duckdb
@@ -27,10 +28,17 @@ PEEPHOLES = """
 
 @pytest.fixture(scope="session")
 def path(
-    tmp_path_factory: pytest.TempPathFactory, prepared: Callable[..., duckdb.DuckDBPyConnection]
+    tmp_path_factory: pytest.TempPathFactory,
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+    for_files: Callable[..., AbstractContextManager[None]],
 ) -> Callable[[str], Path]:
     """The file of the release of a form."""
-    return lambda form: of_run(tmp_path_factory, form, prepared)
+
+    def get(form: str) -> Path:
+        with for_files():
+            return of_run(tmp_path_factory, form, prepared)
+
+    return get
 
 
 @pytest.fixture(scope="session")
