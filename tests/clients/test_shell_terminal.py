@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -25,6 +26,8 @@ ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|[=>])")
 ENDLESS = (
     "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3;"
 )
+ALONE = "SET threads = 1;"
+"""What is stopped in a while need not keep all cores at work."""
 PROMPT = "priv>"
 
 
@@ -65,8 +68,14 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    terminal = Terminal(tmp_path, "people.duckdb")
+def people(prepared_file: Path, tmp_path: Path) -> Path:
+    """A database that is prepared, and has no secret yet."""
+    return Path(shutil.copy(prepared_file, tmp_path / "people.duckdb"))
+
+
+@pytest.fixture
+def terminal(people: Path) -> Iterator[Terminal]:
+    terminal = Terminal(people.parent, people.name)
     yield terminal
     terminal.process.close(force=True)
 
@@ -107,6 +116,7 @@ def test_ctrl_c_stops_the_statement_and_not_the_shell(terminal: Terminal) -> Non
 
 
 def test_ctrl_c_stops_a_publication_and_leaves_nothing(terminal: Terminal) -> None:
+    terminal.enter(ALONE)
     terminal.enter("CREATE VIEW v AS SELECT i, i % 3 AS s FROM range(1000000000) t(i);")
     terminal.enter("FROM priv.publish_uniform('v', 'out', sensitive := 's', retention := 0.5);")
     terminal.expect(r"0:00:0\d")
@@ -131,6 +141,7 @@ LARGE = "CREATE OR REPLACE VIEW v AS SELECT i % 7 AS a, i % 3 AS s FROM range(10
 def test_ctrl_c_stops_a_look_at_a_table_and_leaves_nothing(
     terminal: Terminal, statement: str, tmp_path: Path
 ) -> None:
+    terminal.enter(ALONE)
     terminal.enter("CREATE TABLE t AS SELECT i % 7 AS a, i % 3 AS s FROM range(1000) t(i);")
     terminal.enter("FROM priv.publish_uniform('t', 'out', sensitive := 's', retention := 0.5);")
     terminal.enter(LARGE)
@@ -147,21 +158,20 @@ def test_ctrl_c_stops_a_look_at_a_table_and_leaves_nothing(
     assert {path.name for path in tmp_path.iterdir()} == {"people.duckdb", "duckdb_priv"}
 
 
-def test_ctrl_c_stops_a_report_and_leaves_nothing(tmp_path: Path) -> None:
+def test_ctrl_c_stops_a_report_and_leaves_nothing(people: Path, tmp_path: Path) -> None:
     """And a report without a terminal is silent but for the name of its file."""
-    database = tmp_path / "people.duckdb"
-    with duckdb_priv.connect(database) as con:
+    with duckdb_priv.connect(people) as con:
         con.execute("CREATE VIEW v AS SELECT i % 7 AS a, i % 3 AS s FROM range(1000) t(i)")
         con.execute(
             "FROM priv.publish_uniform('v', 'out', sensitive := 's', retention := 0.5)"
         ).fetchall()
-    report = [*PROGRAM, "report", str(database), "out", "-o"]
+    report = [*PROGRAM, "report", str(people), "out", "-o"]
     done = subprocess.run(
         [*report, str(tmp_path / "card.html")], capture_output=True, text=True, timeout=60
     )
     assert (done.stdout, done.stderr) == (f"{tmp_path / 'card.html'}\n", "")
     (tmp_path / "card.html").unlink()
-    with duckdb_priv.connect(database) as con:
+    with duckdb_priv.connect(people) as con:
         con.execute(LARGE)
     process = pexpect.spawn(
         report[0], [*report[1:], str(tmp_path / "card.html")], encoding="utf-8", timeout=60
@@ -199,10 +209,10 @@ def test_tab_completes_calls_and_their_parameters(terminal: Terminal) -> None:
     assert terminal.leave() == 0
 
 
-def test_history_is_kept_for_its_owner_only(tmp_path: Path) -> None:
+def test_history_is_kept_for_its_owner_only(people: Path, tmp_path: Path) -> None:
     history = tmp_path / "duckdb_priv" / "history"
     for arguments in ((), ("--no-history",)):
-        terminal = Terminal(tmp_path, *arguments)
+        terminal = Terminal(tmp_path, people.name, *arguments)
         word = "forgotten" if arguments else "remembered"
         terminal.enter(f"SELECT '{word}' AS word;")
         terminal.expect(f"│ {word} ")
@@ -211,7 +221,7 @@ def test_history_is_kept_for_its_owner_only(tmp_path: Path) -> None:
     assert "forgotten" not in history.read_text()
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
     assert stat.S_IMODE(history.parent.stat().st_mode) == 0o700
-    terminal = Terminal(tmp_path)
+    terminal = Terminal(tmp_path, people.name)
     terminal.type("\x1b[A")
     terminal.expect("remembered")
     terminal.process.send("\r")
