@@ -148,8 +148,9 @@ def impatient(monkeypatch):
     monkeypatch.setattr(procedures, "TURN_WAIT", 0.1)
 
 
-def test_a_few_kills(tmp_path):
-    kill(tmp_path, 4)
+def test_a_few_kills(tmp_path, without_cards):
+    with without_cards():
+        kill(tmp_path, 4)
 
 
 @pytest.mark.usefixtures("impatient")

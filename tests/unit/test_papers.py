@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
@@ -53,9 +53,10 @@ NAMED = (
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("papers")
-    command = [sys.executable, "-m", "benchmarks.papers", "--quick", "--write", "--into", str(path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200)
-    assert done.returncode == 0, done.stderr
+    command = ["benchmarks.papers", "--quick", "--write", "--into", str(path)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", command)
+        runpy.run_module("benchmarks.papers", run_name="__main__")
     return path
 
 
