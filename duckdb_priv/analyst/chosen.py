@@ -14,9 +14,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+from duckdb_priv.analyst import shared
 from duckdb_priv.analyst.blocks import PLACES, block_facts
 from duckdb_priv.analyst.forms import CONSTANTS, FORMS, form_of
 from duckdb_priv.analyst.set_formulas import listed
+from duckdb_priv.analyst.shared import SHARED
 from duckdb_priv.analyst.written import (
     RELEASE_FIELDS,
     Lookup,
@@ -57,8 +59,8 @@ FIELDS: Mapping[str, Sequence[str]] = {
 }
 """By the macro that chooses: the fields of the text that it gives."""
 PLACE, RELEASES, THERE, KNOWN = "_place", "_releases", "_there", "_known"
-READ = ("_fact", "_number", "_numbers", "_number_at", "_every_number")
-"""What reads one field of the numbers of an attribute."""
+READ = ("_fact", "_number", "_numbers", "_number_at", "_every_number", "_query", "_of_release")
+"""What reads one field of what is known of an attribute or of a release."""
 QUANTILE = "_normal_quantile"
 """These stand in macros of their own, and not wherever a formula needs them, so that the functions are short: DuckDB 2
 takes a microsecond for every character of a macro that is written."""
@@ -107,7 +109,7 @@ def own_names(each: NamedAttribute) -> set[str]:
 
 def choice_names() -> set[str]:
     """Name the macros that choose."""
-    return {*SAID, *READ, QUANTILE, PLACE, RELEASES, THERE, KNOWN}
+    return {*SAID, *READ, *SHARED, QUANTILE, PLACE, RELEASES, THERE, KNOWN}
 
 
 def own_statements(attribute: SensitiveAttribute) -> tuple[list[str], dict[str, str]]:
@@ -174,9 +176,16 @@ def reading_statements() -> Iterator[str]:
     quantile = fill(
         body(read("analyst/fragments", "normal_quantile")), {"confidence": "_confidence"}
     )
-    places = {"between": literal(BETWEEN), "size": str(_place("size")), "quantile": quantile}
+    places = {
+        "between": literal(BETWEEN),
+        "size": str(_place("size")),
+        "quantile": quantile,
+        "pieces": _unpacked(f"list_extract({_unpacked(f'priv.{QUERIES_}(_key)')}, _place)"),
+        "every": _unpacked(f"priv.{RELEASES}(_key)"),
+    }
     for name in (*READ, QUANTILE):
         yield qualified(fill(body(read(FOLDER, name.removeprefix("_"))), places))
+    yield from shared.statements()
 
 
 def choice_statements(attributes: Sequence[NamedAttribute]) -> Iterator[str]:
@@ -371,8 +380,7 @@ class Chosen(Lookup):
     def query(self, name: str, arguments: Mapping[str, str]) -> str:
         """Write the text of a query, or of a part of one, with the arguments of the call in it."""
         cases = " ".join(f"WHEN '{each}' THEN {sql}" for each, sql in arguments.items())
-        queries = _unpacked(f"priv.{QUERIES_}({self._key})")
-        pieces = _unpacked(f"list_extract({queries}, {QUERIES.index(name) + 1})")
+        pieces = f"priv._query({self._key}, {QUERIES.index(name) + 1})"
         return (
             "[list_aggregate([CASE WHEN n % 2 = 1 THEN list_extract(q, n) ELSE CASE list_extract(q, n)"
             f" {cases} END END FOR n IN range(1, len(q) + 1)], 'string_agg', '') FOR q IN [{pieces}]][1]"
@@ -381,7 +389,7 @@ class Chosen(Lookup):
     def named(self, field: str, key: str = "_release") -> str:
         """Write what is known of the release that an SQL expression calls."""
         place = RELEASE_FIELDS.index(field) + 1
-        return f"nullif(list_extract({_unpacked(f'priv.{RELEASES}({key})')}, {place}), '')"
+        return f"priv._of_release({key}, {place})"
 
     def unknown_release(self) -> str:
         """Write the end of the message that there is no such release."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from duckdb_priv.analyst.forms import FORMS, INTERVAL
-from duckdb_priv.analyst.set_formulas import GIVEN, formula, let, listed, mistake, moments
+from duckdb_priv.analyst.set_formulas import GIVEN, formula, let, listed, mistake, moments, reach
 from duckdb_priv.analyst.sets import Coefficient, Part, Sets
 from duckdb_priv.analyst.written import Lookup
 from duckdb_priv.sqltext.literals import concatenated
@@ -231,6 +231,5 @@ def _interval(sets: Sets, part: Part) -> str:
 
 def _reaches(sets: Sets, sums: Sequence[str], *, once: bool) -> str:
     """Write how far each sum reaches to both sides of its estimate."""
-    reach = f"[{formula('reach')} FOR r IN [{INTERVAL}]][1]"
     made = moments(sets.form, once=once)
-    return f"[{reach} FOR i IN [{made} FOR s IN [{', '.join(sums)}]]]"
+    return f"[{reach()} FOR i IN [{made} FOR s IN [{', '.join(sums)}]]]"

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from duckdb_priv.errors import InvalidReleaseFile
 from duckdb_priv.release.model import SensitiveAttribute
@@ -172,6 +172,7 @@ class Form:
         return template(f"@numbers.{name}@")
 
 
+@cache
 def _sections(file: str) -> dict[str, str]:
     found = {name: FIELD.sub(r"(\1).", text) for name, text in sections(FOLDER, file).items()}
     return {

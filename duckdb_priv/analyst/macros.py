@@ -28,6 +28,7 @@ from duckdb_priv.analyst.chosen import Chosen, NamedAttribute
 from duckdb_priv.analyst.forms import CONSTANTS, FORMS, INTERVAL, Form, equals, last_shown
 from duckdb_priv.analyst.set_formulas import GIVEN, mistake
 from duckdb_priv.analyst.set_formulas import chosen as chosen_by_reported
+from duckdb_priv.analyst.shared import shortened
 from duckdb_priv.analyst.written import Lookup, Shape, Written, merged, shapes_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import LISTS, NUMBERS, SCALE, SensitiveAttribute
@@ -123,7 +124,8 @@ def _choose(
 @cache
 def _functions(shapes: tuple[Shape, ...]) -> tuple[str, ...]:
     """Write the functions of a publisher's database; a program may open several whose releases have the same shapes."""
-    return tuple(statements(Chosen({shape.form: shape for shape in shapes})))
+    of_shapes = {shape.form: shape for shape in shapes}
+    return tuple(map(shortened, statements(Chosen(of_shapes))))
 
 
 def _kept(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from duckdb_priv.analyst.forms import FIELD, FORMS, Form
+from duckdb_priv.analyst.forms import FIELD, FORMS, INTERVAL, Form
 from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import expand, sections, template
@@ -85,6 +85,11 @@ def _formulas() -> Mapping[str, str]:
 def formula(name: str) -> str:
     """Return a formula with all formulas that it mentions: those for sets, on top of those for scaled counts."""
     return expand(_formulas()[name], _formulas())
+
+
+def reach() -> str:
+    """Write how far a sum reaches to both sides of its estimate, over i."""
+    return f"[{formula('reach')} FOR r IN [{INTERVAL}]][1]"
 
 
 def mistake(*conditions: tuple[str, str], last: str = "NULL") -> str:
