@@ -206,12 +206,8 @@ def published_columns(connection: Connection, release: str | None = None) -> lis
     In a release file without ``column_name`` every column has the name of its attribute, in one without ``blocks``
     records report values, and in one without ``description`` or ``labels`` nothing is said of columns or codes.
     """
-    found = connection.execute(
-        "FROM priv.attribute WHERE ? IS NULL OR release = ? ORDER BY release, attribute",
-        [release, release],
-    )
-    names = [name for name, *_ in found.description]
-    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    names, found = _read(connection, "FROM priv.attribute", release, "release", "attribute")
+    rows = [dict(zip(names, row, strict=True)) for row in found]
     return [
         PublishedColumn(
             row["release"],
@@ -229,6 +225,21 @@ def published_columns(connection: Connection, release: str | None = None) -> lis
     ]
 
 
+def _read(
+    connection: Connection, select: str, release: str | None, *order: str
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Read rows, of one release or of all, and the names of their columns."""
+    # Short, and put in order here: to plan it takes longer than to read.
+    found = (
+        connection.execute(select)
+        if release is None
+        else connection.execute(f"{select} WHERE release = ?", [release])
+    )
+    names = [name for name, *_ in found.description]
+    places = [names.index(name) for name in order]
+    return names, sorted(found.fetchall(), key=lambda row: [row[place] for place in places])
+
+
 def spent(connection: Connection, release: str) -> float | None:
     """Add up the epsilon that all versions of a release have cost: None where its method has none."""
     ((total,),) = connection.execute(
@@ -243,46 +254,44 @@ def sensitive_attributes(
     connection: Connection, release: str | None = None
 ) -> list[SensitiveAttribute]:
     """Read what reconstruction needs to know, of one release or of all."""
-    # An older release file has fewer columns; blocks and labels are long, and read once an attribute.
-    published = {(of.release, of.attribute): of for of in published_columns(connection, release)}
-    namesakes = {of.release for of in published.values() if of.name.lower() == of.release.lower()}
-    found = connection.execute(
-        "SELECT r.parameters, CAST(r.created_at AS VARCHAR) AS published, a.* EXCLUDE (release, attribute), c.*"
-        " FROM priv.coefficient AS c"
-        " JOIN (SELECT COLUMNS(lambda name: name NOT IN ('blocks', 'labels')) FROM priv.attribute) AS a"
-        " USING (release, attribute)"
-        " JOIN priv.release AS r USING (release)"
-        " WHERE ? IS NULL OR c.release = ? ORDER BY c.release, c.attribute, c.position",
-        [release, release],
+    columns = {(of.release, of.attribute): of for of in published_columns(connection, release)}
+    namesakes = {of.release for of in columns.values() if of.name.lower() == of.release.lower()}
+    _, released = _read(
+        connection,
+        "SELECT release, parameters, CAST(created_at AS VARCHAR) FROM priv.release",
+        release,
     )
-    names = [name for name, *_ in found.description]
-    place = {name: number for number, name in enumerate(names)}
-    key = itemgetter(place["release"], place["attribute"])
+    releases = {name: of_release for name, *of_release in released}
+    names, coefficients = _read(
+        connection, "FROM priv.coefficient", release, "release", "attribute", "position"
+    )
+    key = itemgetter(names.index("release"), names.index("attribute"))
     attributes = []
-    for (name, attribute), group in groupby(found.fetchall(), key=key):
-        columns = dict(zip(names, zip(*group, strict=True), strict=True))
+    for (name, attribute), group in groupby(coefficients, key=key):
+        if (name, attribute) not in columns or name not in releases:
+            continue
+        column, (parameters, published) = columns[name, attribute], releases[name]
+        numbers = dict(zip(names, zip(*group, strict=True), strict=True))
+        # An older release file has fewer of them.
         present = {
-            each: columns[each]
+            each: numbers[each]
             for each in (*NUMBERS, *LISTS)
-            if each in columns and columns[each][0] is not None
+            if each in numbers and numbers[each][0] is not None
         }
-        column = published[name, attribute]
         attributes.append(
             SensitiveAttribute(
                 release=name,
                 name=attribute,
-                type=column.blocks["type"]
-                if column.blocks
-                else columns["type"][0].removesuffix("[]"),
-                values=columns["value"],
-                form=columns["form"][0],
+                type=column.blocks["type"] if column.blocks else column.type.removesuffix("[]"),
+                values=numbers["value"],
+                form=str(column.form),
                 column=column.name,
-                published=columns["published"][0],
+                published=published,
                 blocks=stated_blocks(column.blocks),
                 namesake=name in namesakes,
                 numbers={each: present[each] for each in NUMBERS if each in present},
                 lists={each: present[each] for each in LISTS if each in present},
-                constants=stated_constants(columns["parameters"][0]),
+                constants=stated_constants(parameters),
             )
         )
     return [_with_classes(each, attributes) for each in attributes]
