@@ -17,6 +17,8 @@ from scipy import stats
 from duckdb_priv.engine import randomness
 from duckdb_priv.mechanism.uniform import Uniform
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 FALSE_ALARM = 1e-9
 """Chance that a correct mechanism fails one statistical test."""
 PERSONS = 20_000

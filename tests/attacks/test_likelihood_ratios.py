@@ -19,6 +19,8 @@ from duckdb_priv.mechanism.shuffled_retention import scales_of_sizes
 from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.release import catalog
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 Prepared = Callable[..., duckdb.DuckDBPyConnection]
 SIZES = [
     pytest.param(240_000, 1 - 1e-9, id="few"),

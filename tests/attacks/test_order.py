@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 NANS = np.frombuffer(
     struct.pack("<4Q", *(0x7FF8000000000000 + payload for payload in range(4))), "f8"
 )

@@ -9,6 +9,8 @@ from duckdb_priv.mechanism.fine_grain_program import optimal_operator
 from duckdb_priv.mechanism.reference_frequencies import rounded
 from duckdb_priv.mechanism.requirements import Requirements
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 TOLERANCE = 4
 PUBLISH = (
     "FROM priv.publish_fine_grain('{0}', 'of_{0}', sensitive := 'disease', record_id := 'id', {1},"

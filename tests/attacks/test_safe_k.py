@@ -7,6 +7,8 @@ import pytest
 
 from duckdb_priv.mechanism.sampling import sampling_delta, tight_delta
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 GROUPS = 40_000
 K, BETA, EPSILON = 3, 0.3, 0.5
 WORST = 4

@@ -13,6 +13,8 @@ import pytest
 from duckdb_priv.mechanism.shuffled_retention import scales_of_sizes
 from duckdb_priv.mechanism.symmetric_code import Code
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 PUBLISH = (
     "FROM priv.publish_shuffled('ill', '{}', sensitive := 'disease', epsilon := 1.0, delta := 1e-6, record_id := 'id',"
     " public := 'town', replace := true)"

@@ -7,6 +7,8 @@ import threading
 import duckdb
 import pytest
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 TOLD = "SECRET-VALUE"
 """A source value that errors of DuckDB would quote."""
 

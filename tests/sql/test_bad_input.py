@@ -8,6 +8,8 @@ import pytest
 import duckdb_priv
 from duckdb_priv.engine import randomness
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 WORLD = """
 CREATE TABLE visits AS
     SELECT i AS id, 18 + i % 70 AS age, (['female', 'male'])[1 + i % 2] AS gender,

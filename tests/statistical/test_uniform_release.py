@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 FALSE_ALARM = 1e-9
 """Chance that a correct mechanism fails one of these tests."""
 ROWS = 200_000
