@@ -9,8 +9,9 @@ from ordinary.releases import CALLS, of_run
 
 @pytest.mark.every
 @pytest.mark.parametrize("form", CALLS)
-def test_every_question_of_a_file_has_an_answer(form, prepared, tmp_path_factory):
-    path = of_run(tmp_path_factory, form, prepared)
+def test_every_question_of_a_file_has_an_answer(form, prepared, for_files, tmp_path_factory):
+    with for_files():
+        path = of_run(tmp_path_factory, form, prepared)
     with duckdb.connect(path, read_only=True) as reader:
         found = reader.execute(
             "SELECT question, statement FROM priv.example ORDER BY number"
