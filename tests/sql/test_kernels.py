@@ -33,6 +33,8 @@ SMALL = 60_000
 """Bytes of a pickled kernel of these sources."""
 PIECES = (1, 7, 2048, 10**6)
 """Records in a batch of the stream."""
+BATCHES = 300
+"""Batches of such a size; what is left then comes in one more."""
 
 STAYS = """
     CREATE TABLE stays AS
@@ -91,10 +93,12 @@ from duckdb_priv.mechanism import decoy_groups
 decoy_groups.TILE, decoy_groups.BLOCK = 64, 2
 FreshBits.draw = lambda self, count: numpy.zeros(count, numpy.uint64)
 answers, bare = {}, duckdb.connect()
-for name, (pickled, sent, pieces) in pickle.load(sys.stdin.buffer).items():
+jobs, most = pickle.load(sys.stdin.buffer)
+for name, (pickled, sent, pieces) in jobs.items():
     kernel, records = pickle.loads(pickled), pyarrow.ipc.open_stream(sent).read_all()
     for piece in pieces:
-        reader = pyarrow.RecordBatchReader.from_batches(records.schema, records.to_batches(piece))
+        batches = records[: most * piece].to_batches(piece) + records[most * piece :].to_batches()
+        reader = pyarrow.RecordBatchReader.from_batches(records.schema, batches)
         rows = pyarrow.Table.from_batches(kernel.run(bare, reader)).to_pylist()
         answers[name, piece] = sorted(map(repr, rows))
 bare.close()
@@ -165,7 +169,10 @@ def test_a_kernel_gives_the_published_rows_in_another_process(
         records = shuffled(visits.sql(f"FROM {source}").to_arrow_table())
         jobs[name] = (kernel, sent(records), PIECES)
     done = subprocess.run(
-        [sys.executable, "-c", WORKER], input=pickle.dumps(jobs), capture_output=True, check=False
+        [sys.executable, "-c", WORKER],
+        input=pickle.dumps((jobs, BATCHES)),
+        capture_output=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     answers = pickle.loads(done.stdout)
