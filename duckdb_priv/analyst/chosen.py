@@ -293,9 +293,9 @@ class Chosen(Lookup):
     def __init__(self, shapes: Mapping[str, Shape], key: str = "_release") -> None:
         self.shapes, self._key = shapes, key
 
-    def among(self, form: str) -> Chosen:
-        """Return the lookup for macros that ask for attributes of one form only."""
-        return Chosen({form: self.shapes[form]}, self._key)
+    def among(self, *forms: str) -> Chosen:
+        """Return the lookup for macros that ask for attributes of some forms only."""
+        return Chosen({form: self.shapes[form] for form in forms}, self._key)
 
     def by_key(self, key: str) -> Chosen:
         """Return the lookup of the attribute that an SQL expression calls 'release.attribute'."""

@@ -6,11 +6,12 @@ All of them are made of one or two sums over the rows at hand (``sets``), by for
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from duckdb_priv.analyst.forms import FORMS, INTERVAL
 from duckdb_priv.analyst.set_formulas import GIVEN, formula, let, listed, mistake, moments, reach
 from duckdb_priv.analyst.sets import Coefficient, Part, Sets
-from duckdb_priv.analyst.written import Lookup
+from duckdb_priv.analyst.written import Lookup, by_text
 from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import template
@@ -29,14 +30,12 @@ def fillings(lookup: Lookup) -> dict[str, str]:
 
 
 def _by_form(lookup: Lookup, write: Answer) -> str:
-    cases = []
-    for form in lookup.shapes:
-        of = lookup.among(form)
-        cases.append(f"WHEN {of.is_here()} THEN {_answer(form, of, write)}")
+    of_forms = by_text(lookup, partial(_answer, write))
+    cases = [f"WHEN {is_here} THEN {text}" for is_here, text in of_forms]
     return f"(CASE {' '.join(cases)} END)" if cases else "NULL::DOUBLE"
 
 
-def _answer(form: str, of: Lookup, write: Answer) -> str:
+def _answer(write: Answer, form: str, of: Lookup) -> str:
     if FORMS[form].copied:
         return refusal("are copies of a sample, and how many of each is not known", SINGLE)
     if FORMS[form].baseline:

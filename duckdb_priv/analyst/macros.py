@@ -29,7 +29,7 @@ from duckdb_priv.analyst.forms import CONSTANTS, FORMS, INTERVAL, Form, equals, 
 from duckdb_priv.analyst.set_formulas import GIVEN, mistake
 from duckdb_priv.analyst.set_formulas import chosen as chosen_by_reported
 from duckdb_priv.analyst.shared import shortened
-from duckdb_priv.analyst.written import Lookup, Shape, Written, merged, shapes_of
+from duckdb_priv.analyst.written import Lookup, Shape, Written, by_text, merged, shapes_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import LISTS, NUMBERS, SCALE, SensitiveAttribute
 from duckdb_priv.sqltext import templates
@@ -173,12 +173,12 @@ def _known(
 
 def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:
     """Take what the one form says, or choose among several by the first argument of a macro."""
-    of_forms = {form: lookup.among(form) for form in lookup.shapes}
+    of_forms = by_text(lookup, write)
     if not of_forms:
         return "NULL::DOUBLE"
     if len(of_forms) == 1:
-        return write(*of_forms.popitem())
-    cases = " ".join(f"WHEN {of.is_here()} THEN {write(form, of)}" for form, of in of_forms.items())
+        return of_forms[0][1]
+    cases = " ".join(f"WHEN {is_here} THEN {text}" for is_here, text in of_forms)
     return f"(CASE {cases} END)"
 
 

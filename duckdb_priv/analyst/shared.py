@@ -10,8 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from duckdb_priv.analyst.forms import INTERVAL
-from duckdb_priv.analyst.set_formulas import formula, listed, lists_missing, reach
+from duckdb_priv.analyst.forms import FORMS, INTERVAL
+from duckdb_priv.analyst.set_formulas import (
+    formula,
+    listed,
+    lists_missing,
+    moments,
+    plausible,
+    reach,
+)
 from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.quoting import literal
@@ -47,6 +54,16 @@ SHARED: Mapping[str, Shared] = {
         "How far a sum may lie below and above its estimate, from its moments.",
         lambda _: reach(),
         ("i",),
+    ),
+    "_moments": Shared(
+        "What the interval of a sum is made of, where every record counts once.",
+        lambda _: moments(FORMS["two_weights"], once=True),
+        ("s",),
+    ),
+    "_plausible": Shared(
+        "Whether so many rows may show one of a set, if they were chosen by public columns.",
+        lambda _: plausible(FORMS["two_weights"]),
+        ("s",),
     ),
     "_score_interval": Shared(
         "The interval of an estimate, from its moments.", lambda _: INTERVAL, ("i",)

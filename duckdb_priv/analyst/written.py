@@ -66,8 +66,8 @@ class Lookup(ABC):
     """Every form that an attribute takes, by its name."""
 
     @abstractmethod
-    def among(self, form: str) -> Self:
-        """Return the lookup for macros that ask for attributes of one form only."""
+    def among(self, *forms: str) -> Self:
+        """Return the lookup for macros that ask for attributes of some forms only."""
 
     @abstractmethod
     def by_key(self, key: str) -> Self:
@@ -148,6 +148,14 @@ class Lookup(ABC):
     @abstractmethod
     def quantile(self) -> str:
         """Write the z of a normal interval at ``confidence``."""
+
+
+def by_text(lookup: Lookup, write: Callable[[str, Lookup], str]) -> list[tuple[str, str]]:
+    """Write what each form says, once for all that say the same: whether one of them is asked for, and the text."""
+    forms: dict[str, list[str]] = {}
+    for form in lookup.shapes:
+        forms.setdefault(write(form, lookup.among(form)), []).append(form)
+    return [(lookup.among(*alike).is_here(), text) for text, alike in forms.items()]
 
 
 RELEASE_FIELDS = ("table", "attributes", "several", "reported")
@@ -273,9 +281,9 @@ class Written(Lookup):
         )
         self.shapes = shapes_of(self._named.values())
 
-    def among(self, form: str) -> Written:
-        """Return the lookup for macros that ask for attributes of one form only."""
-        named = {name: of for name, of in self._named.items() if of.form == form}
+    def among(self, *forms: str) -> Written:
+        """Return the lookup for macros that ask for attributes of some forms only."""
+        named = {name: of for name, of in self._named.items() if of.form in forms}
         return Written(self._all, named, self._key, self._written)
 
     def by_key(self, key: str) -> Written:
