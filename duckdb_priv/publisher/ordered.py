@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from itertools import pairwise
 
 import numpy as np
 
@@ -41,25 +40,27 @@ def write_in_order(
     )
     # Whether rows that DuckDB takes for equal are the same.
     exact = not collation and all(len(byte_keys("", kind)) == 1 for kind in types.values())
-    if not (repeated and kept and exact):
+    numbered = "rowid" not in map(str.lower, types)
+    if not (repeated and kept and exact and numbered):
         run(f"CREATE TABLE {target} AS FROM ({rows}) ORDER BY {order}")
         return
     run(
         f"CREATE OR REPLACE TEMP TABLE {COUNTED} AS"
         f" SELECT *, count(*) AS _priv_times FROM ({rows}) GROUP BY ALL ORDER BY {order}"
     )
-    times = workspace.integers(f"SELECT _priv_times FROM {COUNTED} ORDER BY rowid")["_priv_times"]
-    # Rows of a transaction that is open are not numbered from 0.
-    ((first,),) = workspace.rows(f"SELECT coalesce(min(rowid), 0) FROM {COUNTED}")
+    listed = workspace.integers(f"SELECT rowid AS row, _priv_times FROM {COUNTED} ORDER BY row")
+    row, times = listed["row"], listed["_priv_times"]
     cuts = times.sum() * np.arange(1, PARTS * threads) // (PARTS * threads)
-    bounds = [0, *np.searchsorted(np.cumsum(times), cuts).tolist(), times.size]
+    # Rows of a transaction that is open are not numbered from 0.
+    edges = row[np.searchsorted(np.cumsum(times), cuts)].tolist() if row.size else []
+    since, before = ([f"rowid {sign} {edge}" for edge in edges] for sign in (">=", "<"))
     names = identifiers(types)
     # Parts that stand one below the other stay in order, and each is written by a thread of its own.
     parts = " UNION ALL ".join(
         f"SELECT {names}, unnest(range(least({STRETCH}, _priv_times - _priv_before))) FROM ("
         f"SELECT *, unnest(range(0, _priv_times, {STRETCH})) AS _priv_before FROM {COUNTED}"
-        f" WHERE rowid >= {first + low} AND rowid < {first + high})"
-        for low, high in pairwise(bounds)
+        f" WHERE {low} AND {high})"
+        for low, high in zip(["true", *since], [*before, "true"], strict=True)
     )
     run(f"CREATE TABLE {target} AS SELECT {names} FROM ({parts})")
     run(f"DROP TABLE {COUNTED}")

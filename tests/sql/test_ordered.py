@@ -31,6 +31,10 @@ INEXACT = "SELECT if(i % 2 = 0, 0.0, -0.0)::DOUBLE AS x FROM range(3000) AS t(i)
         (EXACT, "preserve_insertion_order = false"),
         (INEXACT, "threads = 2"),
         (f"{EXACT} LIMIT 0", "threads = 2"),
+        (
+            "SELECT (hash(i) % 7)::INTEGER AS a, 9 - a AS Rowid FROM range(3000) AS t(i)",
+            "threads = 2",
+        ),
     ],
 )
 def test_rows_that_are_counted_are_written_as_those_that_are_sorted(

@@ -424,3 +424,17 @@ def test_coins_hang_on_instants_and_on_nobodys_time_zone(prepared):
             coins.append(con.execute("SELECT coins FROM priv.ledger").fetchall())
     assert published[0] == published[1]
     assert coins[0] == coins[1] != coins[2]
+
+
+def test_a_column_may_be_called_as_duckdb_calls_the_number_of_a_row(prepared):
+    with prepared() as con:
+        con.execute(
+            "CREATE TABLE ill AS SELECT i AS id, ['x', 'y'][1 + i * 7 % 5 % 2] AS rowid,"
+            " ['flu', 'cold'][1 + i % 2] AS disease FROM range(300) AS t(i)"
+        )
+        con.execute(
+            "FROM priv.publish_shuffled('ill', 'r', sensitive := 'disease', epsilon := 1.0, delta := 1e-5,"
+            " record_id := 'id', public := ['rowid'])"
+        ).fetchall()
+        audit = "SELECT holds FROM priv.audit('r') WHERE guarantee = 'order_of_rows'"
+        assert row(con, audit) == (True,)

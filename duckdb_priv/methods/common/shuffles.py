@@ -216,9 +216,11 @@ def audit_order(subject: Subject) -> AuditRow:
     """Look whether the rows stand in the order of their own columns, so that nothing remembers that of the source."""
     types = {row[0]: row[1] for row in subject.workspace.rows(f"DESCRIBE FROM {subject.table}")}
     (moved,) = subject.workspace.rows(
-        "SELECT count(*) FROM (SELECT rowid AS stands,"
-        f" row_number() OVER (ORDER BY {total_order(types)}, rowid) - 1 AS belongs FROM {subject.table})"
-        " WHERE stands <> belongs"
+        "SELECT count(*) FROM (SELECT _priv_stands,"
+        f" row_number() OVER (ORDER BY {total_order(types)}, _priv_stands) AS belongs"
+        # A column may be called rowid.
+        f" FROM (SELECT *, row_number() OVER () AS _priv_stands FROM {subject.table}))"
+        " WHERE _priv_stands <> belongs"
     )[0]
     return finding(
         "order_of_rows",
