@@ -76,11 +76,11 @@ class Memory:
             pair = f"{first}::UBIGINT + _code{n}::UBIGINT * {domain.size} + _shown{n}"
             run(f"INSERT INTO priv.shown_record SELECT _mark, {pair} FROM {SHOWN}")
             run(
-                "INSERT INTO priv.shown_pair SELECT pair, ?, ?, d.value, p.shown"
-                f" FROM (SELECT DISTINCT {pair} AS pair FROM {SHOWN}) AS found"
-                f" JOIN ({_values_sql(domain)}) AS d ON d.position = (pair - {first}) // {domain.size}"
+                f"INSERT INTO priv.shown_pair SELECT {pair}, ?, ?, d.value, p.shown"
+                f" FROM (SELECT DISTINCT _code{n}, _shown{n} FROM {SHOWN}) AS found"
+                f" JOIN ({_values_sql(domain)}) AS d ON d.position = _code{n}"
                 f" JOIN (SELECT position, published::VARCHAR AS shown FROM {domain.table}) AS p"
-                f" ON p.position = (pair - {first}) % {domain.size}",
+                f" ON p.position = _shown{n}",
                 [self.release, domain.attribute.lower()],
             )
         return tuple(step.table for step in kernel.steps)
