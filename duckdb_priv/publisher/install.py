@@ -1,6 +1,6 @@
 """Makes a connection able to speak priv.*: functions, catalog, secret and macros.
 
-Creating the macros takes a tenth of a second, so they leave a mark in the catalog: a digest of the library's version
+Creating the macros takes a third of a second, so they leave a mark in the catalog: a digest of the library's version
 and of their text. Where the mark is right, the first installation in a process registers the functions and trusts the
 macros. A later one, which somebody may well call because something is missing, lists them and mends what was dropped
 or replaced by hand; the listing, of every function that DuckDB has, is most of what that costs.
