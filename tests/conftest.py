@@ -208,8 +208,11 @@ def for_files() -> Callable[..., AbstractContextManager[None]]:
 
 
 @pytest.fixture(scope="module")
-def unasked() -> Iterator[None]:
-    """A whole module in which nobody counts: the analyst's functions are not written for the forms of releases."""
+def unasked(prepared_file: Path) -> Iterator[None]:
+    """A whole module in which nobody counts: the analyst's functions are not written for the forms of releases.
+
+    What others copy is prepared before, with its functions.
+    """
     with _no_functions():
         yield
 
