@@ -283,16 +283,23 @@ def with_ranks(
     groups, gamma = members.shape
     first = np.concatenate([[0], np.cumsum(histogram)])
     group_of = np.empty(groups * gamma, np.uint32)
-    stretches = [(low, members[low : low + TILE].ravel()) for low in range(0, groups, TILE)]
-    counts = np.array([np.bincount(codes, minlength=histogram.size) for _, codes in stretches])
+    stretches = range(0, groups, TILE)
+
+    def codes(low: int) -> NDArray[np.unsignedinteger]:
+        return members[low : low + TILE].ravel()
+
+    def count(low: int) -> NDArray[np.int64]:
+        return np.bincount(codes(low), minlength=histogram.size)
+
+    counts = np.array(list(each(count, stretches)))
     # Where the next rank of each value stands when a stretch begins.
     places = first[:-1] + np.cumsum(counts, axis=0) - counts
 
     def rank(stretch: int) -> None:
-        (low, codes), here = stretches[stretch], counts[stretch]
-        by_value = np.argsort(codes, kind="stable")
+        low, here = stretches[stretch], counts[stretch]
+        by_value = np.argsort(codes(low), kind="stable")
         shift = places[stretch] - (np.cumsum(here) - here)
-        group_of[np.arange(codes.size) + np.repeat(shift, here)] = low + by_value // gamma
+        group_of[np.arange(by_value.size) + np.repeat(shift, here)] = low + by_value // gamma
 
     for _ in each(rank, range(len(stretches))):
         pass
