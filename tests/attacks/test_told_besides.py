@@ -5,8 +5,6 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-pytestmark = pytest.mark.usefixtures("unasked")
-
 TOWNS = "ENUM('Aachen', 'Bonn', 'it''s, (a) town', 'Zwiesel', 'Withheld, (1)', 'Withheld''2')"
 
 
