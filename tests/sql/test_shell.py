@@ -230,23 +230,34 @@ RESULTS = {
 }
 
 
+ABROAD = "SET TimeZone = 'America/New_York'"
+
+
+@pytest.fixture(scope="module")
+def abroad() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in another time zone, of which results are asked."""
+    with duckdb.connect() as con:
+        prepare(con)
+        con.execute(ABROAD)
+        yield con
+
+
 @pytest.mark.parametrize("name", RESULTS)
 @pytest.mark.parametrize("mode", ["csv", "tabs", "json", "jsonlines", "markdown", "line", "list"])
-def test_output_is_that_of_duckdbs_shell(mode: str, name: str) -> None:
+def test_output_is_that_of_duckdbs_shell(
+    mode: str, name: str, abroad: duckdb.DuckDBPyConnection
+) -> None:
     if (mode, name) == ("jsonlines", "none"):
         pytest.skip("DuckDB's shell prints an empty line there, which is no JSON")
-    settings = "SET TimeZone = 'America/New_York'"
     theirs = subprocess.run(
-        [real_shell(), "-no-init", "-c", settings, "-c", f".mode {mode}", "-c", RESULTS[name]],
+        [real_shell(), "-no-init", "-c", ABROAD, "-c", f".mode {mode}", "-c", RESULTS[name]],
         capture_output=True,
         check=True,
     ).stdout.decode()
-    con, out = duckdb.connect(), io.StringIO()
-    with closing(con), closing(Printer()) as printer:
-        prepare(con)
-        con.execute(settings)
+    out = io.StringIO()
+    with closing(Printer()) as printer:
         printer.mode = mode
-        print_answer(con, RESULTS[name], printer, out, lambda: None)
+        print_answer(abroad, RESULTS[name], printer, out, lambda: None)
     assert out.getvalue() == theirs
 
 
