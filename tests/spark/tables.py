@@ -26,6 +26,11 @@ CARERS = """
 """
 
 
+def sql(arguments: dict[str, Any]) -> str:
+    """Write the arguments of a call."""
+    return ", ".join(f"{name} := {value!r}" for name, value in arguments.items())
+
+
 def contents(connection: duckdb.DuckDBPyConnection, table: str, columns: str = "*") -> list[str]:
     """Return the rows of a table as texts, in no order of their own."""
     return sorted(map(repr, connection.sql(f"SELECT {columns} FROM {table}").fetchall()))

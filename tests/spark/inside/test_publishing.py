@@ -17,7 +17,7 @@ import pytest
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
-from spark.tables import PERSONS, contents, files
+from spark.tables import PERSONS, contents, files, sql
 
 import duckdb_priv.spark
 from duckdb_priv.engine import fingerprints, recognition
@@ -85,10 +85,6 @@ PUBLISHED = {
     "priv.source": "number, population, records, level, known_by",
 }
 """What both engines must write alike."""
-
-
-def sql(arguments: dict[str, Any]) -> str:
-    return ", ".join(f"{name} := {value!r}" for name, value in arguments.items())
 
 
 @pytest.fixture
