@@ -44,6 +44,8 @@ def test_a_remote_frame_gives_the_rows_that_duckdb_gives(
     for method, arguments in calls.items():
         with prepared() as theirs:
             theirs.execute(PERSONS)
-            theirs.execute(f"FROM priv.publish_{method}('persons', 'r', {sql(arguments)})").fetchall()
+            theirs.execute(
+                f"FROM priv.publish_{method}('persons', 'r', {sql(arguments)})"
+            ).fetchall()
             remote = f"read_parquet('{tmp_path}/{method}/data/*.parquet')"
             assert contents(theirs, remote) == contents(theirs, "r"), method
