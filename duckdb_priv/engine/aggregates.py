@@ -245,7 +245,6 @@ class Aggregates:
         if sizes and rate == 1 and len(columns) > 1:
             # Planning asked for them, too.
             records = sum(size * groups for size, groups in sizes.items())
-            self.workspace.distinct[self.source.table, *columns] = sum(sizes.values())
             return sum(sizes.values()), records, sizes.get(1, 0), max(sizes)
         query = self.sql(
             "check",
@@ -255,7 +254,6 @@ class Aggregates:
             among=f"key % {rate} = 0" if rate > 1 else "true",
         )
         values, records, alone, most = self.workspace.rows(query)[0]
-        self.workspace.distinct[self.source.table, *columns] = values * rate
         return values, records, alone, most
 
     def cells(self, columns: Sequence[str], other: str, rate: int) -> str:

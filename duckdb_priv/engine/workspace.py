@@ -48,8 +48,6 @@ class Workspace:
     """Where names without a schema are looked up, in order."""
     sizes: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
     """How many groups of each size there are, by the table and the columns that were asked for already."""
-    distinct: dict[tuple[str, ...], int] = field(default_factory=dict)
-    """How many combinations of values there can be, by the table and the columns that were asked for already."""
     set_apart: SetApart | None = None
     """What was set apart last."""
     on_commit: list[Callable[[], None]] = field(default_factory=list)

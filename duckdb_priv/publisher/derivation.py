@@ -116,7 +116,7 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
     plan = _plan(method.derives, source, found, draws, json.loads(provenance), columns)
     plan = replace(plan, guarantees=[*plan.guarantees, *guarantees_of_persons(plan, source)])
     target = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(request.release)}"
-    types = create_table(workspace, plan, target, source)
+    types = create_table(workspace, plan, target, source.table)
     last = catalog.last_publication(workspace.cursor, finer)
     catalog.record(
         workspace.cursor,

@@ -11,6 +11,7 @@ import duckdb
 
 from duckdb_priv.analyst import macros, views
 from duckdb_priv.engine import drawing
+from duckdb_priv.engine.byte_order import total_order
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.recognition import Recognition, recognize
 from duckdb_priv.engine.source import Source
@@ -29,7 +30,6 @@ from duckdb_priv.publisher.declared import find as find_declared
 from duckdb_priv.publisher.dictionaries import narrow
 from duckdb_priv.publisher.grouping import group_once
 from duckdb_priv.publisher.labels import CodeBook, labels_of, read_labels
-from duckdb_priv.publisher.ordered import are_repeated, write_in_order
 from duckdb_priv.publisher.records import digest_of, open_records
 from duckdb_priv.publisher.succession import Succession
 from duckdb_priv.release import catalog
@@ -82,7 +82,7 @@ def publish(
     plan = prepared.plan
     workspace.stage("drawing values")
     target = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(request.release)}"
-    types = create_table(workspace, plan, target, prepared.source)
+    types = create_table(workspace, plan, target, prepared.source.table)
     receipt = record(workspace, prepared, target, types)
     declare(
         workspace,
@@ -240,16 +240,17 @@ def describe(
     views.create_sensitive_tables(workspace.cursor, attributes)
 
 
-def create_table(workspace: Workspace, plan: Plan, target: str, source: Source) -> dict[str, str]:
-    """Write the rows of a plan over a source, in the order of their own columns; return their types."""
+def create_table(workspace: Workspace, plan: Plan, target: str, records: str) -> dict[str, str]:
+    """Write the rows of a plan over a table expression, in the order of their own columns; return their types."""
     kernel = plan.kernel.renamed(renamed_columns(plan.columns))
     expected = plan.rows_expected or 0
     room = (lambda each: workspace.has_room(expected * each)) if expected > drawing.FEW else None
-    with kernel.opened(workspace.cursor, source.table, plan.staged, room) as rows:
+    with kernel.opened(workspace.cursor, records, plan.staged, room) as rows:
         select = f"FROM ({rows}) UNION ALL BY NAME {plan.earlier}" if plan.earlier else rows
         types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({select})")}
-        repeated = are_repeated(workspace, source, expected)
-        write_in_order(workspace, target, select, types, repeated=repeated)
+        workspace.cursor.execute(
+            f"CREATE TABLE {target} AS FROM ({select}) ORDER BY {total_order(types)}"
+        )
     return narrow(
         workspace, target, types, (name for name, role in plan.columns.items() if role == "public")
     )

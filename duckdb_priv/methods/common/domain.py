@@ -160,7 +160,6 @@ def _open(
             f"the domain of {attribute!r} has {len(values)} value, and needs at least 2",
             hint="give a domain := [...] with every value the column could have had, or exclude the column",
         )
-    workspace.distinct[source.table, attribute] = len(values)
     return Domain(
         attribute=attribute,
         values=tuple(values),
