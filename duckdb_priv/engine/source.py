@@ -197,6 +197,8 @@ def columns_of_roles(
     """
     if len({each.lower() for each in names}) < len(names):
         raise InvalidSource(f"{source!r} has two columns of one name", hint="rename one")
+    if "" in names:
+        raise InvalidSource(f"{source!r} has a column without a name", hint="give it one")
     if taken := [each for each in names if each.lower().startswith(RESERVED)]:
         raise InvalidSource(
             f"column {taken[0]!r} has a name that begins with {RESERVED}",

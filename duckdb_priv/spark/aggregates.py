@@ -22,7 +22,7 @@ from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.spark.dealing import SparkDealt
 from duckdb_priv.spark.files import in_duckdb
-from duckdb_priv.spark.tasks import Ask, Choose, Recognize, read_sql, task
+from duckdb_priv.spark.tasks import Ask, Choose, Recognize, in_tasks, read_sql
 from duckdb_priv.spark.types import has_floats
 from duckdb_priv.sqltext.quoting import identifier, identifiers, in_types
 from duckdb_priv.sqltext.templates import place
@@ -171,11 +171,13 @@ class SparkAggregates(Aggregates):
             f" FROM (SELECT _priv_bits({place('coins')}::UBIGINT, NULL::BIGINT, {record}, 0::UINTEGER)"
             f" AS bits FROM {place(RECORDS)} AS s)"
         )
-        work = task(Ask(Kernel(types, query, {"coins": bits}), self.frame.setting))
+        work = Ask(Kernel(types, query, {"coins": bits}), self.frame.setting)
         found = self.frame.ask(
             ("digest of records", bits.key, *names),
-            lambda: self._records.select(*map(column, names)).mapInArrow(
-                work, "records bigint, parity string, total string"
+            lambda: in_tasks(
+                self._records.select(*map(column, names)),
+                work,
+                "records bigint, parity string, total string",
             ),
         )
         table = self._lay_out("_priv_digest", [], found)
@@ -212,7 +214,7 @@ class SparkAggregates(Aggregates):
                 return records
             stream = read_sql({name: self.source.types[name] for name in read})
             work = Choose(stream, _up_to(id_sql, limit), self.frame.setting)
-            return records.mapInArrow(task(work), records.schema)
+            return in_tasks(records, work, records.schema)
 
         found = self.frame.ask(("records", id_sql, limit, *read), chosen)
         return self._lay_out("_priv_chosen", read, found)
@@ -233,9 +235,7 @@ class SparkAggregates(Aggregates):
         found = self.frame.ask(
             ("recognizable", id_sql, limit, *read),
             lambda: (
-                records
-                if all_of_them
-                else records.mapInArrow(task(work), _with_counts(records.schema))
+                records if all_of_them else in_tasks(records, work, _with_counts(records.schema))
             ),
         )
         table = self._lay_out("_priv_recognizable", read, found)

@@ -28,7 +28,7 @@ from duckdb_priv.engine.aggregates import (
 )
 from duckdb_priv.engine.kernel import RECORDS, Kernel
 from duckdb_priv.spark.files import in_duckdb, in_spark
-from duckdb_priv.spark.tasks import Ask, Perturb, in_spark_types, task
+from duckdb_priv.spark.tasks import Ask, Perturb, in_spark_types, in_tasks
 from duckdb_priv.sqltext.quoting import identifiers
 from duckdb_priv.sqltext.signed import HALF, signed, unsigned
 from duckdb_priv.sqltext.templates import place
@@ -61,7 +61,7 @@ class SparkDealt(DealtAggregates):
         """Ask the tasks piece by piece; ``select`` reads the rows from ``dealt``."""
         query = f"WITH dealt AS MATERIALIZED ({self.dealing.select}) {select}"
         work = Ask(replace(self.dealing, select=query), self.frame.setting)
-        return self.frame.records(self.dealing.reads).mapInArrow(task(work), schema)
+        return in_tasks(self.frame.records(self.dealing.reads), work, schema)
 
     def _cells(self) -> pa.Table:
         """Count the records by attribute and cell."""
@@ -169,6 +169,6 @@ class SparkDealt(DealtAggregates):
         records = self.frame.records(types)
         mark = spark.StructField(MARK, spark.LongType())
         schema = spark.StructType([*records.schema.fields, mark])
-        marked = records.mapInArrow(task(work), schema)
+        marked = in_tasks(records, work, schema)
         self.frame.entering = marked.join(marks, MARK, "left_anti").drop(MARK)
         return sum(self._cells_of(0)["records"].to_pylist())

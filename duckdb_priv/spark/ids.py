@@ -21,7 +21,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as spark
 
-from duckdb_priv.spark.tasks import task
+from duckdb_priv.spark.tasks import in_tasks
 from duckdb_priv.spark.types import has_floats
 
 BITS_PER_ID = 8
@@ -66,7 +66,7 @@ def _count_hashes(identified: DataFrame, ids: Sequence[Column], with_id: int) ->
     """Count the different hashes of ids."""
     pack = Pack(1 + with_id // IDS_OF_TASK, IDS_OF_BLOCK)
     hashes = identified.select(hashed(ids).alias("hash"))
-    blocks = hashes.mapInArrow(task(pack), "bucket int, block binary")
+    blocks = in_tasks(hashes, pack, "bucket int, block binary")
     counts = blocks.groupBy("bucket").applyInArrow(_count, "hashes bigint")
     ((distinct,),) = counts.agg(f.sum("hashes")).collect()
     return int(distinct or 0)

@@ -6,10 +6,10 @@ with the publisher. What goes wrong is said without any value, since Spark write
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
@@ -19,6 +19,10 @@ from duckdb_priv.engine.udfs import register
 from duckdb_priv.errors import PublicationFailed
 from duckdb_priv.sqltext.quoting import in_types, literal
 from duckdb_priv.version import __version__
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -150,11 +154,22 @@ class Ask:
                     yield from connection.sql(query).to_arrow_table().to_batches()
 
 
-def task(work: Callable[[Batches], Batches]) -> Callable[[Any], Any]:
+def in_tasks(
+    records: DataFrame, work: Callable[[Batches], Batches], schema: StructType | str
+) -> DataFrame:
+    """Return what the tasks make of records, whatever their columns are called.
+
+    PySpark hands columns over by names in which dots, backticks and stars mean something, so it is given plain ones.
+    """
+    plain = records.toDF(*(f"column{place}" for place in range(len(records.columns))))
+    return plain.mapInArrow(_named(work, records.columns), schema)
+
+
+def _named(work: Callable[[Batches], Batches], names: Sequence[str]) -> Callable[[Any], Any]:
     """Return a function as Spark takes it."""
 
     def run(batches: Any) -> Any:
-        return work(batches)
+        return work(batch.rename_columns(names) for batch in batches)
 
     return run
 

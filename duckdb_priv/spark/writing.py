@@ -20,7 +20,7 @@ from duckdb_priv.spark.aggregates import column
 from duckdb_priv.spark.files import in_spark, require_seen
 from duckdb_priv.spark.footers import sort_encodings
 from duckdb_priv.spark.frame import SparkFrame, orderings
-from duckdb_priv.spark.tasks import Perturb, in_spark_types, task
+from duckdb_priv.spark.tasks import Perturb, in_spark_types, in_tasks
 from duckdb_priv.spark.types import spark_type
 
 DATA = "data"
@@ -70,7 +70,7 @@ def write_rows(
     for stage, types in zip(kernel.stages, described, strict=True):
         work = Perturb(in_spark_types(stage, types), frame.setting)
         moved = _together(published, stage, 1 + rows // ROWS_OF_TASK)
-        published = moved.mapInArrow(task(work), published_types(types, frame))
+        published = in_tasks(moved, work, published_types(types, frame))
     if frame.earlier is not None:
         earlier = frame.rows_of.sparkSession.read.parquet(in_spark(frame.earlier))
         published = published.unionByName(

@@ -131,6 +131,29 @@ def test_a_frame_gives_the_release_that_duckdb_gives(
         assert analyst.sql(question).fetchall() == theirs.sql(question).fetchall()
 
 
+NAMES = {"age": "*", "gender": "`gen.der", "disease": "dis.ea`se", "ward": "wa.rd", "id": "i d"}
+"""Names of columns that PySpark would read as SQL."""
+
+
+def test_columns_may_have_any_names(
+    publisher: Connection, theirs: Connection, persons: DataFrame, tmp_path: Path
+) -> None:
+    arguments = {
+        "sensitive": NAMES["disease"],
+        "record_id": NAMES["ward"],
+        "retention": 0.4,
+        "public": [NAMES["age"], NAMES["gender"]],
+    }
+    duckdb_priv.spark.publish(
+        publisher, persons.withColumnsRenamed(NAMES), "uniform",
+        source="persons", release="r", path=tmp_path / "r", **arguments,
+    )  # fmt: skip
+    for name, other in NAMES.items():
+        theirs.execute(f'ALTER TABLE persons RENAME "{name}" TO "{other}"')
+    theirs.sql(f"FROM priv.publish_uniform('persons', 'r', {sql(arguments)})").fetchall()
+    assert contents(publisher, "r") == contents(theirs, "r")
+
+
 def test_the_files_do_not_hang_on_the_order_or_the_parts_of_the_source(
     prepared: Callable[..., Connection],
     persons: DataFrame,
@@ -358,6 +381,7 @@ FRAMES: dict[str, tuple[Callable[[DataFrame], Any], str]] = {
     "a collation": (lambda frame: frame.withColumn("gender", f.collate("gender", "UTF8_LCASE")), "collate"),
     "two columns of one name": (lambda frame: frame.select("*", f.lit(1).alias("AGE")), "two columns of one name"),
     "no rows": (lambda frame: frame.limit(0), "has no rows"),
+    "no name": (lambda frame: frame.withColumnRenamed("ward", ""), "a column without a name"),
     "a reserved name": (lambda frame: frame.withColumn("_priv_x", f.lit(1)), "begins with _priv_"),
 }  # fmt: skip
 
