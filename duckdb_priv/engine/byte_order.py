@@ -69,9 +69,6 @@ def one_zero(expression: str, kind: str) -> str:
 def compared_by_bytes(workspace: Workspace, table: str, types: Mapping[str, str]) -> dict[str, str]:
     """Write the texts of a table that have a collation without it, which would follow them into every join."""
     texts = [name for name, kind in types.items() if kind == "VARCHAR"]
-    ((default,),) = workspace.rows("SELECT current_setting('default_collation')")
-    if default:
-        return {name: f'{identifier(name)} COLLATE "binary"' for name in texts}
     collated = _collated(workspace, table, texts)
     return {name: f"decode(encode({identifier(name)}))" for name in collated}
 

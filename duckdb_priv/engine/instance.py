@@ -16,7 +16,8 @@ from contextlib import suppress
 
 import duckdb
 
-from duckdb_priv.errors import NotInstalled
+from duckdb_priv.errors import NotInstalled, PublicationFailed
+from duckdb_priv.sqltext.quoting import literal
 
 BUSY: tuple[type[duckdb.Error], ...] = tuple(
     filter(None, [getattr(duckdb, "ResourceInUseException", None)])
@@ -24,6 +25,17 @@ BUSY: tuple[type[duckdb.Error], ...] = tuple(
 """What DuckDB 2 raises where two threads use one connection at once; DuckDB 1 has no such error."""
 BUSY_WAIT = 10.0
 """Seconds to wait for a connection that is in use; what uses it takes microseconds."""
+
+STANDARD: dict[str, str | bool] = {
+    "default_collation": "",
+    "default_null_order": "NULLS_LAST",
+    "default_order": "ASC",
+    "integer_division": False,
+}
+"""Settings by which one statement means several things, and what they are where ours run.
+
+Under others, rows would be stored in another order, texts would be equal that are not the same, and shares be zero.
+"""
 
 _instances: dict[str, Instance] = {}
 _numbers = itertools.count(1)
@@ -49,14 +61,17 @@ class Instance:
         """Held from the first statement of a publication to its commit."""
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
-        """Open a cursor on whichever prepared connection is still open."""
+        """Open a cursor on a prepared connection that is still open, where statements mean what they mean by default.
+
+        Raises PublicationFailed where settings are locked.
+        """
         deadline = time.monotonic() + BUSY_WAIT
         busy = True
         while busy and time.monotonic() < deadline:
             busy = False
             for connection in list(self.connections):
                 try:
-                    return connection.cursor()
+                    return standardized(connection.cursor())
                 except duckdb.ConnectionException:
                     continue
                 except BUSY:
@@ -81,6 +96,29 @@ class Instance:
                 if percent > 0:
                     return percent
         return None
+
+
+def standardized(cursor: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Let statements on a cursor mean what they mean by default, whatever was set for its database.
+
+    Raises PublicationFailed where settings are locked.
+
+    >>> with duckdb.connect() as connection:
+    ...     _ = connection.execute("SET GLOBAL integer_division = true")
+    ...     with standardized(connection.cursor()) as cursor:
+    ...         cursor.execute("SELECT 1 / 2").fetchall()
+    [(0.5,)]
+    """
+    try:
+        cursor.execute(
+            "; ".join(f"SET SESSION {each} = {literal(STANDARD[each])}" for each in STANDARD)
+        )
+    except duckdb.InvalidInputException:
+        raise PublicationFailed(
+            "settings are locked, and procedures need some of their own",
+            hint="open the database without SET lock_configuration = true",
+        ) from None
+    return cursor
 
 
 def keep(instance: Instance) -> None:

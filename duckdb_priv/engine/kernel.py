@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from duckdb_priv.engine import randomness, udfs
 from duckdb_priv.engine.drawing import PIECE, Drawing, Room
+from duckdb_priv.engine.instance import standardized
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.mechanism.ranged_groups import RangedGroups
 from duckdb_priv.sqltext.quoting import identifier, in_types
@@ -210,7 +211,7 @@ class Kernel:
                 hint=f"the kernel reads {', '.join(map(repr, reads))}",
             )
         records = f"(SELECT {in_types(reads) or '*'} FROM {STREAM})"
-        with connection.cursor() as cursor:
+        with standardized(connection.cursor()) as cursor:
             if self.alone and not self.before:
                 yield from self._run_in_pieces(cursor, records, stream)
                 return

@@ -312,6 +312,7 @@ TELLING = (
     duckdb.BinderException,
     duckdb.ParserException,
     duckdb.NotImplementedException,
+    duckdb.PermissionException,
 )
 """Errors of DuckDB whose text speaks of names and resources, never of values."""
 

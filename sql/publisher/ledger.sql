@@ -46,10 +46,10 @@ WITH published AS (
     SELECT *, coalesce(person_rows, max(person_rows) OVER (PARTITION BY source_number)) AS rows_of_person
     FROM marked
 ), charged AS (
-    SELECT *, adds AND (apart OR row_number() OVER (PARTITION BY population, release, published_at, adds ORDER BY number) = 1)
+    SELECT *, adds AND (apart OR row_number() OVER (PARTITION BY population, release, published_at, adds ORDER BY number ASC NULLS LAST) = 1)
             AS adds_to_record,
         coalesce(person_adds, adds) AND (apart OR row_number() OVER (
-                PARTITION BY population, release, published_at, coalesce(person_adds, adds) ORDER BY number) = 1)
+                PARTITION BY population, release, published_at, coalesce(person_adds, adds) ORDER BY number ASC NULLS LAST) = 1)
             AS adds_to_person
     FROM (SELECT *, NOT list_contains(@of_all_values@, mechanism) AS apart FROM counted)
 ), priced AS (
@@ -65,18 +65,18 @@ WITH published AS (
         CASE WHEN release IS NOT NULL THEN list_contains(@of_whole_records@, mechanism) END AS of_records
     FROM charged
 ), summed AS (
-    SELECT *, sum(price_of_value) OVER (PARTITION BY population, attribute_number ORDER BY published_at, number)
+    SELECT *, sum(price_of_value) OVER (PARTITION BY population, attribute_number ORDER BY published_at ASC NULLS LAST, number ASC NULLS LAST)
             AS epsilon_attribute,
         sum(price) OVER so_far AS prices, sum(risk) OVER so_far AS risks, sum(price ** 2) OVER so_far AS squares,
         sum(CASE WHEN price < 700 THEN price * (exp(price) - 1) ELSE 'inf'::DOUBLE END) OVER so_far AS drift,
         list(coins) OVER (
-            PARTITION BY population, attribute_number, mechanism ORDER BY number
+            PARTITION BY population, attribute_number, mechanism ORDER BY number ASC NULLS LAST
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS earlier_coins,
         bool_or(of_records) OVER so_far AND NOT bool_and(of_records) OVER so_far AS mixed,
         count(persons) OVER so_far > 0 AS of_persons, sum(price_of_person) OVER so_far AS prices_of_persons,
         sum(risk_of_person) OVER so_far AS risks_of_persons
-    FROM priced WINDOW so_far AS (PARTITION BY population ORDER BY published_at, number)
+    FROM priced WINDOW so_far AS (PARTITION BY population ORDER BY published_at ASC NULLS LAST, number ASC NULLS LAST)
 )
 SELECT unnest(origins) AS source, attribute, release, mechanism, parameters, epsilon, delta, fresh, published_at, adds,
     epsilon_attribute,
@@ -99,7 +99,7 @@ SELECT unnest(origins) AS source, attribute, release, mechanism, parameters, eps
     population, attribute_number, records, seen, changed, persons, persons_seen,
     CASE WHEN NOT of_persons THEN NULL WHEN mixed THEN 'inf'::DOUBLE ELSE prices_of_persons END AS epsilon_person,
     CASE WHEN of_persons THEN least(risks_of_persons, 1) END AS delta_person
-FROM summed ORDER BY population, published_at, number;
+FROM summed ORDER BY population ASC NULLS LAST, published_at ASC NULLS LAST, number ASC NULLS LAST;
 
 COMMENT ON MACRO TABLE priv.ledger IS
     'What has been released from which source, and what it adds up to.';

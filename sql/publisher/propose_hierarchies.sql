@@ -62,7 +62,7 @@ SELECT attribute, type,
         WHEN regexp_matches(type, '^(DOUBLE|FLOAT|DECIMAL)') THEN 'no whole numbers: round them in a view, and take priv.range_hierarchy'
         ELSE 'the type does not say which values belong together: write a file with one line per value, the value first, and read it '
             || 'with priv.load_hierarchy, or exclude the column' END AS reason
-FROM found ORDER BY place;
+FROM found ORDER BY place ASC;
 
 COMMENT ON MACRO TABLE priv.propose_hierarchies IS
     'A statement for the generalization hierarchy of each column, from names and types alone; reads no value.';

@@ -23,7 +23,7 @@ FROM (
         "state": "VARCHAR", "advised": "BOOLEAN", "advice": "VARCHAR", "path": "VARCHAR", "format": "VARCHAR", "exported": "INTEGER"}]'),
         recursive := true)
     FROM answered
-) ORDER BY release;
+) ORDER BY release ASC;
 
 COMMENT ON MACRO TABLE priv.publications IS
     'List the releases, how far their sources have moved since, and whether a refresh is advised.';

@@ -16,7 +16,7 @@ CREATE OR REPLACE MACRO priv.ratio_attack(
     @groups@ || ', chosen AS MATERIALIZED (
     FROM grouped WHERE _priv_size >= ' || coalesce(TRY_CAST(min_size AS BIGINT)::VARCHAR, error('min_size must be a whole number, got ' || left(coalesce(min_size::VARCHAR, 'NULL'), 100)
         || chr(10) || 'Hint: write min_size := 100'))
-    || ' ORDER BY _priv_most / _priv_size DESC, _priv_size DESC LIMIT ' || coalesce(TRY_CAST(top AS BIGINT)::VARCHAR, error('top must be a whole number, got ' || left(coalesce(top::VARCHAR, 'NULL'), 100)
+    || ' ORDER BY _priv_most / _priv_size::DOUBLE DESC, _priv_size DESC LIMIT ' || coalesce(TRY_CAST(top AS BIGINT)::VARCHAR, error('top must be a whole number, got ' || left(coalesce(top::VARCHAR, 'NULL'), 100)
         || chr(10) || 'Hint: write top := 10')) || '
 ), asked AS MATERIALIZED (
     SELECT _priv_counted_groups(list({size: _priv_size, count: _priv_most}), '
@@ -25,7 +25,7 @@ CREATE OR REPLACE MACRO priv.ratio_attack(
     FROM (SELECT DISTINCT _priv_size, _priv_most FROM chosen)
 ), @risks@
 SELECT * EXCLUDE (_priv_size, _priv_most, _priv_risk), _priv_size AS size, _priv_most AS count,
-    _priv_most / _priv_size AS frequency, 1 - _priv_risk.too_high - _priv_risk.too_low AS within,
+    _priv_most / _priv_size::DOUBLE AS frequency, 1 - _priv_risk.too_high - _priv_risk.too_low AS within,
     _priv_risk.too_high AS upper_tail, _priv_risk.too_low AS lower_tail,
     least(_priv_risk.too_high, _priv_risk.too_low) >= ' || coalesce(TRY_CAST(delta AS DOUBLE)::VARCHAR, error('delta must be a number, got ' || left(coalesce(delta::VARCHAR, 'NULL'), 100)
         || chr(10) || 'Hint: write delta := 0.05')) || ' AS private

@@ -14,9 +14,9 @@ CREATE OR REPLACE MACRO priv.reconstruction_risk(
     record_id := NULL, exclude := NULL, domain_size := NULL
 ) AS TABLE FROM query(
     @perturbed@ || '
-SELECT count(*) AS groups, 100 * count_if(_priv_size > _priv_risk.threshold) / count(*) AS violating_groups,
-    100 * coalesce(sum(_priv_size) FILTER (_priv_size > _priv_risk.threshold), 0) / sum(_priv_size) AS violating_records,
-    100 * count_if(_priv_size = 1) / sum(_priv_size) AS single_records,
+SELECT count(*) AS groups, 100e0 * count_if(_priv_size > _priv_risk.threshold) / count(*) AS violating_groups,
+    100e0 * coalesce(sum(_priv_size) FILTER (_priv_size > _priv_risk.threshold), 0) / sum(_priv_size) AS violating_records,
+    100e0 * count_if(_priv_size = 1) / sum(_priv_size) AS single_records,
     min(least(_priv_risk.too_high, _priv_risk.too_low)) AS smallest_tail
 FROM joined');
 

@@ -41,8 +41,9 @@ def open_instance(monkeypatch):
 
 def test_a_connection_in_use_is_waited_for(open_instance):
     closed = duckdb.ConnectionException("closed")
-    instance = open_instance(Connection(closed, closed), Connection(Busy("busy"), "a cursor"))
-    assert instance.cursor() == "a cursor"
+    with duckdb.connect() as cursor:
+        instance = open_instance(Connection(closed, closed), Connection(Busy("busy"), cursor))
+        assert instance.cursor() is cursor
 
 
 def test_a_closed_connection_is_not_waited_for(open_instance):
