@@ -1,4 +1,4 @@
-"""Settings of the publisher's session: what is published and told under them is the same, or refused."""
+"""Settings and macros of the publisher's: what is published and told under them is the same, or refused."""
 
 from __future__ import annotations
 
@@ -91,6 +91,24 @@ def usual(told: Callable[[str, str], dict[str, object]]) -> dict[str, object]:
 def test_a_setting_changes_nothing(told, usual, setting):
     found = told(setting, CHANGED[setting])
     assert {name for name in usual if found[name] != usual[name]} == set()
+
+
+@pytest.mark.parametrize(
+    "macro", ["sum(x) AS max(x)", '"||"(a, b) AS b', "RANGE(n) AS TABLE SELECT 1"]
+)
+def test_a_macro_in_the_place_of_a_function_is_refused(made, macro):
+    with made(_prepare) as connection:
+        connection.execute(f"CREATE MACRO {macro}")
+        with pytest.raises(duckdb.Error, match="stands where DuckDB has a function of this name"):
+            connection.execute(f"FROM priv.{CALLS[0]}").fetchall()
+
+
+def test_macros_of_other_names_and_schemas_are_in_nobodys_way(made):
+    with made(_prepare) as connection:
+        connection.execute(
+            "CREATE SCHEMA own; CREATE MACRO own.sum(x) AS 7; CREATE MACRO mine(x) AS x"
+        )
+        assert connection.execute(f"FROM priv.{CALLS[0]}").fetchall()
 
 
 def test_where_settings_are_locked_nothing_is_published_and_it_is_said_why(made):
