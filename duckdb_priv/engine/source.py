@@ -167,9 +167,10 @@ def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
             f"{name!r} reads {private[0]!r}, which is never published",
             hint="what the schema priv holds is the publisher's; leave it out of the view",
         )
+    read = (*found.record_id, *found.person, *found.sensitive, *(found.public or ()))
+    if read:
+        _check_steady(workspace, table, path, read)
     if found.record_id:
-        coined = (*found.record_id, *found.person, *found.sensitive)
-        _check_steady(workspace, table, path, coined)
         _check_record_id(
             workspace, table, path, {column: types[column] for column in found.record_id}, rows
         )
@@ -350,7 +351,10 @@ def _count_ids(
 def _check_steady(
     workspace: Workspace, table: str, path: tuple[str, str, str], columns: Sequence[str]
 ) -> None:
-    """Refuse a view that gives a record another id or value whenever it is read: its coins would be fresh."""
+    """Refuse a view that gives a record another id or value whenever it is read.
+
+    Its coins would be fresh, or groups be planned by other public columns than are published.
+    """
     (views,) = workspace.rows(
         "SELECT count(*) FROM duckdb_views()"
         " WHERE database_name = ? AND schema_name = ? AND view_name = ?",
@@ -359,8 +363,8 @@ def _check_steady(
     query = f"SELECT sum(hash({', '.join(map(identifier, columns))})::HUGEINT) FROM {table}"
     if views and workspace.rows(query) != workspace.rows(query):
         raise InvalidSource(
-            f"the view {path[2]!r} gives other record ids or sensitive values each time it is read",
-            hint="publications of it could be averaged; make it a table, and publish the table",
+            f"the view {path[2]!r} gives other values each time it is read",
+            hint="publications could be averaged, or be of others than planned; make it a table, and publish that",
         )
 
 

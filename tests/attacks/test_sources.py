@@ -80,6 +80,7 @@ CHANGING = {
     "drawn record ids": "SELECT uuid() AS id, disease FROM stays",
     "counted record ids": "SELECT nextval('number') AS id, disease FROM stays",
     "drawn sensitive values": "SELECT id, CASE WHEN random() < 0.5 THEN 'flu' ELSE disease END AS disease FROM stays",
+    "drawn public values": "SELECT id, disease, (random() * 4)::INTEGER AS ward FROM stays",
     "a sample": "SELECT id, disease FROM stays USING SAMPLE 1000 ROWS",
     "a sample of unknown size": "FROM stays WHERE random() < 0.5",
 }
