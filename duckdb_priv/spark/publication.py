@@ -29,7 +29,7 @@ from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.procedures import undone, working
 from duckdb_priv.engine.randomness import FreshBits
-from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.source import Source, is_one_of
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import (
     InvalidParameter,
@@ -43,7 +43,7 @@ from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher import page, placing
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import forget
-from duckdb_priv.publisher.export import PAGE, columns_sql, refuse_for_parquet, write_catalog
+from duckdb_priv.publisher.export import PAGE, refuse_for_parquet, write_catalog
 from duckdb_priv.publisher.publish import Prepared, describe, drop, introduce, prepare, record
 from duckdb_priv.publisher.withdrawal import refuse_withdrawn
 from duckdb_priv.release import catalog
@@ -58,7 +58,9 @@ from duckdb_priv.spark.frame import (
 )
 from duckdb_priv.spark.tasks import Setting
 from duckdb_priv.spark.writing import FILES, write_rows
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.builtins import qualified
+from duckdb_priv.sqltext.literals import looked_up
+from duckdb_priv.sqltext.quoting import identifier, in_types
 
 OURS = re.compile(r"duckdb_priv\.errors\.(\w+): (.*?)(?:\nHint: ([^\n]*))?(?:\n|$)")
 """How an error of ours stands in the text of one of Spark's."""
@@ -184,7 +186,8 @@ class SparkPublication:
                     "what is to be published was decided otherwise while Spark wrote the rows",
                     hint="nothing was recorded; somebody changed the database meanwhile, so run it again",
                 )
-            rows = f"(SELECT {columns_sql(types)} FROM {_files(part)})"
+            columns = _columns(workspace, types, part)
+            rows = f"(SELECT {columns} FROM {_files(part)})"
             if one_file:
                 workspace.cursor.execute(
                     f"CREATE TABLE {self._target} AS FROM {rows} ORDER BY {total_order(types)}"
@@ -198,7 +201,7 @@ class SparkPublication:
             if not one_file:
                 placing.remove(self.frame.staging)
                 html = page.named(analyst_card(workspace.cursor, release), release)
-                selected = _selected(workspace, types, part)
+                selected = f"{columns}\nFROM read_parquet('{FILES}')"
                 write_catalog(workspace, part, release, "VIEW", selected, html)
                 (part / PAGE).write_text(html, encoding="utf-8", newline="\n")
                 workspace.on_commit.append(lambda: placing.move_folder(part, place))
@@ -224,7 +227,8 @@ class SparkPublication:
         """Let the publisher read the folder under the name of the release."""
         with working(self.instance, self.database, self.schemas) as workspace:
             workspace.cursor.execute(
-                f"CREATE OR REPLACE VIEW {self._target} AS SELECT {columns_sql(types)} FROM {_files(place)}"
+                f"CREATE OR REPLACE VIEW {self._target} AS"
+                f" SELECT {_columns(workspace, types, place)} FROM {_files(place)}"
             )
             release = self.request.release
             attributes = catalog.sensitive_attributes(workspace.cursor, release)
@@ -243,14 +247,20 @@ def _files(folder: Path) -> str:
     return in_duckdb(folder, FILES)
 
 
-def _selected(workspace: Workspace, types: Mapping[str, str], part: Path) -> str:
-    """Write how the rows are read by the view of the folder: of an ENUM no function needs to look at every text."""
-    stored = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM {_files(part)}")}
-    columns = ",\n    ".join(
-        identifier(name) if stored[name] == kind else columns_sql({name: kind})
-        for name, kind in types.items()
-    )
-    return f"{columns}\nFROM read_parquet('{FILES}')"
+def _columns(workspace: Workspace, types: Mapping[str, str], folder: Path) -> str:
+    """Write how the columns of the rows of a folder are read: what was text as it is in a release file."""
+    stored = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM {_files(folder)}")}
+
+    def read(name: str, kind: str) -> str:
+        column = identifier(name)
+        if stored[name] == kind:
+            return column
+        if not is_one_of(kind, "ENUM"):
+            return in_types({name: kind})
+        ((values,),) = workspace.rows(f"SELECT enum_range(NULL::{kind})")
+        return f"{qualified(looked_up(column, values, kind))} AS {column}"
+
+    return ",\n    ".join(read(name, kind) for name, kind in types.items())
 
 
 def _method(name: str) -> Method:

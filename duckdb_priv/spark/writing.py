@@ -29,7 +29,8 @@ FILES = f"{DATA}/*.parquet"
 ROWS_OF_FILE = 2_000_000
 """Rows of a file, on average: a number of files that hangs on nothing else than the number of rows."""
 ROWS_OF_GROUP = 122_880
-"""Rows of a row group at most: by bytes they are fewer where several files are written at a time in little memory."""
+"""Rows of a row group at most: by bytes they are fewer where several files are written at a time in little memory.
+Pages of its columns end with it: DuckDB reads rows on both sides of the end of a page without their dictionary."""
 ROWS_OF_TASK = 500_000
 """Records that meet in a task which needs them together, on average."""
 CONFIGURATION = {
@@ -84,7 +85,9 @@ def write_rows(
     place = folder / DATA
     with _configured(frame.rows_of.sparkSession):
         writer = _ordered(published, 1 + rows // ROWS_OF_FILE).write.option("compression", "zstd")
-        writer.option("parquet.block.row.count.limit", ROWS_OF_GROUP).parquet(f"file://{place}")
+        for limit in ("block", "page"):
+            writer.option(f"parquet.{limit}.row.count.limit", ROWS_OF_GROUP)
+        writer.parquet(f"file://{place}")
     for file in sorted(place.iterdir()) if place.is_dir() else []:
         if found := PART.fullmatch(file.name):
             sort_encodings(file.rename(file.with_name(f"part-{found[1]}.parquet")))

@@ -16,7 +16,7 @@ from spark.tables import CARERS, contents, files, same_functions
 import duckdb_priv.spark
 from duckdb_priv.mechanism import decoy_groups
 from duckdb_priv.methods.common import dealing as records_dealt
-from duckdb_priv.spark import writing
+from duckdb_priv.spark import tasks, writing
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -62,22 +62,22 @@ def same(mine: Connection, theirs: Connection) -> None:
         assert contents(mine, table, columns) == contents(theirs, table, columns), table
 
 
-def failing(task: Callable[[Any], Any], mark: Path) -> Callable[[Any], Any]:
+def failing(in_tasks: Callable[..., DataFrame], mark: Path) -> Callable[..., DataFrame]:
     """Let a task of every stage fail in its midst, once."""
 
-    def failing_task(work: Any) -> Any:
-        run, failed = task(work), Path(f"{mark}{zlib.crc32(work.kernel.select.encode())}")
+    def in_failing_tasks(records: DataFrame, work: Any, schema: Any) -> DataFrame:
+        failed = Path(f"{mark}{zlib.crc32(work.kernel.select.encode())}")
 
         def once(batches: Any) -> Any:
-            for rows in run(batches):
+            for rows in work(batches):
                 yield rows
                 if not failed.exists():
                     failed.touch()
                     raise RuntimeError("lost")
 
-        return once
+        return in_tasks(records, once, schema)
 
-    return failing_task
+    return in_failing_tasks
 
 
 @pytest.fixture
@@ -102,18 +102,18 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut small tables into ranges, blocks and tasks as large ones are."""
     sizes = {"TILE": 64, "BLOCK": 4}
 
-    def task(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def in_tasks(records: DataFrame, work: Any, schema: Any) -> DataFrame:
         def run(batches: Any) -> Any:
             vars(decoy_groups).update(sizes)
             return work(batches)
 
-        return run
+        return tasks.in_tasks(records, run, schema)
 
     for name, size in sizes.items():
         monkeypatch.setattr(decoy_groups, name, size)
     monkeypatch.setattr(records_dealt, "RANGE", 512)
     monkeypatch.setattr(writing, "ROWS_OF_TASK", 1500)
-    monkeypatch.setattr(writing, "task", task)
+    monkeypatch.setattr(writing, "in_tasks", in_tasks)
 
 
 @pytest.mark.usefixtures("cut")
@@ -134,7 +134,7 @@ def test_a_frame_is_grouped_as_duckdb_groups_it_and_more_is_appended(
         assert by_spark(publisher, divided, tmp_path / "a [b]") == told
         same(publisher, theirs)
         same_functions(theirs, tmp_path / "a [b]", tmp_path / "theirs")
-        monkeypatch.setattr(writing, "task", failing(writing.task, tmp_path / "failed"))
+        monkeypatch.setattr(writing, "in_tasks", failing(writing.in_tasks, tmp_path / "failed"))
         assert by_spark(other, first, tmp_path / "b") == told
         assert len(list(tmp_path.glob("failed*"))) > 3
         assert files(tmp_path / "b") == files(tmp_path / "a [b]")

@@ -172,6 +172,9 @@ def test_the_files_do_not_hang_on_the_order_or_the_parts_of_the_source(
             raise RuntimeError("lost")
         yield from rows
 
+    def in_tasks(records: DataFrame, work: tasks.Perturb, schema: Any) -> DataFrame:
+        return tasks.in_tasks(records, lambda batches: failing(work, batches), schema)
+
     found = []
     shuffled = persons.repartition(5, "disease").orderBy(f.hash("id")).coalesce(3)
     for name, frame in (("as it is", persons), ("shuffled", shuffled)):
@@ -182,8 +185,7 @@ def test_the_files_do_not_hang_on_the_order_or_the_parts_of_the_source(
                 exclude=["ward"], public=["age", "gender", "score"], **arguments
             )  # fmt: skip
         found.append(files(tmp_path / name))
-        monkeypatch.setattr(tasks, "task", lambda work: lambda batches: failing(work, batches))
-        monkeypatch.setattr("duckdb_priv.spark.writing.task", tasks.task)
+        monkeypatch.setattr(writing, "in_tasks", in_tasks)
     assert failed.exists()
     assert found[0] == found[1]
     assert list(found[0]) == ["part-00000.parquet"]

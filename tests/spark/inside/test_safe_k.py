@@ -69,11 +69,11 @@ def test_a_frame_gives_the_sample_that_duckdb_gives_and_another_one_each_time(
     same_functions(theirs, tmp_path / "r", tmp_path / "theirs")
     sent: list[Any] = []
 
-    def task(work: Any) -> Any:
+    def in_tasks(records: DataFrame, work: Any, schema: Any) -> DataFrame:
         sent.append(work)
-        return tasks.task(work)
+        return tasks.in_tasks(records, work, schema)
 
-    monkeypatch.setattr(writing, "task", task)
+    monkeypatch.setattr(writing, "in_tasks", in_tasks)
     # Levels that are chosen are chosen once, though a publication is decided twice.
     duckdb_priv.spark.publish(
         publisher, frame, "safe_k", path=tmp_path / "s", epsilon1=0.2, **given, replace=True
