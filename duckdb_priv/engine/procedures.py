@@ -28,7 +28,7 @@ from duckdb_priv.engine.instance import Instance
 from duckdb_priv.engine.udfs import Udf
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PrivError, PublicationFailed, echoed
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import identifier, literal
 
 LANE_WAIT = 0.02
 """Seconds that a worker leaves to the calling thread."""
@@ -118,8 +118,8 @@ class Runner:
         try:
             self._wait_for_turn()
             try:
-                database, schemas, given = read_call(arguments)
-                workspace = open_workspace(self.instance, database, schemas)
+                database, schemas, zone, given = read_call(arguments)
+                workspace = open_workspace(self.instance, database, schemas, zone)
             except BaseException:
                 self.instance.turn.release()
                 raise
@@ -203,8 +203,8 @@ class Runner:
         return pa.array([_answer(partial(self._look, name, text)) for name, text in calls])
 
     def _look(self, name: str, arguments: str) -> str:
-        database, schemas, given = read_call(arguments)
-        with undone(self.instance, database, schemas) as workspace:
+        database, schemas, zone, given = read_call(arguments)
+        with undone(self.instance, database, schemas, zone) as workspace:
             return json.dumps(self.find(name)(workspace, given), default=str)
 
 
@@ -235,9 +235,11 @@ def working(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iter
 
 
 @contextmanager
-def committed(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
+def committed(
+    instance: Instance, database: str, schemas: tuple[str, ...], zone: str | None = None
+) -> Iterator[Workspace]:
     """Work in a transaction of its own, for a caller that has the turn: committed at the end, or nothing is kept."""
-    with _begun(instance, database, schemas) as workspace:
+    with _begun(instance, database, schemas, zone) as workspace:
         yield workspace
         _commit(workspace.cursor)
         for do in workspace.on_commit:
@@ -245,16 +247,20 @@ def committed(instance: Instance, database: str, schemas: tuple[str, ...]) -> It
 
 
 @contextmanager
-def undone(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
+def undone(
+    instance: Instance, database: str, schemas: tuple[str, ...], zone: str | None = None
+) -> Iterator[Workspace]:
     """Work in a transaction of which nothing is kept, and for which no procedure waits."""
-    with _begun(instance, database, schemas) as workspace:
+    with _begun(instance, database, schemas, zone) as workspace:
         yield workspace
         _undo(workspace)
 
 
 @contextmanager
-def _begun(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
-    workspace = open_workspace(instance, database, schemas)
+def _begun(
+    instance: Instance, database: str, schemas: tuple[str, ...], zone: str | None = None
+) -> Iterator[Workspace]:
+    workspace = open_workspace(instance, database, schemas, zone)
     try:
         instance.working.add(workspace.cursor)
         workspace.cursor.execute("BEGIN TRANSACTION")
@@ -277,21 +283,31 @@ def _undo(workspace: Workspace) -> None:
         undo()
 
 
-def read_call(text: str) -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
-    """Read a call as JSON: the database where the caller stands, its schemas, and what is given."""
+def read_call(text: str) -> tuple[str, tuple[str, ...], str, Mapping[str, Any]]:
+    """Read a call as JSON: the database where the caller stands, its schemas and time zone, and what is given."""
     arguments = json.loads(text)
-    return arguments.pop("_database"), tuple(arguments.pop("_schemas")), arguments
+    standing = (
+        arguments.pop("_database"),
+        tuple(arguments.pop("_schemas")),
+        arguments.pop("_zone"),
+    )
+    return *standing, arguments
 
 
-def open_workspace(instance: Instance, database: str, schemas: tuple[str, ...]) -> Workspace:
+def open_workspace(
+    instance: Instance, database: str, schemas: tuple[str, ...], zone: str | None = None
+) -> Workspace:
     """Open a workspace that stands where the caller stands."""
     cursor = instance.cursor()
+    if zone is not None:
+        # The day of a time, in a view, is that which the caller sees.
+        cursor.execute(f"SET SESSION TimeZone = {literal(zone)}")
     cursor.execute(f"USE {identifier(database)}")
     cursor.execute("SET python_enable_replacements = false")
     if instance.watched:
         show_progress(cursor)
     instance.stage = ""
-    return Workspace(instance, cursor, database, schemas)
+    return Workspace(instance, cursor, database, schemas, zone)
 
 
 def show_progress(connection: duckdb.DuckDBPyConnection) -> None:

@@ -46,6 +46,8 @@ class Workspace:
     """The database whose priv.* was called."""
     schemas: tuple[str, ...] = ("main",)
     """Where names without a schema are looked up, in order."""
+    zone: str | None = None
+    """The caller's time zone; None where that is the database's."""
     sizes: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
     """How many groups of each size there are, by the table and the columns that were asked for already."""
     set_apart: SetApart | None = None

@@ -268,7 +268,9 @@ def _counts(found: Moved) -> dict[str, int]:
 def _export(workspace: Workspace, said: Declared, row: dict[str, Any]) -> None:
     """Write the version that was just committed; what is in the way is told, and undoes nothing."""
     try:
-        with committed(workspace.instance, workspace.database, said.schemas) as other:
+        with committed(
+            workspace.instance, workspace.database, said.schemas, workspace.zone
+        ) as other:
             find_procedure("export_release")(
                 other,
                 {
@@ -342,7 +344,7 @@ def _state(
     assert said is not None
     try:
         # An error of DuckDB would abort the transaction, and those that are asked about afterwards with it.
-        with undone(workspace.instance, workspace.database, said.schemas) as other:
+        with undone(workspace.instance, workspace.database, said.schemas, workspace.zone) as other:
             if said.mechanism == DERIVED:
                 return _state_of_derived(other, said)
             _, source = _records(other, said)

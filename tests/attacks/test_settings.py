@@ -103,6 +103,20 @@ def test_a_macro_in_the_place_of_a_function_is_refused(made, macro):
             connection.execute(f"FROM priv.{CALLS[0]}").fetchall()
 
 
+def test_a_view_reads_days_in_the_time_zone_of_who_publishes_it(made):
+    with made(_prepare) as connection:
+        connection.execute(
+            "CREATE TABLE seen AS SELECT *, TIMESTAMPTZ '2026-03-01 20:00:00+00' AS at_time FROM visits;"
+            " CREATE VIEW by_day AS SELECT id, disease, at_time::DATE AS day FROM seen; SET TimeZone = 'Asia/Tokyo'"
+        )
+        days = connection.execute("SELECT DISTINCT day::VARCHAR FROM by_day").fetchall()
+        assert days == [("2026-03-02",)]
+        connection.execute(f"FROM priv.{CALLS[0].replace('visits', 'by_day')}").fetchall()
+        assert connection.execute("SELECT DISTINCT day::VARCHAR FROM uniform").fetchall() == days
+        ((state,),) = connection.execute("SELECT state FROM priv.publications()").fetchall()
+        assert state == "current"
+
+
 def test_macros_of_other_names_and_schemas_are_in_nobodys_way(made):
     with made(_prepare) as connection:
         connection.execute(
