@@ -134,7 +134,7 @@ def _values_of_blocks(attribute: SensitiveAttribute) -> str:
     this = f"release = {literal(attribute.release)} AND attribute = {literal(attribute.name)}"
     return (
         f"SELECT (held.first + c.position * a.blocks.stride) % a.blocks.number AS block,"
-        f" list(CAST(c.value AS {kind}) ORDER BY c.position) AS {name}"
+        f" list(CAST(c.value AS {kind}) ORDER BY c.position ASC) AS {name}"
         f" FROM (FROM priv.attribute WHERE {this}) AS a, (SELECT unnest(blocks.first) AS first FROM priv.attribute"
         f" WHERE {this}) AS held, (FROM priv.coefficient WHERE {this}) AS c GROUP BY block ORDER BY block"
     )

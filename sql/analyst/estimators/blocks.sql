@@ -62,7 +62,7 @@ least(greatest(@estimate@, 0), s.total)::DOUBLE
 
 -- name: query.tallied
 SELECT numbered._priv_group,
-        list(coalesce(_priv_rows, 0) / greatest(_priv_total, 1) ORDER BY _priv_number) AS shown
+        list(coalesce(_priv_rows, 0) / greatest(_priv_total, 1) ORDER BY _priv_number ASC) AS shown
     FROM numbered
     CROSS JOIN (SELECT unnest(range(@blocks@)) AS _priv_number)
     LEFT JOIN counted ON counted._priv_group = numbered._priv_group AND counted._priv_block = _priv_number

@@ -196,7 +196,7 @@ NULL
 
 -- name: query.tallied
 -- For the iterative Bayesian method: the shares of the rows of each group that show each of what can be shown, in order.
-SELECT _priv_group, list((@em_shown@) / greatest(_priv_total, 1) ORDER BY _priv_position) AS shown
+SELECT _priv_group, list((@em_shown@) / greatest(_priv_total, 1) ORDER BY _priv_position ASC) AS shown
     FROM observed GROUP BY _priv_group
 
 -- name: query.numbers

@@ -11,10 +11,10 @@ coalesce(CASE WHEN _value IS NULL THEN len(@list@) > list_aggregate(@list@, 'cou
 map_entries(histogram(len(@list@)) FILTER (@match@))
 
 -- name: rows.shares
-coalesce(list_sum([e.value / e.key FOR e IN @sizes@]), 0e0)
+coalesce(list_sum([1e0 * e.value / e.key FOR e IN @sizes@]), 0e0)
 
 -- name: rows.squares
-coalesce(list_sum([e.value / e.key ** 2 FOR e IN @sizes@]), 0e0)
+coalesce(list_sum([1e0 * e.value / e.key ** 2 FOR e IN @sizes@]), 0e0)
 
 -- name: rows.holders
 count(*) FILTER (@match@)
@@ -80,8 +80,8 @@ entry AS (
     SELECT _priv_group, unnest(map_entries(_priv_histogram)) AS _priv_entry FROM numbered
 ), shown AS (
     SELECT _priv_group, _priv_entry.key.v::@type@ AS _priv_value,
-        sum(_priv_entry.value / _priv_entry.key.n) AS _priv_observed,
-        {squares: sum(_priv_entry.value / _priv_entry.key.n ** 2), holders: sum(_priv_entry.value)} AS _priv_cell
+        sum(1e0 * _priv_entry.value / _priv_entry.key.n) AS _priv_observed,
+        {squares: sum(1e0 * _priv_entry.value / _priv_entry.key.n ** 2), holders: sum(_priv_entry.value)} AS _priv_cell
     FROM entry GROUP BY ALL
 )
 

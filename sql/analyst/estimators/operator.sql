@@ -53,7 +53,7 @@ coalesce(sum(list_extract([w * w - w FOR w IN @row@], @shown_position@)), 0e0)
 weights: unnest(@list.weights@)
 
 -- name: query.window
-list(_priv_observed ORDER BY _priv_position) OVER of_group
+list(_priv_observed ORDER BY _priv_position ASC) OVER of_group
 
 -- name: cell.weighed
 list_dot_product(_priv_numbers.weights, _priv_window)

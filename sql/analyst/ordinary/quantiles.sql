@@ -5,13 +5,13 @@
 
 -- name: ranked
 -- How many records have at most each value; an estimate of it may fall where it cannot.
-SELECT *, sum(@n@) OVER (@by@ORDER BY @value@) AS @below@, sum(@n@) OVER (@by_all@) AS @total@
+SELECT *, sum(@n@) OVER (@by@ORDER BY @value@ ASC) AS @below@, sum(@n@) OVER (@by_all@) AS @total@
 FROM @estimates@
 
 -- name: monotone
 -- The middle between the largest estimate before and the smallest one after, which never falls.
-SELECT *, (max(@below@) OVER (@by@ORDER BY @value@) + min(@below@) OVER (@by@ORDER BY @value@ DESC)) / 2 AS @at_most@,
-  coalesce(lead(@value@) OVER (@by@ORDER BY @value@), @value@) AS @following@
+SELECT *, (max(@below@) OVER (@by@ORDER BY @value@ ASC) + min(@below@) OVER (@by@ORDER BY @value@ DESC)) / 2 AS @at_most@,
+  coalesce(lead(@value@) OVER (@by@ORDER BY @value@ ASC), @value@) AS @following@
 FROM @ranked@
 
 -- name: discrete
