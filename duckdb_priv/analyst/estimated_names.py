@@ -52,7 +52,7 @@ MESSAGES = {
     "unweighed": "in the schema estimated, aggregates are estimates over {release} and count nothing else; for other"
     " tables, counted queries and subqueries that do not SELECT *, say USE main, or write system.main.count(*)",
     "unseen": "{release} in the schema estimated is asked by a statement that names it, not through another view, a"
-    " macro or EXECUTE; write the query itself",
+    " macro, query(), query_table() or EXECUTE; write the query itself",
     "through": "{release} in the schema estimated cannot be asked together with views and macros of your own, which"
     " may read it unseen; write what they do into the query",
     "weight": "current_role and current_user are the weights of {release} in the schema estimated, which its aggregates"
@@ -73,9 +73,10 @@ MESSAGES = {
     " write count, count_if, sum or avg",
     "elsewhere": "{release} in the schema estimated is asked after USE estimated, or USE name.estimated for an"
     " attached file: a count would count its rows otherwise",
+    "collated": "under default_collation, different values of {release} are equal; say RESET default_collation",
     "shadowed": "this version of DuckDB does not call the aggregates of the schema estimated; ask"
     " priv.reconstructed_count, or use duckdb_priv.reconstruct",
-    "unnamed": "the column is not named in the statement",
+    "unnamed": "a column is read that the statement does not name: name it; and RESET disabled_optimizers",
     "sums": "this aggregate is no sum over records, and would be wrong over weighted ones; write count, count_if, sum"
     " or avg, or say USE main",
     "qualified": "an aggregate of another schema sums rows and not records; write it without its schema",

@@ -33,13 +33,21 @@ from duckdb_priv.analyst.written import Lookup, Shape, Written, by_text, merged,
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import LISTS, NUMBERS, SCALE, SensitiveAttribute
 from duckdb_priv.sqltext import templates
-from duckdb_priv.sqltext.builtins import ALL_SOUND, qualified, sound
+from duckdb_priv.sqltext.builtins import ALL_SOUND, TEXTS_DIFFER, qualified, sound
 from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, expand, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
+SHADOWED = (
+    "a macro of yours takes the place of an operator, or of a function behind lists and structs, which this one is"
+    " written with\nHint: drop it; FROM duckdb_functions() WHERE NOT internal lists the macros there are"
+)
+COLLATED = (
+    "different texts are equal under your setting default_collation, and an estimate would count other values as well"
+    "\nHint: RESET default_collation"
+)
 LAYOUT = (chosen.FIELDS, chosen.QUERIES, tuple(chosen.SAID), blocks.PLACES)
 """How what is known of an attribute is laid out in the macros that are its own."""
 
@@ -459,10 +467,7 @@ def _messages(lookup: Lookup) -> dict[str, str]:
                 ": give that column, as it is\nHint: not a public one, and not its name as a text"
             ),
         ),
-        "shadowed": literal(
-            "a macro of yours takes the place of an operator, or of a function behind lists and structs, which this one"
-            " is written with\nHint: drop it; FROM duckdb_functions() WHERE NOT internal lists the macros there are"
-        ),
+        "shadowed": f"CASE WHEN {TEXTS_DIFFER} THEN {literal(SHADOWED)} ELSE {literal(COLLATED)} END",
         "mistaken_rows": chosen_by_reported(asked),
         "mistaken_confidence": literal(
             "confidence must lie strictly between 0 and 1; 0.95 is usual\nHint: write confidence := 0.95"

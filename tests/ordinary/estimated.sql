@@ -75,7 +75,7 @@ SELECT ward, $$count($$ FROM visits -- dollar
 SELECT ward, $a$($a$ FROM visits -- dollar
 SELECT (SELECT count(*) FROM visits), ward FROM memory.main.seen -- views and macros of your own
 SELECT ward FROM memory.main.seen_too() WHERE 1 = (SELECT count(*) / count(*) FROM visits) -- views and macros of your own
-SELECT count(*), memory.main.peek() FROM visits -- views and macros of your own|not named
+SELECT count(*), memory.main.peek() FROM visits -- views and macros of your own|does not name
 SELECT count(*) FROM visits WHERE current_role > 0 AND disease = 'flu' -- are the weights
 SELECT count(*) FROM visits AS v WHERE v."current_role" > 0 AND disease = 'flu' -- are the weights
 SELECT sum("current_role") FROM visits WHERE disease = 'flu' -- are the weights
@@ -87,3 +87,5 @@ SELECT *, count(*) FROM visits WHERE age + dose > 0 AND ward || disease || cost 
 SELECT v.*, count(*) FROM visits AS v GROUP BY ALL -- no single records
 SELECT v, count(*) FROM visits AS v GROUP BY v -- no single records
 SELECT to_json(v), count(*) FROM visits v GROUP BY 1 -- no single records
+SELECT (FROM query('SELECT disease FROM visits LIMIT 1')), count(*) FROM visits -- query()
+SELECT (SELECT max(age) FROM query_table('visits')), count(*) FROM visits -- query_table

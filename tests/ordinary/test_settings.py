@@ -1,7 +1,8 @@
-"""What an analyst has set changes no answer."""
+"""What an analyst has set changes no answer, or is refused."""
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 
 SETTINGS = {"default_order": "desc", "integer_division": True}
@@ -9,7 +10,7 @@ ASKED = "FROM priv.reconstructed_distribution('visits') ORDER BY value ASC"
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-@pytest.mark.parametrize("form", ["blocks", "operator", "two_weights"])
+@pytest.mark.parametrize("form", ["blocks", "operator", "listed"])
 def test_order_and_division_by_default_change_no_estimate(release, form, setting):
     connection = release(form)
     expected = connection.execute(ASKED).fetchall()
@@ -19,3 +20,39 @@ def test_order_and_division_by_default_change_no_estimate(release, form, setting
     finally:
         connection.execute(f"RESET {setting}")
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [ASKED, "SELECT priv.reconstructed_count('visits', reported_disease, 'flu') FROM visits"],
+)
+def test_a_default_collation_is_refused(release, asked):
+    connection = release("operator")
+    connection.execute("SET default_collation = 'nocase'")
+    try:
+        with pytest.raises(duckdb.Error, match="RESET default_collation"):
+            connection.execute(asked).fetchall()
+    finally:
+        connection.execute("RESET default_collation")
+
+
+@pytest.mark.parametrize(
+    ("setting", "asked", "said"),
+    [
+        ("nocase", "SELECT count(*) FROM visits WHERE disease = 'FLU'", "RESET default_collation"),
+        ("", "SELECT count(*) FROM query('FROM visits')", "query"),
+        ("", "SELECT count(*) FROM query_table('visits')", "query_table"),
+    ],
+)
+def test_the_schema_estimated_refuses_what_it_cannot_see(release, setting, asked, said):
+    connection = release("operator")
+    connection.execute(f"USE r.estimated; SET default_collation = '{setting}'")
+    try:
+        with pytest.raises(duckdb.Error, match=said):
+            connection.execute(asked).fetchall()
+        if not setting:
+            connection.execute(
+                "SELECT count(*) AS query FROM visits WHERE ward <> 'query ('"
+            ).fetchall()
+    finally:
+        connection.execute("RESET default_collation; USE r")

@@ -148,7 +148,8 @@ _priv_state(words) AS (
     )
 )
 SELECT CASE
-    WHEN NOT system.main.contains(n.words, ' @v ') THEN system.main.error(@says.unseen@)
+    WHEN NOT system.main.contains(n.words, ' @v ')
+        OR system.main.regexp_matches(n.words, ' "?(?:query|query_table|json_execute_serialized_sql)"? \( ') THEN system.main.error(@says.unseen@)
     WHEN _priv_macro_is_called OR EXISTS (SELECT 1 FROM system.main.duckdb_views() WHERE NOT internal
         AND system.main.contains(system.main.replace(n.words, '"', ''),
             ' ' || system.main.regexp_replace(system.main.lower(view_name), '[^a-z0-9_\x{80}-\x{10FFFF}]', '_', 'g') || ' '))
