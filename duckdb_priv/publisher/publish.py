@@ -31,7 +31,6 @@ from duckdb_priv.publisher.dictionaries import narrow
 from duckdb_priv.publisher.grouping import group_once
 from duckdb_priv.publisher.labels import CodeBook, labels_of, read_labels
 from duckdb_priv.publisher.records import digest_of, open_records
-from duckdb_priv.publisher.shadows import refuse_shadows
 from duckdb_priv.publisher.succession import Succession
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import read
@@ -111,7 +110,6 @@ def prepare(
 
     ``opening`` gives all records of the source, and those that enter.
     """
-    refuse_shadows(workspace)
     before = versions.previous(workspace, request.release)
     remembered = follows is not None and follows.remembered
     extends = arguments.extends or remembered

@@ -19,7 +19,19 @@ from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read
 
-FRAGMENTS = ("caller", "run", "ask", "number", "receipt", "groups", "risks", "perturbed", "publish")
+FRAGMENTS = (
+    "caller",
+    "run",
+    "ask",
+    "number",
+    "receipt",
+    "groups",
+    "risks",
+    "perturbed",
+    "publish",
+    "unshadowed",
+    "told_apart",
+)
 """What several macros share."""
 FIRST = ("source", "release")
 """What every publication takes without a name."""

@@ -29,6 +29,7 @@ from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.procedures import undone, working
 from duckdb_priv.engine.randomness import FreshBits
+from duckdb_priv.engine.shadows import refuse_shadows
 from duckdb_priv.engine.source import Source, is_one_of
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import (
@@ -169,6 +170,7 @@ class SparkPublication:
         Beside it, returns the types of what each stage of the kernel gives.
         """
         with undone(self.instance, self.database, self.schemas) as workspace:
+            refuse_shadows(workspace)
             prepared = self._prepared(workspace)
             _refuse_kernel(self.method, prepared)
             return prepared, [_described(workspace, stage) for stage in prepared.kernel.stages]

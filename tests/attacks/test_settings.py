@@ -103,6 +103,49 @@ def test_a_macro_in_the_place_of_a_function_is_refused(made, macro):
             connection.execute(f"FROM priv.{CALLS[0]}").fetchall()
 
 
+IN_THE_SESSION = (
+    "ledger()",
+    f"micro_groups({GROUPS})",
+    f"reconstruction_risk({GROUPS})",
+    "ratio_attack('visits', sensitive := 'disease', record_id := 'id', epsilon_dp := 1, min_size := 1)",
+)
+"""What runs in the session of the caller, which sees what is temporary; procedures do not."""
+ASKED = (
+    *IN_THE_SESSION,
+    "budget('visits')",
+    "audit('uniform')",
+    "publications()",
+    "workload('visits', sensitive := 'disease', record_id := 'id', queries := 5)",
+    "check_source('visits', sensitive := 'disease', record_id := 'id')",
+    "withdraw('visits', 7)",
+)
+
+
+@pytest.mark.parametrize(("kind", "asked"), [("", ASKED), ("TEMP", IN_THE_SESSION)])
+def test_nothing_is_told_where_a_macro_stands_in_the_place_of_a_function(made, kind, asked):
+    with made(_prepare) as connection:
+        connection.execute(f"FROM priv.{CALLS[0]}").fetchall()
+        connection.execute(f"CREATE {kind} MACRO max(x) AS min(x)")
+        for ask in asked:
+            with pytest.raises(duckdb.Error, match="'max' stands where DuckDB has a function"):
+                connection.execute(f"FROM priv.{ask}").fetchall()
+        connection.execute("DROP MACRO max")
+        for ask in asked:
+            assert connection.execute(f"FROM priv.{ask}").fetchall()
+
+
+def test_a_temporary_table_that_hides_what_would_be_published_is_refused(made):
+    with made(_prepare) as connection:
+        for source in ("visits", "Main.Visits", '"visits"'):
+            connection.execute("CREATE OR REPLACE TEMP TABLE visits AS FROM memory.visits LIMIT 9")
+            for call in ("micro_groups", "reconstruction_risk"):
+                ask = f"FROM priv.{call}({GROUPS.replace('visits', source)})"
+                with pytest.raises(duckdb.Error, match="'visits' hides the table of this name"):
+                    connection.execute(ask).fetchall()
+            connection.execute("DROP TABLE temp.visits")
+            assert connection.execute(ask).fetchall()
+
+
 def test_a_view_reads_days_in_the_time_zone_of_who_publishes_it(made):
     with made(_prepare) as connection:
         connection.execute(

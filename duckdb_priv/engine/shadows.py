@@ -9,7 +9,7 @@ FUNCTIONS = "SELECT function_name FROM system.main.duckdb_functions()"
 
 
 def refuse_shadows(workspace: Workspace) -> None:
-    """Refuse to publish where a macro takes the place of a function: coins, sums and counts could be others.
+    """Refuse to work where a macro takes the place of a function: coins, sums and counts could be others.
 
     Raises PublicationFailed.
     """
