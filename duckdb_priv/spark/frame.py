@@ -36,6 +36,8 @@ from duckdb_priv.sqltext.quoting import literal
 
 ELSEWHERE = "_priv_records_stand_in_spark"
 """Stands where DuckDB would read the records: what is not asked of Spark fails."""
+SUMMED = 28
+"""Bits of hashes that are added up: no sum of so many overflows."""
 DRAWN_ANEW = re.compile(r"\b(monotonically_increasing_id|rand|randn|uuid|shuffle)\(")
 """Functions of Spark whose values hang on how rows are divided, or on nothing."""
 
@@ -108,10 +110,12 @@ class SparkFrame:
         What else is to be counted comes beside it.
         """
         held = f.xxhash64(*map(column, columns))
+        # The sum of whole hashes would be one of decimals, which takes twice as long.
+        ends = held.bitwiseAND((1 << SUMMED) - 1), f.shiftrightunsigned(held, 64 - SUMMED)
         (row,) = self.rows_of.agg(
-            f.count(f.lit(1)), f.bit_xor(held), f.sum(held.cast("decimal(20,0)")), *counts
+            f.count(f.lit(1)), f.bit_xor(held), *map(f.sum, ends), *counts
         ).collect()
-        return "/".join(map(str, row[:3])), (row[0], *row[3:])
+        return "/".join(map(str, row[:4])), (row[0], *row[4:])
 
     def digests(self, source: Source) -> tuple[str, str]:
         """Return what the rows added up to when they were counted, and what they do when read again."""

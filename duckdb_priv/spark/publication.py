@@ -57,6 +57,7 @@ from duckdb_priv.spark.frame import (
     refuse_changed,
     refuse_foreign,
 )
+from duckdb_priv.spark.settings import by_records, configured
 from duckdb_priv.spark.tasks import Setting
 from duckdb_priv.spark.writing import FILES, write_rows
 from duckdb_priv.sqltext.builtins import qualified
@@ -116,7 +117,8 @@ def publish(
         publication = SparkPublication(instance, database, schemas, found, request, read, opened)
         try:
             staging.mkdir(parents=True)
-            receipt = publication.run(part, place)
+            with configured(frame.sparkSession, by_records(opened.rows_of)):
+                receipt = publication.run(part, place)
         finally:
             placing.give_up(part)
     return {**receipt, "path": str(place), "seconds": round(time.monotonic() - started, 3)}

@@ -7,11 +7,10 @@ neither the files nor their order say anything of the source's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import types as spark
 
 from duckdb_priv.engine.kernel import Kernel
@@ -20,6 +19,7 @@ from duckdb_priv.spark.aggregates import column
 from duckdb_priv.spark.files import in_spark, require_seen
 from duckdb_priv.spark.footers import sort_encodings
 from duckdb_priv.spark.frame import SparkFrame, orderings
+from duckdb_priv.spark.settings import configured
 from duckdb_priv.spark.tasks import Perturb, in_spark_types, in_tasks
 from duckdb_priv.spark.types import spark_type
 
@@ -83,7 +83,7 @@ def write_rows(
             )
         )
     place = folder / DATA
-    with _configured(frame.rows_of.sparkSession):
+    with configured(frame.rows_of.sparkSession, CONFIGURATION):
         writer = _ordered(published, 1 + rows // ROWS_OF_FILE).write.option("compression", "zstd")
         for limit in ("block", "page"):
             writer.option(f"parquet.{limit}.row.count.limit", ROWS_OF_GROUP)
@@ -110,19 +110,3 @@ def _together(records: DataFrame, stage: Kernel, tasks: int) -> DataFrame:
 def _ordered(published: DataFrame, files: int) -> DataFrame:
     names = [column(name) for name in published.columns]
     return published.repartition(files, *names).sortWithinPartitions(*orderings(published.schema))
-
-
-@contextmanager
-def _configured(session: SparkSession) -> Iterator[None]:
-    """Set how values are written, and set it back."""
-    before = {name: session.conf.get(name, None) for name in CONFIGURATION}
-    try:
-        for name, value in CONFIGURATION.items():
-            session.conf.set(name, value)
-        yield
-    finally:
-        for name, earlier in before.items():
-            if earlier is None:
-                session.conf.unset(name)
-            else:
-                session.conf.set(name, earlier)
