@@ -54,6 +54,7 @@ FAILING = {
     "error of the user's": "SELECT id, disease, CASE WHEN id = 1777 THEN error('it is ' || note) END AS e FROM stays",
     "JSON": "SELECT id, disease, json_extract(note, '$.a') AS found FROM stays",
     "date": "SELECT id, disease, strptime(note, '%Y') AS year FROM stays",
+    "time zone": "SELECT id, disease, TIMESTAMP '2026-01-01' AT TIME ZONE replace(note, '12', 'UTC') AS at FROM stays",
     "pattern": "SELECT id, disease, regexp_matches(disease, '(' || note) AS found FROM stays",
     "overflow": "SELECT id, disease, (length(note)::TINYINT * 100::TINYINT) AS hundredfold FROM stays",
     "subquery": "SELECT id, disease, (SELECT note FROM stays o WHERE o.ward = s.ward) AS other FROM stays s",

@@ -82,6 +82,51 @@ def test_without_ids_nothing_is_published_of_which_something_was_withdrawn(con):
         )
 
 
+def publish(con, source: str, release: str, record_id: str, more: str = "") -> None:
+    con.execute(
+        f"FROM priv.publish_uniform('{source}', '{release}', sensitive := 'disease', retention := 0.3,"
+        f" record_id := {record_id}, public := ['age']{more})"
+    )
+
+
+def test_a_record_is_out_of_releases_that_know_it_by_other_columns(con):
+    con.execute(
+        "CREATE VIEW coded AS SELECT id, 'K' || id AS code, age, disease FROM v;"
+        "CREATE VIEW hidden AS SELECT 'K' || id AS code, age, disease FROM v"
+    )
+    publish(con, "v", "two", "['id', 'person']")
+    publish(con, "coded", "by_code", "'code'")
+    publish(con, "hidden", "by_code_alone", "'code'")
+    told = dict(
+        con.execute(
+            "SELECT release, statement FROM priv.withdraw('v', 7, kind := 'record')"
+        ).fetchall()
+    )
+    for release in ("two", "by_code"):
+        assert told[release].startswith("The record is out of the next version")
+        con.execute(f"FROM priv.refresh('{release}')")
+        assert ages(con, release) == {*range(600)} - {7}
+    assert "There is no next version" in told["by_code_alone"]
+    with pytest.raises(duckdb.Error, match="by their ids in 'id', which"):
+        con.execute("FROM priv.refresh('by_code_alone')")
+    con.execute(
+        "CREATE OR REPLACE VIEW hidden AS SELECT id, 'K' || id AS code, age, disease FROM v"
+    )
+    publish(con, "hidden", "by_code_alone", "'code'", ", replace := true")
+    assert ages(con, "by_code_alone") == {*range(600)} - {7}
+
+
+def test_an_id_that_may_be_of_two_records_is_asked_back(con):
+    con.execute("ALTER TABLE v ADD COLUMN number INTEGER; UPDATE v SET number = 600 - id")
+    publish(con, "v", "numbered", "'number'")
+    with pytest.raises(duckdb.Error, match="so it cannot be told which is meant"):
+        con.execute("FROM priv.withdraw('v', 7, kind := 'record')")
+    con.execute("CREATE VIEW by_id AS SELECT * EXCLUDE number FROM v")
+    con.execute("FROM priv.withdraw('by_id', 7, kind := 'record')")
+    con.execute("FROM priv.refresh('numbered')")
+    assert ages(con, "numbered") == {*range(600)} - {7}
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
