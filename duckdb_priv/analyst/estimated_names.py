@@ -55,6 +55,7 @@ MESSAGES = {
     " macro, query(), query_table() or EXECUTE; write the query itself",
     "through": "{release} in the schema estimated cannot be asked together with views and macros of your own, which"
     " may read it unseen; write what they do into the query",
+    "hidden": "a temporary table or view of yours is called {release}, and would be counted in its place; drop it",
     "weight": "current_role and current_user are the weights of {release} in the schema estimated, which its aggregates"
     " sum; leave them out",
     "rows": "rows of {release} in the schema estimated stand for no single records; write SELECT ..., count(*), and"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import duckdb
 import pytest
 
+from duckdb_priv import reconstruct
+
 SETTINGS = {"default_order": "desc", "integer_division": True}
 ASKED = "FROM priv.reconstructed_distribution('visits') ORDER BY value ASC"
 
@@ -56,3 +58,33 @@ def test_the_schema_estimated_refuses_what_it_cannot_see(release, setting, asked
             ).fetchall()
     finally:
         connection.execute("RESET default_collation; USE r")
+
+
+@pytest.mark.parametrize(
+    "hiding", ["TEMP TABLE Visits AS FROM", "TEMP VIEW visits AS FROM r.main.visits LIMIT 9; FROM"]
+)
+def test_a_temporary_table_is_not_counted_for_the_release(release, hiding):
+    connection = release("operator").cursor()
+    connection.execute(f"USE r; CREATE {hiding} r.main.visits LIMIT 9")
+    asked = "SELECT count(*) AS n FROM {}.visits WHERE disease = 'flu'"
+    ((n,),) = reconstruct(connection, asked.format("r.main")).fetchall()
+    assert n > 100
+    with pytest.raises(duckdb.BinderException, match="disease"):
+        reconstruct(connection, asked.format("main")).fetchall()
+    connection.execute("USE r.estimated")
+    for schema in ("estimated", "r.estimated"):
+        with pytest.raises(duckdb.Error, match="temporary table or view of yours"):
+            connection.execute(asked.format(schema)).fetchall()
+
+
+def test_a_table_that_the_search_path_names_before_the_release_is_not_counted_for_it(release):
+    connection = release("operator").cursor()
+    connection.execute("CREATE OR REPLACE TABLE memory.main.visits AS FROM r.main.visits LIMIT 9")
+    asked = "SELECT count(*) AS n FROM {}.visits WHERE disease = 'flu'"
+    try:
+        connection.execute("SET search_path = 'r.priv,memory.main'")
+        with pytest.raises(duckdb.BinderException, match="disease"):
+            reconstruct(connection, asked.format("main")).fetchall()
+        assert reconstruct(connection, asked.format("r.main")).fetchall() > [(100,)]
+    finally:
+        connection.execute("USE memory; DROP TABLE memory.main.visits")

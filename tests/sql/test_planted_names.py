@@ -256,3 +256,13 @@ def test_a_table_of_the_readers_own_is_not_read(years, question):
     ):
         years.execute(question.format("file", ""))
     assert years.execute(question.format("file", ", database := 'file'")).fetchall() == expected
+
+
+@pytest.mark.parametrize("question", [DISTRIBUTION, TOGETHER])
+def test_a_table_that_the_search_path_names_before_the_release_is_not_read(years, question):
+    years.execute("CREATE TABLE memory.main.two AS FROM file.two LIMIT 9; DETACH later")
+    for path in ("file.priv,memory.main", "memory.main,file.priv,file.main"):
+        years.execute(f"SET search_path = '{path}'")
+        with pytest.raises(duckdb.Error, match="another database in the search path"):
+            years.execute(question.format("file", ""))
+    assert years.execute(question.format("file", ", database := 'file'")).fetchall()

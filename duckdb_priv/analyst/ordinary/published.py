@@ -136,6 +136,12 @@ class ConnectedTables:
         return here[0], here[1]
 
     @cached_property
+    def _several(self) -> bool:
+        """Whether names are looked up in several places, so that a schema may be one of another database."""
+        ((path,),) = self._rows("SELECT system.main.current_setting('search_path')")
+        return "," in path
+
+    @cached_property
     def _temporary(self) -> set[str]:
         return {name.lower() for _, _, name, temporary in self._tables if temporary}
 
@@ -167,8 +173,12 @@ class ConnectedTables:
         if second:
             places = [(second, first)]
         elif first:
-            # One name before the table is a schema of the database in use, or a database.
-            places = [(database, first), (first, "main")]
+            # One name before the table is a schema of the database in use, or a database; temporary tables come before,
+            # and what is in another schema of that name, where the path leads there first.
+            hidden = name in self._temporary or (self._several and schema != "main")
+            places = [(first, "main")]
+            if first != "main" or not hidden:
+                places.insert(0, (database, first))
         elif name in self._temporary:
             places = []
         else:

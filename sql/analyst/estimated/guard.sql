@@ -6,8 +6,9 @@
 -- view and nothing else, which one look shows (plain); the text of the reduction is bound for others only.
 
 -- name: guard
--- The query that says it. Macros of the reader's are looked for, which takes its time, only where a call is not a well-known one.
-[[CASE WHEN known AND (@plain@) THEN 'SELECT true'
+-- The query that says it. Macros of the reader's are looked for, which takes its time, only where a call is not a well-known one;
+-- temporary tables only where the schema is written before the view, as the name alone would be theirs.
+[[CASE WHEN known AND (@plain@) AND NOT system.main.contains(system.main.lower(@statement@), 'estimated') THEN 'SELECT true'
     ELSE system.main.replace(@reduced@, '_priv_macro_is_called', CASE WHEN known THEN 'false' ELSE @macro@ END) END
   FOR known IN [@known@]][1]
  FOR words IN [@words@]][1]
@@ -154,6 +155,9 @@ SELECT CASE
         AND system.main.contains(system.main.replace(n.words, '"', ''),
             ' ' || system.main.regexp_replace(system.main.lower(view_name), '[^a-z0-9_\x{80}-\x{10FFFF}]', '_', 'g') || ' '))
         THEN system.main.error(@says.through@)
+    WHEN EXISTS (SELECT 1 FROM system.main.duckdb_tables() WHERE temporary AND system.main.lower(table_name) = @release@)
+        OR EXISTS (SELECT 1 FROM system.main.duckdb_views() WHERE temporary AND system.main.lower(view_name) = @release@)
+        THEN system.main.error(@says.hidden@)
     WHEN system.main.len([a FOR a IN system.main.regexp_extract_all(n.words, ' @v (?:as )?"?([a-z0-9_]+)"? ', 1)
         IF system.main.contains(system.main.replace(system.main.replace(system.main.replace(system.main.replace(
             n.words, '"', ''), ' @v as ' || a || ' ', ' @v '), ' @v ' || a || ' ', ' @v '), ' ' || a || ' . ', ' . '), ' ' || a || ' ')
