@@ -71,8 +71,8 @@ VERSIONS = ARGUMENTS | {
 }
 """The same for the change since the version before: of both versions at once, told apart by one more group column."""
 BOTH = template(
-    "(SELECT *, true AS _priv_newer FROM {database}@table@"
-    " UNION ALL BY NAME SELECT *, false AS _priv_newer FROM {older}@table@) WHERE ({condition}\n)"
+    "(SELECT *, true AS _priv_newer FROM {database}main.@table@"
+    " UNION ALL BY NAME SELECT *, false AS _priv_newer FROM {older}main.@table@) WHERE ({condition}\n)"
 )
 """The rows of both versions."""
 CELLS = ARGUMENTS | {

@@ -66,7 +66,7 @@ def fillings(lookup: Lookup) -> dict[str, str]:
         "joint_value": f"CASE WHEN {VALUE} IS NULL THEN {each.has_missing()} ELSE {each.is_value(VALUE)} END",
         "joint_query": _query("joint", of_query),
         "joint_paper": _query("joint_paper", {}),
-        "joint_table": f"{OF_EACH['database']} || {lookup.named('table')}",
+        "joint_table": f"{OF_EACH['database']} || 'main.' || {lookup.named('table')}",
         "joint_name": lookup.named("table"),
         "joint_patterns": _of_states(
             "o",

@@ -63,7 +63,7 @@ def _law(of: SensitiveAttribute) -> str:
         "texts": texts(of.values),
         "size": str(of.size),
         "attribute": identifier(of.column),
-        "table": template("{database}") + identifier(of.release),
+        "table": template("{database}main.") + identifier(of.release),
         **{f"numbers.{name}": doubles(of.flat(name)) for name in (*of.numbers, *of.lists)},
         "numbers.own": doubles(_owns(of)),
     }

@@ -266,3 +266,15 @@ def test_a_table_that_the_search_path_names_before_the_release_is_not_read(years
         with pytest.raises(duckdb.Error, match="another database in the search path"):
             years.execute(question.format("file", ""))
     assert years.execute(question.format("file", ", database := 'file'")).fetchall()
+
+
+@pytest.mark.parametrize("question", [DISTRIBUTION, TOGETHER])
+def test_a_query_of_the_readers_own_that_is_called_like_the_release_is_not_read(years, question):
+    years.execute("USE file")
+    asked = question.format("file", "")
+    expected = years.execute(asked).fetchall()
+    assert years.execute(f"WITH two AS (FROM file.two LIMIT 9) {asked}").fetchall() == expected
+    years.execute("USE file.estimated")
+    assert years.execute(asked).fetchall() == expected
+    named = question.format("file", ", database := 'file'")
+    assert years.execute(named).fetchall() == expected

@@ -161,7 +161,7 @@ _priv_observed
 
 -- name: query.rows
 -- The rows that are counted. What stands in braces is filled in when the macro is called.
-{database}@table@ WHERE ({condition}
+{database}main.@table@ WHERE ({condition}
     )
 
 -- name: query.sums

@@ -67,7 +67,7 @@ ratio
 (
         SELECT *, unnest(@attribute@) AS _priv_shown, unnest(range(1, len(@attribute@) + 1)) AS _priv_place,
             len(@attribute@) AS _priv_size
-        FROM {database}@table@ WHERE ({condition}
+        FROM {database}main.@table@ WHERE ({condition}
         )
     ) AS @table@
 

@@ -22,15 +22,15 @@ WITH read AS MATERIALIZED (
 ), asked AS (
     @inverse@
 ), differing AS MATERIALIZED (
-    SELECT * FROM (FROM {database}@table@ EXCEPT ALL FROM {older}@table@)
-    UNION ALL SELECT * FROM (FROM {older}@table@ EXCEPT ALL FROM {database}@table@)
+    SELECT * FROM (FROM {database}main.@table@ EXCEPT ALL FROM {older}main.@table@)
+    UNION ALL SELECT * FROM (FROM {older}main.@table@ EXCEPT ALL FROM {database}main.@table@)
 ), parts AS (
     -- Rows of each part, and those that stand in one version only: what else moved is hidden behind rows that look the same.
     SELECT {parts} count(*) FILTER (_priv_kind = 'newer') AS _priv_more, count(*) FILTER (_priv_kind = 'older') AS _priv_fewer,
         count(*) FILTER (_priv_kind = 'differing') AS _priv_differing
     FROM (
-        SELECT *, 'newer' AS _priv_kind FROM {database}@table@
-        UNION ALL BY NAME SELECT *, 'older' AS _priv_kind FROM {older}@table@
+        SELECT *, 'newer' AS _priv_kind FROM {database}main.@table@
+        UNION ALL BY NAME SELECT *, 'older' AS _priv_kind FROM {older}main.@table@
         UNION ALL BY NAME SELECT *, 'differing' AS _priv_kind FROM differing
     ) WHERE ({condition}
     ) GROUP BY ALL

@@ -5,7 +5,7 @@ SELECT CASE
         THEN error('the database in use has another release called "' || @release@ || '", or none'
             || chr(10) || 'Hint: say which file is meant: database := ''…'' with the name under which it is attached')
     WHEN {unnamed} AND (
-        SELECT coalesce(bool_or(temporary), false) OR count(DISTINCT database_name) > 1 AND contains(current_setting('search_path'), ',')
+        SELECT coalesce(bool_or(temporary), false) OR count(DISTINCT database_name) > 1 AND contains(system.main.current_setting('search_path'), ',')
         FROM (SELECT database_name, temporary FROM duckdb_tables() WHERE lower(table_name) = lower(@release@)
             UNION ALL SELECT database_name, temporary FROM duckdb_views() WHERE lower(view_name) = lower(@release@))
     )
