@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from duckdb_priv.engine.fingerprints import identified_origins, identify, listed, sql
-from duckdb_priv.engine.source import find_table, origins_of, readable_name
+from duckdb_priv.engine.source import Source, find_table, origins_of, readable_name
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated, InvalidParameter
 from duckdb_priv.methods.register import METHODS
+from duckdb_priv.publisher.budgeted import marks_of, recognize_budgets
 from duckdb_priv.release.arguments import NAME, NUMBER, Arguments, argument, read
 from duckdb_priv.release.catalog import now
+from duckdb_priv.sqltext.quoting import identifier
 
 ROUNDING = 1e-9
 """Relative difference of sums that are the same."""
@@ -49,11 +51,21 @@ def budget(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
     origins = identified_origins(workspace, sorted(origins_of(workspace, path)))
     if arguments.epsilon is not None:
         workspace.cursor.execute(
-            "DELETE FROM priv.budget WHERE list_sort(origins) = list_sort(?)", [origins]
+            "DELETE FROM priv.budget WHERE list_sort(origins) = list_sort($1) OR list_has_all(linked, $1)",
+            [origins],
         )
+        chosen, marks = marks_of(workspace, ".".join(map(identifier, path)))
         workspace.cursor.execute(
-            "INSERT INTO priv.budget VALUES (?, ?, ?, ?, ?)",
-            [readable_name(path), origins, arguments.epsilon, arguments.delta or 0.0, now()],
+            "INSERT INTO priv.budget VALUES (?, ?, [], ?, ?, ?, ?, ?)",
+            [
+                readable_name(path),
+                origins,
+                chosen,
+                marks,
+                arguments.epsilon,
+                arguments.delta or 0.0,
+                now(),
+            ],
         )
     stated = stated_for(workspace, origins)
     allowed = (min(each[1] for each in stated), min(each[2] for each in stated)) if stated else None
@@ -116,9 +128,9 @@ def stated_for(workspace: Workspace, origins: Sequence[str]) -> list[tuple[str, 
     """List the budgets of the tables of these identities, or of those with which they are of one population."""
     return workspace.rows(
         "SELECT stated.source, stated.epsilon, stated.delta FROM priv.budget AS stated"
-        " WHERE list_has_any(stated.origins, $1) OR EXISTS ("
+        " WHERE list_has_any(stated.origins || stated.linked, $1) OR EXISTS ("
         "  FROM priv.source AS mine JOIN priv.source AS theirs USING (population)"
-        "  WHERE list_has_any(mine.origins, $1) AND list_has_any(theirs.origins, stated.origins))",
+        "  WHERE list_has_any(mine.origins, $1) AND list_has_any(theirs.origins, stated.origins || stated.linked))",
         [list(origins)],
     )
 
@@ -134,23 +146,24 @@ def populations_of(workspace: Workspace, origins: Sequence[str]) -> list[int]:
     ]
 
 
-def require_budget(workspace: Workspace, population: int, release: str) -> None:
-    """Refuse what was just published, if it is more than a budget allows; whoever calls rolls back.
+def require_budget(workspace: Workspace, source: Source, population: int, release: str) -> None:
+    """Refuse what was just published of a source, if it is more than a budget allows; whoever calls rolls back.
 
     Raises GuaranteeViolated, which says what would have been spent and by which rule.
     """
     if workspace.rows("SELECT count(*) FROM priv.budget") == [(0,)]:
         return
+    recognize_budgets(workspace, source)
     ((origins,),) = workspace.rows(
         "SELECT list_distinct(flatten(list(origins))) FROM priv.source WHERE population = ?",
         [population],
     )
-    for source, epsilon, delta in stated_for(workspace, origins or []):
+    for stated, epsilon, delta in stated_for(workspace, origins or []):
         spent = spent_of(workspace, population, delta)
         if _exceeds(spent, epsilon, delta):
             raise GuaranteeViolated(
                 f"with {release!r}, epsilon = {spent.epsilon:.4g} and delta = {spent.delta:.3g} would be spent"
-                f" ({spent.rule}), and the budget of {source!r} is epsilon = {epsilon:.4g}, delta = {delta:.3g}",
+                f" ({spent.rule}), and the budget of {stated!r} is epsilon = {epsilon:.4g}, delta = {delta:.3g}",
                 hint="publish with more noise, or with the coins of an earlier release; or state another budget and say"
                 " why",
             )

@@ -211,7 +211,7 @@ def record(
         labels,
     )
     prepared.recognition.persist()
-    require_budget(workspace, prepared.recognition.population, request.release)
+    require_budget(workspace, prepared.whole, prepared.recognition.population, request.release)
     rows = prepared.whole.rows
     return {
         "release": request.release,

@@ -48,6 +48,29 @@ def test_nothing_is_refused_without_a_budget(con):
     assert spent(con)["epsilon_spent"] == pytest.approx(2.0)
 
 
+@pytest.mark.parametrize(
+    ("another", "name"),
+    [
+        ("CREATE TABLE copy AS SELECT disease, * EXCLUDE disease FROM v WHERE id % 3 > 0", "copy"),
+        ("ALTER TABLE v RENAME TO renamed", "renamed"),
+    ],
+)
+def test_a_budget_that_was_stated_first_is_that_of_a_copy_and_of_another_name(con, another, name):
+    given = GIVEN + ", exclude := ['person']"
+    spent(con, "epsilon := 1.0")
+    con.execute(
+        "CREATE TABLE others AS SELECT * REPLACE (id + 1000 AS id, gender + 2 AS gender) FROM v"
+    )
+    con.execute(another)
+    publish(con, "more", 2.0, given, source="others")
+    with pytest.raises(duckdb.Error, match=r"would be spent .*budget of '.*v' is epsilon = 1"):
+        publish(con, "much", 2.0, given, source=name)
+    publish(con, "little", 0.5, given, source=name)
+    assert row(con, f"FROM priv.budget('{name}')")["epsilon_left"] == pytest.approx(0.5)
+    # What is stated for it is stated anew, and stands beside nothing.
+    assert row(con, f"FROM priv.budget('{name}', epsilon := 3)")["epsilon"] == 3
+
+
 def test_publishing_beyond_a_budget_is_refused_and_nothing_is_lost(con, inventory):
     given = GIVEN + ", exclude := ['person']"
     assert spent(con, "epsilon := 3.0")["epsilon_left"] == 3
