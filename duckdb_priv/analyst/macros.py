@@ -208,7 +208,8 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         "here": lookup.is_here(),
         "value_fits": value_fits,
         "known_row": template(
-            "(@sound@ AND coalesce(@here@ AND @value_fits@, false) AND @row_weight_fits@ AND @column_fits_row@)"
+            "(@sound@ AND coalesce(@here@ AND @value_fits@, false) AND @row_weight_fits@ AND @column_fits_row@"
+            " AND @is_record@)"
         ),
         "known_release": f"(CASE WHEN {lookup.is_here()} THEN true END)",
         # The type of an aggregate is known without it. Its name is not; but columns without missing values are counted
@@ -216,6 +217,9 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         "column_fits": _column_fits(
             lookup, "any_value(_column)", "count(_column)", "coalesce(bool_and({}), true)"
         ),
+        # A row that an outer join adds reports nothing, and is told from a record where none reports the missing value.
+        "are_records": _unless_missing(lookup, "coalesce(count_if(_column IS NULL), 0) = 0"),
+        "is_record": _unless_missing(lookup, "_column IS NOT NULL"),
         "column_fits_row": _column_fits(lookup, "_column", "_column", "coalesce({}, true)"),
         "by_reported": "len([t FOR t IN [CAST(group_columns AS VARCHAR), CAST(condition AS VARCHAR)]"
         " IF regexp_matches(lower(t), "
@@ -293,6 +297,12 @@ def _is_scale(weight: str, pattern: str = SCALED) -> str:
     called = before.partition("alias(")[2]
     around = f"^{re.escape(called)}{pattern}{re.escape(')' if called else '')}$"
     return f"regexp_matches({before}weight{after}, {literal(around)})"
+
+
+def _unless_missing(lookup: Lookup, present: str) -> str:
+    """Write whether rows report a value, where the missing one is none."""
+    missing = lookup.has_missing()
+    return missing if missing == "true" else f"({missing} OR {present})"
 
 
 def _column_fits(lookup: Lookup, typed: str, called: str, every: str) -> str:
@@ -456,7 +466,16 @@ def _messages(lookup: Lookup) -> dict[str, str]:
             *known,
             (template("@row_weight_fits@"), template("@mistaken_row_weight@")),
             (template("@column_fits_row@"), template("@mistaken_column@")),
+            (template("@is_record@"), template("@mistaken_join@")),
             last=template("@shadowed@"),
+        ),
+        "mistaken_join": concatenated(
+            literal('among these rows are some that are no records of "'),
+            "_release",
+            literal(
+                '", which always report something: a join added them'
+                "\nHint: join from the release, FROM release LEFT JOIN …, or by JOIN"
+            ),
         ),
         "mistaken_column": concatenated(
             literal('what records report of "'),

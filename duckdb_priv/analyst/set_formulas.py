@@ -22,6 +22,7 @@ GIVEN = tuple(
         ("weight_fits", "mistaken_weight"),
         ("sound", "shadowed"),
         ("column_fits", "mistaken_column"),
+        ("are_records", "mistaken_join"),
     )
 )
 """What must hold of what every aggregate is given, and the words where it does not."""

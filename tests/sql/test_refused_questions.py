@@ -319,3 +319,18 @@ def test_records_that_are_perturbed_differently_have_bounds_of_their_averages():
                 f"SELECT {rarely} <= avg(u / (1 + 7 * u)) + 1e-12, avg((1 + u) / (1 + 7 * u)) <= {often} + 1e-12,"
                 f" {often} <= 1 + 1e-12, {rarely} >= 0 FROM (SELECT ({law})::DOUBLE AS u FROM range(1, 200) AS t(i))"
             ).fetchall() == [(True,) * 4]
+
+
+@pytest.mark.parametrize("call", [*AGGREGATES, "weight"])
+def test_rows_that_an_outer_join_adds_are_told(reader, call):
+    """They report nothing, and are no records where no record reports that."""
+    call = call.replace("'flu', 'cold'", "'1', '2'").replace("'flu'", "1")
+    given = "'stays.ward', reported_ward"
+    aggregate = "sum(priv.weight({0}, 1))" if call == "weight" else f"priv.reconstructed_{call}"
+    asked = f"SELECT {aggregate.format(given)} FROM"
+    ages = "(SELECT unnest(range(18, 40))::BIGINT AS age) AS ages"
+    for kept in ("stays JOIN", "stays LEFT JOIN"):
+        reader.execute(f"{asked} {kept} {ages} USING (age)").fetchall()
+    for added in ("RIGHT", "FULL"):
+        with pytest.raises(duckdb.InvalidInputException, match="a join added them"):
+            reader.execute(f"{asked} stays {added} JOIN {ages} USING (age)").fetchall()
