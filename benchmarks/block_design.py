@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -23,7 +24,6 @@ import duckdb
 
 import duckdb_priv
 from duckdb_priv.mechanism.block_design import choose_design
-from duckdb_priv.mechanism.reference.subset_selection import optimal_error
 from duckdb_priv.sqltext.quoting import literal
 
 RESULTS = Path(__file__).parent / "results" / "BLOCK_DESIGN.md"
@@ -34,13 +34,18 @@ DOMAINS = (120, 400, 1383, 4000, 10_000)
 EPSILONS = (0.1, 0.5, 1.0, 2.0, math.log(9), 3.0, 4.0, 5.0)
 VALUES = 1383
 QUESTIONS = (
-    "SELECT sex, count(*) FILTER (reported_reaction = 7) FROM codes GROUP BY sex",
-    "SELECT sex, priv.reconstructed_count('codes', reported_reaction, 'r00007') FROM codes GROUP BY sex",
-    "SELECT reported_reaction, count(*) FROM codes GROUP BY ALL",
+    "SELECT sex, count(*) FILTER (noisy_reaction = 7) FROM codes GROUP BY sex",
+    "SELECT sex, priv.reconstructed_count('codes', noisy_reaction, 'r00007') FROM codes GROUP BY sex",
+    "SELECT noisy_reaction, count(*) FROM codes GROUP BY ALL",
     "FROM priv.reconstructed_distribution('codes')",
-    "SELECT sex, reported_reaction, count(*) FROM codes GROUP BY ALL",
+    "SELECT sex, noisy_reaction, count(*) FROM codes GROUP BY ALL",
     "FROM priv.reconstructed_distribution('codes', group_columns := 'sex')",
 )
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from reference.subset_selection import optimal_error  # noqa: E402
+
 """A plain statement, and then ours."""
 RUNS = 12
 HEADER = f"""\

@@ -49,7 +49,7 @@ million.
 
 """
 
-INTERVAL = "priv.reconstructed_interval('release', reported_disease, '{}', confidence := {})"
+INTERVAL = "priv.reconstructed_interval('release', noisy_disease, '{}', confidence := {})"
 CENSUS = """
     SELECT row_number() OVER () AS id, (age::INTEGER // 20) AS age, gender::INTEGER AS gender,
         state::INTEGER AS state, {sensitive}::INTEGER AS disease

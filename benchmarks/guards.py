@@ -26,7 +26,7 @@ import duckdb
 import numpy as np
 
 import duckdb_priv
-from duckdb_priv.analyst import macros
+from duckdb_priv.estimator import macros
 from duckdb_priv.release import catalog
 
 RESULTS = Path(__file__).parent / "results" / "GUARDS.md"
@@ -41,7 +41,7 @@ PUBLISH = (
     " record_id := 'id')"
 )
 VALUE = "3"
-GIVEN = f"'persons', reported_occupation, '{VALUE}'"
+GIVEN = f"'persons', noisy_occupation, '{VALUE}'"
 QUESTIONS = {
     "count": ("reconstructed_count", "FROM persons"),
     "count, a third of the rows": ("reconstructed_count", "FROM persons WHERE age < 30"),
@@ -130,7 +130,7 @@ def ask(connection: duckdb.DuckDBPyConnection, question: str, times: int) -> dic
     own, other = connection.execute(
         "SELECT own, other FROM priv.coefficient WHERE value = ?", [VALUE]
     ).fetchall()[0]
-    shown = f"count(*) FILTER (reported_occupation = '{VALUE}')"
+    shown = f"count(*) FILTER (noisy_occupation = '{VALUE}')"
     formula = f"({shown} - {other!r}::DOUBLE * count(*)) / {own - other!r}::DOUBLE"
     answers = {
         "without guards": f"memory.priv.{name}({GIVEN})",

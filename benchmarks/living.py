@@ -127,7 +127,7 @@ def _drawn(purpose: str, number: str, day: int) -> str:
 def _collect(con: duckdb.DuckDBPyConnection, found: Year, day: int) -> None:
     """Keep what everyone has and shows, and ask for every count."""
     con.execute(
-        "INSERT INTO versions SELECT $1, id, value, reported_value::VARCHAR FROM persons JOIN living USING (seat)",
+        "INSERT INTO versions SELECT $1, id, value, noisy_value::VARCHAR FROM persons JOIN living USING (seat)",
         [day],
     )
     for covered, square in con.execute(

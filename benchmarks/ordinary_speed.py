@@ -85,7 +85,7 @@ def measure(path: Path, question: str, times: int) -> dict[str, float]:
         columns = {
             name: kind for name, kind, *_ in connection.execute("DESCRIBE persons").fetchall()
         }
-        shown = next(name for name in ("reported_occupation", "occupation") if name in columns)
+        shown = next(name for name in ("noisy_occupation", "occupation") if name in columns)
         plain, asked = question.format(shown), question.format("occupation")
         if columns[shown].endswith("[]"):
             plain = plain.replace(f"{shown} = 3", f"list_contains({shown}, 3)")

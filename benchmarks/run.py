@@ -70,8 +70,8 @@ DECOYS = (
 FORGET = "DELETE FROM priv.grouped_record"
 """So that records are new to every repetition."""
 VALUE = "'occupation 7'"
-PLAIN = f"count(*) FILTER (reported_occupation = {VALUE})"
-COUNT = f"priv.reconstructed_count('release', reported_occupation, {VALUE})"
+PLAIN = f"count(*) FILTER (noisy_occupation = {VALUE})"
+COUNT = f"priv.reconstructed_count('release', noisy_occupation, {VALUE})"
 MILLION = 1_000_000
 
 
@@ -116,7 +116,7 @@ WORKLOADS = (
     Workload(
         "distribution over 50 values",
         10 * MILLION,
-        "SELECT reported_occupation, count(*) FROM release GROUP BY reported_occupation",
+        "SELECT noisy_occupation, count(*) FROM release GROUP BY noisy_occupation",
         "FROM priv.reconstructed_distribution('release')",
         published=True,
         repeat=15,
@@ -125,7 +125,7 @@ WORKLOADS = (
         "interval, 1 group column",
         10 * MILLION,
         f"SELECT gender, {PLAIN} FROM release GROUP BY gender",
-        f"SELECT gender, priv.reconstructed_interval('release', reported_occupation, {VALUE})"
+        f"SELECT gender, priv.reconstructed_interval('release', noisy_occupation, {VALUE})"
         f" FROM release GROUP BY gender",
         published=True,
         repeat=15,

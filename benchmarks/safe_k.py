@@ -15,6 +15,7 @@ import json
 import math
 import secrets
 import statistics
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -32,8 +33,6 @@ from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.composition import EpsilonDelta
 from duckdb_priv.mechanism.exponential_mechanism import exponential_mechanism
 from duckdb_priv.mechanism.lattice import EXCESS, Lattice, score_nodes
-from duckdb_priv.mechanism.reference.composition import advanced_composition
-from duckdb_priv.mechanism.reference.exponential_probabilities import exponential_probabilities
 from duckdb_priv.mechanism.sampling import (
     amplified_delta,
     amplified_epsilon,
@@ -45,6 +44,11 @@ from duckdb_priv.mechanism.sampling import (
 from duckdb_priv.methods.common.hierarchy import count_leaves, open_hierarchies
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import literal
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from reference.composition import advanced_composition
+from reference.exponential_probabilities import exponential_probabilities
 
 RESULTS = Path(__file__).parent / "results" / "SAFE_K.md"
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)

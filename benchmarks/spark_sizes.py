@@ -249,11 +249,11 @@ def reading(release: Path, rows: int) -> str:
             shutil.copy(file, file.with_name(f"{number}-{file.name}"))
     rows *= max(1, READ // rows)
     value = "'occupation 7'"
-    count = f"SELECT gender, education, count(*) FILTER (reported_occupation = {value})"
+    count = f"SELECT gender, education, count(*) FILTER (noisy_occupation = {value})"
     over_files = f"{count} FROM 'data/*.parquet' GROUP BY ALL"
     over_view = f"{count} FROM release GROUP BY ALL"
     ours = (
-        f"SELECT gender, education, priv.reconstructed_count('release', reported_occupation, {value})"
+        f"SELECT gender, education, priv.reconstructed_count('release', noisy_occupation, {value})"
         " FROM release GROUP BY gender, education"
     )
     best = dict.fromkeys((over_files, over_view, ours), (float("inf"), float("inf")))

@@ -50,6 +50,6 @@ with duckdb_priv.connect("hospital.duckdb") as publisher:
 with contextlib.chdir("visits_public"), duckdb.connect() as analyst:
     analyst.execute(Path("setup.sql").read_text("utf-8"))
     analyst.sql(
-        "SELECT gender, priv.reconstructed_count('visits_public', reported_disease, 'flu') AS flu"
+        "SELECT gender, priv.reconstructed_count('visits_public', noisy_disease, 'flu') AS flu"
         " FROM visits_public GROUP BY gender ORDER BY gender"
     ).show()

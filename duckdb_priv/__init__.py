@@ -10,7 +10,7 @@ from duckdb_priv.errors import PrivError
 from duckdb_priv.version import __version__
 
 if TYPE_CHECKING:
-    from duckdb_priv.analyst.ordinary.rewrite import reconstruct, rewrite_sql
+    from duckdb_priv.ordinary.rewrite import reconstruct, rewrite_sql
     from duckdb_priv.publisher.install import connect, install
     from duckdb_priv.release.opening import open_release
 
@@ -28,8 +28,8 @@ _EXPORTS = {
     "connect": "duckdb_priv.publisher.install:connect",
     "install": "duckdb_priv.publisher.install:install",
     "open_release": "duckdb_priv.release.opening:open_release",
-    "reconstruct": "duckdb_priv.analyst.ordinary.rewrite:reconstruct",
-    "rewrite_sql": "duckdb_priv.analyst.ordinary.rewrite:rewrite_sql",
+    "reconstruct": "duckdb_priv.ordinary.rewrite:reconstruct",
+    "rewrite_sql": "duckdb_priv.ordinary.rewrite:rewrite_sql",
 }
 """Where each name that is loaded late comes from."""
 

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import duckdb_priv
-from duckdb_priv.analyst import macros
 from duckdb_priv.card import export
+from duckdb_priv.estimator import macros
 
 # A runner in the background of a script ignores Ctrl-C, and so would every program that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

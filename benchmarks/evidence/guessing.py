@@ -54,7 +54,7 @@ def play(mechanism: str, records: int, folder: Path) -> tuple[float, float]:
             ).fetchall()
             with exported(publisher, "game", folder) as reader:
                 promises.append(local_epsilon(reader) or 0.0)
-                guess = f"reported_secret {GUESSES.get(mechanism, EQUAL)}"
+                guess = f"noisy_secret {GUESSES.get(mechanism, EQUAL)}"
                 said += reader.execute(f"SELECT count(*) FROM game WHERE {guess}").fetchall()[0]
     right, wrong = said
     least = beta.ppf(ALPHA / 2, right, records - right + 1)

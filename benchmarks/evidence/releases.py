@@ -113,7 +113,7 @@ def exported(
 
 
 def _read(reader: duckdb.DuckDBPyConnection, mechanism: str, folder: Path) -> Tables:
-    column = SENSITIVE if mechanism == "safe_k" else f"reported_{SENSITIVE}"
+    column = SENSITIVE if mechanism == "safe_k" else f"noisy_{SENSITIVE}"
     shown = SHOWN.get(mechanism, "{column}").replace("{column}", column)
     release, rebuilt = folder / f"{mechanism}.csv", folder / f"{mechanism}_rebuilt.csv"
     # The same rows are drawn whenever the evidence is made.
@@ -152,11 +152,11 @@ def _operator(reader: duckdb.DuckDBPyConnection, mechanism: str) -> NDArray[np.f
     ]
     weights = ", ".join(f"any_value(weight_{place})" for place in range(len(values)))
     inner = ", ".join(
-        f"priv.weight('{mechanism}', reported_{SENSITIVE}, {literal(value)}) AS weight_{place}"
+        f"priv.weight('{mechanism}', noisy_{SENSITIVE}, {literal(value)}) AS weight_{place}"
         for place, value in enumerate(values)
     )
     rows = reader.execute(
-        f"SELECT {weights} FROM (SELECT reported_{SENSITIVE}::VARCHAR AS shown, {inner} FROM {mechanism})"
+        f"SELECT {weights} FROM (SELECT noisy_{SENSITIVE}::VARCHAR AS shown, {inner} FROM {mechanism})"
         " GROUP BY shown ORDER BY shown"
     ).fetchall()
     assert len(rows) == len(values), "every value is shown at least once"

@@ -7,6 +7,7 @@ directions, with the minimum retention that keeps its operator invertible.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -19,7 +20,6 @@ from benchmarks.papers.exhibit import Exhibit, Paper, table
 from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.fine_grain import worst_posteriors
 from duckdb_priv.mechanism.fine_grain_program import optimal_operator, uniform_retention
-from duckdb_priv.mechanism.reference.aggregate_utility import aggregate_utility
 from duckdb_priv.mechanism.requirements import Requirements
 from duckdb_priv.sqltext.quoting import literal
 
@@ -32,6 +32,11 @@ EXAMPLE = Requirements(
     rho2=[1 / 7, 1 / 4, 1 / 3, 2 / 3],
     labels=DISEASES,
 )
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
+from reference.aggregate_utility import aggregate_utility  # noqa: E402
+
 """Beliefs with the gammas of example 1: 3/2, 3, 19/2, 18."""
 EQUAL = np.full(4, 1 / 4)
 TOLERANCES = range(5, 55, 5)

@@ -7,6 +7,7 @@ to 10, and large ones from 0.05% of the rows on. Queries with two ask for the mo
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 import duckdb_priv
 from benchmarks.splu import BAYESIAN, DECOYS, JOINT, publish, quoted, relative
 from duckdb_priv.mechanism.arrays import Integers, Vector
-from duckdb_priv.mechanism.reference.splu_paper import paper_iterative, paper_joint
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 PAPER, ANATOMY, REDRAWN = "the paper's method", "Anatomy", "redrawn"
@@ -57,6 +57,11 @@ class Table:
 CENSUS = Table(
     "census_500k.parquet", "occupation", "age, gender, education, marital, race, workclass"
 )
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
+from reference.splu_paper import paper_iterative, paper_joint  # noqa: E402
+
 VACCINES = Table("vaers_reactions.parquet", "reaction", "sex")
 
 
@@ -162,7 +167,7 @@ def _as_in_the_paper(
 ) -> tuple[Vector, Integers]:
     """Publish and reconstruct as the paper says; return the estimates and the rounds of the large ones."""
     publish(con, "splu", [table.sensitive], _literally(gamma))
-    shown = f"reported_{table.sensitive}"
+    shown = f"noisy_{table.sensitive}"
     asked = con.execute("SELECT DISTINCT list_sort(map_keys(conditions)) FROM questions").fetchall()
     counted = " UNION ALL ".join(_cells(names, shown) for (names,) in asked)
     cells = con.execute(
@@ -247,13 +252,11 @@ Values = list[tuple[str, str, int]]
 def _products(con: duckdb.DuckDBPyConnection, pair: Pair, pairs: Values) -> Vector:
     """Sum the products of weights."""
     asked = ", ".join(
-        f"sum(n * priv.weight('release.{pair.one}', reported_{pair.one}, '{a}') *"
-        f" priv.weight('release.{pair.two}', reported_{pair.two}, '{b}'))"
+        f"sum(n * priv.weight('release.{pair.one}', noisy_{pair.one}, '{a}') *"
+        f" priv.weight('release.{pair.two}', noisy_{pair.two}, '{b}'))"
         for a, b in quoted(pairs)
     )
-    shown = (
-        f"SELECT reported_{pair.one}, reported_{pair.two}, count(*) AS n FROM release GROUP BY ALL"
-    )
+    shown = f"SELECT noisy_{pair.one}, noisy_{pair.two}, count(*) AS n FROM release GROUP BY ALL"
     return np.array(con.execute(f"SELECT {asked} FROM ({shown})").fetchall()[0], np.float64)
 
 
@@ -271,7 +274,7 @@ def _bayesian(con: duckdb.DuckDBPyConnection, pair: Pair, pairs: Values) -> Vect
 
 def patterns_of(con: duckdb.DuckDBPyConnection, pair: Pair, pairs: Values) -> Vector:
     """Count, for each pair, the published records that show neither value, the first, the second, and both."""
-    columns = [f"reported_{pair.one}", f"reported_{pair.two}"]
+    columns = [f"noisy_{pair.one}", f"noisy_{pair.two}"]
     rows = con.execute(
         f"SELECT {columns[0]}::VARCHAR AS a, {columns[1]}::VARCHAR AS b, count(*) AS n FROM release GROUP BY ALL"
     ).fetchnumpy()

@@ -6,6 +6,7 @@ class. A query asks for ranges of three attributes; a record counts with the sha
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,8 +16,11 @@ from numpy.typing import NDArray
 
 import duckdb_priv
 from benchmarks.safe_k import GIVEN, load_adult
-from duckdb_priv.mechanism.reference.mondrian import boxes, mondrian
 from duckdb_priv.mechanism.sampling import sampling_k
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
+from reference.mondrian import boxes, mondrian
 
 EPSILON, DELTA = 1.0, 1e-6
 BETAS = (0.1, 0.2, 0.4, 0.6)

@@ -7,6 +7,7 @@ each over retention, epsilon, delta and the number of records.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -22,8 +23,11 @@ import duckdb_priv
 from benchmarks.papers.exhibit import Exhibit, Paper, table
 from benchmarks.reconstruction_privacy import COLUMNS, METHODS, SOURCE, Setting, load, publish
 from duckdb_priv.mechanism.ratio_attack import ratio_tails
-from duckdb_priv.mechanism.reference.duplicated_sample import duplicated_variance, paper_moments
 from duckdb_priv.mechanism.uniform import Uniform, max_retention
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
+from reference.duplicated_sample import duplicated_variance, paper_moments
 
 TITLE = "Wang, Han, Fu: Randomization resilient to sensitive reconstruction"
 Sweeps = Mapping[str, Sequence[float]]
@@ -132,7 +136,7 @@ class Cubes:
 
     def __init__(self, con: duckdb.DuckDBPyConnection, name: str, setting: Setting) -> None:
         weight_of = "scale" if name == "public" else "1e0"
-        shown = setting.sensitive if name == SOURCE else f"reported_{setting.sensitive}"
+        shown = setting.sensitive if name == SOURCE else f"noisy_{setting.sensitive}"
         listed = con.sql(
             f"SELECT {', '.join(setting.public)}, {shown} AS {setting.sensitive}, {weight_of} AS weight FROM {name}"
         ).to_arrow_table()

@@ -14,12 +14,12 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.card.charts import Chart, error_chart, posterior_chart
 from duckdb_priv.card.posteriors import amplification, highest_posteriors
 from duckdb_priv.card.reliability import reliable_from
 from duckdb_priv.engine.source import Source, parse_name
 from duckdb_priv.errors import InvalidSource
+from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.evaluation.answers import Reader, open_reader, reconstruct
 from duckdb_priv.evaluation.workload import Draw, draw
 from duckdb_priv.mechanism.arrays import Vector

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from duckdb_priv.analyst.forms import form_of
+from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.difference_family import least_by_value, sums_by_block
 from duckdb_priv.mechanism.operator import ldp_epsilon

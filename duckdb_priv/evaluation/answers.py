@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.engine.source import Source, key_expression, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
+from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.evaluation.workload import TABLE
 from duckdb_priv.release.catalog import Connection, sensitive_attributes
 from duckdb_priv.release.model import SensitiveAttribute

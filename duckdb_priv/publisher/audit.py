@@ -9,11 +9,11 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.source import Source, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PrivError
+from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.methods.common.findings import Audited, AuditRow, Subject, finding
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher.comments import SCHEMA

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import duckdb
 
-from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.engine.source import Source, parse_name
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier, literal

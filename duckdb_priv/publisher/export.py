@@ -16,10 +16,10 @@ from typing import Any
 
 import duckdb
 
-from duckdb_priv.analyst import estimated, examples, labels, macros, views
-from duckdb_priv.analyst.written import Written
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
+from duckdb_priv.estimator import estimated, examples, labels, macros, views
+from duckdb_priv.estimator.written import Written
 from duckdb_priv.publisher import comments, page
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import keep_export

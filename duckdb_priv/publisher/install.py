@@ -18,13 +18,13 @@ from pathlib import Path
 
 import duckdb
 
-from duckdb_priv.analyst import macros
 from duckdb_priv.engine import encryption, secrets
 from duckdb_priv.engine.instance import Instance, find, is_prepared, keep
 from duckdb_priv.engine.noisy_counts import NoisyCounts
 from duckdb_priv.engine.procedures import Runner
 from duckdb_priv.engine.udfs import KERNELS, create_function
 from duckdb_priv.errors import NotInstalled
+from duckdb_priv.estimator import macros
 from duckdb_priv.publisher.procedures import find_procedure
 from duckdb_priv.publisher.surface import publisher_macros
 from duckdb_priv.release import catalog

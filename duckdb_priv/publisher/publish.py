@@ -9,7 +9,6 @@ from typing import Any
 
 import duckdb
 
-from duckdb_priv.analyst import macros, views
 from duckdb_priv.engine import drawing
 from duckdb_priv.engine.byte_order import total_order
 from duckdb_priv.engine.kernel import Kernel
@@ -17,6 +16,7 @@ from duckdb_priv.engine.recognition import Recognition, recognize
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PublicationFailed, ReleaseExists, echoed
+from duckdb_priv.estimator import macros, views
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher import comments, persons, versions

@@ -86,7 +86,7 @@ class SensitiveAttribute:
 
     def __post_init__(self) -> None:
         if not self.column:
-            object.__setattr__(self, "column", reported_column(self.name))
+            object.__setattr__(self, "column", noisy_column(self.name))
 
     @property
     def size(self) -> int:
@@ -110,22 +110,22 @@ class SensitiveAttribute:
         return None in self.values
 
 
-def reported_column(attribute: str) -> str:
+def noisy_column(attribute: str) -> str:
     """Name the published column of a sensitive attribute: it holds what records report, not what is true.
 
-    >>> reported_column("disease")
-    'reported_disease'
+    >>> noisy_column("disease")
+    'noisy_disease'
     """
-    return f"reported_{attribute}"
+    return f"noisy_{attribute}"
 
 
 def published_column(attribute: str, role: str) -> str:
     """Name the published column of an attribute by its role: what is not perturbed keeps its name.
 
     >>> published_column("disease", "sensitive"), published_column("age", "public")
-    ('reported_disease', 'age')
+    ('noisy_disease', 'age')
     """
-    return reported_column(attribute) if role == "sensitive" else attribute
+    return noisy_column(attribute) if role == "sensitive" else attribute
 
 
 def renamed_columns(roles: Mapping[str, str]) -> dict[str, str]:
@@ -134,7 +134,7 @@ def renamed_columns(roles: Mapping[str, str]) -> dict[str, str]:
     Raises InvalidParameter where such a name is taken, in upper or lower case.
 
     >>> renamed_columns({"age": "public", "disease": "sensitive"})
-    {'disease': 'reported_disease'}
+    {'disease': 'noisy_disease'}
     """
     taken = {name.lower(): name for name in roles}
     found = {}

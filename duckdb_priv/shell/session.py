@@ -132,7 +132,7 @@ class Shell:
         if query is None and not self.estimates:
             return statement
         # Loaded here: ordinary SQL comes with an extra, which the rest of the shell does without.
-        from duckdb_priv.analyst.ordinary.rewrite import rewrite_sql
+        from duckdb_priv.ordinary.rewrite import rewrite_sql
 
         return rewrite_sql(self.connection, query or statement, intervals=True)
 

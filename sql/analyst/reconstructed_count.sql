@@ -9,7 +9,7 @@
 -- 'release.attribute' where it has several sensitive attributes. NULL asks for the missing value.
 -- An unknown release or value is an error that says what exists.
 --
---   SELECT gender, priv.reconstructed_count('patients', reported_disease, 'flu')
+--   SELECT gender, priv.reconstructed_count('patients', noisy_disease, 'flu')
 --   FROM patients WHERE age > 30 GROUP BY gender;
 
 CREATE OR REPLACE MACRO priv.reconstructed_count(_release, _column, _value, weight := NULL) AS

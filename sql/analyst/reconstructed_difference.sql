@@ -4,7 +4,7 @@
 -- How many more records have one value than another, or one of several than one of several others. The same rows make
 -- both counts, so that their errors depend on each other; the interval takes account of that.
 --
---   SELECT unnest(priv.reconstructed_difference('patients', reported_disease, 'flu', 'cold')) FROM patients;
+--   SELECT unnest(priv.reconstructed_difference('patients', noisy_disease, 'flu', 'cold')) FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_difference(
     _release, _column, _values, _other_values, weight := NULL, confidence := 0.95

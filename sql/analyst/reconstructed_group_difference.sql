@@ -4,7 +4,7 @@
 -- How many more records of one group have the value, or one of several, than records of another. Groups are conditions
 -- on public columns; they may overlap.
 --
---   SELECT unnest(priv.reconstructed_group_difference('patients', reported_disease, 'flu', age >= 60, age < 60)) FROM patients;
+--   SELECT unnest(priv.reconstructed_group_difference('patients', noisy_disease, 'flu', age >= 60, age < 60)) FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_group_difference(
     _release, _column, _values, _group, _other_group, weight := NULL, confidence := 0.95

@@ -5,7 +5,7 @@
 -- conditions on public columns; they may overlap. Where it cannot be excluded that no record of the other has it, high
 -- is infinite; where they are estimated as none, there is no estimate.
 --
---   SELECT unnest(priv.reconstructed_group_ratio('patients', reported_disease, 'flu', age >= 60, age < 60)) FROM patients;
+--   SELECT unnest(priv.reconstructed_group_ratio('patients', noisy_disease, 'flu', age >= 60, age < 60)) FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_group_ratio(
     _release, _column, _values, _group, _other_group, weight := NULL, confidence := 0.95

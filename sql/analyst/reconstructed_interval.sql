@@ -7,7 +7,7 @@
 -- estimate +- 1.96 stderr does not, and holds the possible count that is nearest to the estimate. Of a value that cannot be estimated (one that is in every decoy
 -- group) low and high are what the count lies between, and the others are NULL.
 --
---   SELECT unnest(priv.reconstructed_interval('patients', reported_disease, 'flu')) FROM patients;
+--   SELECT unnest(priv.reconstructed_interval('patients', noisy_disease, 'flu')) FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_interval(_release, _column, _value, weight := NULL, confidence := 0.95) AS
     CASE WHEN @right_interval@ THEN [@interval@ FOR i IN [@moments@]][1] ELSE @no_interval@ END;

@@ -30,7 +30,7 @@ CREATE OR REPLACE MACRO priv.reconstructed_joint(
         WHEN list_contains([@joint_known@ IS NULL FOR i IN range(1, len(@joint_attributes@) + 1)], true)
             THEN error('release "' || _release || '" has no sensitive attribute "'
                 || [left(list_extract(@joint_attributes@, i), 100) FOR i IN range(1, len(@joint_attributes@) + 1) IF @joint_known@ IS NULL][1]
-                || '"; it has ' || @joint_release@ || chr(10) || 'Hint: write it without reported_')
+                || '"; it has ' || @joint_release@ || chr(10) || 'Hint: write it without noisy_')
         WHEN list_contains([@joint_known@ FOR i IN range(1, len(@joint_attributes@) + 1)], false)
             THEN error('records of release "' || _release || '" stand for several source records each, or show no value of their own, which this method does not count'
                 || chr(10) || 'Hint: add up products of priv.weight(…)')

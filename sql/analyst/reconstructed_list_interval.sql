@@ -4,7 +4,7 @@
 -- The interval of priv.reconstructed_interval, of how many records have one of several values: a list of them, or a
 -- single one. Adding the ends of the single intervals would not do: what one value has too much, others have too little.
 --
---   SELECT unnest(priv.reconstructed_list_interval('patients', reported_disease, ['flu', 'cold'])) FROM patients;
+--   SELECT unnest(priv.reconstructed_list_interval('patients', noisy_disease, ['flu', 'cold'])) FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_list_interval(
     _release, _column, _values, weight := NULL, confidence := 0.95

@@ -5,7 +5,7 @@
 -- are left out. It lies between the least and the largest number there is. Where no record is estimated to have the
 -- value, there is no estimate.
 --
---   SELECT unnest(priv.reconstructed_mean('patients', reported_disease, 'flu', age)) FROM patients;
+--   SELECT unnest(priv.reconstructed_mean('patients', noisy_disease, 'flu', age)) FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_mean(
     _release, _column, _values, _amount, weight := NULL, confidence := 0.95

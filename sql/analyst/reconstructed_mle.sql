@@ -5,7 +5,7 @@
 -- for display: unlike priv.reconstructed_count it is biased, and does not add up over groups. Where a thousand steps
 -- do not reach it, that is an error.
 --
---   SELECT priv.reconstructed_mle('patients', reported_disease, 'flu') FROM patients;
+--   SELECT priv.reconstructed_mle('patients', noisy_disease, 'flu') FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_mle(_release, _column, _value, weight := NULL) AS
     CASE WHEN @right@ THEN @mle@ ELSE @no_number@ END;

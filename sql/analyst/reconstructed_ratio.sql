@@ -4,7 +4,7 @@
 -- How many times as many records have one value as another, or one of several as one of several others. Where it cannot
 -- be excluded that no record has the other, high is infinite; where they are estimated as none, there is no estimate.
 --
---   SELECT unnest(priv.reconstructed_ratio('patients', reported_disease, 'flu', ['cold', 'cough'])) FROM patients;
+--   SELECT unnest(priv.reconstructed_ratio('patients', noisy_disease, 'flu', ['cold', 'cough'])) FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_ratio(
     _release, _column, _values, _other_values, weight := NULL, confidence := 0.95

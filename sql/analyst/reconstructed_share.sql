@@ -4,7 +4,7 @@
 -- Which share of the records has the value, or one of several, from 0 to 1; NULL where there are no rows. Times 100 it
 -- is a percentage.
 --
---   SELECT gender, unnest(priv.reconstructed_share('patients', reported_disease, 'flu')) FROM patients GROUP BY gender;
+--   SELECT gender, unnest(priv.reconstructed_share('patients', noisy_disease, 'flu')) FROM patients GROUP BY gender;
 
 CREATE OR REPLACE MACRO priv.reconstructed_share(
     _release, _column, _values, weight := NULL, confidence := 0.95

@@ -4,7 +4,7 @@
 -- By how much the share of the value, or of several, is larger in one group than in another, from -1 to 1. Groups are
 -- conditions on public columns; they may overlap, as a group and everybody do.
 --
---   SELECT unnest(priv.reconstructed_share_difference('patients', reported_disease, 'flu', gender = 'female', gender = 'male'))
+--   SELECT unnest(priv.reconstructed_share_difference('patients', noisy_disease, 'flu', gender = 'female', gender = 'male'))
 --   FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_share_difference(

@@ -5,7 +5,7 @@
 -- conditions on public columns; they may overlap. Where it cannot be excluded that no record of the other has it, high
 -- is infinite; where they are estimated as none, there is no estimate.
 --
---   SELECT unnest(priv.reconstructed_share_ratio('patients', reported_disease, 'flu', gender = 'female', gender = 'male'))
+--   SELECT unnest(priv.reconstructed_share_ratio('patients', noisy_disease, 'flu', gender = 'female', gender = 'male'))
 --   FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_share_ratio(

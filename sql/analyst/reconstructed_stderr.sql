@@ -3,7 +3,7 @@
 -- Estimates the standard error of priv.reconstructed_count with the same arguments: the spread that
 -- the perturbation alone gives the estimate, the source being what it is.
 --
---   SELECT priv.reconstructed_stderr('patients', reported_disease, 'flu') FROM patients;
+--   SELECT priv.reconstructed_stderr('patients', noisy_disease, 'flu') FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_stderr(_release, _column, _value, weight := NULL) AS
     CASE WHEN @right@ THEN sqrt(greatest(@variance@, 0)) ELSE @no_number@ END;

@@ -4,7 +4,7 @@
 -- The sum of a number in public columns over the records that have the value, or one of several. Rows where it is NULL
 -- add nothing.
 --
---   SELECT unnest(priv.reconstructed_sum('patients', reported_disease, 'flu', age)) FROM patients;
+--   SELECT unnest(priv.reconstructed_sum('patients', noisy_disease, 'flu', age)) FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_sum(
     _release, _column, _values, _amount, weight := NULL, confidence := 0.95

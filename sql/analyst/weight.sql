@@ -4,7 +4,7 @@
 -- weights of several sensitive attributes, summed, answer predicates over all of them. Where records are perturbed by as much as
 -- their scale says, it is needed: weight := scale. Where they stand for several, multiply by scale.
 --
---   SELECT sum(priv.weight('survey.occupation', reported_occupation, '7') * priv.weight('survey.income', reported_income, 'high'))
+--   SELECT sum(priv.weight('survey.occupation', noisy_occupation, '7') * priv.weight('survey.income', noisy_income, 'high'))
 --   FROM survey;
 
 CREATE OR REPLACE MACRO priv.weight(_release, _column, _value, weight := NULL) AS

@@ -20,7 +20,7 @@ COMMENT ON COLUMN priv.attribute.role IS 'public: published as it is. sensitive:
 COMMENT ON COLUMN priv.attribute.type IS 'Type of the column; a sensitive text is published as an ENUM of its domain, whose values priv.coefficient lists.';
 COMMENT ON COLUMN priv.attribute.domain_size IS 'How many values a sensitive or generalized attribute can take, the missing value included; NULL for other roles.';
 COMMENT ON COLUMN priv.attribute.form IS 'Which form the estimates of a sensitive or generalized attribute take: two_weights, rank_one, operator, sample, listed, constant, ...; NULL for other roles.';
-COMMENT ON COLUMN priv.attribute.column_name IS 'Name of the published column: reported_<attribute> for a sensitive attribute, whose column holds what records report and not what is true; else the name of the attribute.';
+COMMENT ON COLUMN priv.attribute.column_name IS 'Name of the published column: noisy_<attribute> for a sensitive attribute, whose column holds what records report and not what is true; else the name of the attribute.';
 COMMENT ON COLUMN priv.attribute.blocks IS 'Where a record reports the number of a block of values: how many blocks there are, the blocks of the value at position 0, and the type of the values. The value at position x is in the blocks (first + x * stride) % number. NULL where records report values.';
 COMMENT ON COLUMN priv.attribute.description IS 'What the comment on the column of the source says; NULL where there is none.';
 COMMENT ON COLUMN priv.attribute.labels IS 'What its codes mean, as the publisher says: the values that it can show, each with a label; NULL where nothing was said. In a release file priv.label lists them.';

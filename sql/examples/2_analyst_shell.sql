@@ -2,8 +2,8 @@
 
 SELECT statement FROM priv.guarantee;
 
-SELECT gender, round(priv.reconstructed_count('visits_public', reported_disease, 'flu')) AS flu
+SELECT gender, round(priv.reconstructed_count('visits_public', noisy_disease, 'flu')) AS flu
 FROM visits_public WHERE age > 30 GROUP BY gender ORDER BY gender;
 
-SELECT gender, unnest(priv.reconstructed_interval('visits_public', reported_disease, 'flu'))
+SELECT gender, unnest(priv.reconstructed_interval('visits_public', noisy_disease, 'flu'))
 FROM visits_public WHERE age > 30 GROUP BY gender ORDER BY gender;

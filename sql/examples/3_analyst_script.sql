@@ -2,6 +2,6 @@
 
 ATTACH 'visits_public.duckdb' AS visits (READ_ONLY);
 
-SELECT visits.priv.reconstructed_count('visits_public', reported_disease, 'flu') AS flu FROM visits.visits_public;
+SELECT visits.priv.reconstructed_count('visits_public', noisy_disease, 'flu') AS flu FROM visits.visits_public;
 
 FROM visits.priv.reconstructed_distribution('visits_public', database := 'visits');

@@ -28,7 +28,7 @@ def test_anatomy_gives_the_last_value_away_to_who_knows_the_others(
     wrong = con.execute(
         """
         WITH known AS (
-            SELECT r.public_mark, r.disease_group, r.reported_disease AS listed, m.disease
+            SELECT r.public_mark, r.disease_group, r.noisy_disease AS listed, m.disease
             FROM r JOIN marked AS m ON m.patient_number = r.public_mark
         ), guessed AS (
             SELECT any_value(victim.disease) AS held, [v FOR v IN any_value(victim.listed)
@@ -56,7 +56,7 @@ def test_anatomy_is_no_one_in_l_against_who_learns_from_the_release(
     ((right,),) = con.execute(
         """
         WITH candidate AS (
-            SELECT public_mark, age, unnest(reported_disease)::VARCHAR AS value FROM r
+            SELECT public_mark, age, unnest(noisy_disease)::VARCHAR AS value FROM r
         ), learned AS (
             SELECT age, value, n / sum(n) OVER (PARTITION BY value) AS likelihood
             FROM (SELECT age, value, count(*) AS n FROM candidate GROUP BY ALL)
@@ -86,8 +86,8 @@ def test_a_second_anatomy_of_a_changed_table_narrows_values_down(
     con.execute("DELETE FROM marked WHERE hash(patient_number) % 100 = 0")
     con.execute(publish.format("two")).fetchall()
     ((certain,),) = con.execute(
-        "SELECT avg((len(list_intersect([coalesce(v::VARCHAR, '?') FOR v IN one.reported_disease],"
-        " [coalesce(v::VARCHAR, '?') FOR v IN two.reported_disease])) = 1)::INTEGER)"
+        "SELECT avg((len(list_intersect([coalesce(v::VARCHAR, '?') FOR v IN one.noisy_disease],"
+        " [coalesce(v::VARCHAR, '?') FOR v IN two.noisy_disease])) = 1)::INTEGER)"
         " FROM one JOIN two USING (public_mark)"
     ).fetchall()
     assert certain > 0.5

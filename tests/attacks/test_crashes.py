@@ -27,7 +27,7 @@ HOOK = textwrap.dedent(
     import os, sys, time
     from pathlib import Path
     import duckdb, duckdb_priv
-    from duckdb_priv.analyst import macros
+    from duckdb_priv.estimator import macros
     from duckdb_priv.release import catalog
     from duckdb_priv.publisher import export
     from duckdb_priv.engine import procedures
@@ -102,7 +102,7 @@ def assert_only_the_earlier_release(database: Path) -> None:
                 ("earlier",)
             ]
         ((estimate,),) = con.execute(
-            "SELECT priv.reconstructed_count('earlier', reported_disease, 'flu') FROM earlier"
+            "SELECT priv.reconstructed_count('earlier', noisy_disease, 'flu') FROM earlier"
         ).fetchall()
         assert abs(estimate - ROWS / 3) < ROWS / 30
     with duckdb_priv.connect(database) as con:
@@ -186,7 +186,7 @@ def test_killed_at_any_moment(database):
             assert names in ([("earlier",)], [("earlier",), ("later",)])
             if len(names) == 2:
                 con.execute(
-                    "SELECT priv.reconstructed_count('later', reported_disease, 'flu') FROM later"
+                    "SELECT priv.reconstructed_count('later', noisy_disease, 'flu') FROM later"
                 ).fetchall()
                 con.execute("FROM priv.drop_release('later')").fetchall()
 

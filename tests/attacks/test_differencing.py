@@ -48,7 +48,7 @@ def publish(con, retention, domain=DOMAIN):
         " domain := ?, record_id := 'id', public := 'seat', replace := true)",
         [retention, domain],
     ).fetchall()
-    rows = con.execute("SELECT reported_disease::VARCHAR FROM release ORDER BY seat").fetchall()
+    rows = con.execute("SELECT noisy_disease::VARCHAR FROM release ORDER BY seat").fetchall()
     return np.array([value for (value,) in rows])
 
 

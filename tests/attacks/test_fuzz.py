@@ -134,13 +134,13 @@ USES = {
     "shuffled_retention": "1.0, 1e-6, 10, 1000",
     "small_sum_privacy": "5, 0.3, 3",
     "workload": "'visits', sensitive := 'disease', queries := 5, record_id := 'id'",
-    "reconstructed_count": "'out', reported_disease, 'd1'",
+    "reconstructed_count": "'out', noisy_disease, 'd1'",
     "reconstructed_distribution": "'out'",
-    "reconstructed_interval": "'out', reported_disease, 'd1'",
+    "reconstructed_interval": "'out', noisy_disease, 'd1'",
     "reconstructed_joint": "'out', ['disease'], ['d1']",
-    "reconstructed_mle": "'out', reported_disease, 'd1'",
-    "reconstructed_stderr": "'out', reported_disease, 'd1'",
-    "weight": "'out', reported_disease, 'd1'",
+    "reconstructed_mle": "'out', noisy_disease, 'd1'",
+    "reconstructed_stderr": "'out', noisy_disease, 'd1'",
+    "weight": "'out', noisy_disease, 'd1'",
 }
 """By name: arguments that are right."""
 

@@ -76,7 +76,7 @@ def test_hostile_names_and_values_go_all_the_way(con, tmp_path, hostile, without
         "FROM priv.publish_uniform(?, ?, sensitive := ?, retention := 0.9, domain := ?, record_id := ?)",
         [quoted(source), release, [sensitive], values, [record_id]],
     ).fetchall()
-    column = quoted(f"reported_{sensitive}")
+    column = quoted(f"noisy_{sensitive}")
     question = (
         f"SELECT priv.reconstructed_count(?, {column}, ?), priv.reconstructed_interval(?, {column}, ?),"
         f" priv.reconstructed_mle(?, {column}, ?), sum(priv.weight(?, {column}, ?))"
@@ -163,11 +163,11 @@ def answers(connection: duckdb.DuckDBPyConnection, public: str, number: str) -> 
     """Ask everything that can be asked by two public columns."""
     p, n = quoted(public), quoted(number)
     asked = (
-        "priv.reconstructed_count('release', reported_disease, 'a'),"
-        " priv.reconstructed_stderr('release', reported_disease, 'a'),"
-        " priv.reconstructed_interval('release', reported_disease, 'a'),"
-        " priv.reconstructed_mle('release', reported_disease, NULL),"
-        " sum(priv.weight('release', reported_disease, 'b'))"
+        "priv.reconstructed_count('release', noisy_disease, 'a'),"
+        " priv.reconstructed_stderr('release', noisy_disease, 'a'),"
+        " priv.reconstructed_interval('release', noisy_disease, 'a'),"
+        " priv.reconstructed_mle('release', noisy_disease, NULL),"
+        " sum(priv.weight('release', noisy_disease, 'b'))"
     )
     found = [
         sorted(connection.execute(query).fetchall(), key=repr)
@@ -175,7 +175,7 @@ def answers(connection: duckdb.DuckDBPyConnection, public: str, number: str) -> 
             f"SELECT {p}, {asked} FROM release GROUP BY {p}",
             f"SELECT {n}, {p}, {asked} FROM release GROUP BY ALL",
             f"SELECT {asked} FROM release WHERE {p} = 1 AND {n} < 3",
-            f"SELECT {p}, (SELECT priv.reconstructed_interval('release', reported_disease, 'a') FROM release i"
+            f"SELECT {p}, (SELECT priv.reconstructed_interval('release', noisy_disease, 'a') FROM release i"
             f" WHERE i.{p} = o.{p}) FROM (SELECT DISTINCT {p} FROM release) o",
         )
     ]

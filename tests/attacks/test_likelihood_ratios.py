@@ -54,7 +54,7 @@ def test_blocks_tell_two_values_apart_by_what_is_stated(
         ).fetchall()
         (attribute,) = catalog.sensitive_attributes(con, "r")
         found = con.execute(
-            "SELECT side, reported_code, count(*) FROM r GROUP BY ALL ORDER BY ALL"
+            "SELECT side, noisy_code, count(*) FROM r GROUP BY ALL ORDER BY ALL"
         ).fetchall()
         ((claimed,),) = con.execute(
             "SELECT value FROM priv.guarantee WHERE guarantee = 'local_differential_privacy'"
@@ -106,7 +106,7 @@ def test_shuffled_groups_tell_two_values_apart_by_what_is_stated(
         ).fetchall()
         ((scale,),) = con.execute("SELECT DISTINCT scale FROM r").fetchall()
         found = con.execute(
-            "SELECT side, ones, count(*) FROM (SELECT town % 2 AS side, count_if(reported_code = 1) AS ones FROM r"
+            "SELECT side, ones, count(*) FROM (SELECT town % 2 AS side, count_if(noisy_code = 1) AS ones FROM r"
             " GROUP BY town) GROUP BY ALL"
         ).fetchall()
     assert scale == scales_of_sizes((Code(2),), [size], epsilon, delta)[size]

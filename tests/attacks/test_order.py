@@ -75,7 +75,7 @@ def test_two_kinds_of_nan_do_not_keep_the_order(con):
         published(con, direction)
         bits.append(
             con.execute(
-                "SELECT x::BIT::VARCHAR, reported_disease FROM shown ORDER BY rowid"
+                "SELECT x::BIT::VARCHAR, noisy_disease FROM shown ORDER BY rowid"
             ).fetchall()
         )
     assert bits[0] == bits[1]

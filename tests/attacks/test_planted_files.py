@@ -105,7 +105,7 @@ def test_what_a_file_brings_along_reads_no_other_file(
         "CREATE MACRO priv.look(path) AS (SELECT len(list(file)) FROM glob(path))",
     )
     for question in (
-        "SELECT priv.weight('r', reported_s, 1) FROM r",
+        "SELECT priv.weight('r', noisy_s, 1) FROM r",
         "FROM priv.peek()",
         f"SELECT priv.look('{files['note'].parent}/*')",
         f"FROM '{files['note']}'",
@@ -150,7 +150,7 @@ def test_no_statement_opens_it_up_again(
         con.cursor().execute("SET lock_configuration = false")
     # An analysis has all it needs: temporary tables, and answers.
     con.execute("CREATE TEMP TABLE mine AS FROM r")
-    assert con.execute("SELECT priv.reconstructed_count('r', reported_s, 1) FROM mine").fetchall()
+    assert con.execute("SELECT priv.reconstructed_count('r', noisy_s, 1) FROM mine").fetchall()
 
 
 def test_listing_what_a_file_holds_reads_no_other_file(files: dict[str, Path]) -> None:
@@ -195,8 +195,8 @@ def test_comparing_versions_runs_nothing_that_stands_in_the_file(files: dict[str
         assert compared() == expected
         plant("ALTER TABLE r RENAME TO kept")
         for table in (
-            f"VIEW r AS SELECT kept.* REPLACE (note() AS reported_s) FROM kept, read_text('{files['note']}')",
-            "TABLE r (id BIGINT, reported_s VARCHAR GENERATED ALWAYS AS (upper('x')))",
+            f"VIEW r AS SELECT kept.* REPLACE (note() AS noisy_s) FROM kept, read_text('{files['note']}')",
+            "TABLE r (id BIGINT, noisy_s VARCHAR GENERATED ALWAYS AS (upper('x')))",
         ):
             plant(f"CREATE {table}")
             with pytest.raises(duckdb.Error, match="the file was tampered with"):

@@ -62,7 +62,7 @@ def test_different_names_are_all_published(con):
         assert [name for (name,) in rows] == names
     for name in names:
         assert con.execute(
-            f"SELECT priv.reconstructed_count('{name}', reported_disease, 'flu') FROM {name}"
+            f"SELECT priv.reconstructed_count('{name}', noisy_disease, 'flu') FROM {name}"
         ).fetchall()
     numbers = con.execute("SELECT number FROM priv.ledger ORDER BY number").fetchall()
     assert numbers == [(number,) for number in range(1, PUBLISHERS + 1)]
@@ -93,7 +93,7 @@ def test_publishing_dropping_and_exporting_in_one_moment(con, tmp_path):
         call("other"),
         "FROM priv.audit('release')",
         call("release", ", replace := true"),
-        "SELECT priv.reconstructed_count('release', reported_disease, 'flu') FROM release",
+        "SELECT priv.reconstructed_count('release', noisy_disease, 'flu') FROM release",
     ]
     told = at_once(con, lambda number: statements[number])
     # Whoever comes after the drop is told that the release is not there.

@@ -68,7 +68,7 @@ def assert_whole(con: duckdb.DuckDBPyConnection) -> None:
         assert {name for (name,) in found} == releases
     for release in releases:
         ((count,),) = con.execute(
-            f"SELECT priv.reconstructed_count('{release}', reported_disease, 'flu') FROM {release}"
+            f"SELECT priv.reconstructed_count('{release}', noisy_disease, 'flu') FROM {release}"
         ).fetchall()
         # More than ten standard errors of either mechanism.
         assert abs(count - ROWS / 3) < ROWS / 4

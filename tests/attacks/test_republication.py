@@ -69,7 +69,7 @@ def share_guessed(con: duckdb.DuckDBPyConnection, publish: Publish, record_id: s
     con.execute("CREATE TABLE seen (bed INTEGER, disease VARCHAR)")
     for _ in range(RELEASES):
         publish("release", record_id=record_id, replace=True, public=("bed", "age", "ward"))
-        con.execute("INSERT INTO seen SELECT bed, reported_disease FROM release")
+        con.execute("INSERT INTO seen SELECT bed, noisy_disease FROM release")
     (right,) = con.execute(
         """
         WITH guessed AS (SELECT bed, mode(coalesce(disease, 'missing')) AS guess FROM seen GROUP BY bed)

@@ -40,7 +40,7 @@ def releases(con) -> list[str]:
         assert [name for (name,) in tables] == names
         for name in names:
             estimate = (
-                f"SELECT priv.reconstructed_count('{name}', reported_disease, 'flu') FROM {name}"
+                f"SELECT priv.reconstructed_count('{name}', noisy_disease, 'flu') FROM {name}"
             )
             assert other.execute(estimate).fetchall()
         for table in ("attribute", "coefficient", "guarantee", "ledger"):

@@ -25,7 +25,7 @@ def test_a_public_dictionary_lists_what_is_published(con, tmp_path):
         "towns": "VARCHAR[]",
         "places": "STRUCT(a VARCHAR)",
         "nowhere": "VARCHAR",
-        "reported_disease": "BIGINT",
+        "noisy_disease": "BIGINT",
     }
     shown = con.execute(
         "SELECT town::VARCHAR, towns[1], places.a FROM out ORDER BY rowid"

@@ -54,7 +54,7 @@ def looks(con, older: str) -> np.ndarray:
     """What every record has and shows: its value, the older published one, the newer."""
     con.execute(f"ATTACH '{older}' AS before (READ_ONLY)")
     rows = con.execute(
-        "SELECT ascii(v.disease) - 97, ascii(a.reported_disease::VARCHAR) - 97, ascii(b.reported_disease::VARCHAR) - 97"
+        "SELECT ascii(v.disease) - 97, ascii(a.noisy_disease::VARCHAR) - 97, ascii(b.noisy_disease::VARCHAR) - 97"
         " FROM v JOIN before.main.r AS a USING (seat) JOIN main.r AS b USING (seat) ORDER BY seat"
     ).fetchall()
     con.execute("DETACH before")
@@ -127,7 +127,7 @@ def test_a_difference_of_counts_has_the_noise_of_what_changed_alone(con, older, 
             assert abs(estimate - counted) < stats.norm.isf(FALSE_ALARM / 2) * stderr
             apart = sum(
                 analyst.execute(
-                    f"SELECT {version}.priv.reconstructed_stderr('r', reported_disease, '{value}') FROM {version}.r"
+                    f"SELECT {version}.priv.reconstructed_stderr('r', noisy_disease, '{value}') FROM {version}.r"
                 ).fetchall()[0][0]
                 ** 2
                 for version in ("older", "newer")

@@ -75,7 +75,7 @@ class Release:
     @property
     def column(self) -> str:
         """The published column: that of a sensitive attribute holds what was reported."""
-        return self.attribute if self.name == "safe_k" else f"reported_{self.attribute}"
+        return self.attribute if self.name == "safe_k" else f"noisy_{self.attribute}"
 
     @property
     def weight(self) -> str:

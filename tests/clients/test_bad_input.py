@@ -89,36 +89,36 @@ def test_a_client_refuses_in_its_own_words(client: Client, releases, wrong) -> N
 UNIFORM = "SELECT priv.reconstructed_{}('uniform', {}) FROM uniform"
 DISTRIBUTION = "FROM priv.reconstructed_distribution('uniform', {})"
 SCALED = (
-    "SELECT priv.reconstructed_count('reconstruction_private', reported_disease, 'flu'{})"
+    "SELECT priv.reconstructed_count('reconstruction_private', noisy_disease, 'flu'{})"
     " FROM reconstruction_private"
 )
-COLUMN = "stands in the column reported_disease: give that column, as it is"
+COLUMN = "stands in the column noisy_disease: give that column, as it is"
 CHOSEN = "chosen or grouped by what they report"
 PUBLIC = "group_columns and condition take public columns only"
 CONFIDENCE = "confidence must lie strictly between 0 and 1"
 FINITE = "of finite numbers, and one of these is not"
 LISTS = "give 1 to 8 different attributes"
 WRONG_QUESTIONS = [
-    ("uniform", "SELECT count(*) FROM uniform WHERE disease = 'flu'", "reported_disease"),
+    ("uniform", "SELECT count(*) FROM uniform WHERE disease = 'flu'", "noisy_disease"),
     ("uniform", UNIFORM.format("interval", "ward, 'flu'"), COLUMN),
-    ("uniform", UNIFORM.format("count", "'reported_disease', 'flu'"), COLUMN),
-    ("uniform", UNIFORM.format("count", "reported_disease, 'measles'"), "has no value 'measles'; it has 'asthma'"),
-    ("uniform", UNIFORM.format("count", "reported_disease, 'flu'") + " WHERE reported_disease = 'flu'", CHOSEN),
-    ("uniform", UNIFORM.format("stderr", "reported_disease, 'flu'") + " GROUP BY reported_disease", CHOSEN),
-    ("uniform", UNIFORM.format("count", "reported_disease, 'flu', weight := 1"), "leave out weight"),
-    ("uniform", UNIFORM.format("interval", "reported_disease, 'flu', confidence := 'nan'::DOUBLE"), CONFIDENCE),
-    ("uniform", UNIFORM.format("share", "reported_disease, 'flu', confidence := 'inf'::DOUBLE"), CONFIDENCE),
-    ("uniform", UNIFORM.format("list_interval", "reported_disease, []"), "give at least one value"),
-    ("uniform", UNIFORM.format("sum", "reported_disease, 'flu', 'nan'::DOUBLE * age"), FINITE),
-    ("uniform", UNIFORM.format("mean", "reported_disease, 'flu', 'inf'::DOUBLE * age"), FINITE),
-    ("uniform", DISTRIBUTION.format("group_columns := 'reported_disease'"), PUBLIC),
-    ("uniform", DISTRIBUTION.format("condition := 'reported_disease IS NULL'"), PUBLIC),
+    ("uniform", UNIFORM.format("count", "'noisy_disease', 'flu'"), COLUMN),
+    ("uniform", UNIFORM.format("count", "noisy_disease, 'measles'"), "has no value 'measles'; it has 'asthma'"),
+    ("uniform", UNIFORM.format("count", "noisy_disease, 'flu'") + " WHERE noisy_disease = 'flu'", CHOSEN),
+    ("uniform", UNIFORM.format("stderr", "noisy_disease, 'flu'") + " GROUP BY noisy_disease", CHOSEN),
+    ("uniform", UNIFORM.format("count", "noisy_disease, 'flu', weight := 1"), "leave out weight"),
+    ("uniform", UNIFORM.format("interval", "noisy_disease, 'flu', confidence := 'nan'::DOUBLE"), CONFIDENCE),
+    ("uniform", UNIFORM.format("share", "noisy_disease, 'flu', confidence := 'inf'::DOUBLE"), CONFIDENCE),
+    ("uniform", UNIFORM.format("list_interval", "noisy_disease, []"), "give at least one value"),
+    ("uniform", UNIFORM.format("sum", "noisy_disease, 'flu', 'nan'::DOUBLE * age"), FINITE),
+    ("uniform", UNIFORM.format("mean", "noisy_disease, 'flu', 'inf'::DOUBLE * age"), FINITE),
+    ("uniform", DISTRIBUTION.format("group_columns := 'noisy_disease'"), PUBLIC),
+    ("uniform", DISTRIBUTION.format("condition := 'noisy_disease IS NULL'"), PUBLIC),
     ("uniform", DISTRIBUTION.format("confidence := 'nan'::DOUBLE"), CONFIDENCE),
     ("uniform", DISTRIBUTION.format("method := 'magic'"), 'method must be "inverse" or "bayesian"'),
     ("uniform", "FROM priv.reconstructed_distribution('unifrom')", "no release is called"),
     ("two", "FROM priv.reconstructed_joint('two', 'abc', ['1'])", LISTS),
     ("two", "FROM priv.reconstructed_joint('two', ['disease', 'drug'], 'flu')", LISTS),
-    ("two", "SELECT priv.reconstructed_count('two', reported_disease, 'flu') FROM two", "several sensitive attributes"),
+    ("two", "SELECT priv.reconstructed_count('two', noisy_disease, 'flu') FROM two", "several sensitive attributes"),
     ("reconstruction_private", SCALED.format(""), "write weight := scale"),
     ("reconstruction_private", SCALED.format(", weight := 1"), "write weight := scale"),
     ("reconstruction_private", SCALED.format(", weight := 1e0"), "write weight := scale"),

@@ -39,7 +39,7 @@ def test_expressions_are_answered_by_estimates(answers, releases) -> None:
     rows, frame, columns, unchanged, refusal = answers
     with duckdb.connect(str(releases["uniform"].path), read_only=True) as reader:
         expected = reader.execute(
-            "SELECT ward, unnest(priv.reconstructed_interval('uniform', reported_disease, 'flu', confidence := 0.9))"
+            "SELECT ward, unnest(priv.reconstructed_interval('uniform', noisy_disease, 'flu', confidence := 0.9))"
             " FROM uniform WHERE age > 30 GROUP BY ward ORDER BY ward"
         ).fetchall()
         (records,) = reader.execute("SELECT count(*) FROM uniform").fetchone()
@@ -49,7 +49,7 @@ def test_expressions_are_answered_by_estimates(answers, releases) -> None:
     for found, right in zip(frame["data"], expected, strict=True):
         assert found[1:] == pytest.approx(right[1:], rel=1e-6)
     assert "disease" in columns
-    assert "reported_disease" not in columns
+    assert "noisy_disease" not in columns
     assert unchanged == records
     assert refusal.startswith("QueryRefused: ")
     assert "has no value 'Flu'" in refusal

@@ -23,7 +23,9 @@ def test_on_a_terminal(releases, tmp_path):
     """Typed in, read from the screen."""
     pexpect = pytest.importorskip("pexpect", reason="terminals need pexpect, which Windows lacks")
     release = releases["uniform"]
-    question = "SELECT priv.reconstructed_count('uniform', reported_disease, 'flu') AS estimate FROM uniform"
+    question = (
+        "SELECT priv.reconstructed_count('uniform', noisy_disease, 'flu') AS estimate FROM uniform"
+    )
     (((expected,),), *_) = _ask(release, question)
     terminal = pexpect.spawn(
         str(SHELL),
@@ -56,16 +58,16 @@ def _ask(release, question: str) -> list:
     ("question", "told"),
     [
         (
-            "SELECT priv.reconstructed_count('uniform', reported_disease, 'gout') FROM uniform",
+            "SELECT priv.reconstructed_count('uniform', noisy_disease, 'gout') FROM uniform",
             "'asthma', 'cancer', 'flu', 'none', NULL",
         ),
         (
-            "SELECT priv.reconstructed_count('uniformed', reported_disease, 'flu') FROM uniform",
+            "SELECT priv.reconstructed_count('uniformed', noisy_disease, 'flu') FROM uniform",
             'there is "uniform"',
         ),
         ("FROM priv.reconstructed_distribution('uniform.drug')", 'there is "uniform"'),
         (
-            "SELECT priv.reconstructed_interval('uniform', reported_disease, 'flu', confidence := 95) FROM uniform",
+            "SELECT priv.reconstructed_interval('uniform', noisy_disease, 'flu', confidence := 95) FROM uniform",
             "between 0 and 1",
         ),
         (
@@ -90,7 +92,7 @@ def test_a_release_explains_itself(releases):
     """What a person finds who has only the file: tables, comments, guarantees."""
     questions = [
         "SELECT comment FROM duckdb_tables() WHERE table_name = 'uniform'",
-        "SELECT comment FROM duckdb_columns() WHERE table_name = 'uniform' AND column_name = 'reported_disease'",
+        "SELECT comment FROM duckdb_columns() WHERE table_name = 'uniform' AND column_name = 'noisy_disease'",
         "SELECT count(*), count(comment) FROM duckdb_functions() WHERE schema_name = 'priv'",
         "SELECT statement FROM priv.guarantee",
     ]
@@ -146,7 +148,7 @@ def test_two_people_read_at_once(releases):
 )
 def test_a_damaged_file_gives_no_wrong_number(releases, tmp_path, damage):
     """DuckDB refuses it, or answers from what is whole."""
-    question = "SELECT priv.reconstructed_count('uniform', reported_disease, 'flu') FROM uniform"
+    question = "SELECT priv.reconstructed_count('uniform', noisy_disease, 'flu') FROM uniform"
     whole = releases["uniform"].path.read_bytes()
     # The bits are in a block that is read: where the macros' text stands.
     place = whole.index(b"records of release")

@@ -25,7 +25,7 @@ def test_expressions_of_sqlalchemy(releases) -> None:
     rows, frame, values = json.loads(done.stdout)
     with duckdb.connect(path, read_only=True) as reader:
         by_ward = reader.execute(
-            "SELECT ward, priv.reconstructed_count('uniform', reported_disease, 'flu') FROM uniform WHERE age > 30"
+            "SELECT ward, priv.reconstructed_count('uniform', noisy_disease, 'flu') FROM uniform WHERE age > 30"
             " GROUP BY ward ORDER BY ward"
         ).fetchall()
         by_value = reader.execute(

@@ -25,7 +25,7 @@ JUPYTER = (
     "sqlglot>=28.10,<31", "pyarrow>=18",
 )  # fmt: skip
 ROOT = Path(__file__).parents[2]
-FLU = "priv.reconstructed_count('uniform', reported_disease, 'flu')"
+FLU = "priv.reconstructed_count('uniform', noisy_disease, 'flu')"
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_superset(superset: Superset, releases, by_ward) -> None:
     rows = superset.chart(dataset, columns=["ward"], metrics=[metric], filters=[OVER_THIRTY])
     assert {row["ward"]: row["flu"] for row in rows} == pytest.approx(by_ward)
     question = (
-        "SELECT ward, unnest(priv.reconstructed_interval('uniform', reported_disease, 'flu')) FROM uniform"
+        "SELECT ward, unnest(priv.reconstructed_interval('uniform', noisy_disease, 'flu')) FROM uniform"
         " WHERE age > 30 GROUP BY ward"
     )
     answer = superset.call("sqllab/execute/", database_id=database, sql=question)

@@ -93,7 +93,7 @@ def test_the_wheel_says_what_it_is(built: dict[str, Path]) -> None:
     commands = ConfigParser(delimiters=["="])
     commands.read_string(found[name.replace("METADATA", "entry_points.txt")].decode())
     assert dict(commands["console_scripts"]) == {"duckdb-priv": "duckdb_priv.shell.cli:main"}
-    dialect = "duckdb_priv.analyst.ordinary.dialect:Dialect"
+    dialect = "duckdb_priv.ordinary.dialect:Dialect"
     assert dict(commands["sqlalchemy.dialects"]) == {"duckdb_priv": dialect, "duckdb.priv": dialect}
 
 

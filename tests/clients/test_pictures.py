@@ -26,7 +26,7 @@ from duckdb_priv.sqltext import templates
 
 pytestmark = pytest.mark.on_demand
 PICTURES = Path(__file__).parents[2] / "docs" / "clients"
-BY_GENDER = """SELECT gender, unnest(priv.reconstructed_interval('visits_public', reported_disease, 'flu'))
+BY_GENDER = """SELECT gender, unnest(priv.reconstructed_interval('visits_public', noisy_disease, 'flu'))
 FROM visits_public WHERE age > 30 GROUP BY gender ORDER BY gender"""
 
 
@@ -151,7 +151,7 @@ def test_picture_of_superset(release: Path, tmp_path_factory: pytest.TempPathFac
             metrics=[
                 {
                     "expressionType": "SQL",
-                    "sqlExpression": "priv.reconstructed_count('visits_public', reported_disease, 'flu')",
+                    "sqlExpression": "priv.reconstructed_count('visits_public', noisy_disease, 'flu')",
                     "label": "persons with flu",
                 }
             ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ordinary.releases import CALLS
 
-from duckdb_priv.analyst.forms import FORMS
+from duckdb_priv.estimator.forms import FORMS
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.sqltext import templates
 

@@ -277,17 +277,17 @@ SELECT age, count(*) AS age FROM visits WHERE disease = 'flu' GROUP BY 1 ORDER B
 -- says: is ambiguous
 
 -- title: reports that are joined to what is true
-SELECT count(*) FROM visits AS a JOIN visits AS b USING (cost) WHERE a.disease = 'flu' AND b.reported_disease = 'flu';
+SELECT count(*) FROM visits AS a JOIN visits AS b USING (cost) WHERE a.disease = 'flu' AND b.noisy_disease = 'flu';
 -- says: vary together
 
 -- title: records chosen by what others report
-SELECT count(*) FROM visits WHERE disease = 'flu' AND cost IN (SELECT cost FROM visits WHERE reported_disease = 'flu');
+SELECT count(*) FROM visits WHERE disease = 'flu' AND cost IN (SELECT cost FROM visits WHERE noisy_disease = 'flu');
 -- says: vary together
 
 -- title: reports that a subquery hands on
-WITH b AS (SELECT cost, reported_disease AS r FROM visits) SELECT count(*) FROM visits JOIN b USING (cost) WHERE disease = 'flu' AND r = 'flu';
+WITH b AS (SELECT cost, noisy_disease AS r FROM visits) SELECT count(*) FROM visits JOIN b USING (cost) WHERE disease = 'flu' AND r = 'flu';
 -- says: vary together
 
 -- title: estimates summed over what records report
-SELECT sum((SELECT count(*) FROM visits AS a WHERE a.cost = b.cost AND a.disease = 'flu')) FROM visits AS b WHERE b.reported_disease = 'flu';
+SELECT sum((SELECT count(*) FROM visits AS a WHERE a.cost = b.cost AND a.disease = 'flu')) FROM visits AS b WHERE b.noisy_disease = 'flu';
 -- says: vary together

@@ -116,7 +116,7 @@ def weigh(connection: duckdb.DuckDBPyConnection) -> None:
     }
     names, weights, shown, domains, left_out = [], [], [], [], []
     for name, kind, form in attributes:
-        column = f"reported_{name}" if f"reported_{name}" in columns else name
+        column = f"noisy_{name}" if f"noisy_{name}" in columns else name
         cast = "VARCHAR" if kind.startswith("ENUM") else kind
         domains.append(
             f"(SELECT CAST(value AS {cast}) AS {name} FROM r.priv.coefficient WHERE attribute = '{name}') AS d_{name}"

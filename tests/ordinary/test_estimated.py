@@ -10,9 +10,9 @@ import pytest
 from ordinary.releases import CALLS, DOES_NOT_SUM
 from ordinary.test_linear import CASES, same
 
-from duckdb_priv.analyst import estimated as estimated_schema
-from duckdb_priv.analyst import estimated_names
-from duckdb_priv.analyst.ordinary.rewrite import reconstruct
+from duckdb_priv.estimator import estimated as estimated_schema
+from duckdb_priv.estimator import estimated_names
+from duckdb_priv.ordinary.rewrite import reconstruct
 from duckdb_priv.release import catalog
 
 SUMMED = [form for form in CALLS if form not in DOES_NOT_SUM]
@@ -205,7 +205,7 @@ def test_columns_can_be_looked_at(estimated) -> None:
     shown = {name: kind for name, kind, *_ in connection.execute("DESCRIBE visits").fetchall()}
     assert shown["disease"] == "VARCHAR"
     assert shown["dose"] == "INTEGER"
-    assert "reported_disease" not in shown
+    assert "noisy_disease" not in shown
 
 
 @pytest.mark.parametrize("name", ["current_role", "CURRENT_USER"])

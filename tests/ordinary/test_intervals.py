@@ -11,8 +11,8 @@ from ordinary.queries import Queries, Table
 from ordinary.releases import CALLS, DISEASES, EVEN, VISITS
 
 import duckdb_priv
-from duckdb_priv.analyst.ordinary.noise import formula
 from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary.noise import formula
 
 
 @pytest.mark.parametrize("form", CALLS)
@@ -24,7 +24,7 @@ def test_counts_of_one_value_have_the_interval_of_the_macro(
 ) -> None:
     connection = release(form)
     columns = {name for name, *_ in connection.execute("DESCRIBE visits").fetchall()}
-    column = "reported_disease" if "reported_disease" in columns else "disease"
+    column = "noisy_disease" if "noisy_disease" in columns else "disease"
     weight = "scale" if "scale" in columns else "NULL"
     values = ["none", "flu", "asthma", "cancer", None]
     tests = ["disease IS NULL" if value is None else f"disease = '{value}'" for value in values]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ordinary.releases import CALLS
 
-from duckdb_priv.analyst.ordinary.rewrite import reconstruct, rewrite_sql
+from duckdb_priv.ordinary.rewrite import reconstruct, rewrite_sql
 
 CASE = re.compile(r"-- title: (.*)\n(.*;)\n(.*;)\n")
 CASES = CASE.findall((Path(__file__).parent / "linear.sql").read_text("utf-8"))

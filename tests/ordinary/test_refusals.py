@@ -11,10 +11,10 @@ import sqlglot
 from sqlglot import exp
 
 import duckdb_priv
-from duckdb_priv.analyst.ordinary.aggregates import is_aggregate, unwrapped
-from duckdb_priv.analyst.ordinary.published import functions
-from duckdb_priv.analyst.ordinary.rewrite import rewrite_sql
 from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary.aggregates import is_aggregate, unwrapped
+from duckdb_priv.ordinary.published import functions
+from duckdb_priv.ordinary.rewrite import rewrite_sql
 
 CASE = re.compile(r"-- title: (.*)\n(.*)\n-- says: (.*)\n")
 CASES = CASE.findall((Path(__file__).parent / "refusals.sql").read_text("utf-8"))

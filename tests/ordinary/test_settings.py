@@ -26,7 +26,7 @@ def test_order_and_division_by_default_change_no_estimate(release, form, setting
 
 @pytest.mark.parametrize(
     "asked",
-    [ASKED, "SELECT priv.reconstructed_count('visits', reported_disease, 'flu') FROM visits"],
+    [ASKED, "SELECT priv.reconstructed_count('visits', noisy_disease, 'flu') FROM visits"],
 )
 def test_a_default_collation_is_refused(release, asked):
     connection = release("operator")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import duckdb_priv
-from duckdb_priv.analyst.ordinary import work
 from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary import work
 
 BY_DAY = "SELECT day, count(*) AS n FROM visits WHERE disease = 'flu'{} GROUP BY day"
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-
-from duckdb_priv.mechanism import operator as op
-from duckdb_priv.mechanism.reference.operator_estimates import (
+from reference.operator_estimates import (
     estimated_variance,
     iterative_bayesian,
 )
+
+from duckdb_priv.mechanism import operator as op
 from duckdb_priv.mechanism.score_terms import score_terms
 
 steady = settings(deadline=None)

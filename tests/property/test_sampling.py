@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from reference.exponential_probabilities import exponential_probabilities
 from scipy.stats import binom
 
 from duckdb_priv.errors import InvalidParameter
@@ -18,7 +19,6 @@ from duckdb_priv.mechanism.lattice import (
     Lattice,
     score_nodes,
 )
-from duckdb_priv.mechanism.reference.exponential_probabilities import exponential_probabilities
 from duckdb_priv.mechanism.sampling import (
     sampling_delta,
     sampling_epsilon,

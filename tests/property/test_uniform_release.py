@@ -38,7 +38,7 @@ def shown_rows(draw, most=120):
 
 def show(connection: duckdb.DuckDBPyConnection, rows) -> None:
     connection.execute(
-        "CREATE OR REPLACE TEMP TABLE shown AS SELECT unnest(?::BIGINT[]) AS reported_s, unnest(?::BIGINT[]) AS g",
+        "CREATE OR REPLACE TEMP TABLE shown AS SELECT unnest(?::BIGINT[]) AS noisy_s, unnest(?::BIGINT[]) AS g",
         [[value for value, _ in rows], [group for _, group in rows]],
     ).fetchall()
 
@@ -47,7 +47,7 @@ def asked(connection, number, macro, condition="true"):
     """The answer of a macro for every value of the domain, in its order; without rows, all are zero."""
     size = OPERATORS[number][1]
     answers = connection.execute(
-        f"SELECT v, priv.{macro}('release_{number}', reported_s, v)"
+        f"SELECT v, priv.{macro}('release_{number}', noisy_s, v)"
         f" FROM shown, (SELECT unnest(range({size - 1}) || [NULL]) AS v)"
         f" WHERE {condition} GROUP BY v ORDER BY v NULLS LAST"
     ).fetchall()
@@ -83,7 +83,7 @@ def test_estimates_are_the_sums_of_weights(releases, case):
     weights = [
         weight
         for _, weight in releases.execute(
-            f"SELECT v, sum(priv.weight('release_{number}', reported_s, v))"
+            f"SELECT v, sum(priv.weight('release_{number}', noisy_s, v))"
             f" FROM shown, (SELECT unnest(range({OPERATORS[number][1] - 1}) || [NULL]) AS v)"
             " GROUP BY v ORDER BY v NULLS LAST"
         ).fetchall()

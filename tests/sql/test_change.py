@@ -58,7 +58,7 @@ def test_it_is_the_difference_of_both_estimates_with_the_noise_of_what_moved(ana
     for value, before, after, estimate, stderr, low, high in found:
         for name, counted in (("first", before), ("second", after)):
             ((expected,),) = analyst.execute(
-                f"SELECT {name}.priv.reconstructed_count('r', reported_disease, $1) FROM {name}.r",
+                f"SELECT {name}.priv.reconstructed_count('r', noisy_disease, $1) FROM {name}.r",
                 [value],
             ).fetchall()
             assert counted == pytest.approx(expected)
@@ -123,7 +123,7 @@ def test_parts_have_the_noise_of_what_moved_in_them(analyst):
     for ward, value, before, after, estimate, stderr, low, high in found:
         for name, counted in (("first", before), ("second", after)):
             ((expected,),) = analyst.execute(
-                f"SELECT {name}.priv.reconstructed_count('r', reported_disease, $1) FROM {name}.r WHERE ward = $2",
+                f"SELECT {name}.priv.reconstructed_count('r', noisy_disease, $1) FROM {name}.r WHERE ward = $2",
                 [value, ward],
             ).fetchall()
             assert counted == pytest.approx(expected)

@@ -20,7 +20,7 @@ def statements(con, release):
 
 
 def shown(con, release):
-    return con.execute(f"SELECT age, gender, reported_disease::VARCHAR FROM {release}").fetchall()
+    return con.execute(f"SELECT age, gender, noisy_disease::VARCHAR FROM {release}").fetchall()
 
 
 def ledger(con, columns):

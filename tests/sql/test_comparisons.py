@@ -11,10 +11,9 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from reference import comparison
+from reference.comparison import Reach
 from scipy.special import ndtri
-
-from duckdb_priv.mechanism.reference import comparison
-from duckdb_priv.mechanism.reference.comparison import Reach
 
 Z = float(ndtri(0.975))
 LIST, OTHER = ["flu", "cold"], ["gout"]
@@ -60,7 +59,7 @@ class Asked:
         weight = ", weight := scale" if self.name == "scaled" else ""
         text = ", ".join(arguments)
         ((answer,),) = self.connection.execute(
-            f"SELECT priv.reconstructed_{function}('r', reported_disease, {text}{weight}) FROM r WHERE {where}"
+            f"SELECT priv.reconstructed_{function}('r', noisy_disease, {text}{weight}) FROM r WHERE {where}"
         ).fetchall()
         return answer
 
@@ -131,7 +130,7 @@ def opened(name: str, connection: duckdb.DuckDBPyConnection) -> Asked:
     ).reshape(len(values), len(values))
     scaled = name == "scaled"
     rows = connection.execute(
-        f"SELECT reported_disease::VARCHAR, {'scale' if scaled else '1'}, gender, {'1' if scaled else 'cost'} FROM r"
+        f"SELECT noisy_disease::VARCHAR, {'scale' if scaled else '1'}, gender, {'1' if scaled else 'cost'} FROM r"
     ).fetchall()
     shown, scale, gender, cost = (np.array(each) for each in zip(*rows, strict=True))
     ((size,),) = connection.execute(
@@ -160,7 +159,7 @@ def test_a_list_of_one_is_the_value(asked: Asked) -> None:
     for value in ("'flu'", "['flu']"):
         weight = ", weight := scale" if asked.name == "scaled" else ""
         ((single,),) = asked.connection.execute(
-            f"SELECT priv.reconstructed_interval('r', reported_disease, 'flu'{weight}) FROM r WHERE gender = 'f'"
+            f"SELECT priv.reconstructed_interval('r', noisy_disease, 'flu'{weight}) FROM r WHERE gender = 'f'"
         ).fetchall()
         assert asked("list_interval", value, where="gender = 'f'") == near(single)
 
@@ -314,15 +313,15 @@ def test_intervals_are_made_of_those_of_the_parts(asked: Asked) -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        ("share('r', reported_disease, ['flu', 'x'])", "\"r\" has no value 'x'; it has 'cold', 'cough'"),
-        ("share('r', reported_disease, NULL)", '"r" has no value NULL'),
-        ("share('r', reported_disease, [])", "give at least one value"),
-        ("share('q', reported_disease, 'flu')", 'no release is called "q"; there is "r"'),
-        ("share('r', reported_disease, 'flu', confidence := 1)", "confidence must lie strictly between 0 and 1"),
-        ("share('r', reported_disease, 'flu', weight := 2)", "leave out weight"),
-        ("ratio('r', reported_disease, 'flu', ['cold', 'y'])", "\"r\" has no value 'y'"),
-        ("sum('r', reported_disease, 'flu', 'nan'::DOUBLE)", "finite numbers"),
-        ("mean('r', reported_disease, 'flu', 'inf'::DOUBLE)", "finite numbers"),
+        ("share('r', noisy_disease, ['flu', 'x'])", "\"r\" has no value 'x'; it has 'cold', 'cough'"),
+        ("share('r', noisy_disease, NULL)", '"r" has no value NULL'),
+        ("share('r', noisy_disease, [])", "give at least one value"),
+        ("share('q', noisy_disease, 'flu')", 'no release is called "q"; there is "r"'),
+        ("share('r', noisy_disease, 'flu', confidence := 1)", "confidence must lie strictly between 0 and 1"),
+        ("share('r', noisy_disease, 'flu', weight := 2)", "leave out weight"),
+        ("ratio('r', noisy_disease, 'flu', ['cold', 'y'])", "\"r\" has no value 'y'"),
+        ("sum('r', noisy_disease, 'flu', 'nan'::DOUBLE)", "finite numbers"),
+        ("mean('r', noisy_disease, 'flu', 'inf'::DOUBLE)", "finite numbers"),
     ],
 )  # fmt: skip
 def test_a_wrong_call_is_an_error_in_words(asked: Asked, call: str, words: str) -> None:

@@ -41,7 +41,7 @@ def con(made):
 def columns(con, *releases: str) -> np.ndarray:
     """The true values of all records, and what they show in some releases, as positions."""
     joins = " ".join(f"JOIN {name} USING (seat)" for name in releases)
-    shown = ", ".join(f"ascii({name}.reported_disease::VARCHAR) - 97" for name in releases)
+    shown = ", ".join(f"ascii({name}.noisy_disease::VARCHAR) - 97" for name in releases)
     rows = con.execute(
         f"SELECT ascii(disease) - 97, {shown} FROM v {joins} ORDER BY seat"
     ).fetchall()
@@ -97,16 +97,16 @@ def test_the_ledger_charges_the_finest_once(con):
 
 
 def test_deriving_again_gives_the_same_and_follows_the_finer(con, tmp_path):
-    before = dict(con.execute("SELECT seat, reported_disease::VARCHAR FROM coarse").fetchall())
+    before = dict(con.execute("SELECT seat, noisy_disease::VARCHAR FROM coarse").fetchall())
     con.execute(f"FROM priv.derive('fine', 'again', retention := {COARSE})")
     assert con.execute(
-        "SELECT count(*) FROM coarse JOIN again USING (seat, reported_disease)"
+        "SELECT count(*) FROM coarse JOIN again USING (seat, noisy_disease)"
     ).fetchall() == [(ROWS,)]
     con.execute("DELETE FROM v WHERE id < 10; FROM priv.refresh('fine')")
     states = dict(con.execute("SELECT release, state FROM priv.publications()").fetchall())
     assert states == {"fine": "current", "coarse": "due", "again": "due"}
     con.execute("FROM priv.refresh('coarse')")
-    after = dict(con.execute("SELECT seat, reported_disease::VARCHAR FROM coarse").fetchall())
+    after = dict(con.execute("SELECT seat, noisy_disease::VARCHAR FROM coarse").fetchall())
     assert after == {seat: shown for seat, shown in before.items() if seat >= 10}
     assert con.execute(
         "SELECT version, rows_kept FROM priv.release WHERE release = 'coarse'"
@@ -115,7 +115,7 @@ def test_deriving_again_gives_the_same_and_follows_the_finer(con, tmp_path):
 
 def test_counts_on_the_coarser_are_estimates_of_the_truth(con):
     estimate, low, high = con.execute(
-        "SELECT i.estimate, i.low, i.high FROM (SELECT priv.reconstructed_interval('coarse', reported_disease, 'a',"
+        "SELECT i.estimate, i.low, i.high FROM (SELECT priv.reconstructed_interval('coarse', noisy_disease, 'a',"
         " confidence := 0.999999999) AS i FROM coarse)"
     ).fetchall()[0]
     ((true,),) = con.execute("SELECT count(*) FROM v WHERE disease = 'a'").fetchall()
@@ -163,7 +163,7 @@ def test_blocks_of_a_design_keep_it(con):
     held = own / len(first), (1 - own) / (count - len(first))
     assert np.log(held[0] / held[1]) == pytest.approx(1.0)
     rows = np.array(
-        con.execute("SELECT code, reported_code FROM w JOIN fewer USING (seat)").fetchall()
+        con.execute("SELECT code, noisy_code FROM w JOIN fewer USING (seat)").fetchall()
     )
     truly = sorted(
         value for (value,) in con.execute("SELECT DISTINCT code::VARCHAR FROM w").fetchall()

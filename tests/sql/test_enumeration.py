@@ -28,9 +28,9 @@ def answers(prepared):
             "FROM priv.publish_uniform('source', 'r', sensitive := 's', retention := 0.5)"
         ).fetchall()
         rows = connection.execute(
-            "SELECT v, n, priv.reconstructed_count('r', reported_s, v), priv.reconstructed_stderr('r', reported_s, v)"
+            "SELECT v, n, priv.reconstructed_count('r', noisy_s, v), priv.reconstructed_stderr('r', noisy_s, v)"
             " FROM range(3) AS d(v),"
-            " (SELECT n, unnest(shown) AS reported_s"
+            " (SELECT n, unnest(shown) AS noisy_s"
             " FROM (SELECT unnest(?) AS shown, unnest(range(27)) AS n)) GROUP BY v, n",
             [[list(shown) for shown in OUTCOMES]],
         ).fetchall()

@@ -52,7 +52,7 @@ def test_a_collation_changes_nothing(spelled, method):
     for source in ("visits", "plain"):
         arguments = ", ".join(["sensitive := 'disease'", "record_id := 'id'", *METHODS[method]])
         spelled.execute(f"FROM priv.publish_{method}('{source}', 'of_{source}', {arguments})")
-    shown = "SELECT ward, reported_disease::VARCHAR FROM {} ORDER BY rowid"
+    shown = "SELECT ward, noisy_disease::VARCHAR FROM {} ORDER BY rowid"
     of_visits = spelled.execute(shown.format("of_visits")).fetchall()
     assert of_visits == spelled.execute(shown.format("of_plain")).fetchall()
     assert len(of_visits) <= ROWS
@@ -103,7 +103,7 @@ def test_two_zeros_are_one_value_whichever_comes_first(con, kind):
         assert con.execute(
             f"SELECT value FROM priv.coefficient WHERE release = 'shown_{number}'"
         ).fetchall() == [("0.0",), ("1.5",)]
-        shown.append(con.execute(f"SELECT reported_x::VARCHAR FROM shown_{number}").fetchall())
+        shown.append(con.execute(f"SELECT noisy_x::VARCHAR FROM shown_{number}").fetchall())
     assert shown[0] == shown[1]
 
 

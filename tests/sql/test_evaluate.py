@@ -136,7 +136,7 @@ def test_releases_are_evaluated_as_an_analyst_asks_them(con: duckdb.DuckDBPyConn
     ]:
         value_sql = "NULL" if value is None else f"'{value}'"
         expected = con.execute(
-            f"SELECT unnest(priv.reconstructed_interval('{release}.{of}', reported_{of}, {value_sql},"
+            f"SELECT unnest(priv.reconstructed_interval('{release}.{of}', noisy_{of}, {value_sql},"
             " confidence := 0.9)),"
             f" count(*) FROM {release} WHERE {where(conditions)}"
         ).fetchall()[0]

@@ -272,7 +272,7 @@ def test_lines_that_end_in_two_characters(con, tmp_path, monkeypatch, name):
     export(con, tmp_path / "folder", "parquet")
     monkeypatch.chdir(tmp_path / "folder")
     questions = [
-        f"SELECT note, reported_{name}::VARCHAR FROM out",
+        f"SELECT note, noisy_{name}::VARCHAR FROM out",
         "SELECT value, estimate FROM priv.reconstructed_distribution('out') ORDER BY ALL",
     ]
     with duckdb.connect() as reader:

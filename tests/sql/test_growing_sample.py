@@ -22,7 +22,7 @@ PUBLISH = (
     "FROM priv.publish_reconstruction_private('v', 'r', sensitive := 'disease', retention := 0.999999999,"
     " epsilon := 0.5, delta := 0.3, record_id := 'id', domain := ['a', 'b', 'c', 'd'], public := ['ward'])"
 )
-READ = "SELECT ward, reported_disease::VARCHAR, scale FROM r"
+READ = "SELECT ward, noisy_disease::VARCHAR, scale FROM r"
 
 
 def refreshed(con) -> dict:

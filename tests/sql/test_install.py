@@ -156,7 +156,7 @@ def test_a_plain_connection_installs_in_memory_on_a_file_and_elsewhere(tmp_path)
             connection.execute(PUBLISH.format("r"))
             assert rows(connection, "SELECT count(*) FROM main.r") == [(300,)]
             assert rows(
-                connection, "SELECT priv.reconstructed_count('r', reported_s, 1) > 0 FROM main.r"
+                connection, "SELECT priv.reconstructed_count('r', noisy_s, 1) > 0 FROM main.r"
             )
             assert rows(
                 connection, "SELECT schema_name FROM duckdb_tables() WHERE table_name = 'people'"

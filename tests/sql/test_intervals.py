@@ -42,8 +42,8 @@ def intervals(
     """Estimate, standard error, low and high for every plausible count that a value can be shown with."""
     shown = possible(number, total)
     rows = connection.execute(
-        f"SELECT unnest(priv.reconstructed_interval('release_{number}', reported_s, 1, confidence := {confidence}))"
-        f" FROM (SELECT shown, (i < shown)::INTEGER AS reported_s FROM range({shown.start}, {shown.stop}) AS t(shown),"
+        f"SELECT unnest(priv.reconstructed_interval('release_{number}', noisy_s, 1, confidence := {confidence}))"
+        f" FROM (SELECT shown, (i < shown)::INTEGER AS noisy_s FROM range({shown.start}, {shown.stop}) AS t(shown),"
         f" range({total}) AS r(i)) GROUP BY shown ORDER BY shown"
     ).fetchall()
     return np.array(rows, dtype=float)
@@ -129,8 +129,8 @@ def most_likely(
 ) -> list[float]:
     """Ask for every value, of rows that show the values as often as given."""
     rows = connection.execute(
-        f"SELECT v, priv.reconstructed_mle('release_{number}', reported_s, v) FROM range({len(counts)}) AS d(v), ("
-        f" SELECT unnest([s FOR i IN range(shown)]) AS reported_s FROM"
+        f"SELECT v, priv.reconstructed_mle('release_{number}', noisy_s, v) FROM range({len(counts)}) AS d(v), ("
+        f" SELECT unnest([s FOR i IN range(shown)]) AS noisy_s FROM"
         f" (SELECT unnest(range({len(counts)})) AS s, unnest(?) AS shown)) GROUP BY v ORDER BY v",
         [counts],
     ).fetchall()

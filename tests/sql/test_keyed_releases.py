@@ -55,7 +55,7 @@ def con(prepared):
 def released(con, published):
     """Publish under a name of its own; return the rows as they are stored, in their order."""
 
-    def call(source: str = "source", columns: str = "ward, reported_disease", **changed: object):
+    def call(source: str = "source", columns: str = "ward, noisy_disease", **changed: object):
         arguments = {"sensitive": "disease", "retention": 0.4, "record_id": "id", **changed}
         if "number" in columns:
             # What tells records apart identifies them, and is published only if it is named.
@@ -72,7 +72,7 @@ def reference(con):
         "FROM priv.publish_uniform('records', 'reference', sensitive := 'disease', retention := 0.4,"
         " record_id := 'id')"
     )
-    return con.execute("SELECT ward, reported_disease FROM reference").fetchall()
+    return con.execute("SELECT ward, noisy_disease FROM reference").fetchall()
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -131,7 +131,7 @@ def test_another_database_with_the_same_secret_publishes_the_same(
         published(
             other, "elsewhere.people", "r", sensitive="disease", retention=0.4, record_id="id"
         )
-        assert other.execute("SELECT ward, reported_disease FROM r").fetchall() == reference
+        assert other.execute("SELECT ward, noisy_disease FROM r").fetchall() == reference
 
 
 @pytest.mark.once
@@ -139,13 +139,13 @@ def test_another_secret_publishes_something_else(prepared, reference, published)
     with prepared(bytes(range(100, 132))) as other:
         other.execute(f"CREATE TABLE records AS {RECORDS}")
         published(other, "records", "r", sensitive="disease", retention=0.4, record_id="id")
-        assert other.execute("SELECT ward, reported_disease FROM r").fetchall() != reference
+        assert other.execute("SELECT ward, noisy_disease FROM r").fetchall() != reference
 
 
 def by_id(con, released, **changed):
     """What every record shows, in the order of their ids, which are published here to be told apart."""
     con.execute("CREATE OR REPLACE VIEW numbered AS SELECT *, id AS number FROM records")
-    rows = released("numbered", "number, reported_disease", **changed)
+    rows = released("numbered", "number, noisy_disease", **changed)
     return [value for _, value in sorted(rows)]
 
 
@@ -158,7 +158,7 @@ def test_records_keep_what_they_show_when_others_come_and_go(con, released):
     con.execute(
         "CREATE OR REPLACE VIEW fewer AS SELECT *, id AS number FROM records WHERE id % 3 = 1"
     )
-    fewer = released("fewer", "number, reported_disease", domain=["a", "b", "c", "d", None])
+    fewer = released("fewer", "number, noisy_disease", domain=["a", "b", "c", "d", None])
     assert [value for _, value in sorted(fewer)] == everybody[1::3]
 
 
@@ -191,7 +191,7 @@ def test_another_true_value_draws_other_coins(con, released):
         "CREATE OR REPLACE TABLE moved AS SELECT id, ward, id AS number,"
         " CASE disease WHEN 'a' THEN 'b' WHEN 'b' THEN 'a' ELSE disease END AS disease FROM records"
     )
-    after = [value for _, value in sorted(released("moved", "number, reported_disease"))]
+    after = [value for _, value in sorted(released("moved", "number, noisy_disease"))]
     truth = [row[0] for row in con.execute("SELECT disease FROM records ORDER BY id").fetchall()]
     pairs = [(a, b) for a, b, t in zip(before, after, truth, strict=True) if t in ("a", "b")]
     unmoved = [(a, b) for a, b, t in zip(before, after, truth, strict=True) if t not in ("a", "b")]
@@ -204,7 +204,7 @@ def test_attributes_with_equal_values_draw_their_own_coins(con, released):
     con.execute(
         "CREATE OR REPLACE VIEW twice AS SELECT id, ward, disease, disease AS again FROM records"
     )
-    rows = released("twice", "reported_disease, reported_again", sensitive=["disease", "again"])
+    rows = released("twice", "noisy_disease, noisy_again", sensitive=["disease", "again"])
     agreed = sum(a == b for a, b in rows) / ROWS
     assert_share(agreed, OWN**2 + 4 * OTHER**2, ROWS)
 
@@ -213,7 +213,7 @@ def test_an_attribute_alone_shows_what_it_shows_among_others(con, released):
     con.execute(
         "CREATE OR REPLACE VIEW pairs AS SELECT *, id AS number, id % 4 AS other FROM records"
     )
-    rows = released("pairs", "number, reported_disease", sensitive=["other", "disease"])
+    rows = released("pairs", "number, noisy_disease", sensitive=["other", "disease"])
     assert [value for _, value in sorted(rows)] == by_id(con, released)
 
 
@@ -221,7 +221,7 @@ def test_the_rows_are_stored_in_an_order_of_published_values(con, released, refe
     assert released("records") == reference
     assert (
         reference
-        == con.execute("SELECT ward, reported_disease FROM reference ORDER BY ALL").fetchall()
+        == con.execute("SELECT ward, noisy_disease FROM reference ORDER BY ALL").fetchall()
     )
 
 

@@ -133,7 +133,7 @@ def test_an_audit_knows_the_true_frequencies(released):
 
 def test_an_audit_finds_a_release_without_noise(released):
     """The true values in place of the published ones: no deviation at all from the truth, so far from the mean."""
-    released.execute("UPDATE r SET reported_disease = 'flu' WHERE reported_disease = 'cold'")
+    released.execute("UPDATE r SET noisy_disease = 'flu' WHERE noisy_disease = 'cold'")
     found = audit(released, "r")["disease", "noise_as_stated"]
     assert found["holds"] is False
     assert found["value"] > 6.2
@@ -203,16 +203,14 @@ def test_release_files_of_one_name_are_told_apart_when_attached(prepared, tmp_pa
             publisher.execute(
                 "FROM priv.export_release('r', ?)", [str(tmp_path / f"{name}.duckdb")]
             )
-    made_up = (
-        "(SELECT CASE WHEN i < 60 THEN 'a' ELSE 'b' END AS reported_s FROM range(100) AS t(i))"
-    )
+    made_up = "(SELECT CASE WHEN i < 60 THEN 'a' ELSE 'b' END AS noisy_s FROM range(100) AS t(i))"
     with duckdb.connect() as analyst:
         for name in ("north", "south"):
             analyst.execute(f"ATTACH '{tmp_path / f'{name}.duckdb'}' AS {name} (READ_ONLY)")
         for name, estimate in (("north", 100), ("south", 62.5)):
             assert rows(
                 analyst,
-                f"SELECT {name}.priv.reconstructed_count('r', reported_s, 'a') FROM {made_up}",
+                f"SELECT {name}.priv.reconstructed_count('r', noisy_s, 'a') FROM {made_up}",
             ) == [(pytest.approx(estimate),)]
             assert rows(
                 analyst,

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 import duckdb_priv
-from duckdb_priv.analyst import macros
+from duckdb_priv.estimator import macros
 from duckdb_priv.release import catalog
 
 PUBLISH = (
@@ -53,7 +53,7 @@ def one(con, query):
     return con.execute(query).fetchall()
 
 
-def asked(con, release, column="reported_disease"):
+def asked(con, release, column="noisy_disease"):
     """Ask everything about one attribute, of its value 'flu' and of a value that it has not."""
     arguments = f"'{release}', {column}, 'flu'"
     table = release.split(".")[0]
@@ -172,12 +172,12 @@ def test_what_is_not_there_is_told_with_what_is(visits):
     visits.execute(PUBLISH.format("plain"))
     visits.execute(OTHERS["two"])
     with pytest.raises(duckdb.Error, match='no release is called "none"; there is "plain", "two"'):
-        one(visits, "SELECT priv.reconstructed_count('none', reported_disease, 'flu') FROM plain")
+        one(visits, "SELECT priv.reconstructed_count('none', noisy_disease, 'flu') FROM plain")
     with pytest.raises(duckdb.Error, match=r"write 'two\.disease' or 'two\.gender'"):
-        one(visits, "SELECT priv.reconstructed_count('two', reported_disease, 'flu') FROM two")
+        one(visits, "SELECT priv.reconstructed_count('two', noisy_disease, 'flu') FROM two")
     one(visits, "FROM priv.drop_release('two')")
     with pytest.raises(duckdb.Error, match='no release is called "two"; there is "plain"'):
-        one(visits, "SELECT priv.reconstructed_count('two', reported_disease, 'flu') FROM plain")
+        one(visits, "SELECT priv.reconstructed_count('two', noisy_disease, 'flu') FROM plain")
 
 
 @pytest.mark.once
@@ -216,7 +216,7 @@ def test_values_and_names_may_hold_any_character(con):
         "SELECT sum(estimate), count(*) FROM priv.reconstructed_distribution('the \"odd\" one', condition := 'true')",
     )
     assert estimates == [(pytest.approx(500), 5)]
-    asked = "priv.reconstructed_count('The \"ODD\" one.v', reported_v, {})"
+    asked = "priv.reconstructed_count('The \"ODD\" one.v', noisy_v, {})"
     values = ("'a' || chr(31) || 'b'", "'it''s'", "''", "'{condition}'", "'a'")
     counts = ", ".join(asked.format(value) for value in values)
     assert sum(one(con, f'SELECT {counts} FROM "the ""odd"" one"')[0]) == pytest.approx(500)

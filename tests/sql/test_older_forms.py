@@ -89,11 +89,11 @@ def test_an_earlier_database_is_brought_up_to_date(publisher: duckdb.DuckDBPyCon
         "FROM priv.publish_uniform('visits', 'visits_public', sensitive := ['disease', 'drug'],"
         " retention := 0.5, record_id := 'id', replace := true)"
     ).fetchall()
-    after = FLU.replace(" disease", " reported_disease")
+    after = FLU.replace(" disease", " noisy_disease")
     assert publisher.execute(f"SELECT {after} FROM visits_public").fetchall() == before
     assert publisher.execute(names, ["visits_public"]).fetchall() == [
-        ("disease", "reported_disease"),
-        ("drug", "reported_drug"),
+        ("disease", "noisy_disease"),
+        ("drug", "noisy_drug"),
         ("ward", "ward"),
     ]
     publisher.close()

@@ -5,14 +5,14 @@ from itertools import product
 import duckdb
 import numpy as np
 import pytest
-
-from duckdb_priv.mechanism import operator as op
-from duckdb_priv.mechanism.fine_grain import FineGrain
-from duckdb_priv.mechanism.reference.operator_estimates import (
+from reference.operator_estimates import (
     estimated_variance,
     iterative_bayesian,
 )
-from duckdb_priv.mechanism.reference.score_interval import score_interval
+from reference.score_interval import score_interval
+
+from duckdb_priv.mechanism import operator as op
+from duckdb_priv.mechanism.fine_grain import FineGrain
 from duckdb_priv.mechanism.score_terms import likely_shares, score_terms
 
 WITHOUT_MISSING = ["flu", "it's", "HIV", "cold", "gout"]
@@ -98,7 +98,7 @@ def operator_of(con, release):
 def shown_counts(con, release, values, where="true"):
     found = dict(
         con.execute(
-            f"SELECT reported_s::VARCHAR, count(*) FROM {release} WHERE {where} GROUP BY ALL"
+            f"SELECT noisy_s::VARCHAR, count(*) FROM {release} WHERE {where} GROUP BY ALL"
         ).fetchall()
     )
     return np.array([found.get(value, 0) for value in values], dtype=float)
@@ -145,7 +145,7 @@ def test_estimates_and_what_belongs_to_them(reader, release):
         shown = shown_counts(con, release, values, where)
         variance = estimated_variance(weights, shown)
         for x, value in enumerate(values):
-            given = f"'{release}', reported_s, {literal(value)}"
+            given = f"'{release}', noisy_s, {literal(value)}"
             row = con.execute(
                 f"SELECT priv.reconstructed_count({given}), priv.reconstructed_stderr({given}),"
                 f" sum(priv.weight({given})), priv.reconstructed_interval({given})"
@@ -171,8 +171,8 @@ def test_the_distribution_is_the_aggregates_at_once(reader, release):
         (ward, value): answers
         for value in values
         for ward, *answers in con.execute(
-            f"SELECT ward, priv.reconstructed_interval('{release}', reported_s, {literal(value)}),"
-            f" count(*) FILTER (reported_s IS NOT DISTINCT FROM {literal(value)}) FROM {release} GROUP BY ward"
+            f"SELECT ward, priv.reconstructed_interval('{release}', noisy_s, {literal(value)}),"
+            f" count(*) FILTER (noisy_s IS NOT DISTINCT FROM {literal(value)}) FROM {release} GROUP BY ward"
         ).fetchall()
     }
     for ward, value, estimate, stderr, low, high, observed in rows:
@@ -186,7 +186,7 @@ def test_the_bayesian_estimate_is_its_limit(reader, release):
     con = reader(release)
     values, operator, _weights, _ = operator_of(con, release)
     each = ", ".join(
-        f"priv.reconstructed_mle('{release}', reported_s, {literal(value)})" for value in values
+        f"priv.reconstructed_mle('{release}', noisy_s, {literal(value)})" for value in values
     )
     conditions = ("true", "ward = 1")
     of_each = con.execute(f"SELECT {each} FROM {grouped(release, conditions)}").fetchall()
@@ -232,7 +232,7 @@ def test_values_published_alike_are_refused_and_the_others_answered(reader, rele
             "reconstructed_interval",
             "weight",
         ):
-            ask = f"SELECT priv.{name}('{release}', reported_s, {literal(value)}) FROM {release}"
+            ask = f"SELECT priv.{name}('{release}', noisy_s, {literal(value)}) FROM {release}"
             if identifiable[x]:
                 con.execute(ask).fetchall()
             else:
@@ -240,7 +240,7 @@ def test_values_published_alike_are_refused_and_the_others_answered(reader, rele
                     con.execute(ask).fetchall()
         if identifiable[x]:
             found = con.execute(
-                f"SELECT unnest(priv.reconstructed_interval('{release}', reported_s, {literal(value)})) FROM {release}"
+                f"SELECT unnest(priv.reconstructed_interval('{release}', noisy_s, {literal(value)})) FROM {release}"
             ).fetchone()
             assert found[0] == pytest.approx(weights[x] @ shown, abs=1e-6)
             assert found[1] == pytest.approx(np.sqrt(max(variance[x], 0)), abs=1e-6)
@@ -270,11 +270,11 @@ def test_the_interval_is_the_one_that_the_kernels_derive(reader):
         conditions = (
             "true",
             "ward = 1",
-            f"rowid IN (SELECT rowid FROM {release} WHERE reported_s = 'gout' LIMIT 6)",
+            f"rowid IN (SELECT rowid FROM {release} WHERE noisy_s = 'gout' LIMIT 6)",
         )
         intervals = [
             con.execute(
-                f"SELECT priv.reconstructed_interval('{release}', reported_s, {literal(value)})"
+                f"SELECT priv.reconstructed_interval('{release}', noisy_s, {literal(value)})"
                 f" FROM {grouped(release, conditions)}"
             ).fetchall()
             for value in values

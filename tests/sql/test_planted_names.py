@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 import duckdb
 import pytest
 
-from duckdb_priv.analyst import macros
+from duckdb_priv.estimator import macros
 from duckdb_priv.release import catalog
 from duckdb_priv.sqltext.builtins import BUILT_INS, WHOLE
 
@@ -33,12 +33,12 @@ IMPLICIT = (
 )  # fmt: skip
 """What operators, lists and structs call, which no text can name in full."""
 QUESTIONS = (
-    "SELECT ward, {0}priv.reconstructed_count('{1}.disease', reported_disease, 'flu') FROM {0}{1} GROUP BY ward",
-    "SELECT {0}priv.reconstructed_interval('{1}.disease', reported_disease, 'flu') FROM {0}{1}",
-    "SELECT {0}priv.reconstructed_mle('{1}.disease', reported_disease, 'flu') FROM {0}{1}",
-    "SELECT {0}priv.reconstructed_share_ratio('{1}.disease', reported_disease, 'flu', age > 20, true) FROM {0}{1}",
-    "SELECT {0}priv.reconstructed_mean('{1}.disease', reported_disease, ['flu', 'cold'], age) FROM {0}{1}",
-    "SELECT w FROM (SELECT {0}priv.weight('{1}.disease', reported_disease, 'flu') AS w FROM {0}{1})",
+    "SELECT ward, {0}priv.reconstructed_count('{1}.disease', noisy_disease, 'flu') FROM {0}{1} GROUP BY ward",
+    "SELECT {0}priv.reconstructed_interval('{1}.disease', noisy_disease, 'flu') FROM {0}{1}",
+    "SELECT {0}priv.reconstructed_mle('{1}.disease', noisy_disease, 'flu') FROM {0}{1}",
+    "SELECT {0}priv.reconstructed_share_ratio('{1}.disease', noisy_disease, 'flu', age > 20, true) FROM {0}{1}",
+    "SELECT {0}priv.reconstructed_mean('{1}.disease', noisy_disease, ['flu', 'cold'], age) FROM {0}{1}",
+    "SELECT w FROM (SELECT {0}priv.weight('{1}.disease', noisy_disease, 'flu') AS w FROM {0}{1})",
     "FROM {0}priv.reconstructed_distribution('{1}.disease', group_columns := 'ward', database := 'file')",
     "FROM {0}priv.smoothed_count('{1}.disease', 'flu', group_columns := 'age', database := 'file')",
     "FROM {0}priv.reconstructed_distribution('{1}.disease', method := 'bayesian', database := 'file')",

@@ -91,7 +91,7 @@ def test_every_record_is_published_with_its_group_and_the_true_values_of_the_gro
     assert any("a baseline to compare with" in warning for warning in receipt["warnings"])
     wrong = rows(
         con,
-        "SELECT count(*) FROM (SELECT disease_group, any_value(r.reported_disease)::VARCHAR[] AS shown,"
+        "SELECT count(*) FROM (SELECT disease_group, any_value(r.noisy_disease)::VARCHAR[] AS shown,"
         " list(v.disease ORDER BY v.disease NULLS LAST) AS held FROM r JOIN visits AS v USING (bed) GROUP BY 1)"
         " WHERE shown IS DISTINCT FROM held OR len(held) < 3",
     )
@@ -159,25 +159,27 @@ def test_counts_are_the_sums_over_the_groups(
         ):
             estimate, likely = rows(
                 released,
-                f"SELECT priv.reconstructed_count('{release}.{column}', reported_{column}, {value}),"
-                f" priv.reconstructed_mle('{release}.{column}', reported_{column}, {value}) FROM {release}",
+                f"SELECT priv.reconstructed_count('{release}.{column}', noisy_{column}, {value}),"
+                f" priv.reconstructed_mle('{release}.{column}', noisy_{column}, {value}) FROM {release}",
             )[0]
             assert likely == pytest.approx(estimate, rel=1e-2)
     for value in VALUES:
-        holds = f"len([1 FOR each IN reported_disease IF each::VARCHAR IS NOT DISTINCT FROM {value}]) = 1"
+        holds = (
+            f"len([1 FOR each IN noisy_disease IF each::VARCHAR IS NOT DISTINCT FROM {value}]) = 1"
+        )
         expected = rows(
             released,
             "SELECT coalesce(sum(1 / n) FILTER (held), 0), coalesce(sum((1 - 1 / n) / n) FILTER (held), 0),"
             " count_if(held)"
-            f" FROM (SELECT len(reported_disease) AS n, {holds} AS held FROM r WHERE ward = 1)",
+            f" FROM (SELECT len(noisy_disease) AS n, {holds} AS held FROM r WHERE ward = 1)",
         )[0]
         count, stderr, interval, likely, weighed = rows(
             released,
-            f"SELECT priv.reconstructed_count('r', reported_disease, {value}),"
-            f" priv.reconstructed_stderr('r', reported_disease, {value}),"
-            f" priv.reconstructed_interval('r', reported_disease, {value}, confidence := 0.9),"
-            f" priv.reconstructed_mle('r', reported_disease, {value}),"
-            f" sum(priv.weight('r', reported_disease, {value})) FROM r WHERE ward = 1",
+            f"SELECT priv.reconstructed_count('r', noisy_disease, {value}),"
+            f" priv.reconstructed_stderr('r', noisy_disease, {value}),"
+            f" priv.reconstructed_interval('r', noisy_disease, {value}, confidence := 0.9),"
+            f" priv.reconstructed_mle('r', noisy_disease, {value}),"
+            f" sum(priv.weight('r', noisy_disease, {value})) FROM r WHERE ward = 1",
         )[0]
         assert (count, stderr**2) == pytest.approx(expected[:2])
         assert [likely, weighed, interval["estimate"]] == pytest.approx([count] * 3)
@@ -193,16 +195,16 @@ def test_the_whole_table_is_counted_exactly(
     true = rows(released, f"SELECT count_if(disease IS NOT DISTINCT FROM {value}) FROM visits")[0][
         0
     ]
-    assert rows(
-        released, f"SELECT priv.reconstructed_count('r', reported_disease, {value}) FROM r"
-    )[0][0] == pytest.approx(true)
+    assert rows(released, f"SELECT priv.reconstructed_count('r', noisy_disease, {value}) FROM r")[
+        0
+    ][0] == pytest.approx(true)
 
 
 def test_no_rows_have_no_value(released: duckdb.DuckDBPyConnection) -> None:
     found = rows(
         released,
-        "SELECT priv.reconstructed_count('r', reported_disease, 'flu'),"
-        " priv.reconstructed_interval('r', reported_disease, 'flu')"
+        "SELECT priv.reconstructed_count('r', noisy_disease, 'flu'),"
+        " priv.reconstructed_interval('r', noisy_disease, 'flu')"
         " FROM r WHERE false",
     )
     assert found == [(0, {"estimate": 0, "stderr": 0, "low": 0, "high": 0})]
@@ -227,7 +229,7 @@ def test_distribution_and_aggregates_agree(released: duckdb.DuckDBPyConnection) 
         asked = "NULL" if value is None else "'" + value.replace("'", "''") + "'"
         interval = rows(
             released,
-            f"SELECT priv.reconstructed_interval('r', reported_disease, {asked})"
+            f"SELECT priv.reconstructed_interval('r', noisy_disease, {asked})"
             f" FROM r WHERE gender = '{gender}' AND ward > 0",
         )[0][0]
         assert list(interval.values()) == pytest.approx(numbers)
@@ -237,8 +239,8 @@ def test_distribution_and_aggregates_agree(released: duckdb.DuckDBPyConnection) 
 
 def test_unknown_values_and_releases_are_errors(released: duckdb.DuckDBPyConnection) -> None:
     for arguments, said in (
-        ("'r', reported_disease, 'measles'", "has no value 'measles'"),
-        ("'q', reported_disease, 'flu'", 'no release is called "q"'),
+        ("'r', noisy_disease, 'measles'", "has no value 'measles'"),
+        ("'q', noisy_disease, 'flu'", 'no release is called "q"'),
     ):
         with pytest.raises(duckdb.Error, match=said):
             rows(released, f"SELECT priv.reconstructed_count({arguments}) FROM r")
@@ -250,7 +252,7 @@ def test_several_attributes_have_groups_of_their_own(con: duckdb.DuckDBPyConnect
     publish(con, sensitive=["disease", "drug"], exclude=[])
     both = rows(
         con,
-        "SELECT sum(priv.weight('r.disease', reported_disease, 'flu') * priv.weight('r.drug', reported_drug, 3)),"
+        "SELECT sum(priv.weight('r.disease', noisy_disease, 'flu') * priv.weight('r.drug', noisy_drug, 3)),"
         " count(DISTINCT (disease_group, drug_group)) FROM r",
     )[0]
     true = rows(
@@ -335,9 +337,9 @@ def test_a_release_file_has_both_tables_and_answers_the_same(
     path = tmp_path / "r.duckdb"
     rows(released, f"FROM priv.export_release('r', '{path}')")
     questions = [
-        "SELECT gender, priv.reconstructed_interval('r', reported_disease, 'a, b') FROM r GROUP BY 1 ORDER BY 1",
+        "SELECT gender, priv.reconstructed_interval('r', noisy_disease, 'a, b') FROM r GROUP BY 1 ORDER BY 1",
         "FROM r_disease ORDER BY ALL",
-        "SELECT priv.reconstructed_count('r', reported_disease, NULL) FROM r",
+        "SELECT priv.reconstructed_count('r', noisy_disease, NULL) FROM r",
     ]
     with duckdb.connect() as reader:
         reader.execute(f"ATTACH '{path}' AS given (READ_ONLY)")

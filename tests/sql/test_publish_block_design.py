@@ -73,7 +73,7 @@ def test_the_design_is_the_one_of_least_variance_and_the_receipt_says_so(
     code = choose_design(101, GAMMA).code
     assert receipt[:5] == ("blocks", "block_design", ROWS, ROWS, 0)
     assert f"one of {code.outcomes:,} blocks of values of disease" in receipt[6]
-    assert con.execute("SELECT typeof(any_value(reported_disease)) FROM blocks").fetchall() == [
+    assert con.execute("SELECT typeof(any_value(noisy_disease)) FROM blocks").fetchall() == [
         ("INTEGER",)
     ]
     numbers = con.execute(
@@ -94,9 +94,7 @@ def test_blocks_follow_the_law(con: duckdb.DuckDBPyConnection) -> None:
     true = np.array([truth(con)[value] for (value,) in values])
     held = family.holds(np.arange(code.outcomes)[:, None], np.arange(len(values)))
     law = np.where(held, GAMMA, 1.0) / code.total(GAMMA) @ true
-    shown = dict(
-        con.execute("SELECT reported_disease, count(*) FROM blocks GROUP BY ALL").fetchall()
-    )
+    shown = dict(con.execute("SELECT noisy_disease, count(*) FROM blocks GROUP BY ALL").fetchall())
     counts = np.array([shown.get(block, 0) for block in range(code.outcomes)])
     assert chisquare(counts, law).pvalue > FALSE_ALARM
 
@@ -125,18 +123,18 @@ def test_counts_are_those_of_the_two_weight_form(analyst: duckdb.DuckDBPyConnect
     own, other = code.own(GAMMA), code.other(GAMMA)
     held = "SELECT block FROM blocks_disease_blocks WHERE list_contains(disease, 'd3')"
     ((shown,),) = analyst.execute(
-        f"SELECT count(*) FROM blocks WHERE reported_disease IN ({held})"
+        f"SELECT count(*) FROM blocks WHERE noisy_disease IN ({held})"
     ).fetchall()
     estimate = (shown - other * ROWS) / (own - other)
     variance = (shown * (1 - other) ** 2 + (ROWS - shown) * other**2) / (
         own - other
     ) ** 2 - estimate
     ((count, stderr, interval, mle, weights),) = analyst.execute("""
-        SELECT priv.reconstructed_count('blocks', reported_disease, 'd3'),
-            priv.reconstructed_stderr('blocks', reported_disease, 'd3'),
-            priv.reconstructed_interval('blocks', reported_disease, 'd3'),
-            priv.reconstructed_mle('blocks', reported_disease, 'd3'),
-            sum(priv.weight('blocks', reported_disease, 'd3')) FROM blocks
+        SELECT priv.reconstructed_count('blocks', noisy_disease, 'd3'),
+            priv.reconstructed_stderr('blocks', noisy_disease, 'd3'),
+            priv.reconstructed_interval('blocks', noisy_disease, 'd3'),
+            priv.reconstructed_mle('blocks', noisy_disease, 'd3'),
+            sum(priv.weight('blocks', noisy_disease, 'd3')) FROM blocks
     """).fetchall()
     assert count == pytest.approx(estimate)
     assert stderr == pytest.approx(math.sqrt(variance))
@@ -160,7 +158,7 @@ def test_every_value_has_a_row_that_agrees_with_its_count(
     of = {(ward, value): rest for ward, value, *rest in rows}
     for value in ("d0", "d50", None):
         asked = analyst.execute(
-            "SELECT ward, priv.reconstructed_interval('blocks', reported_disease, $1) FROM blocks GROUP BY ward",
+            "SELECT ward, priv.reconstructed_interval('blocks', noisy_disease, $1) FROM blocks GROUP BY ward",
             [value],
         ).fetchall()
         for ward, interval in asked:
@@ -194,7 +192,7 @@ def test_the_bayesian_estimate_has_the_largest_likelihood(
     assert found.min() >= 0
     shown = np.zeros(code.outcomes)
     for block, count in con.execute(
-        "SELECT reported_disease, count(*) FROM blocks GROUP BY ALL"
+        "SELECT noisy_disease, count(*) FROM blocks GROUP BY ALL"
     ).fetchall():
         shown[block] = count
     held = family.holds(np.arange(code.outcomes)[:, None], np.arange(101))
@@ -207,7 +205,7 @@ def test_the_bayesian_estimate_has_the_largest_likelihood(
 @pytest.mark.once
 def test_so_many_blocks_that_iterating_would_take_hours_are_refused(monkeypatch) -> None:
     with publisher() as con:
-        monkeypatch.setattr("duckdb_priv.analyst.distribution.MOST_PAIRS", 100)
+        monkeypatch.setattr("duckdb_priv.estimator.distribution.MOST_PAIRS", 100)
         con.execute(f"{PUBLISH}, {LIMITS})").fetchall()
         with pytest.raises(duckdb.Error, match="would take hours"):
             con.execute(
@@ -229,12 +227,12 @@ def test_lists_of_values_have_the_variance_of_the_sum_of_their_weights(
 ) -> None:
     """Blocks that hold several of the values count several times: the variance is the sum of h squared less h."""
     ((found,),) = analyst.execute(
-        f"SELECT priv.reconstructed_list_interval('blocks', reported_disease, {values}) FROM blocks"
+        f"SELECT priv.reconstructed_list_interval('blocks', noisy_disease, {values}) FROM blocks"
     ).fetchall()
     ((estimate, variance),) = analyst.execute(f"""
         SELECT sum(h), sum(h * h - h) FROM (
             SELECT (SELECT sum(priv.weight('blocks', b, v)) FROM (SELECT unnest({values}) AS v)) AS h
-            FROM (SELECT reported_disease AS b FROM blocks))
+            FROM (SELECT noisy_disease AS b FROM blocks))
     """).fetchall()
     assert found["estimate"] == pytest.approx(estimate)
     assert found["stderr"] == pytest.approx(math.sqrt(variance))
@@ -242,7 +240,7 @@ def test_lists_of_values_have_the_variance_of_the_sum_of_their_weights(
     assert abs(estimate - true) < 6.2 * found["stderr"]
     assert found["low"] <= estimate <= found["high"]
     ((share,),) = analyst.execute(
-        f"SELECT priv.reconstructed_share('blocks', reported_disease, {values}) FROM blocks"
+        f"SELECT priv.reconstructed_share('blocks', noisy_disease, {values}) FROM blocks"
     ).fetchall()
     assert share["estimate"] == pytest.approx(estimate / ROWS)
 
@@ -410,8 +408,8 @@ SOURCES = {
     "SELECT i AS id, NULL::VARCHAR AS disease FROM range(50) AS t(i)": "has 1 value, and needs at least 2",
     "SELECT i AS id, 'd' || i % 10001 AS disease FROM range(20002) AS t(i)": "has 10001 values, and a block design"
     " is made for 10000 at most",
-    "SELECT i AS id, i % 9 AS reported_disease, 'd' || i % 60 AS disease FROM range(500) AS t(i)": "but there is a"
-    " column 'reported_disease' already",
+    "SELECT i AS id, i % 9 AS noisy_disease, 'd' || i % 60 AS disease FROM range(500) AS t(i)": "but there is a"
+    " column 'noisy_disease' already",
 }
 
 
@@ -436,7 +434,7 @@ def test_sources_that_cannot_be_published_are_one_sentence(
         # The first number that is of no block, though the mask of the match lets it pass.
         ("1010 + length(ward) % 2", "'d3'"),
         ("-1", "'d3'"),
-        ("reported_disease", "'x'"),
+        ("noisy_disease", "'x'"),
     ],
 )
 def test_other_columns_and_values_outside_the_domain_are_refused(
@@ -474,8 +472,8 @@ def test_values_of_any_type_and_two_columns_at_once(tmp_path: Path) -> None:
         ).fetchall()
         with duckdb.connect(str(path), read_only=True) as analyst:
             ((weights,),) = analyst.execute(
-                "SELECT sum(priv.weight('blocks.code', reported_code, 7)"
-                " * priv.weight('blocks.day', reported_day, DATE '2024-01-09')) FROM blocks"
+                "SELECT sum(priv.weight('blocks.code', noisy_code, 7)"
+                " * priv.weight('blocks.day', noisy_day, DATE '2024-01-09')) FROM blocks"
             ).fetchall()
             found = duckdb_priv.reconstruct(
                 analyst,

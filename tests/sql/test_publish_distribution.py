@@ -73,11 +73,11 @@ def test_a_count_is_the_share_of_the_rows(
     for condition, size in (("gender = 'f'", 1500), ("true", 3000), ("false", 0)):
         count, stderr, interval, likely, weighed = rows(
             released,
-            f"SELECT priv.reconstructed_count('r', reported_disease, {value}),"
-            f" priv.reconstructed_stderr('r', reported_disease, {value}),"
-            f" priv.reconstructed_interval('r', reported_disease, {value}),"
-            f" priv.reconstructed_mle('r', reported_disease, {value}),"
-            f" coalesce(sum(priv.weight('r', reported_disease, {value})), 0) FROM r WHERE {condition}",
+            f"SELECT priv.reconstructed_count('r', noisy_disease, {value}),"
+            f" priv.reconstructed_stderr('r', noisy_disease, {value}),"
+            f" priv.reconstructed_interval('r', noisy_disease, {value}),"
+            f" priv.reconstructed_mle('r', noisy_disease, {value}),"
+            f" coalesce(sum(priv.weight('r', noisy_disease, {value})), 0) FROM r WHERE {condition}",
         )[0]
         assert [count, likely, weighed, interval["estimate"]] == pytest.approx([size * share] * 4)
         assert stderr**2 == pytest.approx(share * (1 - share) * size * (3000 - size) / 2999)
@@ -139,7 +139,7 @@ def test_bad_input_is_refused(con: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(duckdb.Error, match="show no value of their own"):
         rows(con, "FROM priv.reconstructed_joint('r', ['disease'], ['flu'])")
     with pytest.raises(duckdb.Error, match="has no value 'measles'"):
-        rows(con, "SELECT priv.reconstructed_count('r', reported_disease, 'measles') FROM r")
+        rows(con, "SELECT priv.reconstructed_count('r', noisy_disease, 'measles') FROM r")
 
 
 @pytest.mark.once
@@ -149,8 +149,8 @@ def test_several_attributes_are_redrawn_apart_and_multiply(
     receipt = publish(con, sensitive=["disease", "drug"], exclude=[])
     assert any("a baseline to compare with" in warning for warning in receipt[7])
     question = (
-        "SELECT sum(priv.weight('r.disease', reported_disease, 'flu') *"
-        " priv.weight('r.drug', reported_drug, 3)) FROM r"
+        "SELECT sum(priv.weight('r.disease', noisy_disease, 'flu') *"
+        " priv.weight('r.drug', noisy_drug, 3)) FROM r"
     )
     ((flu,),) = rows(con, "SELECT count_if(disease = 'flu') FROM visits")
     assert rows(con, question)[0][0] == pytest.approx(flu / 5)

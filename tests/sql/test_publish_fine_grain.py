@@ -204,7 +204,7 @@ def test_a_matrix_with_zeros_publishes_without_a_promise(con):
     receipt = publish(con, "matrix := 'exchange', record_id := 'id'", mechanism="matrix")
     assert "excludes some true value" in receipt[6]
     assert con.execute("SELECT epsilon FROM priv.ledger").fetchall() == [(None,)]
-    shown = con.execute("SELECT DISTINCT reported_disease::VARCHAR FROM out").fetchall()
+    shown = con.execute("SELECT DISTINCT noisy_disease::VARCHAR FROM out").fetchall()
     assert len(shown) == 4
 
 
@@ -242,7 +242,7 @@ def test_several_sensitive_columns_have_requirements_of_their_own(con):
         " requirements := {'disease': 'wanted', 'w': 'wards'})"
     )
     (found,) = con.execute(
-        "SELECT priv.reconstructed_count('out.w', reported_w, '1') FROM out"
+        "SELECT priv.reconstructed_count('out.w', noisy_w, '1') FROM out"
     ).fetchone()
     assert found == pytest.approx(1333, abs=6.2 * 80)
     for name in ("out.w", "out.disease"):

@@ -6,11 +6,11 @@ import math
 import duckdb
 import numpy as np
 import pytest
+from reference.composition import advanced_composition, basic_composition
+from reference.scaled_count import scaled_count
 
 from duckdb_priv.engine import randomness
 from duckdb_priv.mechanism.composition import EpsilonDelta
-from duckdb_priv.mechanism.reference.composition import advanced_composition, basic_composition
-from duckdb_priv.mechanism.reference.scaled_count import scaled_count
 from duckdb_priv.mechanism.sampling import sampling_delta, tight_delta
 
 COLUMNS = ("age", "gender", "town")
@@ -285,13 +285,13 @@ def test_beside_a_release_of_another_mechanism(released):
     )
     ((scaled, perturbed),) = released.execute(
         "SELECT (SELECT priv.reconstructed_count('public.town', town, 'west', weight := scale) FROM public),"
-        " (SELECT priv.reconstructed_count('uniform', reported_town, 'Bochum') FROM uniform)"
+        " (SELECT priv.reconstructed_count('uniform', noisy_town, 'Bochum') FROM uniform)"
     ).fetchall()
     assert abs(scaled - 1000) < 6.2 * math.sqrt(1000) + 100
     assert abs(perturbed - 1000) < 6.2 * math.sqrt(4 * 4000)
     for call in (
         "priv.reconstructed_count('public.town', town, 'west') FROM public",
-        "priv.reconstructed_count('uniform', reported_town, 'Bochum', weight := 1) FROM uniform",
+        "priv.reconstructed_count('uniform', noisy_town, 'Bochum', weight := 1) FROM uniform",
     ):
         with pytest.raises(duckdb.InvalidInputException, match="source record"):
             released.execute(f"SELECT {call}")

@@ -111,8 +111,8 @@ def test_a_group_is_answered_as_a_uniform_release_of_its_law(twins, function):
     crowd, even = (
         row(twins, f"SELECT priv.{function.format(given, weight)} FROM {name}_rows")[0]
         for name, given, weight in (
-            ("crowd", "'crowd', reported_disease", ", weight := scale"),
-            ("even", "'even', reported_disease", ""),
+            ("crowd", "'crowd', noisy_disease", ", weight := scale"),
+            ("even", "'even', noisy_disease", ""),
         )
     )
     if isinstance(crowd, dict):
@@ -149,7 +149,7 @@ def test_so_are_all_values_and_states(twins, method):
 
 def weights(con: duckdb.DuckDBPyConnection, values: list[str | None]) -> np.ndarray:
     """What each row counts for a set of values, by the definition: W = 1{y = x} (1 + m u) - u."""
-    rows = con.execute("SELECT reported_disease::VARCHAR, scale FROM crowd").fetchall()
+    rows = con.execute("SELECT noisy_disease::VARCHAR, scale FROM crowd").fetchall()
     return np.array([sum((x == y) * (1 + 5 * u) - u for x in values) for y, u in rows])
 
 
@@ -159,19 +159,19 @@ def test_rows_of_several_scales_are_weighed_by_the_definition(con, values):
     listed = "[" + ", ".join("NULL" if v is None else f"'{v}'" for v in values) + "]"
     found = row(
         con,
-        f"SELECT priv.reconstructed_list_interval('crowd', reported_disease, {listed}, weight := scale) FROM crowd",
+        f"SELECT priv.reconstructed_list_interval('crowd', noisy_disease, {listed}, weight := scale) FROM crowd",
     )[0]
     assert found["estimate"] == pytest.approx(h.sum())
     assert found["stderr"] ** 2 == pytest.approx((h**2 - h).sum(), abs=1e-6)
     if len(values) == 1:
         single = row(
             con,
-            "SELECT priv.reconstructed_interval('crowd', reported_disease, 'flu', weight := scale) FROM crowd",
+            "SELECT priv.reconstructed_interval('crowd', noisy_disease, 'flu', weight := scale) FROM crowd",
         )[0]
         assert list(single.values()) == pytest.approx(list(found.values()))
         (summed,) = row(
             con,
-            "SELECT sum(priv.weight('crowd', reported_disease, 'flu', weight := scale)) FROM crowd",
+            "SELECT sum(priv.weight('crowd', noisy_disease, 'flu', weight := scale)) FROM crowd",
         )
         assert summed == pytest.approx(h.sum())
 
@@ -182,7 +182,7 @@ def test_covariances_of_sets_are_those_of_the_definition(con):
     variance = (h**2 - h + g**2 - g - 2 * (h * g - q)).sum()
     found = row(
         con,
-        "SELECT priv.reconstructed_difference('crowd', reported_disease, ['flu', 'cold'], ['cold', NULL],"
+        "SELECT priv.reconstructed_difference('crowd', noisy_disease, ['flu', 'cold'], ['cold', NULL],"
         " weight := scale) FROM crowd",
     )[0]
     assert found["estimate"] == pytest.approx((h - g).sum())
@@ -193,7 +193,7 @@ def test_ordinary_sql_says_the_same(con):
     plain = "SELECT town, count(*) AS n FROM crowd WHERE disease IN ('flu', 'cold') GROUP BY town ORDER BY town"
     found = duckdb_priv.reconstruct(con, plain, intervals=True).fetchall()
     expected = con.execute(
-        "SELECT town, unnest(priv.reconstructed_list_interval('crowd', reported_disease, ['flu', 'cold'],"
+        "SELECT town, unnest(priv.reconstructed_list_interval('crowd', noisy_disease, ['flu', 'cold'],"
         " weight := scale)) FROM crowd GROUP BY town ORDER BY town"
     ).fetchall()
     for one, other in zip(found, expected, strict=True):
@@ -203,7 +203,7 @@ def test_ordinary_sql_says_the_same(con):
 
 
 def test_a_subquery_that_looks_outside_answers_as_its_group_does(con):
-    asked = "priv.reconstructed_interval('crowd', reported_disease, 'flu', weight := scale)"
+    asked = "priv.reconstructed_interval('crowd', noisy_disease, 'flu', weight := scale)"
     assert (
         con.execute(
             f"SELECT town, (SELECT {asked} FROM crowd WHERE crowd.town = towns.town)"
@@ -217,9 +217,7 @@ def test_several_attributes_share_one_scale(con):
     found = row(
         con, "FROM priv.reconstructed_joint('pair', ['disease', 'smoker'], ['flu', 'true'])"
     )
-    rows = con.execute(
-        "SELECT reported_disease::VARCHAR, reported_smoker, scale FROM pair"
-    ).fetchall()
+    rows = con.execute("SELECT noisy_disease::VARCHAR, noisy_smoker, scale FROM pair").fetchall()
     product = np.array(
         [((y == "flu") * (1 + 5 * u) - u) * (s * (1 + 2 * u) - u) for y, s, u in rows]
     )
@@ -273,7 +271,9 @@ def test_the_next_version_is_drawn_anew_and_charged_whole(prepared):
         con.execute(ILL)
         con.execute("FROM priv.budget('ill', epsilon := 2.0, delta := 1e-5)").fetchall()
         con.execute(PUBLISH.format("crowd", "'disease'")).fetchall()
-        shown = "SELECT reported_disease, count(*) FROM crowd WHERE town = 'b' GROUP BY ALL ORDER BY ALL"
+        shown = (
+            "SELECT noisy_disease, count(*) FROM crowd WHERE town = 'b' GROUP BY ALL ORDER BY ALL"
+        )
         first = con.execute(shown).fetchall()
         con.execute("INSERT INTO ill SELECT 9000, 'a', 1, 2, true, 'flu'")
         con.execute("FROM priv.refresh('crowd')").fetchall()
@@ -372,9 +372,9 @@ def test_names_and_domains_that_cannot_be(con):
 @pytest.mark.parametrize(
     "asked",
     [
-        "SELECT priv.reconstructed_count('crowd', reported_disease, 'flu') FROM crowd",
-        "SELECT priv.reconstructed_share('crowd', reported_disease, 'flu') FROM crowd",
-        "SELECT priv.weight('crowd', reported_disease, 'flu') FROM crowd",
+        "SELECT priv.reconstructed_count('crowd', noisy_disease, 'flu') FROM crowd",
+        "SELECT priv.reconstructed_share('crowd', noisy_disease, 'flu') FROM crowd",
+        "SELECT priv.weight('crowd', noisy_disease, 'flu') FROM crowd",
         "FROM priv.reconstructed_distribution('crowd')",
     ],
 )

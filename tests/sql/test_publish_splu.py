@@ -115,7 +115,7 @@ def test_records_that_fill_no_group_are_left_out(con: duckdb.DuckDBPyConnection)
 def test_public_columns_and_values_stay_what_they_were(released: duckdb.DuckDBPyConnection) -> None:
     genders = "SELECT gender, drug, count(*) FROM {} GROUP BY ALL ORDER BY ALL"
     assert rows(released, genders.format("r")) == rows(released, genders.format("visits"))
-    assert set(rows(released, "SELECT reported_disease::VARCHAR FROM r")) <= set(
+    assert set(rows(released, "SELECT noisy_disease::VARCHAR FROM r")) <= set(
         rows(released, "SELECT disease FROM visits")
     )
     assert rows(released, "FROM r") == rows(released, "FROM r ORDER BY ALL")
@@ -127,7 +127,7 @@ def test_missing_is_a_value_like_any_other(con: duckdb.DuckDBPyConnection, gamma
     publish(con, gamma=gamma)
     shown, estimate = rows(
         con,
-        "SELECT count_if(reported_disease IS NULL), priv.reconstructed_count('r', reported_disease, NULL) FROM r",
+        "SELECT count_if(noisy_disease IS NULL), priv.reconstructed_count('r', noisy_disease, NULL) FROM r",
     )[0]
     assert shown > 0
     assert estimate == pytest.approx(shown)
@@ -143,13 +143,13 @@ def test_estimates_are_the_sums_of_the_kernels_weights(
     publish(con, source="other")
     assert rows(con, "SELECT form FROM priv.attribute WHERE role = 'sensitive'") == [(form,)]
     histogram = np.array(
-        [n for _, n in rows(con, "SELECT reported_disease, count(*) FROM r GROUP BY 1 ORDER BY 1")]
+        [n for _, n in rows(con, "SELECT noisy_disease, count(*) FROM r GROUP BY 1 ORDER BY 1")]
     )
     part = np.array(
         [
             n
             for _, n in rows(
-                con, "SELECT reported_disease, count_if(gender = 'f') FROM r GROUP BY 1 ORDER BY 1"
+                con, "SELECT noisy_disease, count_if(gender = 'f') FROM r GROUP BY 1 ORDER BY 1"
             )
         ]
     )
@@ -159,9 +159,9 @@ def test_estimates_are_the_sums_of_the_kernels_weights(
         value = f"v{code}"
         estimate, stderr, summed = rows(
             con,
-            f"SELECT priv.reconstructed_count('r', reported_disease, '{value}'),"
-            f" priv.reconstructed_stderr('r', reported_disease, '{value}'),"
-            f" sum(priv.weight('r', reported_disease, '{value}')) FROM r WHERE gender = 'f'",
+            f"SELECT priv.reconstructed_count('r', noisy_disease, '{value}'),"
+            f" priv.reconstructed_stderr('r', noisy_disease, '{value}'),"
+            f" sum(priv.weight('r', noisy_disease, '{value}')) FROM r WHERE gender = 'f'",
         )[0]
         assert estimate == pytest.approx(row @ part, rel=1e-9)
         assert summed == pytest.approx(row @ part, rel=1e-9)
@@ -204,8 +204,8 @@ def test_distribution_and_aggregates_agree(
         for value in {value for _, value, *_ in found}
         for gender, *answers in rows(
             con,
-            f"SELECT gender, priv.reconstructed_interval('r', reported_disease, '{value}'),"
-            f" priv.reconstructed_mle('r', reported_disease, '{value}') FROM r GROUP BY gender",
+            f"SELECT gender, priv.reconstructed_interval('r', noisy_disease, '{value}'),"
+            f" priv.reconstructed_mle('r', noisy_disease, '{value}') FROM r GROUP BY gender",
         )
     }
     for (gender, value, *numbers, _), (_, _, likely, *_) in zip(found, bayesian, strict=True):
@@ -236,16 +236,16 @@ def test_a_value_in_every_group_has_bounds_and_no_estimate(con: duckdb.DuckDBPyC
         assert any(said in warning for warning in receipt["warnings"])
     subset = "FROM r WHERE gender = 'm'"
     with pytest.raises(duckdb.Error, match="says nothing of it but bounds"):
-        rows(con, f"SELECT priv.reconstructed_count('r', reported_disease, 'v0') {subset}")
+        rows(con, f"SELECT priv.reconstructed_count('r', noisy_disease, 'v0') {subset}")
     with pytest.raises(duckdb.Error, match="says nothing of it but bounds"):
-        rows(con, f"SELECT priv.reconstructed_stderr('r', reported_disease, 'v0') {subset}")
+        rows(con, f"SELECT priv.reconstructed_stderr('r', noisy_disease, 'v0') {subset}")
     with pytest.raises(duckdb.Error, match="what is published says nothing of it"):
         rows(con, "FROM priv.reconstructed_joint('r', ['disease'], ['v0'])")
     ((size,),) = rows(con, f"SELECT count(*) {subset}")
     # Shown 1,000 times: by so many records, or by so few that five standard deviations make it seem so.
     fewest = (1003.125**0.5 - 2.5 * 0.5**0.5) ** 2
     assert fewest + 5 * (fewest / 2) ** 0.5 == pytest.approx(1000)
-    every = "SELECT unnest(priv.reconstructed_interval('r', reported_disease, 'v0'))"
+    every = "SELECT unnest(priv.reconstructed_interval('r', noisy_disease, 'v0'))"
     assert rows(con, f"{every} FROM r") == [(None, None, pytest.approx(fewest), 1000)]
     expected = (None, None, pytest.approx(max(0, size + fewest - 2000)), min(1000, size))
     assert rows(con, f"{every} {subset}") == [expected]
@@ -256,7 +256,7 @@ def test_a_value_in_every_group_has_bounds_and_no_estimate(con: duckdb.DuckDBPyC
     )
     assert found == [expected]
     assert rows(
-        con, f"SELECT priv.reconstructed_count('r', reported_disease, 'v1') IS NOT NULL {subset}"
+        con, f"SELECT priv.reconstructed_count('r', noisy_disease, 'v1') IS NOT NULL {subset}"
     ) == [(True,)]
 
 
@@ -266,15 +266,15 @@ def test_several_attributes_are_grouped_apart_and_multiply(con: duckdb.DuckDBPyC
     assert receipt["rows_suppressed"] == 0
     shown = rows(
         con,
-        "SELECT sum(priv.weight('r.disease', reported_disease, 'v2') *"
-        " priv.weight('r.drug', reported_drug, 'w1')) FROM r",
+        "SELECT sum(priv.weight('r.disease', noisy_disease, 'v2') *"
+        " priv.weight('r.drug', noisy_drug, 'w1')) FROM r",
     )[0][0]
     true = rows(con, "SELECT count(*) FROM visits WHERE disease = 'v2' AND drug = 'w1'")[0][0]
     assert abs(shown - true) < 1000
     with pytest.raises(
         duckdb.Error, match=r"several sensitive attributes: write 'r\.disease' or 'r\.drug'"
     ):
-        rows(con, "SELECT priv.reconstructed_count('r', reported_disease, 'v2') FROM r")
+        rows(con, "SELECT priv.reconstructed_count('r', noisy_disease, 'v2') FROM r")
 
 
 @pytest.mark.once
@@ -332,7 +332,7 @@ def test_a_release_file_answers_without_python_and_tells_no_groups(
     released.execute(f"FROM priv.export_release('r', '{path}')").fetchall()
     reader = duckdb.connect()
     reader.execute(f"ATTACH '{path}' AS given (READ_ONLY)")
-    question = "SELECT gender, priv.reconstructed_interval('r', reported_disease, 'v1') FROM r GROUP BY 1 ORDER BY 1"
+    question = "SELECT gender, priv.reconstructed_interval('r', noisy_disease, 'v1') FROM r GROUP BY 1 ORDER BY 1"
     asked = question.replace("priv.", "given.priv.").replace("FROM r", "FROM given.r")
     assert reader.execute(asked).fetchall() == rows(released, question)
     tables = reader.execute(
@@ -354,10 +354,10 @@ def test_releases_of_several_forms_answer_side_by_side(con: duckdb.DuckDBPyConne
     for release in ("skewed", "balanced", "redrawn"):
         estimate, interval, likely, weighed = rows(
             con,
-            f"SELECT priv.reconstructed_count('{release}', reported_disease, 'v1'),"
-            f" priv.reconstructed_interval('{release}', reported_disease, 'v1'),"
-            f" priv.reconstructed_mle('{release}', reported_disease, 'v1'),"
-            f" sum(priv.weight('{release}', reported_disease, 'v1')) FROM {release}",
+            f"SELECT priv.reconstructed_count('{release}', noisy_disease, 'v1'),"
+            f" priv.reconstructed_interval('{release}', noisy_disease, 'v1'),"
+            f" priv.reconstructed_mle('{release}', noisy_disease, 'v1'),"
+            f" sum(priv.weight('{release}', noisy_disease, 'v1')) FROM {release}",
         )[0]
         assert interval["estimate"] == pytest.approx(estimate)
         assert weighed == pytest.approx(estimate)

@@ -50,7 +50,7 @@ def test_the_receipt_says_what_was_done(visits, published):
         "rows_suppressed": 0,
         "guarantee": "Whatever was known before, a published value of disease changes the odds between two true"
         " values by a factor of at most 3.143 (epsilon = 1.145). What records report stands in the column"
-        " reported_disease.",
+        " noisy_disease.",
         "warnings": [],
     }
 
@@ -120,18 +120,18 @@ def test_columns_keep_their_order_and_excluded_ones_are_dropped(visits, publishe
     names = "SELECT column_name FROM (DESCRIBE {})"
     assert rows(visits, names.format("a")) == [
         ("age",),
-        ("reported_gender",),
+        ("noisy_gender",),
         ("disease",),
         ("last",),
     ]
-    assert rows(visits, names.format("b")) == [("reported_age",), ("gender",), ("last",)]
+    assert rows(visits, names.format("b")) == [("noisy_age",), ("gender",), ("last",)]
 
 
 def test_a_release_may_have_no_public_column(visits, published):
     published(
         visits, "visits", "r", sensitive="disease", retention=0.3, exclude=["id", "age", "gender"]
     )
-    assert rows(visits, "SELECT column_name FROM (DESCRIBE r)") == [("reported_disease",)]
+    assert rows(visits, "SELECT column_name FROM (DESCRIBE r)") == [("noisy_disease",)]
     assert rows(visits, "SELECT sum(estimate) FROM priv.reconstructed_distribution('r')") == [
         (pytest.approx(4000),)
     ]
@@ -150,10 +150,10 @@ def test_several_attributes_each_have_a_domain_and_a_guarantee(visits, published
     assert together == [(pytest.approx(2 * 2.1972245773),)]
     estimates = rows(
         visits,
-        "SELECT round(priv.reconstructed_count('r.disease', reported_disease, 'flu')),"
-        " round(priv.reconstructed_count('r.gender', reported_gender, 'female')),"
-        " round(sum(priv.weight('r.disease', reported_disease, 'flu') *"
-        " priv.weight('r.gender', reported_gender, 'female'))) FROM r",
+        "SELECT round(priv.reconstructed_count('r.disease', noisy_disease, 'flu')),"
+        " round(priv.reconstructed_count('r.gender', noisy_gender, 'female')),"
+        " round(sum(priv.weight('r.disease', noisy_disease, 'flu') *"
+        " priv.weight('r.gender', noisy_gender, 'female'))) FROM r",
     )[0]
     truth = rows(
         visits,
@@ -179,7 +179,7 @@ def test_domains_may_be_given_for_some_of_several_attributes(con, published):
 def test_a_sensitive_text_becomes_an_enumeration_of_its_domain(con, published):
     con.execute("CREATE TABLE t AS SELECT (['b', 'a'])[1 + i % 2] AS s FROM range(20) AS t(i)")
     published(con, "t", "r", sensitive="s", retention=0.5, domain=["c", "b", None, "a"])
-    assert rows(con, "SELECT typeof(reported_s) FROM r LIMIT 1") == [("ENUM('a', 'b', 'c')",)]
+    assert rows(con, "SELECT typeof(noisy_s) FROM r LIMIT 1") == [("ENUM('a', 'b', 'c')",)]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -195,9 +195,9 @@ def test_any_name_of_table_column_and_value(con, published, name):
     published(con, f"elsewhere.{quoted}", name, sensitive="s", retention=0.9, record_id="id")
     counts = rows(
         con,
-        f"SELECT {quoted}, priv.reconstructed_count({text}, reported_s, {text}),"
-        f" priv.reconstructed_mle({text}, reported_s, {text}),"
-        f" priv.reconstructed_interval({text}, reported_s, {text}).high FROM {quoted} GROUP BY 1 ORDER BY 1",
+        f"SELECT {quoted}, priv.reconstructed_count({text}, noisy_s, {text}),"
+        f" priv.reconstructed_mle({text}, noisy_s, {text}),"
+        f" priv.reconstructed_interval({text}, noisy_s, {text}).high FROM {quoted} GROUP BY 1 ORDER BY 1",
     )
     assert [group for group, *_ in counts] == [0, 1]
     assert all(abs(estimate - 100) < 30 for _, estimate, *_ in counts)
@@ -214,7 +214,7 @@ def test_any_name_of_table_column_and_value(con, published, name):
     published(con, "renamed", f"again {name}", sensitive=name, retention=0.9, record_id="id")
     doubled = name.replace('"', '""')
     again = con.execute(
-        f'SELECT priv.reconstructed_count(?, "reported_{doubled}", ?) FROM "again {doubled}"',
+        f'SELECT priv.reconstructed_count(?, "noisy_{doubled}", ?) FROM "again {doubled}"',
         [f"again {name}.{name}", name],
     ).fetchall()
     assert abs(again[0][0] - 200) < 40
@@ -231,8 +231,8 @@ def test_columns_named_like_the_coins_do_not_stand_in_for_them(con, published):
     con.execute("CREATE VIEW plain AS SELECT id, s FROM t")
     published(con, "t", "r", sensitive="s", retention=0.3, record_id="id")
     published(con, "plain", "p", sensitive="s", retention=0.3, record_id="id")
-    assert rows(con, "SELECT reported_s FROM r ORDER BY ALL") == rows(
-        con, "SELECT reported_s FROM p ORDER BY ALL"
+    assert rows(con, "SELECT noisy_s FROM r ORDER BY ALL") == rows(
+        con, "SELECT noisy_s FROM p ORDER BY ALL"
     )
     shown = rows(
         con,
@@ -305,7 +305,7 @@ def test_releases_stand_in_main_wherever_the_caller_stands(places, published):
         published(places, "night shift", "standing", sensitive="s", retention=0.5)
         assert rows(
             places,
-            "SELECT round(priv.reconstructed_count('standing', reported_s, 1) + 0.5) > -99 FROM standing",
+            "SELECT round(priv.reconstructed_count('standing', noisy_s, 1) + 0.5) > -99 FROM standing",
         )
         assert rows(
             places, "SELECT schema_name FROM duckdb_tables() WHERE table_name = 'standing'"
@@ -355,10 +355,8 @@ def test_dropping_leaves_the_other_releases_and_the_ledger(visits, published):
     with pytest.raises(
         duckdb.InvalidInputException, match='no release is called "one"; there is "two"'
     ):
-        visits.execute("SELECT priv.reconstructed_count('one', reported_disease, 'flu') FROM two")
-    assert rows(
-        visits, "SELECT priv.reconstructed_count('two', reported_disease, 'flu') > 0 FROM two"
-    )
+        visits.execute("SELECT priv.reconstructed_count('one', noisy_disease, 'flu') FROM two")
+    assert rows(visits, "SELECT priv.reconstructed_count('two', noisy_disease, 'flu') > 0 FROM two")
 
 
 @pytest.mark.once
@@ -367,8 +365,8 @@ def test_dropping_the_last_release_leaves_macros_that_say_so(visits, published):
     visits.execute("FROM priv.drop_release('one')")
     with pytest.raises(duckdb.InvalidInputException, match="nothing is published here yet"):
         visits.execute(
-            "SELECT priv.reconstructed_count('one', reported_disease, 'flu')"
-            " FROM (SELECT disease AS reported_disease FROM visits)"
+            "SELECT priv.reconstructed_count('one', noisy_disease, 'flu')"
+            " FROM (SELECT disease AS noisy_disease FROM visits)"
         )
 
 
@@ -455,25 +453,25 @@ def test_arguments_may_be_parameters_and_subqueries(visits):
 def test_analyst_macros_take_parameters(released):
     literal = rows(
         released,
-        "SELECT priv.reconstructed_interval('r', reported_disease, 'flu') FROM r WHERE age > 30",
+        "SELECT priv.reconstructed_interval('r', noisy_disease, 'flu') FROM r WHERE age > 30",
     )
     bound = released.execute(
-        "SELECT priv.reconstructed_interval(?, reported_disease, ?, confidence := ?) FROM r WHERE age > ?",
+        "SELECT priv.reconstructed_interval(?, noisy_disease, ?, confidence := ?) FROM r WHERE age > ?",
         ["r", "flu", 0.95, 30],
     ).fetchall()
     assert bound == literal
     missing = released.execute(
-        "SELECT priv.reconstructed_count('r', reported_disease, ?) FROM r", [None]
+        "SELECT priv.reconstructed_count('r', noisy_disease, ?) FROM r", [None]
     )
     assert missing.fetchall() == rows(
-        released, "SELECT priv.reconstructed_count('r', reported_disease, NULL) FROM r"
+        released, "SELECT priv.reconstructed_count('r', noisy_disease, NULL) FROM r"
     )
     released.execute(
-        "PREPARE asked AS SELECT priv.reconstructed_count('r', reported_disease, $1) FROM r"
+        "PREPARE asked AS SELECT priv.reconstructed_count('r', noisy_disease, $1) FROM r"
     )
     for value in ("flu", "cold"):
         assert rows(released, f"EXECUTE asked('{value}')") == rows(
-            released, f"SELECT priv.reconstructed_count('r', reported_disease, '{value}') FROM r"
+            released, f"SELECT priv.reconstructed_count('r', noisy_disease, '{value}') FROM r"
         )
     with pytest.raises(duckdb.InvalidInputException, match="has no value 'plague'"):
         released.execute("EXECUTE asked('plague')").fetchall()
@@ -482,7 +480,7 @@ def test_analyst_macros_take_parameters(released):
 def test_views_on_top_of_a_release_follow_it(released, published):
     released.execute(
         "CREATE VIEW by_gender AS"
-        " SELECT gender, priv.reconstructed_count('r', reported_disease, 'flu') AS flu FROM r GROUP BY gender"
+        " SELECT gender, priv.reconstructed_count('r', noisy_disease, 'flu') AS flu FROM r GROUP BY gender"
     )
     released.execute("CREATE MACRO flu_of(g) AS (SELECT flu FROM by_gender WHERE gender = g)")
     first = rows(released, "FROM by_gender ORDER BY gender")
@@ -506,17 +504,17 @@ def test_columns_named_like_parameters_of_the_macros_are_not_taken_for_them(con,
     con.execute(f"CREATE TABLE t AS SELECT i AS id, i % 3 AS s, {columns} FROM range(900) AS t(i)")
     published(con, "t", "r", sensitive="s", retention=0.5, record_id="id")
     for name in names:
-        con.execute(f"CREATE OR REPLACE VIEW renamed AS SELECT {name} AS x, reported_s FROM r")
+        con.execute(f"CREATE OR REPLACE VIEW renamed AS SELECT {name} AS x, noisy_s FROM r")
         expected = rows(
             con,
-            "SELECT x, priv.reconstructed_interval('r', reported_s, 1),"
-            " priv.reconstructed_mle('r', reported_s, 1) FROM renamed"
+            "SELECT x, priv.reconstructed_interval('r', noisy_s, 1),"
+            " priv.reconstructed_mle('r', noisy_s, 1) FROM renamed"
             " WHERE x < 3 GROUP BY x ORDER BY x",
         )
         found = rows(
             con,
-            f"SELECT {name}, priv.reconstructed_interval('r', reported_s, 1),"
-            f" priv.reconstructed_mle('r', reported_s, 1) FROM r"
+            f"SELECT {name}, priv.reconstructed_interval('r', noisy_s, 1),"
+            f" priv.reconstructed_mle('r', noisy_s, 1) FROM r"
             f" WHERE {name} < 3 GROUP BY {name} ORDER BY {name}",
         )
         assert found == expected
@@ -556,9 +554,9 @@ def answers_by(grouped, name):
     return [
         rows(
             grouped,
-            f"SELECT {name}, priv.reconstructed_interval('released', reported_sick, 1),"
-            " priv.reconstructed_mle('released', reported_sick, 1),"
-            f" sum(priv.weight('released', reported_sick, 1)) FROM released GROUP BY {name} ORDER BY {name}",
+            f"SELECT {name}, priv.reconstructed_interval('released', noisy_sick, 1),"
+            " priv.reconstructed_mle('released', noisy_sick, 1),"
+            f" sum(priv.weight('released', noisy_sick, 1)) FROM released GROUP BY {name} ORDER BY {name}",
         ),
         *(rows(grouped, listed.format(name, method)) for method in ("inverse", "bayesian")),
     ]
@@ -613,7 +611,7 @@ def test_public_columns_and_words_are_checked(visits, published, arguments, mess
 
 def test_no_column_may_be_public(visits, published):
     published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id", public=[])
-    assert [name for name, *_ in rows(visits, "DESCRIBE r")] == ["reported_disease"]
+    assert [name for name, *_ in rows(visits, "DESCRIBE r")] == ["noisy_disease"]
 
 
 @pytest.mark.once
@@ -639,11 +637,9 @@ def test_what_a_release_is_about_travels_with_it(visits, published, tmp_path):
             )
         )
         assert said["age"] == "in years; it's rounded down"
-        assert said["reported_disease"].startswith(
-            "main diagnosis\nWhat a record reports of disease"
-        )
+        assert said["noisy_disease"].startswith("main diagnosis\nWhat a record reports of disease")
         # What is not published is not spoken of.
-        assert {*said} == {"age", "reported_disease"}
+        assert {*said} == {"age", "noisy_disease"}
         assert rows(
             reader,
             "SELECT attribute, description FROM priv.attribute WHERE description IS NOT NULL ORDER BY ALL",
@@ -676,10 +672,10 @@ def test_the_alias_of_an_estimate_can_be_used_again(con, published):
     for call in ("count", "stderr"):
         assert rows(
             con,
-            f"SELECT g, priv.reconstructed_{call}('r', reported_s, 1) AS n, n - n FROM r GROUP BY g HAVING n < 600"
+            f"SELECT g, priv.reconstructed_{call}('r', noisy_s, 1) AS n, n - n FROM r GROUP BY g HAVING n < 600"
             " ORDER BY n",
         )
-    assert rows(con, "SELECT priv.weight('r', reported_s, 1) AS w, w - w FROM r LIMIT 1")[0][1] == 0
+    assert rows(con, "SELECT priv.weight('r', noisy_s, 1) AS w, w - w FROM r LIMIT 1")[0][1] == 0
 
 
 @pytest.mark.once
@@ -695,7 +691,7 @@ def test_a_huge_domain_is_warned_of_and_answers(con, published):
     assert receipt["seconds"] < 60
     found = rows(
         con,
-        "SELECT priv.reconstructed_interval('r', reported_s, 'value 77').high < 24_000 FROM r WHERE g = 1",
+        "SELECT priv.reconstructed_interval('r', noisy_s, 'value 77').high < 24_000 FROM r WHERE g = 1",
     )
     assert found == [(True,)]
     assert rows(
@@ -704,7 +700,7 @@ def test_a_huge_domain_is_warned_of_and_answers(con, published):
     with pytest.raises(
         duckdb.InvalidInputException, match=r"20000 values; see FROM priv.coefficient"
     ):
-        con.execute("SELECT priv.reconstructed_count('r', reported_s, 'nobody') FROM r").fetchall()
+        con.execute("SELECT priv.reconstructed_count('r', noisy_s, 'nobody') FROM r").fetchall()
 
 
 @pytest.mark.once
@@ -715,15 +711,13 @@ def test_a_huge_given_domain_is_text(con, published):
     )
     domain = [f"value {i}" for i in range(10_001)]
     published(con, "t", "r", sensitive="s", retention=0.3, record_id="id", domain=domain)
-    assert rows(con, "SELECT DISTINCT typeof(reported_s) FROM r") == [("VARCHAR",)]
+    assert rows(con, "SELECT DISTINCT typeof(noisy_s) FROM r") == [("VARCHAR",)]
     assert rows(
-        con, "SELECT isfinite(priv.reconstructed_count('r', reported_s, 'value 10000')) FROM r"
+        con, "SELECT isfinite(priv.reconstructed_count('r', noisy_s, 'value 10000')) FROM r"
     ) == [(True,)]
     for wrong in ("'value'", "''", "'value 1' || chr(31) || 'value 10'", "'value 1' || chr(31)"):
         with pytest.raises(duckdb.InvalidInputException, match="has no value"):
-            con.execute(
-                f"SELECT priv.reconstructed_count('r', reported_s, {wrong}) FROM r"
-            ).fetchall()
+            con.execute(f"SELECT priv.reconstructed_count('r', noisy_s, {wrong}) FROM r").fetchall()
 
 
 @pytest.mark.once

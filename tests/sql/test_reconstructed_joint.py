@@ -10,11 +10,11 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from reference.operator_estimates import iterative_bayesian
+from reference.splu_paper import paper_iterative
 from scipy.stats import binom
 
 from duckdb_priv.engine import secrets
-from duckdb_priv.mechanism.reference.operator_estimates import iterative_bayesian
-from duckdb_priv.mechanism.reference.splu_paper import paper_iterative
 
 BOTH = "['disease', 'drug']"
 
@@ -67,8 +67,8 @@ def law(con: duckdb.DuckDBPyConnection, release: str, attribute: str, value: str
     """Return [[Pr[other|other], Pr[other|value]], [Pr[value|other], Pr[value|value]]] of the whole table."""
     seen, estimate, total = rows(
         con,
-        f"SELECT count_if(reported_{attribute} = '{value}'),"
-        f" priv.reconstructed_count('{release}.{attribute}', reported_{attribute}, '{value}'), count(*) FROM {release}",
+        f"SELECT count_if(noisy_{attribute} = '{value}'),"
+        f" priv.reconstructed_count('{release}.{attribute}', noisy_{attribute}, '{value}'), count(*) FROM {release}",
     )[0]
     own, kept, size = rows(
         con,
@@ -91,8 +91,8 @@ def sums(
     con: duckdb.DuckDBPyConnection, release: str, condition: str, disease: str = "v1", drug: int = 2
 ) -> np.ndarray:
     """Return the sums of products of weights in all four states, and the variance of the last."""
-    one = f"priv.weight('{release}.disease', reported_disease, '{disease}')"
-    two = f"priv.weight('{release}.drug', reported_drug, {drug})"
+    one = f"priv.weight('{release}.disease', noisy_disease, '{disease}')"
+    two = f"priv.weight('{release}.drug', noisy_drug, {drug})"
     found = rows(
         con,
         "SELECT sum((1 - a) * (1 - b)), sum(a * (1 - b)), sum((1 - a) * b), sum(a * b), sum(a * b * (a * b - 1))"
@@ -114,7 +114,7 @@ def test_it_is_the_sum_of_products_of_weights_or_the_likeliest(
     )
     assert [age for age, *_ in found] == [20, 21, 22]
     for age, estimate, stderr, low, high, observed, records in found:
-        shown = "coalesce(reported_disease = 'v1', false) AND reported_drug = 2"
+        shown = "coalesce(noisy_disease = 'v1', false) AND noisy_drug = 2"
         counted = f"SELECT count_if({shown}), count(*) FROM {release} WHERE age = {age}"
         assert (observed, records) == rows(con, counted)[0]
         *unbiased, variance = sums(con, release, f"age = {age}")
@@ -183,7 +183,7 @@ def test_the_method_of_the_paper_to_the_letter(
             publisher.execute(
                 "CREATE OR REPLACE TABLE paper AS SELECT (i % 1000 < $size)::INTEGER AS part,"
                 " CASE WHEN i < $inside OR i >= $size AND i < $size + $shown - $inside THEN 'v0' ELSE 'v1' END"
-                " AS reported_s"
+                " AS noisy_s"
                 " FROM range(1000) AS t(i)",
                 {"inside": inside, "shown": shown, "size": size},
             )
@@ -238,7 +238,7 @@ def test_one_attribute_is_the_estimate_cut(con: duckdb.DuckDBPyConnection) -> No
     for value in ("v0", "v1", "v5"):
         joint, single = rows(
             con,
-            f"SELECT estimate, (SELECT priv.reconstructed_count('redrawn.disease', reported_disease, '{value}')"
+            f"SELECT estimate, (SELECT priv.reconstructed_count('redrawn.disease', noisy_disease, '{value}')"
             " FROM redrawn WHERE age = 21) FROM priv.reconstructed_joint('redrawn', ['disease'],"
             f" ['{value}'], condition := 'age = 21')",
         )[0]
@@ -249,7 +249,7 @@ def test_missing_values_and_orders_of_attributes(con: duckdb.DuckDBPyConnection)
     one = rows(con, f"FROM priv.reconstructed_joint('decoys', {BOTH}, [NULL, '3'])")
     other = rows(con, "FROM priv.reconstructed_joint('Decoys', ['DRUG', 'disease'], ['3', NULL])")
     assert one[0] == pytest.approx(other[0], rel=1e-6)
-    shown = "SELECT count_if(reported_disease IS NULL AND reported_drug = 3) FROM decoys"
+    shown = "SELECT count_if(noisy_disease IS NULL AND noisy_drug = 3) FROM decoys"
     assert one[0][4] == rows(con, shown)[0][0]
 
 

@@ -5,13 +5,13 @@ import json
 import duckdb
 import numpy as np
 import pytest
-
-from duckdb_priv.engine import workspace
-from duckdb_priv.mechanism.reference.score_interval import (
+from reference.score_interval import (
     WeightedSums,
     reconstructed_interval,
     reconstructed_variance,
 )
+
+from duckdb_priv.engine import workspace
 from duckdb_priv.mechanism.uniform import Uniform
 from duckdb_priv.methods.reconstruction_private import samples
 
@@ -86,7 +86,7 @@ def test_the_sample_of_each_value_is_next_to_its_share(con):
         " FROM (SELECT age, gender, occupation, count(*) AS n FROM people GROUP BY ALL)) AS a"
         " JOIN (SELECT age, gender, count(*) AS s FROM bare GROUP BY ALL) AS c"
         " ON a.age = c.age AND a.gender IS NOT DISTINCT FROM c.gender"
-        " LEFT JOIN (SELECT age, gender, reported_occupation::VARCHAR AS occupation, count(*) AS shown"
+        " LEFT JOIN (SELECT age, gender, noisy_occupation::VARCHAR AS occupation, count(*) AS shown"
         "  FROM bare GROUP BY ALL) AS b"
         " ON a.age = b.age AND a.gender IS NOT DISTINCT FROM b.gender"
         " AND a.occupation IS NOT DISTINCT FROM b.occupation"
@@ -149,19 +149,19 @@ def test_the_interval_is_that_of_the_kernel(con):
     for condition in ("true", "age < 20", "age = 99", "gender IS NULL", "false"):
         sums = con.execute(
             "SELECT coalesce(sum(scale), 0), coalesce(sum(scale ** 2), 0),"
-            " coalesce(sum(scale) FILTER (reported_occupation = 'occupation 1'), 0),"
-            " coalesce(sum(scale ** 2) FILTER (reported_occupation = 'occupation 1'), 0),"
+            " coalesce(sum(scale) FILTER (noisy_occupation = 'occupation 1'), 0),"
+            " coalesce(sum(scale ** 2) FILTER (noisy_occupation = 'occupation 1'), 0),"
             " coalesce(sum(scale ** 2) FILTER (scale > 1), 0), coalesce(max(scale), 1)"
             f" FROM r WHERE {condition}"
         ).fetchall()[0]
         sums = WeightedSums(*sums)
         low, high = reconstructed_interval(sums, operator, SAMPLE, 0.9)
         ours = con.execute(
-            "SELECT priv.reconstructed_interval('r', reported_occupation, 'occupation 1', weight := scale,"
+            "SELECT priv.reconstructed_interval('r', noisy_occupation, 'occupation 1', weight := scale,"
             " confidence := 0.9),"
-            " priv.reconstructed_count('r', reported_occupation, 'occupation 1', weight := scale),"
-            " priv.reconstructed_stderr('r', reported_occupation, 'occupation 1', weight := scale),"
-            " priv.reconstructed_mle('r', reported_occupation, 'occupation 1', weight := scale),"
+            " priv.reconstructed_count('r', noisy_occupation, 'occupation 1', weight := scale),"
+            " priv.reconstructed_stderr('r', noisy_occupation, 'occupation 1', weight := scale),"
+            " priv.reconstructed_mle('r', noisy_occupation, 'occupation 1', weight := scale),"
             " coalesce(sum(scale), 0)"
             f" FROM r WHERE {condition}"
         ).fetchall()[0]
@@ -185,8 +185,8 @@ def test_estimates_add_up_and_weights_per_row_agree(con):
     ).fetchall()[0][0]
     assert values == pytest.approx(8005)
     count, weights = con.execute(
-        "SELECT priv.reconstructed_count('r', reported_occupation, NULL, weight := scale),"
-        " sum(scale * priv.weight('r', reported_occupation, NULL)) FROM r"
+        "SELECT priv.reconstructed_count('r', noisy_occupation, NULL, weight := scale),"
+        " sum(scale * priv.weight('r', noisy_occupation, NULL)) FROM r"
     ).fetchall()[0]
     assert count == pytest.approx(weights)
     total = con.execute(
@@ -198,10 +198,10 @@ def test_estimates_add_up_and_weights_per_row_agree(con):
 @pytest.mark.parametrize(
     "query",
     [
-        "SELECT priv.reconstructed_count('r', reported_occupation, 'occupation 1') FROM r",
-        "SELECT priv.reconstructed_interval('r', reported_occupation, 'occupation 1') FROM r",
-        "SELECT priv.reconstructed_stderr('r', reported_occupation, 'occupation 1') FROM r",
-        "SELECT priv.reconstructed_mle('r', reported_occupation, 'occupation 1') FROM r",
+        "SELECT priv.reconstructed_count('r', noisy_occupation, 'occupation 1') FROM r",
+        "SELECT priv.reconstructed_interval('r', noisy_occupation, 'occupation 1') FROM r",
+        "SELECT priv.reconstructed_stderr('r', noisy_occupation, 'occupation 1') FROM r",
+        "SELECT priv.reconstructed_mle('r', noisy_occupation, 'occupation 1') FROM r",
         "FROM priv.reconstructed_distribution('r')",
         "FROM priv.reconstructed_distribution('r', weight := '1')",
         "FROM priv.reconstructed_distribution('r', weight := '2 * scale')",
@@ -230,13 +230,13 @@ def test_asking_without_the_weight_says_how_to_ask(con, query):
 def test_a_weight_that_is_not_the_scale_is_refused(con, weight):
     rows = "(SELECT *, 'x' AS occupation, 2e0 AS published FROM r)"
     for call in ("count({})", "interval({})", "share({})"):
-        arguments = f"'r', reported_occupation, 'occupation 1', weight := {weight}"
+        arguments = f"'r', noisy_occupation, 'occupation 1', weight := {weight}"
         with pytest.raises(duckdb.InvalidInputException, match="write weight := scale"):
             con.execute(f"SELECT priv.reconstructed_{call.format(arguments)} FROM {rows}")
 
 
 def test_the_scale_may_come_by_way_of_a_view_a_join_or_another_type(con):
-    asked = "SELECT priv.reconstructed_count('r', reported_occupation, 'occupation 1', weight := {}) FROM {}"
+    asked = "SELECT priv.reconstructed_count('r', noisy_occupation, 'occupation 1', weight := {}) FROM {}"
     right = con.execute(asked.format("scale", "r")).fetchall()
     for weight, rows in (
         ("SCALE", "(SELECT * FROM r ORDER BY ALL)"),
@@ -252,18 +252,18 @@ def test_releases_of_several_mechanisms_live_side_by_side(con):
         "FROM priv.publish_uniform('people', 'u', sensitive := 'occupation', retention := 0.5, record_id := 'id')"
     ).fetchall()
     query = (
-        "SELECT priv.reconstructed_count('r', reported_occupation, 'occupation 1', weight := scale),"
-        " (SELECT priv.reconstructed_count('u', reported_occupation, 'occupation 1') FROM u) FROM r"
+        "SELECT priv.reconstructed_count('r', noisy_occupation, 'occupation 1', weight := scale),"
+        " (SELECT priv.reconstructed_count('u', noisy_occupation, 'occupation 1') FROM u) FROM r"
     )
     scaled, unscaled = con.execute(query).fetchall()[0]
     assert scaled != unscaled
     with pytest.raises(duckdb.Error, match="leave out weight"):
         con.execute(
-            "SELECT priv.reconstructed_count('u', reported_occupation, NULL, weight := age) FROM u"
+            "SELECT priv.reconstructed_count('u', noisy_occupation, NULL, weight := age) FROM u"
         ).fetchall()
     con.execute("FROM priv.drop_release('u')").fetchall()
     alone = con.execute(
-        "SELECT priv.reconstructed_count('r', reported_occupation, 'occupation 1', weight := scale) FROM r"
+        "SELECT priv.reconstructed_count('r', noisy_occupation, 'occupation 1', weight := scale) FROM r"
     ).fetchall()
     assert alone == [(scaled,)]
 
@@ -272,8 +272,8 @@ def test_a_release_file_answers_alike(con, tmp_path):
     path = tmp_path / "r.duckdb"
     con.execute(f"FROM priv.export_release('r', '{path}')").fetchall()
     query = (
-        "SELECT age, {0}priv.reconstructed_interval('r', reported_occupation, 'occupation 1', weight := scale),"
-        " {0}priv.reconstructed_mle('r', reported_occupation, NULL, weight := scale)"
+        "SELECT age, {0}priv.reconstructed_interval('r', noisy_occupation, 'occupation 1', weight := scale),"
+        " {0}priv.reconstructed_mle('r', noisy_occupation, NULL, weight := scale)"
         " FROM {0}r GROUP BY age ORDER BY age"
     )
     reader = duckdb.connect()
@@ -319,7 +319,7 @@ def test_the_audit_recomputes_every_claim(con):
 
 def test_the_audit_finds_what_was_tampered_with(con):
     publish(con, "tampered")
-    con.execute("UPDATE tampered SET reported_occupation = 'occupation 1'")
+    con.execute("UPDATE tampered SET noisy_occupation = 'occupation 1'")
     con.execute("INSERT INTO tampered FROM tampered LIMIT 1")
     holds = dict(con.execute("SELECT guarantee, holds FROM priv.audit('tampered')").fetchall())
     assert holds["noise_as_stated"] is False
@@ -432,7 +432,7 @@ def test_enums_numbers_and_given_domains(con):
     assert values[:, 0].tolist() == [0, 1, 2, 3, 9]
     assert values[:, 1].sum() == pytest.approx(8005)
     assert (
-        con.execute("SELECT typeof(reported_job) FROM typed_job LIMIT 1")
+        con.execute("SELECT typeof(noisy_job) FROM typed_job LIMIT 1")
         .fetchall()[0][0]
         .startswith("ENUM")
     )
@@ -475,15 +475,15 @@ def test_a_release_as_in_the_paper_duplicates_and_says_what_it_gives_away(con):
         assert rows / scale == pytest.approx(round(rows / scale), abs=1e-6)
         assert 1 <= scale <= max(rows / (SAMPLE - 10), 1)
     for query in (
-        "SELECT sum(scale * priv.weight('copied', reported_occupation, 'occupation 1')) FROM copied",
-        "SELECT sum(priv.weight('copied', reported_occupation, 'occupation 1')) FROM copied",
+        "SELECT sum(scale * priv.weight('copied', noisy_occupation, 'occupation 1')) FROM copied",
+        "SELECT sum(priv.weight('copied', noisy_occupation, 'occupation 1')) FROM copied",
     ):
         with pytest.raises(duckdb.Error, match="records of this release appear in copies"):
             con.execute(query).fetchall()
     publish(con, "again", sampling="'paper'")
     assert con.execute("FROM copied").fetchall() == con.execute("FROM again").fetchall()
     for query in (
-        "SELECT priv.reconstructed_count('copied', reported_occupation, NULL) FROM copied",
+        "SELECT priv.reconstructed_count('copied', noisy_occupation, NULL) FROM copied",
         "FROM priv.reconstructed_distribution('copied')",
     ):
         with pytest.raises(duckdb.Error, match="write weight := scale"):
@@ -491,7 +491,7 @@ def test_a_release_as_in_the_paper_duplicates_and_says_what_it_gives_away(con):
     one, of_all = (
         con.execute(sql).fetchall()[0]
         for sql in (
-            "SELECT unnest(priv.reconstructed_interval('copied', reported_occupation, 'occupation 1', weight := scale))"
+            "SELECT unnest(priv.reconstructed_interval('copied', noisy_occupation, 'occupation 1', weight := scale))"
             " FROM copied",
             "SELECT estimate, stderr, low, high FROM priv.reconstructed_distribution('copied', weight := 'scale')"
             " WHERE value = 'occupation 1'",

@@ -49,7 +49,7 @@ def publish(con, published):
         )
         arguments = {"sensitive": "s", "retention": 0.5, "public": "number", **more}
         published(con, "source", release, record_id=record_id, **arguments)
-        return con.execute(f'SELECT number, reported_s FROM "{release}" ORDER BY number').fetchall()
+        return con.execute(f'SELECT number, noisy_s FROM "{release}" ORDER BY number').fetchall()
 
     return call
 
@@ -62,7 +62,7 @@ def test_any_kind_of_id_gives_the_same_values_again_and_is_not_published(con, pu
     assert len({s for _, s in first}) == 3
     kept = sum(s == number % 3 for number, s in first)
     assert 500 < kept < 700
-    assert [row[0] for row in con.execute("DESCRIBE one").fetchall()] == ["number", "reported_s"]
+    assert [row[0] for row in con.execute("DESCRIBE one").fetchall()] == ["number", "noisy_s"]
 
 
 def test_an_enumerated_id(con, publish):
@@ -117,7 +117,7 @@ def test_parts_of_an_id_do_not_run_together(con, published, separator):
         domain=list(range(1000)),
     )
     shared = con.execute(
-        "SELECT count(*) FROM (SELECT name FROM r GROUP BY name HAVING count(DISTINCT reported_s) < 4)"
+        "SELECT count(*) FROM (SELECT name FROM r GROUP BY name HAVING count(DISTINCT noisy_s) < 4)"
     ).fetchall()
     assert shared == [(0,)]
 

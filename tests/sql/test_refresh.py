@@ -43,7 +43,7 @@ def listed(con) -> dict:
 
 
 def shown(con) -> list[tuple]:
-    return con.execute("SELECT age, gender, reported_disease::VARCHAR FROM r").fetchall()
+    return con.execute("SELECT age, gender, noisy_disease::VARCHAR FROM r").fetchall()
 
 
 def _declare(con) -> None:
@@ -323,7 +323,7 @@ def test_who_leaves_a_decoy_group_leaves_it_whole_for_the_others(con):
     )
 
     def now() -> dict:
-        rows = con.execute("SELECT seat, reported_disease, reported_stay FROM r").fetchall()
+        rows = con.execute("SELECT seat, noisy_disease, noisy_stay FROM r").fetchall()
         return {seat: tuple(shown) for seat, *shown in rows}
 
     first = now()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from duckdb_priv.analyst.forms import FORMS
+from duckdb_priv.estimator.forms import FORMS
 from duckdb_priv.sqltext.templates import fill, sections
 
 PUBLISH = """
@@ -20,7 +20,7 @@ PUBLISH = """
     FROM priv.publish_uniform('visits', 'stays', sensitive := ['disease', 'ward'], retention := 0.5, record_id := 'id',
         public := ['age', 'advice']);
 """
-COLUMN = "stands in the column reported_{}: give that column, as it is"
+COLUMN = "stands in the column noisy_{}: give that column, as it is"
 PUBLIC = "take public columns only"
 CHOSEN = "were chosen or grouped by what they report of"
 LISTS = "give 1 to 8 different attributes, and as many values"
@@ -43,12 +43,12 @@ def reader(prepared, request, tmp_path_factory):
     ("attribute", "column"),
     [
         ("disease", "age::VARCHAR"),
-        ("disease", "'reported_disease'"),
+        ("disease", "'noisy_disease'"),
         ("disease", "NULL"),
-        ("disease", "CASE WHEN age > 20 THEN reported_disease END"),
-        ("disease", "coalesce(reported_disease, 'flu')"),
-        ("ward", "reported_ward + 1"),
-        ("ward", "reported_ward % 2"),
+        ("disease", "CASE WHEN age > 20 THEN noisy_disease END"),
+        ("disease", "coalesce(noisy_disease, 'flu')"),
+        ("ward", "noisy_ward + 1"),
+        ("ward", "noisy_ward % 2"),
         ("disease", "advice::ENUM('cold', 'flu')"),
         ("ward", "age"),
         ("ward", "age::BIGINT"),
@@ -75,20 +75,20 @@ def test_a_column_that_is_not_the_reported_one_is_refused(reader, attribute, col
 def test_the_reported_column_of_another_attribute_is_refused_however_alike(reader, call):
     """As two diagnoses are, which have the same values; a view may call the right one anything else."""
     asked = "SELECT priv." + call.format("'stays.disease', {0}, 'flu'") + " FROM"
-    like = " (SELECT reported_disease AS {0} FROM stays)"
+    like = " (SELECT noisy_disease AS {0} FROM stays)"
     with pytest.raises(duckdb.InvalidInputException, match=COLUMN.format("disease")):
-        reader.execute((asked + like).format("reported_second_disease"))
-    right = reader.execute(asked.format("reported_disease") + " stays").fetchall()
+        reader.execute((asked + like).format("noisy_second_disease"))
+    right = reader.execute(asked.format("noisy_disease") + " stays").fetchall()
     assert reader.execute((asked + like).format("illness")).fetchall() == right
 
 
 def test_the_reported_column_is_taken_as_it_is_and_in_another_type(reader):
     asked = "priv.reconstructed_count('stays.{}', {}, {})"
     answers = [
-        asked.format("disease", "reported_disease", "'it''s'"),
-        asked.format("disease", "reported_disease::VARCHAR", "'it''s'"),
-        asked.format("ward", "reported_ward", 1),
-        asked.format("ward", "reported_ward::BIGINT", 1),
+        asked.format("disease", "noisy_disease", "'it''s'"),
+        asked.format("disease", "noisy_disease::VARCHAR", "'it''s'"),
+        asked.format("ward", "noisy_ward", 1),
+        asked.format("ward", "noisy_ward::BIGINT", 1),
     ]
     for rows in ("stays", "stays WHERE age = 19", "stays WHERE age > 99"):
         ((text, cast, number, wider),) = reader.execute(
@@ -98,7 +98,7 @@ def test_the_reported_column_is_taken_as_it_is_and_in_another_type(reader):
 
 
 def test_the_check_of_a_column_adds_no_aggregate_to_a_plan(reader):
-    call = "SELECT priv.reconstructed_count('stays.disease', reported_disease, 'flu') FROM stays"
+    call = "SELECT priv.reconstructed_count('stays.disease', noisy_disease, 'flu') FROM stays"
     plan = reader.execute(f"EXPLAIN {call}").fetchall()[0][1]
     assert "any_value" not in plan
     assert "contains" not in plan
@@ -124,16 +124,16 @@ AGGREGATES = (
 
 @pytest.mark.parametrize("call", AGGREGATES)
 def test_rows_that_were_chosen_by_what_they_report_are_told(reader, call):
-    given = call.format("'stays.disease', reported_disease")
+    given = call.format("'stays.disease', noisy_disease")
     asked = f"SELECT priv.reconstructed_{given} FROM many"
-    for rows in ("WHERE reported_disease = 'flu'", "GROUP BY reported_disease"):
+    for rows in ("WHERE noisy_disease = 'flu'", "GROUP BY noisy_disease"):
         with pytest.raises(duckdb.InvalidInputException, match=CHOSEN):
             reader.execute(f"WITH many AS (FROM stays) {asked} {rows}").fetchall()
     for rows in (
         "WHERE age < 20",
         "GROUP BY age, advice",
         "WHERE false",
-        "WHERE reported_ward = 1",
+        "WHERE noisy_ward = 1",
     ):
         reader.execute(f"WITH many AS (FROM stays) {asked} {rows}").fetchall()
 
@@ -141,8 +141,8 @@ def test_rows_that_were_chosen_by_what_they_report_are_told(reader, call):
 def test_groups_that_were_chosen_by_what_they_report_are_told(reader):
     with pytest.raises(duckdb.InvalidInputException, match=CHOSEN):
         reader.execute(
-            "SELECT priv.reconstructed_group_difference('stays.disease', reported_disease, 'flu',"
-            " reported_disease = 'flu', true) FROM stays"
+            "SELECT priv.reconstructed_group_difference('stays.disease', noisy_disease, 'flu',"
+            " noisy_disease = 'flu', true) FROM stays"
         ).fetchall()
 
 
@@ -150,16 +150,16 @@ def test_rows_that_report_another_value_are_told(reader):
     """So none reports the one that is asked for, and they are too many for that."""
     with pytest.raises(duckdb.InvalidInputException, match=f"{CHOSEN}.*report 'flu'"):
         reader.execute(
-            "SELECT priv.reconstructed_count('stays.disease', reported_disease, 'flu') FROM stays"
-            " WHERE reported_disease IS DISTINCT FROM 'flu'"
+            "SELECT priv.reconstructed_count('stays.disease', noisy_disease, 'flu') FROM stays"
+            " WHERE noisy_disease IS DISTINCT FROM 'flu'"
         ).fetchall()
 
 
 def test_of_a_few_rows_nothing_follows(reader):
     """A hundred may all report a value that each reports with .625 at most, as far as is counted here."""
-    asked = "SELECT priv.reconstructed_count('stays.disease', reported_disease, 'flu') FROM"
+    asked = "SELECT priv.reconstructed_count('stays.disease', noisy_disease, 'flu') FROM"
     for rows, wrong in ((109, False), (110, True)):
-        query = f"{asked} (FROM stays WHERE reported_disease = 'flu' LIMIT {rows})"
+        query = f"{asked} (FROM stays WHERE noisy_disease = 'flu' LIMIT {rows})"
         if wrong:
             with pytest.raises(duckdb.InvalidInputException, match=CHOSEN):
                 reader.execute(query).fetchall()
@@ -174,13 +174,13 @@ def test_of_a_few_rows_nothing_follows(reader):
         "group_columns := 'age, stays.*'",
         "group_columns := 'COLUMNS(''rep.*'')'",
         "group_columns := 'age', condition := '#3 = ''flu'''",
-        "condition := 'age > 3 AND columns(''reported_d.*'') = ''flu'''",
-        "group_columns := 'age, Reported_Ward'",
-        "group_columns := '\"reported_disease\"'",
-        "condition := 'age > 20 AND stays.reported_disease = ''flu'''",
-        "condition := 'E''\\'''' = reported_disease OR advice = '''''",
-        "condition := 'struct_extract(stays, ''reported_disease'') = ''flu'''",
-        "group_columns := 'age, ''', condition := ''' = reported_disease'",
+        "condition := 'age > 3 AND columns(''noisy_d.*'') = ''flu'''",
+        "group_columns := 'age, Noisy_Ward'",
+        "group_columns := '\"noisy_disease\"'",
+        "condition := 'age > 20 AND stays.noisy_disease = ''flu'''",
+        "condition := 'E''\\'''' = noisy_disease OR advice = '''''",
+        "condition := 'struct_extract(stays, ''noisy_disease'') = ''flu'''",
+        "group_columns := 'age, ''', condition := ''' = noisy_disease'",
     ],
 )
 def test_rows_are_not_chosen_or_grouped_by_what_they_report(reader, arguments):
@@ -195,7 +195,7 @@ def test_rows_are_not_chosen_or_grouped_by_what_they_report(reader, arguments):
 def test_a_text_that_says_the_same_is_no_column(reader):
     rows = reader.execute(
         "FROM priv.reconstructed_distribution('stays.disease', group_columns := 'age * 0', condition := 'advice NOT IN"
-        " (''reported_disease'', ''COLUMNS(*), *, #1'')')"
+        " (''noisy_disease'', ''COLUMNS(*), *, #1'')')"
     ).fetchall()
     assert len(rows) == 4
 
@@ -211,7 +211,7 @@ def test_a_text_for_a_list_is_told(reader, lists):
 
 @pytest.mark.parametrize("confidence", ["'nan'::DOUBLE", "'inf'::DOUBLE", "NULL", "0", "1", "-1"])
 def test_a_confidence_that_is_none_is_told(reader, confidence):
-    asked = f"'stays.disease', reported_disease, 'flu', confidence := {confidence}"
+    asked = f"'stays.disease', noisy_disease, 'flu', confidence := {confidence}"
     for query in (
         f"SELECT priv.reconstructed_interval({asked}) FROM stays",
         f"FROM priv.reconstructed_distribution('stays.disease', confidence := {confidence})",
@@ -264,14 +264,14 @@ def test_rows_chosen_by_what_they_report_are_told_of_every_mechanism(
         with without_cards():
             con.execute("FROM priv.export_release(?, ?)", [name, str(path)]).fetchall()
         weight = ", weight := scale" if name in ("sampled", "hidden") else ""
-        shows, shows_another = "reported_disease = 'flu'", "reported_disease = 'cough'"
+        shows, shows_another = "noisy_disease = 'flu'", "noisy_disease = 'cough'"
         if name == "coded":
-            shows = "reported_disease IN (SELECT block FROM coded_disease_blocks WHERE list_contains(disease, 'flu'))"
+            shows = "noisy_disease IN (SELECT block FROM coded_disease_blocks WHERE list_contains(disease, 'flu'))"
         calls = ["count({}, 'flu')", "interval({}, 'flu')", *SETS]
         with duckdb.connect(str(path), read_only=True) as file:
             for reader, asked in ((file, calls), (con, [] if name == "coded" else calls[:1])):
                 for each in asked:
-                    given = each.format(f"'{name}', reported_disease").removesuffix(")")
+                    given = each.format(f"'{name}', noisy_disease").removesuffix(")")
                     query = f"SELECT priv.reconstructed_{given}{weight}) FROM {name} WHERE"
                     for chosen in ("age > 0", "false"):
                         reader.execute(f"{query} {chosen}").fetchall()
@@ -325,7 +325,7 @@ def test_records_that_are_perturbed_differently_have_bounds_of_their_averages():
 def test_rows_that_an_outer_join_adds_are_told(reader, call):
     """They report nothing, and are no records where no record reports that."""
     call = call.replace("'flu', 'cold'", "'1', '2'").replace("'flu'", "1")
-    given = "'stays.ward', reported_ward"
+    given = "'stays.ward', noisy_ward"
     aggregate = "sum(priv.weight({0}, 1))" if call == "weight" else f"priv.reconstructed_{call}"
     asked = f"SELECT {aggregate.format(given)} FROM"
     ages = "(SELECT unnest(range(18, 40))::BIGINT AS age) AS ages"

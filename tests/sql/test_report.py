@@ -200,7 +200,7 @@ def test_the_analysts_card_is_a_function_of_the_release_file(
         con.execute(
             "FROM priv.publish_uniform('t', 'r', sensitive := 's', retention := 0.5)"
         ).fetchall()
-        con.execute("UPDATE r SET reported_s = 'v' || (rowid * 7 % 3)")
+        con.execute("UPDATE r SET noisy_s = 'v' || (rowid * 7 % 3)")
         cards.append(card_of_file(con, "r"))
         con.close()
     assert cards[0] == cards[1]

@@ -106,13 +106,13 @@ def test_a_query_over_the_attribute_is_answered_by_estimates_where_that_is_asked
     fresh: Screen,
 ) -> None:
     fresh.answer(VISITS + PUBLISH)
-    with pytest.raises(duckdb.BinderException, match="reported_disease"):
+    with pytest.raises(duckdb.BinderException, match="noisy_disease"):
         fresh.answer(COUNT)
     once = fresh.answer(f".headers on\n-- one answer\nestimate {COUNT}")
     fresh.answer(".estimates on")
     always = fresh.answer(COUNT)
     direct = fresh.answer(
-        "SELECT ward, unnest(priv.reconstructed_interval('out', reported_disease, 'flu')) FROM out GROUP BY 1"
+        "SELECT ward, unnest(priv.reconstructed_interval('out', noisy_disease, 'flu')) FROM out GROUP BY 1"
         " ORDER BY ward;"
     )
     assert once.splitlines()[0] == always.splitlines()[0] == "ward|n|n_stderr|n_low|n_high"
@@ -121,7 +121,7 @@ def test_a_query_over_the_attribute_is_answered_by_estimates_where_that_is_asked
         fresh.answer("SELECT max(disease) FROM out;")
     assert fresh.answer("SELECT 1 AS a;") == "a\n1\n"
     fresh.answer(".estimates off")
-    with pytest.raises(duckdb.BinderException, match="reported_disease"):
+    with pytest.raises(duckdb.BinderException, match="noisy_disease"):
         fresh.answer(COUNT)
 
 
@@ -544,7 +544,7 @@ def test_completion_knows_sql_tables_columns_and_priv(fresh: Screen) -> None:
     assert proposals(fresh, "FROM priv.publish_uniform('vi") == ["visits"]
     assert proposals(fresh, "FROM priv.publish_uniform('visits', rec") == ["record_id := "]
     assert proposals(
-        fresh, "SELECT max((1)), priv.reconstructed_interval('r', reported_d, 'it''s', conf"
+        fresh, "SELECT max((1)), priv.reconstructed_interval('r', noisy_d, 'it''s', conf"
     ) == ["confidence := "]
     assert not any("_priv_" in each for each in proposals(fresh, "SELECT _priv"))
 

@@ -140,14 +140,14 @@ def test_pieces_and_threads_do_not_decide_what_keyed_bits_are(con):
 def test_equal_records_without_ids_are_perturbed_each_on_its_own(con, published):
     con.execute("CREATE TABLE alike AS SELECT 'x' AS s FROM range(10_000)")
     published(con, "alike", "r", sensitive="s", retention=0.5, domain=["x", "y"])
-    shown = one(con, "SELECT count(*) FROM r WHERE reported_s = 'y'")
+    shown = one(con, "SELECT count(*) FROM r WHERE noisy_s = 'y'")
     assert abs(shown - 2500) < 6.2 * (10_000 * 0.25 * 0.75) ** 0.5
 
 
 def test_equal_columns_without_ids_are_perturbed_each_on_its_own(con, published):
     con.execute("CREATE TABLE alike AS SELECT i % 2 AS a, i % 2 AS b FROM range(10_000) AS t(i)")
     published(con, "alike", "r", sensitive=["a", "b"], retention=0.5)
-    agreed = one(con, "SELECT count(*) FROM r WHERE reported_a = reported_b")
+    agreed = one(con, "SELECT count(*) FROM r WHERE noisy_a = noisy_b")
     assert abs(agreed - 6250) < 6.2 * (10_000 * 0.625 * 0.375) ** 0.5
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from reference.smoothing import smoothed_counts
 from scipy.stats import binom
-
-from duckdb_priv.mechanism.reference.smoothing import smoothed_counts
 
 FALSE_ALARM = 1e-9
 SECRET = bytes(range(32))
@@ -75,7 +74,7 @@ def test_beside_the_unbiased_estimate_stands_one_that_is_nearer(con, name: str) 
     ).fetchall()
     weight = ", weight := scale" if name in WEIGHED else ""
     asked = con.execute(
-        f"SELECT ward, gender, priv.reconstructed_interval('{name}', reported_disease, 'flu'{weight}) AS i"
+        f"SELECT ward, gender, priv.reconstructed_interval('{name}', noisy_disease, 'flu'{weight}) AS i"
         f" FROM {name} GROUP BY ALL ORDER BY ALL"
     ).fetchall()
     assert [row[:2] for row in found] == [row[:2] for row in asked]
@@ -104,11 +103,11 @@ def test_it_is_what_the_derivation_says(con, files, condition: str | None) -> No
     with duckdb.connect(str(files["uniform"]), read_only=True) as analyst:
         chosen = condition or "true"
         rows = analyst.execute(
-            "SELECT ward, gender, count(*), priv.reconstructed_interval('uniform', reported_disease, 'flu')"
+            "SELECT ward, gender, count(*), priv.reconstructed_interval('uniform', noisy_disease, 'flu')"
             f" FROM uniform WHERE {chosen}\n GROUP BY ALL ORDER BY ALL"
         ).fetchall()
         ((whole, total),) = analyst.execute(
-            "SELECT priv.reconstructed_count('uniform', reported_disease, 'flu'), count(*) FROM uniform"
+            "SELECT priv.reconstructed_count('uniform', noisy_disease, 'flu'), count(*) FROM uniform"
         ).fetchall()
         ((own, other),) = analyst.execute(
             "SELECT DISTINCT own, other FROM priv.coefficient"
@@ -154,11 +153,11 @@ def test_a_missing_value_a_confidence_and_a_file_that_is_attached(con, files) ->
         ("'uniform', 'x', group_columns := 'ward'", "has no value 'x'"),
         ("'nowhere', 'flu', group_columns := 'ward'", 'no release is called "nowhere"'),
         (
-            "'uniform', 'flu', group_columns := 'reported_disease'",
+            "'uniform', 'flu', group_columns := 'noisy_disease'",
             "group_columns and condition take public columns only",
         ),
         (
-            "'uniform', 'flu', group_columns := 'ward', condition := 'reported_disease IS NULL'",
+            "'uniform', 'flu', group_columns := 'ward', condition := 'noisy_disease IS NULL'",
             "group_columns and condition take public columns only",
         ),
         ("'shuffled', 'flu', group_columns := 'ward'", "write weight := scale"),

@@ -154,11 +154,11 @@ def test_new_records_are_appended(con: duckdb.DuckDBPyConnection) -> None:
     assert rows(con, "SELECT count(*) FROM r") == [(2300,)]
     con.execute("CREATE TABLE earlier (disease VARCHAR, young BOOLEAN)")
     con.executemany("INSERT INTO earlier VALUES (?, ?)", before)
-    assert rows(con, "FROM earlier EXCEPT ALL SELECT reported_disease::VARCHAR, young FROM r") == []
+    assert rows(con, "FROM earlier EXCEPT ALL SELECT noisy_disease::VARCHAR, young FROM r") == []
     assert rows(
-        con, "SELECT count_if(reported_disease::VARCHAR LIKE 'w%') BETWEEN 290 AND 300 FROM r"
+        con, "SELECT count_if(noisy_disease::VARCHAR LIKE 'w%') BETWEEN 290 AND 300 FROM r"
     ) == [(True,)]
-    assert rows(con, "SELECT priv.reconstructed_count('r', reported_disease, 'w3') > 0 FROM r") == [
+    assert rows(con, "SELECT priv.reconstructed_count('r', noisy_disease, 'w3') > 0 FROM r") == [
         (True,)
     ]
     assert json.loads(rows(con, "SELECT parameters FROM priv.release")[0][0])["rows"] == 2300

@@ -72,19 +72,19 @@ def given(
 def test_the_published_column_has_the_type_and_the_domain_of_the_source(released, kind):
     described = released.execute(f'DESCRIBE "release {kind}"').fetchall()
     published = {name: column for name, column, *_ in described}
-    assert list(published) == ["half", "reported_s"]
+    assert list(published) == ["half", "noisy_s"]
     assert (
-        published["reported_s"].startswith("ENUM(")
+        published["noisy_s"].startswith("ENUM(")
         if kind in TEXTUAL
-        else published["reported_s"] == kind
+        else published["noisy_s"] == kind
     )
     outside = released.execute(
         f'SELECT count(*) FROM "release {kind}" AS r WHERE NOT EXISTS'
-        f' (FROM "source {kind}" AS o WHERE o.s IS NOT DISTINCT FROM r.reported_s)'
+        f' (FROM "source {kind}" AS o WHERE o.s IS NOT DISTINCT FROM r.noisy_s)'
     ).fetchall()
     assert outside == [(0,)]
     size, values = released.execute(
-        f'SELECT count(DISTINCT reported_s) + 1, count(*) FROM "release {kind}"'
+        f'SELECT count(DISTINCT noisy_s) + 1, count(*) FROM "release {kind}"'
     ).fetchall()[0]
     assert values == 600
     assert released.execute(
@@ -121,7 +121,7 @@ def test_every_value_is_counted_by_its_text_and_by_itself(released, kind):
     ).fetchall()
     by_text = [
         released.execute(
-            f'SELECT priv.reconstructed_count(?, reported_s, ?) FROM "{release}"', [release, text]
+            f'SELECT priv.reconstructed_count(?, noisy_s, ?) FROM "{release}"', [release, text]
         ).fetchall()[0][0]
         for (text,) in texts
     ]
@@ -135,8 +135,8 @@ def test_every_value_is_counted_by_its_text_and_by_itself(released, kind):
     }
     assert {column for _, _, column in distribution} == {"VARCHAR" if kind in TEXTUAL else kind}
     by_value = released.execute(
-        f'SELECT v::VARCHAR, priv.reconstructed_count(?, reported_s, v) FROM "{release}",'
-        f' (SELECT DISTINCT reported_s AS v FROM "{release}") GROUP BY v',
+        f'SELECT v::VARCHAR, priv.reconstructed_count(?, noisy_s, v) FROM "{release}",'
+        f' (SELECT DISTINCT noisy_s AS v FROM "{release}") GROUP BY v',
         [release],
     ).fetchall()
     assert dict(by_value) == {text: estimate for text, estimate, _ in distribution}
@@ -147,8 +147,8 @@ def test_every_value_is_counted_by_its_text_and_by_itself(released, kind):
 def test_the_missing_value_is_perturbed_like_any_other(released, kind):
     """Of 120 records without value about 0.4 keep nothing and the others show something, and the reverse."""
     kept, lost, gained = released.execute(
-        f'SELECT count(*) FILTER (reported_s IS NULL), any_value(m.missing), count(*) FROM "release {kind}",'
-        f' (SELECT count(*) AS missing FROM "release {kind}" WHERE reported_s IS NULL) AS m'
+        f'SELECT count(*) FILTER (noisy_s IS NULL), any_value(m.missing), count(*) FROM "release {kind}",'
+        f' (SELECT count(*) AS missing FROM "release {kind}" WHERE noisy_s IS NULL) AS m'
     ).fetchall()[0]
     assert kept == lost
     assert gained == 600

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from duckdb_priv.analyst import views
+from duckdb_priv.estimator import views
 from duckdb_priv.release import catalog
 
 

@@ -13,12 +13,12 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from reference import comparison
+from reference.comparison import Interval, Reach
+from reference.score_interval import score_interval
 from scipy.special import ndtri
 from scipy.stats import binom
 
-from duckdb_priv.mechanism.reference import comparison
-from duckdb_priv.mechanism.reference.comparison import Interval, Reach
-from duckdb_priv.mechanism.reference.score_interval import score_interval
 from duckdb_priv.mechanism.uniform import Uniform
 
 FALSE_ALARM = 1e-9
@@ -187,7 +187,7 @@ def test_what_sql_answers_covers(mechanism: str, prepared, tmp_path: Path) -> No
         }
     with duckdb.connect(str(path), read_only=True) as release:
         for name, (arguments, _) in ASKED.items():
-            answer = f"priv.reconstructed_{name}('r', reported_disease, {arguments})"
+            answer = f"priv.reconstructed_{name}('r', noisy_disease, {arguments})"
             rows = release.execute(f"SELECT unnest({answer}) FROM r GROUP BY replicate").fetchall()
             found = Interval(*np.array(rows, float).T)
             truth = float(truths[name])

@@ -178,7 +178,7 @@ def outcomes(
         for cell in copied:
             rows = publisher.execute(
                 f"SELECT i.estimate, i.low <= $true AND $true <= i.high FROM (SELECT copy,"
-                f" priv.reconstructed_interval('released.{cell.attribute}', reported_{cell.attribute}, $value) AS i"
+                f" priv.reconstructed_interval('released.{cell.attribute}', noisy_{cell.attribute}, $value) AS i"
                 " FROM released WHERE subset = $subset GROUP BY copy)",
                 {"true": cell.true, "value": cell.value, "subset": cell.subset},
             ).fetchall()

@@ -9,13 +9,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from reference.decoy_weights import conditional_poisson_weights
+from reference.whole_plan import largest_first_groups, mixed_groups
 from scipy.stats import binom, chisquare, norm
 
 from duckdb_priv.mechanism import decoy_groups
 from duckdb_priv.mechanism.conditional_poisson import ConditionalPoisson
 from duckdb_priv.mechanism.decoy_groups import leave_out
-from duckdb_priv.mechanism.reference.decoy_weights import conditional_poisson_weights
-from duckdb_priv.mechanism.reference.whole_plan import largest_first_groups, mixed_groups
 from duckdb_priv.mechanism.splu_reconstruction import choose, two_by_two
 
 FALSE_ALARM = 1e-9

@@ -100,7 +100,7 @@ def test_records_are_drawn_as_stated(prepared):
         )
         shown = np.zeros((5, 5))
         for truth, s, count in con.execute(
-            f"SELECT ascii(truth) - 97, ascii(reported_s::VARCHAR) - 97, count(*) FROM {mechanism}_out GROUP BY ALL"
+            f"SELECT ascii(truth) - 97, ascii(noisy_s::VARCHAR) - 97, count(*) FROM {mechanism}_out GROUP BY ALL"
         ).fetchall():
             shown[s, truth] = count
         if mechanism == "matrix":

@@ -57,7 +57,7 @@ def test_counts_are_right_where_records_have_left_their_decoy_groups(con):
     con.execute("DELETE FROM v WHERE disease = 'v0' AND id % 10 > 0")
     con.execute("FROM priv.refresh('r')")
     true = dict(con.execute("SELECT disease, count(*) FROM v GROUP BY ALL").fetchall())
-    shown = dict(con.execute("SELECT reported_disease, count(*) FROM r GROUP BY ALL").fetchall())
+    shown = dict(con.execute("SELECT noisy_disease, count(*) FROM r GROUP BY ALL").fetchall())
     found = con.execute(
         "SELECT value, estimate, stderr FROM priv.reconstructed_distribution('r')"
     ).fetchall()

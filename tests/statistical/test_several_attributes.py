@@ -27,7 +27,7 @@ def released(secret, adult, prepared):
 
 def test_products_of_weights_estimate_joint_counts(released):
     """Each estimate within its own standard error, which is at most the root of the sum of squared products."""
-    product = "priv.weight('r.occupation', reported_occupation, o) * priv.weight('r.salary', reported_salary, s)"
+    product = "priv.weight('r.occupation', noisy_occupation, o) * priv.weight('r.salary', noisy_salary, s)"
     pairs = released.execute(
         "SELECT estimate, spread, (SELECT count(*) FROM adult WHERE occupation = o AND salary = s) FROM ("
         f" SELECT o, s, sum({product}) AS estimate, sqrt(sum(({product}) ** 2)) AS spread FROM r,"
@@ -44,11 +44,11 @@ def test_attributes_that_go_together_still_do(released):
     share = "SELECT {0} / {1} FROM (SELECT sum({2}) AS rich, sum({3}) AS everybody FROM {4} WHERE sex = 'Male')"
     manager = "occupation = 'Exec-managerial'"
     rich = released.execute("SELECT max(salary) FROM adult").fetchall()[0][0]
-    weight = "priv.weight('r.occupation', reported_occupation, 'Exec-managerial')"
-    rich_weight = f"priv.weight('r.salary', reported_salary, '{rich}')"
+    weight = "priv.weight('r.occupation', noisy_occupation, 'Exec-managerial')"
+    rich_weight = f"priv.weight('r.salary', noisy_salary, '{rich}')"
     true = (f"({manager} AND salary = '{rich}')::INTEGER", f"({manager})::INTEGER")
     plain = tuple(
-        each.replace("occupation", "reported_occupation").replace("salary", "reported_salary")
+        each.replace("occupation", "noisy_occupation").replace("salary", "noisy_salary")
         for each in true
     )
     weighted = (f"{weight} * {rich_weight}", weight)

@@ -30,7 +30,7 @@ def con(secret: bytes, census: str, prepared) -> Iterator[duckdb.DuckDBPyConnect
 def test_every_scale_has_its_own_law(con):
     """Of the groups of one scale it is known what they truly hold, and so what they report on average."""
     groups = "SELECT decade, gender, state, any_value(scale) AS scale FROM crowds GROUP BY ALL"
-    shown = "SELECT scale, reported_education AS value, count(*) AS shown FROM crowds GROUP BY ALL"
+    shown = "SELECT scale, noisy_education AS value, count(*) AS shown FROM crowds GROUP BY ALL"
     true = (
         f"SELECT scale, education AS value, count(*) AS held FROM person JOIN ({groups}) USING (decade, gender, state)"
         " GROUP BY ALL"
@@ -74,7 +74,7 @@ def test_shares_of_many_draws_err_by_what_they_state(con, groups):
         WITH law AS (SELECT decade, gender, state, any_value(scale) AS scale FROM crowds GROUP BY ALL)
         SELECT draw, education, scale, CASE
             WHEN hash(draw, id, 'keep') / 18446744073709551616 < 1 / (1 + 14 * scale) THEN education
-            ELSE values[1 + (hash(draw, id, 'other') % 14)::INTEGER] END AS reported_education
+            ELSE values[1 + (hash(draw, id, 'other') % 14)::INTEGER] END AS noisy_education
         FROM person JOIN law USING (decade, gender, state), range({draws}) AS t(draw),
             (SELECT list(value::INTEGER ORDER BY position) AS values FROM priv.coefficient WHERE release = 'crowds')
         WHERE {groups}
@@ -84,7 +84,7 @@ def test_shares_of_many_draws_err_by_what_they_state(con, groups):
         ((squares, covered),) = con.execute(
             "SELECT avg((share.estimate - truth) ** 2) / avg(share.stderr ** 2),"
             " avg((truth BETWEEN share.low AND share.high)::INTEGER) FROM ("
-            f"SELECT {truth} AS truth, priv.reconstructed_share('crowds', reported_education, {values},"
+            f"SELECT {truth} AS truth, priv.reconstructed_share('crowds', noisy_education, {values},"
             " weight := scale) AS share FROM drawn GROUP BY draw)"
         ).fetchall()
         assert abs(squares - 1) < 6 * np.sqrt(2 / draws)

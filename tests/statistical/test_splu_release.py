@@ -147,8 +147,8 @@ def test_products_of_weights_are_right_on_average(published: Published) -> None:
     for con in published(table, "['disease', 'drug']", 2, 8):
         found = con.execute(
             "WITH truth AS (SELECT disease, drug, count(*) AS n FROM source GROUP BY ALL)"
-            " SELECT sum(priv.weight('release.disease', reported_disease, disease) *"
-            " priv.weight('release.drug', reported_drug, drug)) - any_value(n) AS error"
+            " SELECT sum(priv.weight('release.disease', noisy_disease, disease) *"
+            " priv.weight('release.drug', noisy_drug, drug)) - any_value(n) AS error"
             " FROM release, truth GROUP BY disease, drug ORDER BY disease, drug"
         ).fetchnumpy()
         errors.append(found["error"])

@@ -62,7 +62,7 @@ EACH = pytest.mark.parametrize(("retention", "size"), SETTINGS)
 @EACH
 def test_own_values_are_kept_as_often_as_stated(releases, coins, retention, size):
     """A record may be redrawn to its own value too: (1 - p) / m of all are."""
-    shown = one(releases, f"SELECT count(*) FROM {coins}_{size} WHERE reported_s = number % {size}")
+    shown = one(releases, f"SELECT count(*) FROM {coins}_{size} WHERE noisy_s = number % {size}")
     low, high = bounds(ROWS, retention + (1 - retention) / size)
     assert low <= shown <= high
 
@@ -73,7 +73,7 @@ def test_each_true_value_is_shown_by_the_law_of_its_row(releases, coins, retenti
     """Chi-square over the whole operator, each true value with at least 4,000 records."""
     counts = np.zeros((size, size))
     for true, shown, count in releases.execute(
-        f"SELECT number % {size}, reported_s, count(*) FROM {coins}_{size} GROUP BY ALL"
+        f"SELECT number % {size}, noisy_s, count(*) FROM {coins}_{size} GROUP BY ALL"
     ).fetchall():
         counts[true, shown] = count
     q = (1 - retention) / size
@@ -90,8 +90,8 @@ def test_each_true_value_is_shown_by_the_law_of_its_row(releases, coins, retenti
 def test_redrawn_records_show_every_other_value_equally_often(releases, coins, retention, size):
     """Told apart by how far the shown value is from the true one, around the domain."""
     shifts = releases.execute(
-        f"SELECT (reported_s - number % {size} + {size}) % {size}, count(*) FROM {coins}_{size}"
-        f" WHERE reported_s <> number % {size} GROUP BY 1"
+        f"SELECT (noisy_s - number % {size} + {size}) % {size}, count(*) FROM {coins}_{size}"
+        f" WHERE noisy_s <> number % {size} GROUP BY 1"
     ).fetchall()
     counts = np.array([count for _, count in shifts], dtype=float)
     assert len(counts) == size - 1
@@ -110,7 +110,7 @@ def test_neighbouring_records_are_independent(releases, coins, retention, size):
             releases,
             f"SELECT count(*) FROM {coins}_{size} AS a JOIN {coins}_{size} AS b ON b.number = a.number + {distance}"
             f" WHERE a.number // {distance} % 2 = 0"
-            f" AND a.reported_s = a.number % {size} AND b.reported_s = b.number % {size}",
+            f" AND a.noisy_s = a.number % {size} AND b.noisy_s = b.number % {size}",
         )
         pairs = one(
             releases,
@@ -126,7 +126,7 @@ def test_two_releases_agree_as_often_as_independent_ones(releases, retention, si
     agreeing = one(
         releases,
         f"SELECT count(*) FROM keyed_{size} AS a JOIN fresh_{size} AS b USING (number)"
-        " WHERE a.reported_s = b.reported_s",
+        " WHERE a.noisy_s = b.noisy_s",
     )
     q = (1 - retention) / size
     low, high = bounds(ROWS, (retention + q) ** 2 + (size - 1) * q**2)
@@ -149,7 +149,7 @@ def publish(connection, source, release, **arguments):
 def agreement(connection, one_release, other):
     return one(
         connection,
-        f"SELECT count(*) FROM {one_release} AS a JOIN {other} AS b USING (number) WHERE a.reported_s = b.reported_s",
+        f"SELECT count(*) FROM {one_release} AS a JOIN {other} AS b USING (number) WHERE a.noisy_s = b.noisy_s",
     )
 
 
@@ -188,7 +188,7 @@ def test_two_attributes_draw_independent_coins(releases):
         [retention],
     )
     releases.execute(
-        "CREATE VIEW renamed_s AS SELECT number, reported_other AS reported_s FROM renamed_r"
+        "CREATE VIEW renamed_s AS SELECT number, noisy_other AS noisy_s FROM renamed_r"
     )
     q = (1 - retention) / size
     low, high = bounds(ROWS, (retention + q) ** 2 + (size - 1) * q**2)
@@ -209,8 +209,8 @@ def test_two_true_values_draw_independent_coins(releases):
     # Even where a record shows a value that is neither its old nor its new one, it tells nothing of the other.
     aside = one(
         releases,
-        f"SELECT count(*) FROM keyed_{size} AS a JOIN later AS b USING (number) WHERE a.reported_s = b.reported_s"
-        f" AND a.reported_s NOT IN (number % {size}, (number + 1) % {size})",
+        f"SELECT count(*) FROM keyed_{size} AS a JOIN later AS b USING (number) WHERE a.noisy_s = b.noisy_s"
+        f" AND a.noisy_s NOT IN (number % {size}, (number + 1) % {size})",
     )
     low, high = bounds(ROWS, (size - 2) * q**2)
     assert low <= aside <= high

@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.special import ndtri
-from scipy.stats import binom
-
-from duckdb_priv.mechanism.reconstruction_privacy import sample_size
-from duckdb_priv.mechanism.reference.score_interval import (
+from reference.score_interval import (
     WeightedSums,
     reconstructed_interval,
     reconstructed_variance,
 )
+from scipy.special import ndtri
+from scipy.stats import binom
+
+from duckdb_priv.mechanism.reconstruction_privacy import sample_size
 from duckdb_priv.mechanism.uniform import Uniform
 
 FALSE_ALARM = 1e-9

@@ -60,7 +60,7 @@ def test_it_is_published_with_the_arguments_that_it_takes(con: duckdb.DuckDBPyCo
 def test_it_is_counted_by_the_macros_of_analysts(con: duckdb.DuckDBPyConnection) -> None:
     truth = con.execute("SELECT count(*) FROM visits WHERE disease = 'flu'").fetchall()[0][0]
     ((found,),) = con.execute(
-        "SELECT priv.reconstructed_interval('tossed', reported_disease, 'flu', confidence := 0.999999) FROM tossed"
+        "SELECT priv.reconstructed_interval('tossed', noisy_disease, 'flu', confidence := 0.999999) FROM tossed"
     ).fetchall()
     assert found["low"] <= truth <= found["high"]
     assert found["stderr"] < 60

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from reference.subset_selection import optimal_error
 from scipy.stats import chisquare
 
 from duckdb_priv.errors import InvalidParameter
@@ -15,7 +16,6 @@ from duckdb_priv.mechanism.difference_family import (
     singer,
     singles,
 )
-from duckdb_priv.mechanism.reference.subset_selection import optimal_error
 from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.mechanism.uniform import Uniform
 

@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom
-
-from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.composition import EpsilonDelta, substituted
-from duckdb_priv.mechanism.reference.composition import (
+from reference.composition import (
     advanced_composition,
     basic_composition,
     parallel_composition,
 )
+from scipy.stats import binom
+
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.composition import EpsilonDelta, substituted
 from duckdb_priv.mechanism.sampling import sampling_delta, tight_delta
 
 

@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
+from reference.whole_plan import largest_first_groups, mixed_groups
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism import decoy_groups
@@ -14,7 +15,6 @@ from duckdb_priv.mechanism.decoy_groups import (
     leave_out,
 )
 from duckdb_priv.mechanism.eligibility import largest_gamma, require_eligible
-from duckdb_priv.mechanism.reference.whole_plan import largest_first_groups, mixed_groups
 
 
 def keyed(key):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import duckdb_priv
-from duckdb_priv.analyst.forms import COMMON, FOLDER, FORMS, SUM, form_of
 from duckdb_priv.errors import InvalidReleaseFile
+from duckdb_priv.estimator.forms import COMMON, FOLDER, FORMS, SUM, form_of
 from duckdb_priv.release.model import NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.templates import MARKED, MARKED_ARGUMENT, sections
@@ -72,8 +72,8 @@ def test_every_place_is_on_the_page():
     }
     assert by_kind - known == set()
     # Whether a call is right is put together in Python, from places by their names.
-    analyst = Path(duckdb_priv.__file__).parent / "analyst"
-    written = "".join(path.read_text("utf-8") for path in analyst.glob("*.py"))
+    package = Path(duckdb_priv.__file__).parent
+    written = "".join(path.read_text("utf-8") for path in (package / "estimator").glob("*.py"))
     named = set(re.findall(r'[@"]([a-z_]+)[@"]', written))
     assert known - by_kind - anywhere - named == {"SECTION"}
     # The weight and the quantile of a distribution stand in sections that Python fills; {name} is also how the page

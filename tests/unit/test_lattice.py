@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from reference.exponential_probabilities import exponential_probabilities
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.exponential_mechanism import exponential_mechanism
@@ -22,7 +23,6 @@ from duckdb_priv.mechanism.lattice import (
     Lattice,
     score_nodes,
 )
-from duckdb_priv.mechanism.reference.exponential_probabilities import exponential_probabilities
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from duckdb_priv.analyst import distribution
+from duckdb_priv.estimator import distribution
 from duckdb_priv.sqltext.templates import body, fill, read
 
 CENTRAL = np.linspace(0.0005, 0.9995, 1999)

@@ -35,7 +35,7 @@ def release(exported: Path, tmp_path: Path) -> Path:
 def test_a_release_opens_read_only_and_needs_nothing_else(release: Path) -> None:
     with duckdb_priv.open_release(release) as connection:
         answer = connection.execute(
-            "SELECT priv.reconstructed_count('r', reported_s, 1) FROM r"
+            "SELECT priv.reconstructed_count('r', noisy_s, 1) FROM r"
         ).fetchall()
         assert 0 < answer[0][0] < 90
         with pytest.raises(duckdb.InvalidInputException, match="read-only"):

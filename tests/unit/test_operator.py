@@ -5,14 +5,14 @@ import math
 
 import numpy as np
 import pytest
+from reference.operator_estimates import (
+    estimated_variance,
+    iterative_bayesian,
+)
 from scipy.optimize import brentq
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism import operator as op
-from duckdb_priv.mechanism.reference.operator_estimates import (
-    estimated_variance,
-    iterative_bayesian,
-)
 from duckdb_priv.mechanism.score_terms import score_terms
 
 SKEWED = np.array([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.3, 0.6]])

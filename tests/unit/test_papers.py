@@ -12,14 +12,15 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 
+from reference.mondrian import boxes, mondrian
+from reference.splu_paper import paper_joint
+
 import duckdb_priv
 from benchmarks.papers import chaytor_wang, li_qardaji_su, wang_han_fu
 from benchmarks.papers.decoys import Pair, patterns_of
 from benchmarks.papers.exhibit import Exhibit, Paper, keep, table
 from benchmarks.reconstruction_privacy import Setting, load
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.reference.mondrian import boxes, mondrian
-from duckdb_priv.mechanism.reference.splu_paper import paper_joint
 
 ROOT = Path(__file__).parents[2]
 CENSUS = ROOT.parent / "shared" / "data" / "census_500k.parquet"

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from duckdb_priv.analyst.forms import FORMS
-from duckdb_priv.analyst.set_formulas import formula
+from duckdb_priv.estimator.forms import FORMS
+from duckdb_priv.estimator.set_formulas import formula
 
 RATE = 1e-9
 """How often a question that is right may be refused."""

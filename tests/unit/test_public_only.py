@@ -5,23 +5,23 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from duckdb_priv.analyst.public_only import reaching
+from duckdb_priv.estimator.public_only import reaching
 
 REACHING = (
-    "reported_disease",
-    'age, "Reported_Disease"',
-    "stays.reported_disease = 'flu'",
-    "age > 3 OR'a'<reported_disease",
-    "'it''s' = reported_disease",
-    "E'\\'' = reported_disease OR advice = ''",
-    "$$'$$ = reported_disease OR advice = ''",
-    "$a$'$a$ = reported_disease OR advice = ''",
-    "age /* ' */ = reported_ward /* ' */",
-    "age -- '\n = reported_ward -- '\n",
-    "age -- '\r = reported_ward -- '\n",
-    "age /* /* ' */ */ = reported_ward /* ' */",
+    "noisy_disease",
+    'age, "Noisy_Disease"',
+    "stays.noisy_disease = 'flu'",
+    "age > 3 OR'a'<noisy_disease",
+    "'it''s' = noisy_disease",
+    "E'\\'' = noisy_disease OR advice = ''",
+    "$$'$$ = noisy_disease OR advice = ''",
+    "$a$'$a$ = noisy_disease OR advice = ''",
+    "age /* ' */ = noisy_ward /* ' */",
+    "age -- '\n = noisy_ward -- '\n",
+    "age -- '\r = noisy_ward -- '\n",
+    "age /* /* ' */ */ = noisy_ward /* ' */",
     "age /* it's */ = 1",
-    "age -- *\n = reported_ward",
+    "age -- *\n = noisy_ward",
     "-- all\n *",
     "age,\u3000*",
     "COLUMNS\u00a0(c -> true)",
@@ -30,7 +30,7 @@ REACHING = (
     "stays /**/ . /**/ *",
     "COLUMNS -- all\n ('rep.*')",
     "COLUMNS -- all\r ('rep.*')",
-    "\"it's\" = reported_disease OR advice = ''",
+    "\"it's\" = noisy_disease OR advice = ''",
     "*",
     " ( * )",
     "age, (*)",
@@ -40,21 +40,21 @@ REACHING = (
     "columns /**/ (c -> true)",
     "age, #5",
     "stays",
-    "(stays).reported_disease = 'flu'",
-    "struct_extract(stays, 'reported_disease') = 'flu'",
-    "stays['reported_disease'] = 'flu'",
+    "(stays).noisy_disease = 'flu'",
+    "struct_extract(stays, 'noisy_disease') = 'flu'",
+    "stays['noisy_disease'] = 'flu'",
     "md5(stays::VARCHAR)",
     '"stays"::VARCHAR',
     "main.stays::VARCHAR",
-    "(SELECT x FROM (SELECT stays.reported_disease) AS q(x)) = 'flu'",
+    "(SELECT x FROM (SELECT stays.noisy_disease) AS q(x)) = 'flu'",
     "(SELECT x[5] FROM (VALUES (stays)) AS q(x)) = 'flu'",
-    "list_transform([1], lambda x: reported_disease)",
+    "list_transform([1], lambda x: noisy_disease)",
 )
 PUBLIC = (
     "age",
     "age * 2 + 1, advice",
     'stays.age, "stays" . "age"',
-    "advice = 'reported_disease, stays, *, #1, $$, -- and /* COLUMNS(*)'",
+    "advice = 'noisy_disease, stays, *, #1, $$, -- and /* COLUMNS(*)'",
     "advice IN ('vitamin e', 'it''s', '\"', 'e''')",
     "age IN (SELECT 18 + count(*) FROM range(2))",
     "unreported_disease > 1 AND stays_before = 2",
@@ -69,13 +69,13 @@ def connection():
     with duckdb.connect() as connection:
         connection.execute(
             "CREATE TABLE stays AS SELECT 1 AS age, 'x' AS advice, 1 AS unreported_disease, 2 AS stays_before,"
-            ' \'flu\' AS reported_disease, 3 AS reported_ward, 1 AS "it\'s", 2 AS "a""b"'
+            ' \'flu\' AS noisy_disease, 3 AS noisy_ward, 1 AS "it\'s", 2 AS "a""b"'
         )
         yield connection
 
 
 def reaches(connection, text):
-    pattern = reaching("stays", ["reported_disease", "reported_ward"])
+    pattern = reaching("stays", ["noisy_disease", "noisy_ward"])
     return connection.execute("SELECT regexp_matches(lower(?), ?)", [text, pattern]).fetchone()[0]
 
 
@@ -96,9 +96,9 @@ def test_a_column_may_be_called_as_its_table_is(name):
     """DuckDB takes the name for the column's then; behind that of a schema it is the row."""
     with duckdb.connect() as connection:
         connection.execute(
-            f'CREATE TABLE "{name}" AS SELECT 7 AS "{name}", \'flu\' AS reported_disease'
+            f'CREATE TABLE "{name}" AS SELECT 7 AS "{name}", \'flu\' AS noisy_disease'
         )
-        pattern = reaching(name, ["reported_disease"], namesake=True)
+        pattern = reaching(name, ["noisy_disease"], namesake=True)
 
         def reaches(text):
             return connection.execute(
@@ -113,7 +113,7 @@ def test_a_column_may_be_called_as_its_table_is(name):
         assert reaches(f"(SELECT {row})")
         assert reaches(f'"{name}".*')
         assert connection.execute(f'SELECT {row} FROM "{name}"').fetchone() == (
-            {name: 7, "reported_disease": "flu"},
+            {name: 7, "noisy_disease": "flu"},
         )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from reference.duplicated_sample import duplicated_variance, paper_moments
 from scipy.stats import binom
 
-from duckdb_priv.mechanism.reference.duplicated_sample import duplicated_variance, paper_moments
 from duckdb_priv.mechanism.sampling_variance import perturbed_variance, weighted_variance
 from duckdb_priv.mechanism.uniform import Uniform
 

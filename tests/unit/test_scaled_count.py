@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from reference.scaled_count import scaled_count
 from scipy.stats import binom
 
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.reference.scaled_count import scaled_count
 from duckdb_priv.mechanism.scaled_count import suppression_bias, suppression_variance
 
 

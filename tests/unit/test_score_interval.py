@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import binom
-
-from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.reference.score_interval import (
+from reference.score_interval import (
     WeightedSums,
     reconstructed_interval,
     reconstructed_variance,
     score_interval,
 )
+from scipy.stats import binom
+
+from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.uniform import Uniform
 
 Floats = NDArray[np.float64]

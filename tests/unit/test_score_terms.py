@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from reference.score_interval import score_interval
 from scipy.stats import binom
 
 from duckdb_priv.mechanism.arrays import Matrix, Vector
 from duckdb_priv.mechanism.fine_grain_program import optimal_operator
 from duckdb_priv.mechanism.operator import half_step, invert
-from duckdb_priv.mechanism.reference.score_interval import score_interval
 from duckdb_priv.mechanism.requirements import Requirements
 from duckdb_priv.mechanism.score_terms import likely_shares, score_terms
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from reference.smoothing import LARGEST_MOVE, smoothed_counts
 
-from duckdb_priv.mechanism.reference.smoothing import LARGEST_MOVE, smoothed_counts
 from duckdb_priv.mechanism.uniform import Uniform
 
 

@@ -7,13 +7,13 @@ from math import comb
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from reference.decoy_weights import conditional_poisson_weights, count_bounds
+from reference.splu_paper import paper_iterative, paper_linear
+from reference.whole_plan import mixed_groups
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism import splu_reconstruction
 from duckdb_priv.mechanism.conditional_poisson import ConditionalPoisson, InverseWeights
-from duckdb_priv.mechanism.reference.decoy_weights import conditional_poisson_weights, count_bounds
-from duckdb_priv.mechanism.reference.splu_paper import paper_iterative, paper_linear
-from duckdb_priv.mechanism.reference.whole_plan import mixed_groups
 from duckdb_priv.mechanism.splu import (
     MAX_SMALL_SUM,
     error_probabilities,

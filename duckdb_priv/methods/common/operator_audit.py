@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.mechanism.arrays import Matrix, Vector
 from duckdb_priv.mechanism.fine_grain import FineGrain
 from duckdb_priv.mechanism.operator import (

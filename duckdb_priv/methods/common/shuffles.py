@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from duckdb_priv.analyst.forms import form_of
 from duckdb_priv.engine.byte_order import total_order
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.shuffle import (
     MOST_PAIRS,

@@ -1,6 +1,6 @@
 -- sets: how many records have one of a set of values, each counted by a coefficient that its public columns decide (1, whether it
 -- is in a group, its scale, an amount), and what is made of one or two such sums. A sum is that over the rows of c * h, with h the
--- weight of the row for the set, the sum of W[x, y] over the values x of the set. Derivation: mechanism/reference/comparison.md.
+-- weight of the row for the set, the sum of W[x, y] over the values x of the set. Derivation: mechanism/comparison.md.
 --
 -- How a row's weight is found differs from form to form (analyst/sets.py); what follows from the sums does not. Records with
 -- coefficients are here what records with a scale are to the form scaled, on whose sections these build. Over s:

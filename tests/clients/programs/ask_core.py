@@ -11,12 +11,12 @@ import sys
 import pandas
 import sqlalchemy
 
-uniform = sqlalchemy.table("uniform", *map(sqlalchemy.column, ("ward", "age", "reported_disease")))
+uniform = sqlalchemy.table("uniform", *map(sqlalchemy.column, ("ward", "age", "noisy_disease")))
 priv = sqlalchemy.func.priv
 by_ward = (
     sqlalchemy.select(
         uniform.c.ward,
-        priv.reconstructed_count("uniform", uniform.c.reported_disease, "flu").label("flu"),
+        priv.reconstructed_count("uniform", uniform.c.noisy_disease, "flu").label("flu"),
     )
     .where(uniform.c.age > 30)
     .group_by(uniform.c.ward)

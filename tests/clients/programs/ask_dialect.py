@@ -13,7 +13,7 @@ import sqlalchemy
 from sqlalchemy.dialects import registry
 
 for name in ("duckdb_priv", "duckdb.priv"):
-    registry.register(name, "duckdb_priv.analyst.ordinary.dialect", "Dialect")
+    registry.register(name, "duckdb_priv.ordinary.dialect", "Dialect")
 
 engine = sqlalchemy.create_engine(f"duckdb_priv:///{sys.argv[1]}")
 uniform = sqlalchemy.Table("uniform", sqlalchemy.MetaData(), autoload_with=engine)

@@ -15,14 +15,14 @@ def reconstructed_count(release: str, column: str, value: str) -> float:
 
 release = ibis.duckdb.connect(sys.argv[1], read_only=True)
 sql = release.sql(
-    "SELECT ward, priv.reconstructed_count('uniform', reported_disease, 'flu') AS flu FROM uniform"
+    "SELECT ward, priv.reconstructed_count('uniform', noisy_disease, 'flu') AS flu FROM uniform"
     " WHERE age > 30 GROUP BY ward"
 )
 uniform = release.table("uniform")
 chain = (
     uniform.filter(uniform.age > 30)
     .group_by("ward")
-    .aggregate(flu=reconstructed_count("uniform", uniform.reported_disease.cast("string"), "flu"))
+    .aggregate(flu=reconstructed_count("uniform", uniform.noisy_disease.cast("string"), "flu"))
 )
 view = release.table("uniform_disease_estimates").select("value", "estimate")
 print(

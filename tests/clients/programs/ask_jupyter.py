@@ -13,7 +13,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from IPython.core.interactiveshell import InteractiveShell
 from sqlalchemy.dialects import registry
 
-registry.register("duckdb_priv", "duckdb_priv.analyst.ordinary.dialect", "Dialect")
+registry.register("duckdb_priv", "duckdb_priv.ordinary.dialect", "Dialect")
 QUESTION = "SELECT ward, count(*) AS flu FROM uniform WHERE disease = 'flu' AND age > 30 GROUP BY ward ORDER BY ward"
 shell, said = InteractiveShell.instance(), io.StringIO()
 with redirect_stdout(said), redirect_stderr(said):

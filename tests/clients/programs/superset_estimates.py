@@ -16,7 +16,7 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.engine import Engine
 
 RELEASES = set(json.loads(os.environ.get("RELEASES", "[]")))
-registry.register("duckdb.priv", "duckdb_priv.analyst.ordinary.dialect", "Dialect")
+registry.register("duckdb.priv", "duckdb_priv.ordinary.dialect", "Dialect")
 
 
 @event.listens_for(Engine, "connect")

@@ -122,7 +122,7 @@ def test_a_frame_gives_the_release_that_duckdb_gives(
     ).fetchall()
     weight = ", weight := scale" if method in ("reconstruction_private", "shuffled") else ""
     question = (
-        f"SELECT gender, priv.reconstructed_count('r.{attribute}', reported_{attribute}, {value!r}{weight})"
+        f"SELECT gender, priv.reconstructed_count('r.{attribute}', noisy_{attribute}, {value!r}{weight})"
         " FROM r GROUP BY gender ORDER BY gender"
     )
     with contextlib.chdir(moved), duckdb.connect() as analyst:

@@ -1,0 +1,185 @@
+"""Writes the queries behind priv.reconstructed_distribution: all values of an attribute, in all groups, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from duckdb_priv.estimator.blocks import block_places, first_blocks
+from duckdb_priv.estimator.forms import form_of
+from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.sqltext.builtins import qualified
+from duckdb_priv.sqltext.folding import folded
+from duckdb_priv.sqltext.literals import doubles, texts
+from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.templates import body, computed, fill, read, template
+
+FRAGMENTS = "analyst/fragments"
+MOST_PAIRS = 500_000
+"""Most pairs of a value and a block that holds it that the iterative Bayesian method goes through in each step."""
+NO_CHANGE = (
+    "the noise that two versions share is known where every record is drawn for itself, and this release is made"
+    " otherwise"
+    "\nHint: count both versions, and add the squares of their errors"
+)
+MOST_COMPARED = 1_500
+"""Of larger domains with an operator of their own the noise of a change is not computed: inverting it takes seconds."""
+TOO_MANY_COMPARED = (
+    "the noise of a change would take too long to compute for this many values"
+    "\nHint: count both versions, and add the squares of their errors"
+)
+TOO_MANY = (
+    "the iterative Bayesian method would take hours over this many values in blocks"
+    "\nHint: leave method out, for unbiased estimates with intervals"
+)
+UNNAMED = "CASE WHEN database IS NULL THEN 'true' ELSE 'false' END"
+"""Whether it is left to DuckDB which table is found, as text."""
+CONFIDENCE = "CAST(confidence AS VARCHAR)"
+USUAL = {"0.95": 1.9599639845400536}
+"""Quantiles of the normal distribution, as their formula gives them, by the texts of usual confidences: planning the
+formula costs more than many an estimate."""
+
+
+def _quantile() -> str:
+    """Write the text of the quantile that belongs to the confidence."""
+    formula = computed(
+        qualified(
+            fill(body(read(FRAGMENTS, "normal_quantile")), {"confidence": template("{confidence}")})
+        ),
+        {"confidence": CONFIDENCE},
+    )
+    known = " ".join(f"WHEN '{text}' THEN '{literal(z)}'" for text, z in USUAL.items())
+    return f"CASE {CONFIDENCE} {known} ELSE {formula} END"
+
+
+QUANTILE = _quantile()
+ARGUMENTS = {
+    "unnamed": UNNAMED,
+    "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
+    "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
+    "quantile": QUANTILE,
+    "weight": "coalesce(CAST(weight AS VARCHAR), 'NULL')",
+    "database": "coalesce('\"' || replace(database, '\"', '\"\"') || '\".', '')",
+    "unseen": "'_priv_moments,'",
+}
+"""How the arguments of the macro stand in its query."""
+VERSIONS = ARGUMENTS | {
+    "older": "'\"' || replace(older, '\"', '\"\"') || '\".'",
+    "parts": ARGUMENTS["group_columns"],
+    "group_columns": f"{ARGUMENTS['group_columns']} || '_priv_newer,'",
+    "weight": "'NULL'",
+    "whole": "CASE WHEN group_columns IS NULL AND condition IS NULL THEN 'true' ELSE 'false' END",
+}
+"""The same for the change since the version before: of both versions at once, told apart by one more group column."""
+BOTH = template(
+    "(SELECT *, true AS _priv_newer FROM {database}main.@table@"
+    " UNION ALL BY NAME SELECT *, false AS _priv_newer FROM {older}main.@table@) WHERE ({condition}\n)"
+)
+"""The rows of both versions."""
+CELLS = ARGUMENTS | {
+    "group_columns": "CAST(group_columns AS VARCHAR) || ', coalesce((' || coalesce(CAST(condition AS VARCHAR), 'true')"
+    " || chr(10) || '), false) AS _priv_chosen,'",
+    "condition": "'true'",
+    "unseen": "''",
+}
+"""The same for smoothed counts: all rows are counted, some of them chosen, and what intervals are made of stays."""
+
+
+def smoothed(every: str) -> str:
+    """Write the query behind priv.smoothed_count, over that of a distribution with the arguments CELLS."""
+    value = "coalesce('''' || replace(CAST(_value AS VARCHAR), '''', '''''') || '''', 'NULL')"
+    return computed(qualified(body(read(FRAGMENTS, "smoothed"))), {"every": every, "value": value})
+
+
+def queries(attribute: SensitiveAttribute) -> dict[str, str]:
+    """Return the text of the query by each method, with marked places for the arguments of the macro."""
+    form = form_of(attribute)
+    extra = form.sections["query.numbers"]
+    numbers = {"position": f"unnest(range(1, {attribute.size} + 1))"} | {
+        name: literal(of[0]) if len({*of}) == 1 else f"unnest({doubles(of)})"
+        for name, of in attribute.numbers.items()
+    }
+    places = dict(form.sections) | {
+        "table": identifier(attribute.release),
+        "attribute": identifier(attribute.column),
+        "release": literal(attribute.release),
+        "published": literal(attribute.published),
+        "scale": template("({weight})"),
+        "type": "VARCHAR" if attribute.type == "ENUM" else attribute.type,
+        "size": str(attribute.size),
+        "values": texts(attribute.values) + (" || [NULL]" if attribute.has_missing else ""),
+        "numbers": ", ".join(
+            [f"{name}: {sql}" for name, sql in numbers.items()] + ([extra] if extra else [])
+        ),
+        "em_lists": "".join(
+            f", {form.domain_list(name)} AS _priv_{name}" for name in form.domain_lists()
+        ),
+        "em_next": template("[@em_step@ FOR ratio IN [@em_ratio@]][1]"),
+        "normal_quantile": template("{quantile}"),
+        **{f"constant.{name}": literal(float(of)) for name, of in attribute.constants.items()},
+        **{
+            f"numbers.{name}": doubles(attribute.flat(name))
+            for name in (*attribute.numbers, *attribute.lists)
+        },
+        **{name: body(read(FRAGMENTS, name)) for name in ("here", "observed", "squarem")},
+    }
+    if attribute.blocks:
+        places |= block_places(attribute.blocks)
+        places |= {
+            f"number.{name}": literal(float(of[0])) for name, of in attribute.numbers.items()
+        }
+        places["first"] = first_blocks(attribute.blocks)
+    places["moments"] = folded(form.estimator("moments", places, "cell"))
+    found = {
+        method: fill(body(read(FRAGMENTS, name)), places)
+        for method, name in (("inverse", "distribution"), ("bayesian", "bayesian"))
+    }
+    found["change"] = _change(attribute, places)
+    if attribute.blocks and attribute.size * len(attribute.blocks.first) > MOST_PAIRS:
+        found["bayesian"] = f"SELECT error({literal(TOO_MANY)})"
+    return found
+
+
+def _change(attribute: SensitiveAttribute, places: Mapping[str, str]) -> str:
+    """Write the query of the change since the version before, or of what is in its way."""
+    if not form_of(attribute).followed:
+        return f"SELECT error({literal(NO_CHANGE)})"
+    noise = _noise_of_one(attribute)
+    if noise is None:
+        return f"SELECT error({literal(TOO_MANY_COMPARED)})"
+    largest, step = (
+        literal(of[0]) if len({*of}) == 1 else f"unnest({doubles(of)})" for of in noise
+    )
+    return fill(
+        body(read(FRAGMENTS, "change")),
+        {
+            **places,
+            "query.rows": BOTH,
+            "inverse": body(read(FRAGMENTS, "distribution")),
+            "largest": largest,
+            "step": step,
+        },
+    )
+
+
+def _noise_of_one(attribute: SensitiveAttribute) -> tuple[list[float], list[float]] | None:
+    """Return the noise of a record that moved, by value; None where that takes too long."""
+    if "own" in attribute.numbers:
+        pairs = list(zip(attribute.numbers["own"], attribute.numbers["other"], strict=True))
+        return (
+            [max(a * (1 - a), q * (1 - q)) / (a - q) ** 2 for a, q in pairs],
+            [1 / (a - q) for a, q in pairs],
+        )
+    if attribute.size > MOST_COMPARED:
+        return None
+    import numpy as np
+
+    from duckdb_priv.mechanism.fine_grain import FineGrain
+    from duckdb_priv.mechanism.moved_noise import noise_of_one
+
+    if "operator" in attribute.lists:
+        operator = np.array(attribute.lists["operator"], dtype=np.float64).T
+    else:
+        operator = FineGrain(np.array(attribute.numbers["retention"])).matrix()
+    weights = np.linalg.inv(operator).astype(np.float64)
+    largest, step = noise_of_one(operator, weights)
+    return largest.tolist(), step.tolist()

@@ -1,0 +1,113 @@
+"""Questions that run on the very file they stand in, for whoever opens a release and knows nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import duckdb
+
+from duckdb_priv.estimator.forms import form_of
+from duckdb_priv.release import catalog
+from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.sqltext.quoting import identifier, literal
+
+VIEW = "priv.example"
+FEWEST, MOST = 2, 30
+"""How many values a public column may have to be shown as groups."""
+SHOWN = 3
+"""Attributes that questions are asked about; the others are asked about alike."""
+
+
+def statements(
+    connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
+) -> list[str]:
+    """Return the SQL that makes ``priv.example`` for a release which stands in the current database."""
+    rows = ",\n    ".join(
+        f"({number}, {literal(question)}, {literal(statement)})"
+        for number, (question, statement) in enumerate(
+            questions(connection, release, attributes), start=1
+        )
+    )
+    return [
+        f"CREATE VIEW {VIEW} AS FROM (VALUES\n    {rows}\n) AS t(number, question, statement)",
+        f"COMMENT ON VIEW {VIEW} IS 'Questions that run on this very file: copy a statement, and change it.'",
+    ]
+
+
+def questions(
+    connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
+) -> Iterator[tuple[str, str]]:
+    """Yield questions, each with the statement that answers it."""
+    yield (
+        "What is published, and how?",
+        "SELECT release, mechanism, parameters, rows_published FROM priv.release;",
+    )
+    yield (
+        "Which columns are there, and which hold what was reported rather than what is true?",
+        "SELECT attribute, column_name, role, type, domain_size FROM priv.attribute;",
+    )
+    yield (
+        "What does it promise to the persons in it?",
+        "SELECT attribute, statement FROM priv.guarantee;",
+    )
+    meanings = {
+        of.attribute: dict(of.labels) for of in catalog.published_columns(connection, release)
+    }
+    if any(meanings.values()):
+        yield "What do its codes mean?", "FROM priv.label;"
+    for attribute in attributes[:SHOWN]:
+        group = _groups(connection, attribute, attributes)
+        yield from _about(attribute, group, meanings[attribute.name])
+
+
+def _about(
+    attribute: SensitiveAttribute, group: str | None, meanings: Mapping[str | None, str]
+) -> Iterator[tuple[str, str]]:
+    form, name, table = form_of(attribute), attribute.name, identifier(attribute.release)
+    weight = ", weight := 'scale'" if form.weighed else ""
+    method = "" if form.invertible else ", method := 'bayesian'"
+    key = literal(f"{attribute.release}.{name}")
+    yield (
+        f"How many records have each {name}, with 95% intervals?",
+        f"FROM priv.reconstructed_distribution({key}{weight}{method});",
+    )
+    value = next((each for each in attribute.values if each is not None), None)
+    if value is None or not form.invertible:
+        return
+    chosen = f"{name} = {value}" + (f" ({meanings[value]})" if value in meanings else "")
+    arguments = f"{key}, {identifier(attribute.column)}, {literal(value)}"
+    scale = ", weight := scale" if form.weighed else ""
+    interval = f"unnest(priv.reconstructed_interval({arguments}{scale}))"
+    yield f"How many records have {chosen}?", f"SELECT {interval} FROM {table};"
+    if group is not None:
+        column = identifier(group)
+        yield (
+            f"How many records have {chosen}, by {group}?",
+            f"SELECT {column}, {interval} FROM {table} GROUP BY {column} ORDER BY {column};",
+        )
+
+
+def _groups(
+    connection: duckdb.DuckDBPyConnection,
+    attribute: SensitiveAttribute,
+    attributes: Sequence[SensitiveAttribute],
+) -> str | None:
+    """Choose the column with the fewest values that makes groups; one that is perturbed itself makes none."""
+    asked = {each.column for each in attributes if form_of(each).perturbed} | {attribute.column}
+    columns = [
+        of.name
+        for of in catalog.published_columns(connection, attribute.release)
+        if of.name not in asked and of.role in ("public", "sensitive")
+    ]
+    if not columns:
+        return None
+    counted = ", ".join(f"count(DISTINCT {identifier(name)})" for name in columns)
+    (counts,) = connection.execute(
+        f"SELECT {counted} FROM {identifier(attribute.release)}"
+    ).fetchall()
+    found = [
+        (count, name)
+        for count, name in zip(counts, columns, strict=True)
+        if FEWEST <= count <= MOST
+    ]
+    return min(found)[1] if found else None

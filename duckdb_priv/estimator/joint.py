@@ -1,0 +1,104 @@
+"""Writes the query of priv.reconstructed_joint, which asks for values of several sensitive attributes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from duckdb_priv.estimator.distribution import QUANTILE, UNNAMED
+from duckdb_priv.estimator.forms import INTERVAL
+from duckdb_priv.estimator.written import Lookup
+from duckdb_priv.sqltext.builtins import qualified
+from duckdb_priv.sqltext.templates import body, computed, fill, read, template
+
+FRAGMENTS = "analyst/fragments"
+ATTRIBUTES, VALUES = (f"TRY_CAST({name} AS VARCHAR[])" for name in ("_attributes", "_values"))
+"""The arguments; NULL where they are no lists, which is told before anything is asked of them."""
+EACH, VALUE = (f"CAST(list_extract({of}, i) AS VARCHAR)" for of in (ATTRIBUTES, VALUES))
+QUOTED = f"'''' || replace({VALUE}, '''', '''''') || ''''"
+OF_EACH = {
+    "unnamed": UNNAMED,
+    "database": "coalesce('\"' || replace(database, '\"', '\"\"') || '\".', '')",
+    "bit": "CAST(1 << (i - 1) AS VARCHAR)",
+    "value": f"coalesce({QUOTED}, 'NULL')",
+}
+"""How they stand in the parts of the query that are those of one attribute; ``i`` numbers the attributes."""
+ARGUMENTS = {
+    "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
+    "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
+    "quantile": QUANTILE,
+    "tolerance": "CAST(CAST(coalesce(tolerance, 0.01) AS DOUBLE) AS VARCHAR)",
+    "attributes": f"CAST(len({ATTRIBUTES}) AS VARCHAR)",
+    "states": f"CAST(1 << CAST(least(len({ATTRIBUTES}), 8) AS INTEGER) AS VARCHAR)",
+    **{
+        name: template(f"@joint_{name}@")
+        for name in (
+            "table",
+            "name",
+            "laws",
+            "owns",
+            "patterns",
+            "weights",
+            "sums",
+            "product",
+            "scale",
+        )
+    },
+}
+"""How the arguments of priv.reconstructed_joint stand in its queries."""
+NUMBER = "CAST(i AS VARCHAR)"
+
+
+def fillings(lookup: Lookup) -> dict[str, str]:
+    """Write what the macro is filled with."""
+    each = lookup.by_key(f"_release || '.' || {EACH}")
+    of_query = {name: body(read(FRAGMENTS, name)) for name in ("joint_step", "squarem")} | {
+        "interval": INTERVAL,
+        "normal_quantile": template("{quantile}"),
+    }
+    # A record has the value as much as its weight says, and another as much as is left of 1.
+    in_state = "CASE WHEN (s >> (i - 1)) & 1 = 1 THEN '_priv_weight' || {0} ELSE '(1 - _priv_weight' || {0} || ')' END"
+    pattern = _joined(each.query("pattern", OF_EACH), " + ")
+    return {
+        "joint_attributes": ATTRIBUTES,
+        "joint_values": VALUES,
+        "joint_release": lookup.named("attributes"),
+        "joint_known": each.joined(),
+        "joint_value": f"CASE WHEN {VALUE} IS NULL THEN {each.has_missing()} ELSE {each.is_value(VALUE)} END",
+        "joint_query": _query("joint", of_query),
+        "joint_paper": _query("joint_paper", {}),
+        "joint_table": f"{OF_EACH['database']} || 'main.' || {lookup.named('table')}",
+        "joint_name": lookup.named("table"),
+        "joint_patterns": _of_states(
+            "o",
+            f"'coalesce(system.main.count_if(' || {pattern} || ' = ' || CAST(o AS VARCHAR) || '), 0)'",
+        ),
+        "joint_laws": _joined(each.query("law", OF_EACH), ", "),
+        "joint_owns": _joined(each.query("own", OF_EACH), ", "),
+        "joint_weights": _joined(
+            f"{each.query('weight', OF_EACH)} || ' AS _priv_weight' || {NUMBER}", ", "
+        ),
+        "joint_sums": _of_states(
+            "s",
+            f"'coalesce(system.main.sum(' || {_joined(in_state.format(NUMBER), ' * ')} || '), 0)'",
+        ),
+        "joint_scale": f"'system.main.greatest(' || {_joined(each.query('scale', OF_EACH), ', ')} || ')'",
+        "joint_product": _joined(f"'_priv_weight' || {NUMBER}", " * "),
+    }
+
+
+def _query(name: str, fillings: Mapping[str, str]) -> str:
+    """Write the text of a query."""
+    return computed(qualified(fill(body(read(FRAGMENTS, name)), fillings)), ARGUMENTS)
+
+
+def _of_states(letter: str, piece: str) -> str:
+    """Write the texts of all states, numbered by a letter, one after the other."""
+    return (
+        f"list_aggregate([{piece} FOR {letter} IN range(1 << CAST(least(len({ATTRIBUTES}), 8) AS INTEGER))],"
+        " 'string_agg', ', ')"
+    )
+
+
+def _joined(piece: str, separator: str) -> str:
+    """Write the texts of all attributes that are asked for, one after the other."""
+    return f"list_aggregate([{piece} FOR i IN range(1, len({ATTRIBUTES}) + 1)], 'string_agg', '{separator}')"

@@ -1,0 +1,520 @@
+"""Writes the analyst's macros: pure SQL in which the numbers of the releases stand as literals.
+
+A macro is bound when it is called, on the caller's search path. So in a release file the macros read no table and call
+no other macro: they stay right where the file is attached and not in use, and where several are. In a publisher's
+database, which is in use where it is worked in, they call the macros of ``chosen``. What they look up is folded when
+the query is planned: a domain of 1,400 values costs 2 ms.
+
+An aggregate raises its errors inside a list: DuckDB takes error() for a side effect, and refuses to have the
+alias of such an expression in HAVING or elsewhere in the SELECT. DuckDB 2 sees through the list. What is wrong with a
+call is one text, NULL where nothing is, so that each condition is planned once with each question; what comes out of
+the list where nothing is wrong shows whether it is a list at all.
+
+What is computed differs between the forms that estimates can take, which ``forms`` has. A macro takes what the one form
+says that its database has, or chooses by release.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+
+import duckdb
+
+from duckdb_priv.estimator import blocks, chosen, comparisons, distribution, joint
+from duckdb_priv.estimator.chosen import Chosen, NamedAttribute
+from duckdb_priv.estimator.forms import CONSTANTS, FORMS, INTERVAL, Form, equals, last_shown
+from duckdb_priv.estimator.set_formulas import GIVEN, mistake
+from duckdb_priv.estimator.set_formulas import chosen as chosen_by_reported
+from duckdb_priv.estimator.shared import shortened
+from duckdb_priv.estimator.written import Lookup, Shape, Written, by_text, merged, shapes_of
+from duckdb_priv.release import catalog
+from duckdb_priv.release.model import LISTS, NUMBERS, SCALE, SensitiveAttribute
+from duckdb_priv.sqltext import templates
+from duckdb_priv.sqltext.builtins import ALL_SOUND, TEXTS_DIFFER, qualified, sound
+from duckdb_priv.sqltext.folding import folded
+from duckdb_priv.sqltext.literals import concatenated
+from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.templates import body, expand, fill, read, template
+
+FRAGMENTS = "analyst/fragments"
+SHADOWED = (
+    "a macro of yours takes the place of an operator, or of a function behind lists and structs, which this one is"
+    " written with\nHint: drop it; FROM duckdb_functions() WHERE NOT internal lists the macros there are"
+)
+COLLATED = (
+    "different texts are equal under your setting default_collation, and an estimate would count other values as well"
+    "\nHint: RESET default_collation"
+)
+LAYOUT = (chosen.FIELDS, chosen.QUERIES, tuple(chosen.SAID), blocks.PLACES)
+"""How what is known of an attribute is laid out in the macros that are its own."""
+
+
+def create(connection: duckdb.DuckDBPyConnection, attributes: Sequence[SensitiveAttribute]) -> None:
+    """Create the macros of a release file."""
+    _run(connection, statements(Written(attributes)))
+
+
+def add(
+    connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
+) -> None:
+    """Create the macros of a release that has come into the publisher's database, and choose among all.
+
+    The functions themselves are written anew only where it has a shape that was not there.
+    """
+    short, shapes = _kept(connection)
+    short |= _own(connection, attributes)
+    known = _known(connection, short)
+    others = any(each.release != release for each in known)
+    _choose(connection, known, shapes, merged(shapes if others else {}, shapes_of(attributes)))
+
+
+def drop_own(connection: duckdb.DuckDBPyConnection, release: str) -> None:
+    """Drop the macros of a release whose rows in the catalog are about to go."""
+    short, _ = _kept(connection)
+    for each in _known(connection, short):
+        if each.release == release:
+            _drop(connection, chosen.own_names(each))
+
+
+def remove(connection: duckdb.DuckDBPyConnection) -> None:
+    """Choose among the releases that are left where one has gone, and have functions for their forms only."""
+    short, shapes = _kept(connection)
+    known = _known(connection, short)
+    left = {of.form for of in known}
+    needed = {form: shape for form, shape in shapes.items() if form in left}
+    _choose(connection, known, shapes, needed)
+
+
+def create_all(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the macros of a publisher's database, for all of its releases."""
+    attributes = catalog.sensitive_attributes(connection)
+    short = _own(connection, attributes)
+    _choose(connection, _known(connection, short), {}, shapes_of(attributes))
+
+
+def needed(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """Name the macros that a publisher's database must have for its releases, beside the functions."""
+    try:
+        short, _ = _kept(connection)
+    except duckdb.CatalogException:
+        return chosen.choice_names()
+    own = {name for each in _known(connection, short) for name in chosen.own_names(each)}
+    return own | chosen.choice_names()
+
+
+def _own(
+    connection: duckdb.DuckDBPyConnection, attributes: Iterable[SensitiveAttribute]
+) -> dict[tuple[str, str], dict[str, str]]:
+    """Create the macros that are attributes' own, and return their short texts."""
+    short = {}
+    for attribute in attributes:
+        own, short[attribute.release, attribute.name] = chosen.own_statements(attribute)
+        _run(connection, own)
+    return short
+
+
+def _choose(
+    connection: duckdb.DuckDBPyConnection,
+    known: Sequence[NamedAttribute],
+    written: Mapping[str, Shape],
+    shapes: Mapping[str, Shape],
+) -> None:
+    """Create the choice, and the functions above it unless they are written for these shapes."""
+    shapes = chosen.USUAL if merged(chosen.USUAL, shapes) == chosen.USUAL else shapes
+    _run(connection, [*chosen.choice_statements(known), chosen.kept_statement(known, shapes)])
+    if shapes != written:
+        _run(connection, [*chosen.reading_statements(), *_functions(tuple(shapes.values()))])
+
+
+@cache
+def _functions(shapes: tuple[Shape, ...]) -> tuple[str, ...]:
+    """Write the functions of a publisher's database; a program may open several whose releases have the same shapes."""
+    of_shapes = {shape.form: shape for shape in shapes}
+    return tuple(map(shortened, statements(Chosen(of_shapes))))
+
+
+def _kept(
+    connection: duckdb.DuckDBPyConnection,
+) -> tuple[dict[tuple[str, str], dict[str, str]], dict[str, Shape]]:
+    ((text,),) = connection.execute(f"SELECT priv.{chosen.KNOWN}()").fetchall()
+    return chosen.kept(text)
+
+
+def statements(lookup: Lookup) -> list[str]:
+    """Return the SQL of every function, for the attributes of a lookup."""
+    fillings = _messages(lookup) | _estimates(lookup) | _guards(lookup) | joint.fillings(lookup)
+    fillings |= comparisons.fillings(lookup)
+    found = []
+    for name in templates.names("analyst"):
+        text = folded(expand(body(read("analyst", name)), fillings))
+        found.append(qualified(fill(text, {"sound": sound(text)})))
+    return found
+
+
+def _run(connection: duckdb.DuckDBPyConnection, texts: Iterable[str]) -> None:
+    for text in texts:
+        connection.execute(text)
+
+
+def _drop(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+    for name in sorted(names):
+        connection.execute(f"DROP MACRO IF EXISTS priv.{identifier(name)}")
+
+
+def _known(
+    connection: duckdb.DuckDBPyConnection, short: Mapping[tuple[str, str], Mapping[str, str]]
+) -> list[NamedAttribute]:
+    rows = connection.execute(
+        "SELECT release, attribute, form, type, column_name, lower(release), lower(attribute),"
+        " lower(column_name) = lower(release) FROM priv.attribute ORDER BY release, attribute"
+    ).fetchall()
+    namesakes = {release for release, *_, namesake in rows if namesake}
+    return [
+        replace(NamedAttribute(*row), namesake=row[0] in namesakes, short=short.get(row[:2], {}))
+        for row in rows
+        if row[2] is not None
+    ]
+
+
+def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:
+    """Take what the one form says, or choose among several by the first argument of a macro."""
+    of_forms = by_text(lookup, write)
+    if not of_forms:
+        return "NULL::DOUBLE"
+    if len(of_forms) == 1:
+        return of_forms[0][1]
+    cases = " ".join(f"WHEN {is_here} THEN {text}" for is_here, text in of_forms)
+    return f"(CASE {cases} END)"
+
+
+def _guards(lookup: Lookup) -> dict[str, str]:
+    """Say what a call must satisfy."""
+    has_weighed = any(FORMS[form].weighed for form in lookup.shapes)
+    value_fits = lookup.is_value("CAST(_value AS VARCHAR)")
+    if any(shape.has_missing for shape in lookup.shapes.values()):
+        value_fits = f"CASE WHEN _value IS NULL THEN {lookup.has_missing()} ELSE {value_fits} END"
+    return {
+        **{name: _right(mistake) for name, mistake in RIGHT.items()},
+        "confident": "(confidence > 0 AND confidence < 1)",
+        # What stands where a call is not right: right is true, or an error, unless a macro of the reader's made it up.
+        "no_number": template("CAST(@shadowed@ AS DOUBLE)"),
+        "no_interval": template(
+            "CAST(@shadowed@ AS STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE))"
+        ),
+        "sound_query": ALL_SOUND,
+        "here": lookup.is_here(),
+        "value_fits": value_fits,
+        "known_row": template(
+            "(@sound@ AND coalesce(@here@ AND @value_fits@, false) AND @row_weight_fits@ AND @column_fits_row@"
+            " AND @is_record@)"
+        ),
+        "known_release": f"(CASE WHEN {lookup.is_here()} THEN true END)",
+        # The type of an aggregate is known without it. Its name is not; but columns without missing values are counted
+        # by counting rows, which is done anyhow.
+        "column_fits": _column_fits(
+            lookup, "any_value(_column)", "count(_column)", "coalesce(bool_and({}), true)"
+        ),
+        # A row that an outer join adds reports nothing, and is told from a record where none reports the missing value.
+        "are_records": _unless_missing(lookup, "coalesce(count_if(_column IS NULL), 0) = 0"),
+        "is_record": _unless_missing(lookup, "_column IS NOT NULL"),
+        "column_fits_row": _column_fits(lookup, "_column", "_column", "coalesce({}, true)"),
+        "by_reported": "len([t FOR t IN [CAST(group_columns AS VARCHAR), CAST(condition AS VARCHAR)]"
+        " IF regexp_matches(lower(t), "
+        + lookup.named("reported", "list_extract(string_split(_release, '.'), 1)")
+        + ")]) > 0",
+        # An aggregate over the weights where there may be some: a column cannot stand outside of one. Their name is not
+        # that of their count: before DuckDB 2.0, a count has none where it stands twice in a correlated subquery.
+        "weight_fits": by_form(
+            lookup,
+            lambda form, _: (
+                f"(count(weight) = count(*) AND {_is_scale('alias(any_value(weight))')})"
+                if FORMS[form].weighed
+                else ("(count(weight) = 0)" if has_weighed else "(weight IS NULL)")
+            ),
+        ),
+        "weight_right": by_form(
+            lookup,
+            lambda form, _: (
+                f"coalesce({_is_scale('lower(CAST(weight AS VARCHAR))', NAMED)}, false)"
+                if FORMS[form].weighed
+                else "(weight IS NULL)"
+            ),
+        ),
+        "row_weight_fits": by_form(
+            lookup,
+            lambda form, _: (
+                f"(weight IS NOT NULL AND {_is_scale('alias(weight)')})"
+                if FORMS[form].varied
+                else "(weight IS NULL)"
+            ),
+        ),
+    }
+
+
+RIGHT = {
+    "right": "mistake",
+    "right_interval": "mistake_of_interval",
+    "right_set": "mistaken_set",
+    "right_sets": "mistaken_sets",
+}
+"""By the place that says whether a call is right: that of the words which say what is wrong, NULL where nothing is."""
+
+
+def _right(mistake: str) -> str:
+    return template(f"[coalesce(error(_priv_text), true) FOR _priv_text IN [@{mistake}@]][1]")
+
+
+CAST = r"(?:(?:TRY_)?CAST\()*"
+CORRELATED = (r"(?:CASE  WHEN \(\()?", r"(?: IS NULL\)\) THEN \(0\) ELSE .*)?")
+"""What DuckDB, before 2.0, writes around a count in a subquery that looks at a row outside of it."""
+SCALED = rf"{CAST}{SCALE}(?: AS (?:DOUBLE|FLOAT|DECIMAL\([0-9]+,[1-9][0-9]*\))\))*"
+"""The names that DuckDB gives to the column that records are weighed by, in types that hold it: no formula, and no
+number."""
+NAMED = rf"\s*(?:[\w\"]+\.)*\"?{SCALE}\"?\s*"
+"""The texts that name it in a query."""
+
+
+def _not_beginning(prefix: str) -> str:
+    """Return a pattern of names, not of formulas, that do not begin in some way.
+
+    >>> print(_not_beginning("ab"))
+    (?:(?:[^()'a]|a[^()'b])[^()']*|a)
+    """
+    other = "|".join(f"{prefix[:i]}[^()'{letter}]" for i, letter in enumerate(prefix))
+    short = "|".join(prefix[: i + 1] for i in range(len(prefix) - 1))
+    return f"(?:(?:{other})[^()']*|{short})"
+
+
+UNREPORTED = _not_beginning("noisy_")
+
+
+def _is_scale(weight: str, pattern: str = SCALED) -> str:
+    """Write whether the text of a weight is the column that records are weighed by."""
+    before, after = weight.split("weight")
+    called = before.partition("alias(")[2]
+    around = f"^{re.escape(called)}{pattern}{re.escape(')' if called else '')}$"
+    return f"regexp_matches({before}weight{after}, {literal(around)})"
+
+
+def _unless_missing(lookup: Lookup, present: str) -> str:
+    """Write whether rows report a value, where the missing one is none."""
+    missing = lookup.has_missing()
+    return missing if missing == "true" else f"({missing} OR {present})"
+
+
+def _column_fits(lookup: Lookup, typed: str, called: str, every: str) -> str:
+    """Write whether a column may be the one that was published.
+
+    ``typed`` has the type of the column, and ``called`` holds its name; ``every`` says that all rows are so.
+
+    Its type says so, which costs nothing; an ENUM of other values is another column. A column of yet another type
+    may come from a view or from Parquet: its values must all be in the domain. One whose name says that it is reported
+    is this one, or another attribute's, however alike their values are; a view may call it anything else. What is
+    computed from it is no column: DuckDB writes parentheses around it.
+    """
+    before, after = called.split("_column")
+    pattern = concatenated(
+        literal(rf"^{CORRELATED[0]}{re.escape(before)}{CAST}(?:\Q"),
+        lookup.column(),
+        literal(rf"\E|{UNREPORTED})(?: AS .*)?{re.escape(after)}{CORRELATED[1]}$"),
+    )
+    named = f"regexp_matches(alias({called}), {pattern})"
+    # Briefly: it is planned with every question, and seldom asked.
+    known = every.format(lookup.is_value("CAST(_column AS VARCHAR)"))
+    fits = (
+        f"CASE typeof({typed}) WHEN {lookup.type()} THEN true ELSE"
+        f" left(typeof({typed}), 5) NOT IN ('ENUM(', '\"NULL') AND {known} END"
+    )
+
+    def write(form: str, of: Lookup) -> str:
+        if FORMS[form].listed:
+            return "true"
+        if not FORMS[form].blocks:
+            return f"({fits})"
+        block, most = "TRY_CAST(_column AS INTEGER)", f"{of.blocks()['blocks']} - 1"
+        numbered = f"coalesce({block} BETWEEN 0 AND {most}, _column IS NULL)"
+        return f"({every.format(numbered)})"
+
+    return f"({by_form(lookup, write)} AND {named})"
+
+
+def _estimates(lookup: Lookup) -> dict[str, str]:
+    """Write everything that differs between forms, and the query of the distribution."""
+    several = len(lookup.shapes) > 1
+
+    def write(name: str, form: str, of: Lookup) -> str:
+        kind = "records" if several and of.shapes[form].only_texts else "rows"
+        return FORMS[form].estimator(name, _places(form, of, lookup), kind)
+
+    inverse, bayesian = (
+        lookup.query(method, distribution.ARGUMENTS) for method in ("inverse", "bayesian")
+    )
+    return {
+        name: by_form(lookup, partial(write, name))
+        for name in ("estimate", "variance", "moments", "row_weight", "mle")
+    } | {
+        "rows_fit": by_form(
+            lookup,
+            lambda form, of: write("plausible", form, of) if FORMS[form].independent else "true",
+        ),
+        "normal_quantile": lookup.quantile(),
+        "interval": INTERVAL,
+        "change_query": lookup.query("change", distribution.VERSIONS),
+        "smoothed_query": distribution.smoothed(lookup.query("inverse", distribution.CELLS)),
+        "distribution_query": f"CASE method WHEN 'inverse' THEN {inverse} ELSE {bayesian} END",
+    }
+
+
+def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
+    """Write what the sections of one form look up, in macros for several forms."""
+    several = len(lookup.shapes) > 1
+    # A macro is bound for the forms of all releases, whichever is asked: a list and a value that it is compared
+    # with, or a value that is taken for a list, have nothing in common but their texts.
+    as_text = several and any(FORMS[name].listed for name in lookup.shapes)
+    compared, value = (
+        f"CAST({name} AS VARCHAR)" if as_text else name for name in ("_column", "_value")
+    )
+    places = {
+        "has_missing": of.has_missing(),
+        "equals": equals(has_missing=of.shapes[form].has_missing),
+        "compared": compared,
+        "value": value,
+        "column": f"(CASE WHEN {of.is_here()} THEN _column END)" if several else "_column",
+        "list": f"CAST((CASE WHEN {of.is_here()} THEN {compared} END) AS VARCHAR[])"
+        if several
+        else "CAST(_column AS VARCHAR[])",
+        "scale": "weight",
+        "missing": "coalesce(count_if(_column IS NULL), 0)" if of.shapes[form].has_missing else "0",
+        "missing_share": f"CASE WHEN {of.has_missing()}"
+        " THEN [(t).missing / greatest((t).total, 1)] ELSE []::DOUBLE[] END",
+        "size": of.size(),
+        "texts": of.texts(),
+        "shown_position": f"coalesce({of.place()} + 1, {of.size()})",
+        "normal_quantile": of.quantile(),
+        **of.blocks(),
+    }
+    places["last"] = last_shown(places["column"], has_missing=of.shapes[form].has_missing)
+    places["block"] = f"TRY_CAST({compared if as_text else places['column']} AS INTEGER)"
+    position = (
+        fill(FORMS[form].text("position"), places) if "position" in FORMS[form].sections else "NULL"
+    )
+    return (
+        places
+        | {f"number.{name}": of.number(name, position) for name in NUMBERS}
+        | {f"numbers.{name}": of.numbers(name) for name in (*NUMBERS, *LISTS)}
+        | {f"constant.{name}": of.constant(name) for name in CONSTANTS}
+    )
+
+
+def _on_weight(form: Form) -> str:
+    """Say what functions need for a weight."""
+    given = f": write weight := {SCALE}\nHint: {SCALE} is a column of the release"
+    if form.scaled:
+        return f"stand for several source records each{given}"
+    if form.varied:
+        return f"are perturbed as far as their scale says{given}"
+    return "stand for one source record each: leave out weight\nHint: every row counts once"
+
+
+def _on_weight_of_row(form: Form) -> str:
+    """Say what priv.weight needs for a weight."""
+    if form.scaled:
+        return (
+            f"stand for several source records each: multiply by {SCALE}"
+            f"\nHint: write {SCALE} * priv.weight(…)"
+        )
+    return _on_weight(form)
+
+
+def _messages(lookup: Lookup) -> dict[str, str]:
+    """Say what is wrong with a call, and what exists."""
+    # Values of the domain are among these texts: what looks like a place in them is none.
+    asked = (
+        "CASE WHEN _value IS NULL THEN 'NULL'"
+        " ELSE concat('''', left(CAST(_value AS VARCHAR), 100), '''') END"
+    )
+    unknown = concatenated(
+        literal('no release is called "'),
+        "left(coalesce(_release, 'NULL'), 100)",
+        lookup.unknown_release(),
+        literal("\nHint: FROM priv.release lists what there is"),
+    )
+    no_value = concatenated(
+        literal('"'),
+        "_release",
+        literal('" has no value '),
+        asked,
+        literal("; it has "),
+        lookup.listing(),
+        literal("\nHint: write it as it stands there"),
+    )
+    known = [
+        (template("@here@"), template("@mistaken_release@")),
+        (template("@value_fits@"), no_value),
+    ]
+    rows = (template("@rows_fit@"), template("@mistaken_rows@"))
+    confidence = (template("@confident@"), template("@mistaken_confidence@"))
+    return {
+        "unknown_release": unknown,
+        "mistake": _in_parts(*known, *GIVEN, rows),
+        "mistake_of_interval": _in_parts(*known, confidence, *GIVEN, rows),
+        "mistaken_value": mistake(*known),
+        "mistake_row": mistake(
+            *known,
+            (template("@row_weight_fits@"), template("@mistaken_row_weight@")),
+            (template("@column_fits_row@"), template("@mistaken_column@")),
+            (template("@is_record@"), template("@mistaken_join@")),
+            last=template("@shadowed@"),
+        ),
+        "mistaken_join": concatenated(
+            literal('among these rows are some that are no records of "'),
+            "_release",
+            literal(
+                '", which always report something: a join added them'
+                "\nHint: join from the release, FROM release LEFT JOIN …, or by JOIN"
+            ),
+        ),
+        "mistaken_column": concatenated(
+            literal('what records report of "'),
+            "_release",
+            literal('" stands in the column '),
+            lookup.column(),
+            literal(
+                ": give that column, as it is\nHint: not a public one, and not its name as a text"
+            ),
+        ),
+        "shadowed": f"CASE WHEN {TEXTS_DIFFER} THEN {literal(SHADOWED)} ELSE {literal(COLLATED)} END",
+        "mistaken_rows": chosen_by_reported(asked),
+        "mistaken_confidence": literal(
+            "confidence must lie strictly between 0 and 1; 0.95 is usual\nHint: write confidence := 0.95"
+        ),
+        "chosen_by_reported": literal(
+            "group_columns and condition take public columns only: what a record reports is not what is true of it;"
+            " every value has a row already, and priv.reconstructed_joint counts several attributes together"
+            "\nHint: leave out what begins with noisy_, and name each column: no *, COLUMNS(…), #1 or whole table,"
+            " and no quotes but plain ones"
+        ),
+        "mistaken_weight": _of_records(lookup, _on_weight),
+        "mistaken_row_weight": _of_records(lookup, _on_weight_of_row),
+        "mistaken_release": unknown
+        if (several := lookup.named("several")) == "NULL"
+        else f"coalesce({several}, {unknown})",
+    }
+
+
+def _in_parts(*conditions: tuple[str, str]) -> str:
+    """Write the words of the first condition that does not hold, NULL where all do.
+
+    What follows from the call alone is a text of its own, which is folded as a whole when the query is planned.
+    """
+    by_rows = 2
+    call, rows = conditions[:-by_rows], conditions[-by_rows:]
+    return f"coalesce({mistake(*call)}, {mistake(*rows)})"
+
+
+def _of_records(lookup: Lookup, said: Callable[[Form], str]) -> str:
+    of_form = by_form(lookup, lambda form, _: literal(said(FORMS[form])))
+    return concatenated(literal('records of release "'), "_release", literal('" '), of_form)

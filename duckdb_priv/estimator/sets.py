@@ -1,0 +1,553 @@
+"""Writes sums over the rows for sets of values: how they are found in each form.
+
+A sum is that of c * h: the coefficient c comes from public columns (1, whether the row is in a group, its scale, an
+amount), h is the weight of the row for the set, the sum of W[x, y] over the values x of the set. Its variance, and its
+covariance with another, are sums over the rows as well. What is made of them (``comparisons``) is SQL that no form is
+known to, in ``fragments/sets.sql``. Derivation: ``mechanism/comparison.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from duckdb_priv.estimator.forms import CONSTANTS, FORMS, last_shown
+from duckdb_priv.estimator.set_formulas import (
+    TERMS,
+    chosen,
+    formula,
+    let,
+    listed,
+    lists_missing,
+    ordinary,
+    plausible,
+    shared,
+    steps,
+    struct,
+)
+from duckdb_priv.estimator.written import Lookup
+from duckdb_priv.release.model import LISTS, NUMBERS
+from duckdb_priv.sqltext.folding import folded
+from duckdb_priv.sqltext.templates import fill
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """The coefficient of a row in a sum: the product of the factors where all conditions hold, else 0."""
+
+    conditions: tuple[str, ...] = ()
+    factors: tuple[str, ...] = ()
+
+    def times(self, other: Coefficient) -> Coefficient:
+        """Return the product of two coefficients."""
+        conditions = tuple(dict.fromkeys((*self.conditions, *other.conditions)))
+        return Coefficient(conditions, (*self.factors, *other.factors))
+
+    def total(self, *also: str) -> str:
+        """Write the sum of the coefficients of rows for which ``also`` holds."""
+        return self.of("", *also)
+
+    def of(self, function: str, *also: str) -> str:
+        """Write the sum of the coefficients times a ``function`` of the row."""
+        met = " AND ".join((*self.conditions, *also))
+        product = " * ".join((*self.factors, *([function] if function else [])))
+        if not product:
+            return f"count(*) FILTER ({met})" if met else "count(*)"
+        chosen = f"CASE WHEN {met} THEN {product} ELSE 0 END" if met else product
+        return f"coalesce(sum({chosen}), 0)"
+
+    def extreme(self, which: str) -> str:
+        """Write the largest coefficient, ``max``, or the smallest, ``min``, where the conditions hold."""
+        product, met = " * ".join(self.factors), " AND ".join(self.conditions)
+        if not product:
+            return "1"
+        return f"coalesce({which}({f'CASE WHEN {met} THEN {product} END' if met else product}), 0)"
+
+
+NUMBER = re.compile(r"\(?[0-9][0-9.]*e-?[0-9]+\)?")
+"""A number as it is written, in place of a field that holds it."""
+SCALES = Coefficient((), ("weight::DOUBLE",))
+"""Each row by what its scale says."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One sum: the coefficients of the rows, and the argument with the set of values; without, all values."""
+
+    rows: Coefficient
+    values: str | None
+
+
+class Sets:
+    """Sums over the rows at hand, for the attributes of one form.
+
+    Aggregates and numbers are taken into a struct t, then lists of weights, then what is made of both: nothing is
+    written, or planned, twice. Where a row counts by what it shows, rows are counted by that and by the ``groups``
+    that they are in; or, where they are to be weighed ``by_row``, the weight of each is looked up.
+    """
+
+    def __init__(
+        self, form: str, of: Lookup, groups: Sequence[str] = (), *, by_row: bool = False
+    ) -> None:
+        self.form, self._of, self._groups, self._by_row = FORMS[form], of, tuple(groups), by_row
+        self._shape = of.shapes[form]
+        self.every = SCALES if self.form.scaled else Coefficient()
+        """All rows at hand, each for as many records as it stands for."""
+        self._taken: dict[str, str] = {}
+        self._weights: dict[str, str] = {}
+        self._made: dict[str, str] = {}
+        self._plausible: dict[str, None] = {}
+
+    def take(self, sql: str) -> str:
+        """Return the field of t with an aggregate, or with a number."""
+        return f"(t).{self._taken.setdefault(sql, f't{len(self._taken)}')}"
+
+    def quantile(self) -> str:
+        """Return the field of t with the z of a normal interval at ``confidence``."""
+        return self.take(self._of.quantile())
+
+    def make(self, sql: str) -> str:
+        """Return the field of t with what is made of these and of weights."""
+        return f"(t).{self._made.setdefault(sql, f'u{len(self._made)}')}"
+
+    def written(self, answer: str) -> str:
+        """Write an answer over t; an error where rows were chosen by what they report."""
+        if self._plausible:
+            mistake = chosen("'one of the values'")
+            refused = f"[error(_priv_text) FOR _priv_text IN [{mistake}]][1]"
+            answer = f"CASE WHEN {' AND '.join(self._plausible)} THEN {answer} ELSE {refused} END"
+        return steps(answer, self._taken, self._weights, self._made)
+
+    def total(self, rows: Coefficient) -> str:
+        """Write the sum of the coefficients."""
+        return self.take(rows.total())
+
+    def covariance(self, one: Part, two: Part) -> str:
+        """Write the covariance of two sums; of one with itself, its variance."""
+        both = one.rows.times(two.rows)
+        noise = self._noise(both, one.values, two.values)
+        if self.form.scaled and self.form.perturbed:
+            # The most that sampling within groups of equal public values can add; of two sets it may be opposed.
+            sign = "+" if one.values == two.values else "-"
+            sampled = f"{self.take(both.total('weight > 1'))} / (4 * {self.constant('together')})"
+            return f"({noise} {sign} {sampled})"
+        if not self.form.from_histogram:
+            return noise
+        published = self.constant("rows")
+        return let(
+            "b",
+            formula("from_histogram"),
+            noise=noise,
+            c_noise=self._noise(one.rows, one.values, two.values),
+            d_noise=self._noise(two.rows, one.values, two.values),
+            every_noise=self._noise(self.every, one.values, two.values),
+            c_mean=f"{self.total(one.rows)} / {published}",
+            d_mean=f"{self.total(two.rows)} / {published}",
+            c_shrinkage=f"({self._law(one.values)}).shrinkage",
+            d_shrinkage=f"({self._law(two.values)}).shrinkage",
+            rows=self.total(self.every),
+            published=published,
+        )
+
+    def sums(self, part: Part, per: str = "1", *, once: bool = False) -> str:
+        """Write the struct of what one sum and its interval are made of; the sum is to be divided by ``per``.
+
+        Less is needed where every record counts ``once``.
+        """
+        rows, squared = part.rows, part.rows.times(part.rows)
+        self._require_plausible(part)
+        estimate = self._sum(rows, part.values)
+        if self.form.varied:
+            return self._sums_by_row(part, per, estimate)
+        total = f"{self.total(rows)}::DOUBLE"
+        given = {
+            "estimate": estimate,
+            "variance": self.covariance(part, part),
+            "total": total,
+            "law": self._law(part.values),
+            "published": "NULL",
+            "share": "0e0",
+            "beta": "NULL" if self.form.perturbed else self._number("own"),
+            "per": f"{per}::DOUBLE",
+            "z": self.quantile(),
+        }
+        if not once:
+            given |= {
+                "doubled": self._sum(squared, part.values),
+                "squares": f"{self.total(squared)}::DOUBLE",
+                "largest": self.take(f"{rows.extreme('max')}::DOUBLE"),
+            }
+        if self.form.from_histogram:
+            squares = f"nullif({self.total(squared)}::DOUBLE, 0)"
+            published = self.constant("rows")
+            given["published"] = published
+            given["share"] = f"coalesce(least({total} ** 2 / {squares} / {published}, 1), 0)"
+        return struct(**given)
+
+    def once(self, part: Part) -> bool:
+        """Whether every record counts once in a sum."""
+        return not (part.rows.factors or self.form.varied)
+
+    def _sums_by_row(self, part: Part, per: str, estimate: str) -> str:
+        """Write that struct where rows differ in their scale u: the squares of coefficients stand with it."""
+        rows = part.rows
+        squared, scaled = rows.times(rows), rows.times(SCALES)
+        both = squared.times(SCALES)
+        noisy = f"coalesce({self.total(both.times(SCALES))} / nullif({self.total(both)}, 0), 0)"
+        size, values = self.take(self._of.size()), self._size(part.values)
+        spread = f"({size} - 2 * {values})"
+        some = f"CASE WHEN {values} = {size} THEN 0 ELSE 1 END"
+        law = struct(
+            slope=f"{some} * {spread}",
+            half_step=f"{some} * (1 + {size} * {noisy}) / 2",
+            upward=f"{some} * (1 + {spread} * {noisy})",
+            downward=f"{some} * (1 - {spread} * {noisy})",
+            shrinkage="0e0",
+            noisy=noisy,
+        )
+        return struct(
+            estimate=estimate,
+            doubled=self._sum(both, part.values),
+            doubled_once=self._sum(scaled, part.values),
+            variance=self.covariance(part, part),
+            total=f"{self.total(rows)}::DOUBLE",
+            plain_squares=f"{self.total(squared)}::DOUBLE",
+            squares=f"{self.total(both)}::DOUBLE",
+            squares_once=f"{self.total(scaled)}::DOUBLE",
+            largest=self.take(f"{rows.extreme('max')}::DOUBLE"),
+            law=law,
+            published="NULL::DOUBLE",
+            share="0e0",
+            beta="NULL::DOUBLE",
+            per=f"{per}::DOUBLE",
+            z=self.quantile(),
+        )
+
+    def _require_plausible(self, part: Part) -> None:
+        """Require that no more and no fewer of the rows show one of the values than chance allows."""
+        if not self.form.independent or part.values is None:
+            return
+        rows = Coefficient(part.rows.conditions)
+        if self.form.blocks:
+            # How many of the values the block of a row holds, over how many there are: a number from 0 to 1, which
+            # scatters no more than one that is 0 or 1 (Bernstein).
+            own, other = self._number("own"), self._number("other")
+            size = self._size(part.values)
+            held = f"({self._sum(rows, part.values)} * ({own} - {other}) / {size}"
+            seen = f"{held} + {self.total(rows)} * {other})"
+            bounds = {"rarely": other, "often": f"{other} + ({own} - {other}) / {size}"}
+        elif self.form.varied:
+            seen = self._shown(rows, part.values)
+            bounds = self._chances_by_row(rows, part.values)
+        elif self.form.alike:
+            seen = self._shown(rows, part.values)
+            rarely = self._often(part.values)
+            bounds = {"rarely": rarely, "often": f"{rarely} + {self._gap}"}
+        else:
+            places = self.take(self._positions(part.values))
+            if self._by_row:
+                seen = self._shown(rows, part.values)
+            else:
+                counted = [f"list_contains({places}, (e).place)", *self._met(rows)]
+                seen = f"coalesce(list_sum([(e).n FOR e IN {self._histogram} IF {' AND '.join(counted)}]), 0)"
+            chances = self._filled("chances", places)
+            bounds = {"rarely": f"list_min({chances})", "often": f"list_max({chances})"}
+        required = let(
+            "s",
+            plausible(self.form),
+            rows=self.total(rows),
+            seen=seen,
+            **bounds,
+            **self._values(rows),
+        )
+        self._plausible[required if self.form.blocks else self.make(required)] = None
+
+    def _values(self, rows: Coefficient) -> dict[str, str]:
+        """Write two of the values that the rows show, and how probable one value is at most, where that is asked."""
+        met = f" FILTER ({' AND '.join(rows.conditions)})" if rows.conditions else ""
+        if not self.form.from_histogram:
+            return {}
+        alike = self.take(self._filled("alike", "[1]"))
+        last = self.take(last_shown("_column", met, has_missing=self._shape.has_missing))
+        return {"first": self.take(f"min(_column){met}"), "last": last, "alike": alike}
+
+    def _chances_by_row(self, rows: Coefficient, values: str) -> dict[str, str]:
+        """Write them where rows differ in their scale, by chords between the least and the largest (by_group)."""
+        size, count = self.take(self._of.size()), self._size(values)
+        scales = rows.times(SCALES)
+        least, most = (self.take(f"{scales.extreme(which)}::DOUBLE") for which in ("min", "max"))
+        above = f"({self.total(scales)} / greatest({self.total(rows)}, 1) - {least}) / (1 + {size} * {most})"
+        return {
+            "rarely": f"{count} * ({least} + {above}) / (1 + {size} * {least})",
+            "often": f"(1 + {count} * {least} - ({size} - {count}) * {above}) / (1 + {size} * {least})",
+        }
+
+    def constant(self, name: str) -> str:
+        """Write a number of the release."""
+        return self.take(f"{self._of.constant(name)}::DOUBLE")
+
+    # What rows count for a set.
+
+    def _sum(self, rows: Coefficient, values: str | None) -> str:
+        if self.form.varied:
+            scaled, size = rows.times(SCALES), self.take(self._of.size())
+            return (
+                f"({self._shown(rows, values)} + {size} * {self._shown(scaled, values)}"
+                f" - {self._size(values)} * {self.total(scaled)})"
+            )
+        if self.form.alike:
+            outside = self._outside(values)
+            return f"({self._step} * {self._shown(rows, values)} + {outside} * {self.total(rows)})"
+        return self._weighed(rows, "{a}", values, values)
+
+    def _noise(self, rows: Coefficient, one: str | None, two: str | None) -> str:
+        """Write the sum of h * g - q: what a row counts for two sets, less what it counts for what they share."""
+        if not self.form.perturbed:
+            return f"(1 - {self._number('own')}) * {self._shown(rows, one, two)}"
+        if self.form.varied:
+            return self._noise_by_row(rows, one, two)
+        if self.form.alike:
+            first, second, step = self._outside(one), self._outside(two), self._step
+            return (
+                f"(({first} * {second} - {self._outside(one, two)}) * {self.total(rows)}"
+                f" + {step} * ({second} * {self._shown(rows, one)} + {first} * {self._shown(rows, two)}"
+                f" + ({step} - 1) * {self._shown(rows, one, two)}))"
+            )
+        return self._weighed(rows, "({a} * {b} - {both})", one, two)
+
+    def _noise_by_row(self, rows: Coefficient, one: str | None, two: str | None) -> str:
+        """Write that sum where h = (1 + m u) 1{shows one of the set} - k u, for a set of k values."""
+        scaled, size = rows.times(SCALES), self.take(self._of.size())
+        squared = scaled.times(SCALES)
+
+        def reported(*sets: str | None) -> str:
+            return f"({self._shown(scaled, *sets)} + {size} * {self._shown(squared, *sets)})"
+
+        first, second = self._size(one), self._size(two)
+        shared = first if one == two else self._size(one, two)
+        return (
+            f"({size} * {reported(one, two)} - {second} * {reported(one)} - {first} * {reported(two)}"
+            f" + {first} * {second} * {self.total(squared)} + {shared} * {self.total(scaled)})"
+        )
+
+    def _law(self, values: str | None) -> str:
+        """Write what an interval needs to know besides, of a count in which every record counts once."""
+        if self.form.blocks:
+            return self._law_of_blocks(values)
+        if self.form.alike:
+            return self._law_of_alike(values)
+        places = self.take(self._positions(values))
+        weights = self._kept_weights(places)
+        single = f"list_extract({places}, 1)"
+        known = {name: self._of.number(name, single) for name in TERMS}
+        if self.form.from_histogram:
+            known["shrinkage"] = (
+                f"1 - {self._of.number('own', single)} + {self._of.number('other', single)}"
+            )
+        known = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE") | {
+            name: f"CASE WHEN len({places}) = 1 THEN {sql} END::DOUBLE"
+            for name, sql in known.items()
+        }
+        chosen = f"list_sum(list_select({weights}, {places}))"
+        inside = f"{chosen} / len({places})"
+        outside = f"(list_sum({weights}) - {chosen}) / nullif(len({weights}) - len({places}), 0)"
+        return self.make(let("k", ordinary("law"), **known, inside=inside, outside=outside))
+
+    def _law_of_alike(self, values: str | None) -> str:
+        """Write the same where a row counts by whether it shows one of the set; all values together have no noise."""
+        if not self.form.perturbed:
+            own = self._number("own")
+            return struct(
+                slope=f"1 - {own}",
+                half_step="0.5e0",
+                upward=f"1 - 2 * {own}",
+                downward=f"2 * {own} - 1",
+                shrinkage="0e0",
+            )
+        every = f"{self._size(values)} = {self.take(self._of.size())}"
+        some = self._keep(f"CASE WHEN {every} THEN 0e0 ELSE 1e0 END")
+        lean = self._keep(f"({self._step} - 2 * {self._often(values)} * {self._step})")
+        return self.make(
+            struct(
+                slope=f"{some} * ({lean} - 1)",
+                half_step=f"{some} * ({self._step} / 2)",
+                upward=f"{some} * {lean}",
+                downward=f"{some} * (2 - {lean})",
+                shrinkage=f"{some} * (1 - 1 / {self._step})",
+            )
+        )
+
+    def _law_of_blocks(self, values: str | None) -> str:
+        """Write the same where a row counts by how many of the values its block holds."""
+        places = self.take(self._positions(values))
+        weights, own, other = self._kept_weights(places), self._number("own"), self._number("other")
+        of = self._of.blocks()
+        return self.make(
+            let(
+                "k",
+                ordinary("law_of_blocks"),
+                h=weights,
+                size=f"len({places})",
+                own=own,
+                other=other,
+                blocks=self.take(of["blocks"]),
+                stride=self.take(of["stride"]),
+                held=self.take(of["held"]),
+            )
+        )
+
+    # Forms in which a row counts by whether it shows one of the set.
+
+    def _number(self, name: str) -> str:
+        """Write a number that all values share."""
+        number = self._of.number(name, "1")
+        return number if NUMBER.fullmatch(number) else self.take(f"{number}::DOUBLE")
+
+    @cached_property
+    def _gap(self) -> str:
+        """Write how much more probable it is of a record that has one of a set to show one of it."""
+        return folded(f"({self._number('own')} - {self._number('other')})")
+
+    @cached_property
+    def _step(self) -> str:
+        """Write how much more a row counts that shows one of a set."""
+        if not self.form.perturbed:
+            return "1e0"
+        return folded(f"(1 / {self._gap})")
+
+    def _often(self, *sets: str | None) -> str:
+        """Write how probable it is of a record with another value to show one of a set, or of what two sets share."""
+        return f"({self._size(*sets)} * {self._number('other')})"
+
+    def _outside(self, *sets: str | None) -> str:
+        """Write what a row counts that shows none of a set, or of what two sets share."""
+        if not self.form.perturbed:
+            return "0e0"
+        return self._keep(f"(-{self._often(*sets)} * {self._step})")
+
+    def _size(self, *sets: str | None) -> str:
+        """Write how many values a set has, or two sets share."""
+        lists = [listed(each) for each in dict.fromkeys(sets) if each is not None]
+        if not lists:
+            return self.take(self._of.size())
+        present = f"len({shared(*lists) if len(lists) == 2 else f'list_distinct({lists[0]})'})"
+        if not self._shape.has_missing:
+            return self.take(present)
+        missing = " AND ".join(map(lists_missing, lists))
+        return self.take(f"({present} + CASE WHEN {missing} THEN 1 ELSE 0 END)")
+
+    def _shown(self, rows: Coefficient, *sets: str | None) -> str:
+        """Write the sum of the coefficients of rows that show one of every set."""
+        return self.take(
+            rows.total(*(self._shows(each) for each in dict.fromkeys(sets) if each is not None))
+        )
+
+    def _shows(self, values: str) -> str:
+        found = self._of.reports(values)
+        if not self._shape.has_missing:
+            return found
+        return f"({found} OR (_column IS NULL AND {lists_missing(listed(values))}))"
+
+    # Forms in which it counts by what it shows.
+
+    def _weighed(self, rows: Coefficient, function: str, one: str | None, two: str | None) -> str:
+        """Write the sum of a function of a, b and both: what a row counts for two sets, and for what they share."""
+        first, second = self._positions(one), self._positions(two)
+        both = first if one == two else shared(first, second)
+        sets = {"a": first, "b": second, "both": both}
+        used = {name: places for name, places in sets.items() if f"{{{name}}}" in function}
+        if self._by_row:
+            place = self._place("_column")
+            of = {
+                name: f"list_extract({self._row(places)}, {place})" for name, places in used.items()
+            }
+            return self.take(rows.of(function.format(**of)))
+        of = {
+            name: f"list_extract({self._kept_weights(self.take(places))}, (e).place)"
+            for name, places in used.items()
+        }
+        met = " AND ".join(self._met(rows))
+        return self.make(
+            f"coalesce(list_sum([(e).n * {function.format(**of)} FOR e IN {self._histogram}"
+            f"{f' IF {met}' if met else ''}]), 0)"
+        )
+
+    def _met(self, rows: Coefficient) -> list[str]:
+        """Write which rows of the histogram are of the groups that the coefficients are of."""
+        chosen = ["list_contains([1, 3], (e).code)", "(e).code >= 2"]
+        return [chosen[self._groups.index(each)] for each in rows.conditions]
+
+    @property
+    def _histogram(self) -> str:
+        """Write how many rows there are, by the place of what they show and the groups they are in."""
+        size = self.take(f"{self._of.size()}")
+        if self._groups:
+            size = self.take(f"{self._outcomes}")
+            code = f"{self._groups[0]}::INTEGER + 2 * {self._groups[1]}::INTEGER"
+            counts = self.take(
+                f"map_entries(histogram({self._place('_column')} - 1 + {self._outcomes} * ({code})))"
+            )
+            entry = f"{{place: (e).key % {size} + 1, code: (e).key // {size}, n: (e).value}}"
+            return self._keep(f"[{entry} FOR e IN {counts}]")
+        counts = self.take("map_entries(histogram(_column))")
+        entries = f"[{{place: {self._place('(e).key')}, n: (e).value}} FOR e IN {counts}]"
+        if not self._shape.has_missing or self.form.blocks:
+            return self._keep(entries)
+        missing = self.take("coalesce(count_if(_column IS NULL), 0)")
+        return self._keep(f"list_concat({entries}, [{{place: {size}, n: {missing}::UBIGINT}}])")
+
+    @property
+    def _outcomes(self) -> str:
+        """Write how many different things a row can show: each value, or each block of values."""
+        return self._of.blocks()["blocks"] if self.form.blocks else self._of.size()
+
+    def _place(self, column: str) -> str:
+        """Write the place in the domain of what is shown, from 1; that of a block among all blocks."""
+        if self.form.blocks:
+            return f"(TRY_CAST({column} AS INTEGER) + 1)"
+        if self._shape.only_texts:
+            return f"coalesce({self._of.place().replace('_column', column)} + 1, {self._of.size()})"
+        texts, size = self._of.texts(), self._of.size()
+        return f"coalesce(list_position({texts}, CAST({column} AS VARCHAR)), {size})"
+
+    def _positions(self, values: str | None) -> str:
+        """Write the places in the domain of a set of values, from 1."""
+        size = self._of.size()
+        if values is None:
+            return f"range(1, {size} + 1)"
+        texts = self._of.texts()
+        return f"list_distinct([coalesce(list_position({texts}, v), {size}) FOR v IN {listed(values)}])"
+
+    def _keep(self, sql: str) -> str:
+        return f"(t).{self._weights.setdefault(sql, f'w{len(self._weights)}')}"
+
+    def _kept_weights(self, positions: str) -> str:
+        """Return the field of t with what rows count for a set, by what they show."""
+        return self._keep(self._row(positions))
+
+    def _row(self, positions: str) -> str:
+        """Write the list of what rows count for a set, by what they show."""
+        row = self._filled("row", "[_priv_x]", "_priv_x")
+        rows = f"[{row} FOR _priv_x IN {positions}]"
+        return (
+            "[CASE len(r) WHEN 1 THEN list_extract(r, 1)"
+            " ELSE [coalesce(list_sum([list_extract(each, y) FOR each IN r]), 0)"
+            f" FOR y IN range(1, {self._outcomes} + 1)] END FOR r IN [{rows}]][1]"
+        )
+
+    def _filled(self, section: str, positions: str, first: str = "") -> str:
+        """Write a section for the values at some places; its numbers are those of the first."""
+        first = first or f"list_extract({positions}, 1)"
+        places = {
+            "position": first,
+            "places": positions,
+            "size": self._of.size(),
+            "texts": self._of.texts(),
+            **{f"constant.{name}": self._of.constant(name) for name in CONSTANTS},
+            **{f"numbers.{name}": self._of.numbers(name) for name in (*NUMBERS, *LISTS)},
+            **{f"number.{name}": self._of.number(name, first) for name in NUMBERS},
+            **self._of.blocks(),
+        }
+        return fill(self.form.sections[section], {**self.form.sections, **places})

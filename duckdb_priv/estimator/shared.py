@@ -1,0 +1,110 @@
+"""What several functions of a publisher's database compute alike stands in macros of its own, which they call.
+
+The functions are written in full first, as those of a release file are; then each of these formulas gives way to a
+call, so that DuckDB parses, copies and keeps it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from duckdb_priv.estimator.forms import FORMS, INTERVAL
+from duckdb_priv.estimator.set_formulas import (
+    formula,
+    listed,
+    lists_missing,
+    moments,
+    plausible,
+    reach,
+)
+from duckdb_priv.sqltext.builtins import qualified
+from duckdb_priv.sqltext.folding import folded
+from duckdb_priv.sqltext.quoting import literal
+from duckdb_priv.sqltext.templates import body, fill, read
+
+VALUES = ("_values", "_other_values")
+"""The arguments of functions that are one value, or a list."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A formula over one parameter."""
+
+    said: str
+    write: Callable[[str], str]
+    """Writes the formula over a parameter or an argument."""
+    arguments: tuple[str, ...]
+    """What the functions have in its place."""
+
+    def over(self, argument: str) -> str:
+        """Write the formula as it stands in the functions."""
+        return qualified(folded(self.write(argument)))
+
+
+SHARED: Mapping[str, Shared] = {
+    "_lists_missing": Shared(
+        "Whether the missing value is among those that are given.",
+        lambda given: lists_missing(listed(given)),
+        VALUES,
+    ),
+    "_listed": Shared("What is given, a value or a list, as a list of texts.", listed, VALUES),
+    "_reach": Shared(
+        "How far a sum may lie below and above its estimate, from its moments.",
+        lambda _: reach(),
+        ("i",),
+    ),
+    "_moments": Shared(
+        "What the interval of a sum is made of, where every record counts once.",
+        lambda _: moments(FORMS["two_weights"], once=True),
+        ("s",),
+    ),
+    "_plausible": Shared(
+        "Whether so many rows may show one of a set, if they were chosen by public columns.",
+        lambda _: plausible(FORMS["two_weights"]),
+        ("s",),
+    ),
+    "_score_interval": Shared(
+        "The interval of an estimate, from its moments.", lambda _: INTERVAL, ("i",)
+    ),
+    "_difference": Shared(
+        "The interval of a difference of two sums.", lambda _: formula("difference"), ("p",)
+    ),
+    "_ratio": Shared("The interval of a ratio of two sums.", lambda _: formula("ratio"), ("p",)),
+}
+"""By the name of the macro. One that has the formula of another in its own stands before it."""
+
+
+@cache
+def _calls() -> tuple[tuple[str, str, str], ...]:
+    """List macros with a formula that gives way to a call, and the call."""
+    return tuple(
+        (macro, shared.over(argument), f"priv.{macro}({argument})")
+        for macro, shared in SHARED.items()
+        for argument in shared.arguments
+    )
+
+
+def shortened(text: str) -> str:
+    """Replace the formulas in the text of a function by calls.
+
+    >>> print(shortened(f"len({SHARED['_listed'].over('_values')})"))
+    len(priv._listed(_values))
+    """
+    for _, written, call in _calls():
+        text = text.replace(written, call)
+    return text
+
+
+def statements() -> Iterator[str]:
+    """Write the macros."""
+    for macro, shared in SHARED.items():
+        parameter = shared.arguments[0]
+        places = {
+            "macro": macro,
+            "parameter": parameter,
+            "formula": shared.over(parameter),
+            "comment": literal(shared.said),
+        }
+        yield fill(body(read("analyst/chosen", "shared")), places)

@@ -1,0 +1,53 @@
+"""How much a row that reports y counts for the true value x: the weights W[x, y] of a release, as SQL.
+
+A weight is a formula over two rows of ``priv.coefficient`` (``sql/analyst/ordinary/weights.sql``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from duckdb_priv.estimator.blocks import block_places
+from duckdb_priv.release.model import Blocks
+from duckdb_priv.sqltext.templates import fill, sections
+
+NUMBER = re.compile(r"\b([xy])\.([a-z_]+)")
+
+
+@cache
+def formulas() -> Mapping[str, str]:
+    """Return the formula of each form, and of the numbers that have one themselves."""
+    return {
+        name: " ".join(line.strip() for line in sql.splitlines())
+        for name, sql in sections("analyst/ordinary", "weights").items()
+    }
+
+
+def weight(
+    form: str,
+    reported: str,
+    size: int,
+    blocks: Blocks | None = None,
+    *,
+    x: str = "x",
+    y: str = "y",
+    scale: str = "1",
+) -> str:
+    """Write W[x, y] in a form, over the tables ``x`` and ``y``; ``scale`` says how far the row is perturbed."""
+    places = {"reported": reported, "scale": scale, "size": str(size)}
+    if blocks:
+        places |= block_places(blocks)
+    text = fill(formulas()[form], places)
+    return NUMBER.sub(lambda match: f"{x if match[1] == 'x' else y}.{match[2]}", text)
+
+
+def numbers_of(form: str) -> list[str]:
+    """Write the columns of ``priv.coefficient`` that the weights of a form are made of, besides position and value."""
+    needed = dict.fromkeys(name for _, name in NUMBER.findall(formulas()[form]))
+    return [
+        f"{formulas()[each]} AS {each}" if each in formulas() else each
+        for each in needed
+        if each not in ("position", "value")
+    ]

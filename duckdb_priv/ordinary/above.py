@@ -1,0 +1,184 @@
+"""What stands above the aggregates of a SELECT, over the columns of its estimates, which are found on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary import aggregates
+from duckdb_priv.ordinary.aggregates import Plain, Quantile, Sum
+from duckdb_priv.ordinary.cells import Cells
+from duckdb_priv.ordinary.frame import Measure, PlainColumn, filtered
+from duckdb_priv.ordinary.grouping import bare
+from duckdb_priv.ordinary.names import column, fresh, named, text
+from duckdb_priv.ordinary.scope import MARK, FromItem, Kind
+
+
+@dataclass
+class Above:
+    """The columns of the estimates of one SELECT, as far as they are asked for."""
+
+    source: FromItem
+    """The release."""
+    numbers: Collection[int]
+    """All tables of the SELECT, by their numbers."""
+    cells: Cells
+    keys: Mapping[exp.Expr, str]
+    """Group keys, and their columns in the estimates."""
+    exact: bool
+    """Whether sums of public columns are known."""
+    table: str
+    """The name of the estimates."""
+    outputs: Sequence[str]
+    """Names under which the expressions of the SELECT list come out."""
+    order: exp.Expr | None
+    """The ORDER BY of the SELECT."""
+    measures: dict[str, Measure] = field(default_factory=dict)
+    """Sums over records by their columns in the estimates."""
+    plain: dict[str, PlainColumn] = field(default_factory=dict)
+    """Other columns of the estimates."""
+    quantiles: dict[str, Quantile] = field(default_factory=dict)
+    """Quantiles by their columns in the estimates."""
+
+    def item(self, item: exp.Expr, name: str) -> exp.Expr:
+        """Rewrite an expression of the SELECT list; it keeps its name."""
+        value = bare(self.rewritten(item.unalias()))
+        if isinstance(value, exp.Column) and value.name == name:
+            return value
+        return exp.Alias(this=value, alias=named(name).copy())
+
+    def rewritten(self, node: exp.Expr, *, within: bool = False) -> exp.Expr:
+        """Rewrite what stands above the aggregates, over the estimates; ``within`` a subquery only group keys."""
+        if not isinstance(node, exp.Query) and bare(node) in self.keys:
+            return column(self.keys[bare(node)], self.table if within else None)
+        if isinstance(node, exp.Column):
+            if node.meta.get(MARK) in self.numbers:
+                raise QueryRefused(
+                    f'"{node.name}" is neither in GROUP BY nor summed up', hint="add it to GROUP BY"
+                )
+            return node
+        if not within:
+            if isinstance(node, exp.Grouping):
+                keys = ", ".join(self.keys[bare(each)] for each in node.expressions)
+                return self._column(("grouping", keys, "", False), "grouping")
+            if isinstance(node, exp.Window):
+                return self._window(node)
+            if aggregates.is_aggregate(aggregates.unwrapped(node)):
+                return self._aggregate(node)
+        within = within or isinstance(node, exp.Query)
+        for child in list(node.iter_expressions()):
+            if isinstance(child, exp.Literal) and self._orders_result(node) and not within:
+                # What is added beside a column moves the positions.
+                child.replace(column(self._output(int(child.name))))
+                continue
+            new = self.rewritten(child, within=within)
+            if new is not child:
+                child.replace(new)
+        return node
+
+    def _orders_result(self, node: exp.Expr) -> bool:
+        """Whether a node is a part of the ORDER BY of the SELECT, and not of a window or an aggregate."""
+        return isinstance(node, exp.Ordered) and node.parent is self.order
+
+    def _output(self, position: int) -> str:
+        name = self.outputs[position - 1]
+        if [each.lower() for each in self.outputs].count(name.lower()) > 1:
+            raise QueryRefused(
+                f'ORDER BY {position} is ambiguous: several results are called "{name}"',
+                hint="give each result a name of its own, and ORDER BY that",
+            )
+        return name
+
+    def _window(self, node: exp.Window) -> exp.Expr:
+        """Rewrite what a window function is called with; it stays a window over the estimates."""
+        function = aggregates.unwrapped(node.this)
+        holders = [node, *aggregates.wrappers(node.this)]
+        for holder in (*holders, function):
+            for child in list(holder.iter_expressions()):
+                if child is not function and child not in holders:
+                    child.replace(self.rewritten(child))
+        return node
+
+    def _aggregate(self, node: exp.Expr) -> exp.Expr:
+        parsed = aggregates.parse(node.copy())
+        if isinstance(parsed, Plain):
+            return self._plain(parsed)
+        if isinstance(parsed, Quantile):
+            self._refuse_texts(parsed.value)
+            name = self._fresh("quantile")
+            self.quantiles[name] = parsed
+            return column(name)
+        combined = parsed.combine(*(self.sum(each) for each in parsed.sums))
+        return exp.paren(combined) if isinstance(combined, exp.Binary) else combined
+
+    def _refuse_texts(self, value: exp.Expr) -> None:
+        attribute = self.source.attribute(value) if isinstance(value, exp.Column) else None
+        if attribute is not None and not exp.DataType.build(attribute.type, "duckdb").is_type(
+            *exp.DataType.NUMERIC_TYPES
+        ):
+            raise QueryRefused(
+                f'"{attribute.name}" is no number, and has no quantiles',
+                hint="GROUP BY it, and look at the counts",
+            )
+
+    def sum(self, of: Sum) -> exp.Expr:
+        """Return the column with the estimate of a sum."""
+        public, factors = self._split(of.factors)
+        before, conditions = self._split(of.conditions)
+        depends = [self.cells.kind(each) for each in (*factors, *conditions)]
+        measure = Measure(
+            cell=self.cells.sum(public, before),
+            public=tuple(public),
+            before=tuple(before),
+            factors=tuple(
+                f"CAST({text(self.cells.kept(each.copy()))} AS DOUBLE)" for each in factors
+            ),
+            conditions=tuple(text(self.cells.kept(each.copy())) for each in conditions),
+            exact=self.exact and not any(Kind.SENSITIVE in each for each in depends),
+            counts=of.is_count,
+            of_attribute=not factors and all(each is Kind.SENSITIVE for each in depends),
+        )
+        for name, known in self.measures.items():
+            if known == measure:
+                return column(name)
+        name = self._fresh("n" if of.is_count else "total")
+        self.measures[name] = measure
+        return column(name)
+
+    def _plain(self, of: Plain) -> exp.Expr:
+        """Return the column with an aggregate that is no sum, if it is one of public columns alone."""
+        parts = (of.argument, *of.conditions)
+        if not self.exact or any(Kind.SENSITIVE in self.cells.kind(each) for each in parts):
+            raise aggregates.refusal("count(DISTINCT …)" if of.distinct else of.name)
+        public = self.cells.kind(of.argument) is Kind.PUBLIC
+        before, conditions = self._split(of.conditions)
+        if of.distinct or not public:
+            before, conditions = [], list(of.conditions)
+            argument = text(self.cells.kept(of.argument.copy()))
+        else:
+            argument = self._cell(self.cells.aggregate(of.name, of.argument, before))
+        when = [text(self.cells.kept(each.copy())) for each in conditions]
+        return self._column((of.name, argument, filtered(when), of.distinct), of.name)
+
+    def _split(self, parts: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
+        """Split factors or conditions: into those of public columns alone, and others."""
+        public = [each for each in parts if self.cells.kind(each) is Kind.PUBLIC]
+        return public, [each for each in parts if each not in public]
+
+    def _cell(self, name: str) -> str:
+        return f"{text(self.source.alias)}.{text(name)}"
+
+    def _column(self, found: PlainColumn, stem: str) -> exp.Expr:
+        for name, known in self.plain.items():
+            if known == found:
+                return column(name)
+        name = self._fresh(stem)
+        self.plain[name] = found
+        return column(name)
+
+    def _fresh(self, stem: str) -> str:
+        taken = {*self.keys.values(), *self.measures, *self.plain, *self.quantiles}
+        return fresh(stem, taken | self.cells.around)

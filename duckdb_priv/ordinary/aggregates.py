@@ -1,0 +1,361 @@
+"""Which aggregates are sums over records, and of what.
+
+Only sums over records stay unbiased when every record counts with its weight. An aggregate is taken apart into such
+sums, and put together from their estimates: an average is a sum over a count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary.published import functions
+
+ONE = "1"
+NAMES = {
+    exp.CountIf: "count_if",
+    exp.LogicalOr: "bool_or",
+    exp.LogicalAnd: "bool_and",
+    exp.ArrayAgg: "list",
+}
+DECOMPOSED = ("min", "max", "any_value", "bool_or", "bool_and")
+"""Aggregates of parts that are the aggregates of the whole."""
+CONTINUOUS = (exp.Median, exp.PercentileCont, exp.ApproxQuantile)
+QUANTILES = (*CONTINUOUS, exp.PercentileDisc, exp.Quantile)
+"""Functions that return a quantile; those that may return a value between two values."""
+WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
+MOMENTS = {
+    "var_pop": "variance", "var_samp": "variance", "variance": "variance",
+    "stddev_pop": "deviation", "stddev_samp": "deviation", "stddev": "deviation",
+}  # fmt: skip
+"""Aggregates that are made of the count, the sum and the sum of squares."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """A sum over records: of the product of its factors, over the records that meet its conditions."""
+
+    factors: tuple[exp.Expr, ...] = ()
+    conditions: tuple[exp.Expr, ...] = ()
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it counts records."""
+        return not self.factors
+
+    def times(self, *factors: exp.Expr) -> Sum:
+        """Multiply what is summed."""
+        return Sum((*self.factors, *factors), self.conditions)
+
+    def where(self, *conditions: exp.Expr) -> Sum:
+        """Sum over fewer records."""
+        return Sum(self.factors, (*self.conditions, *conditions))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """An aggregate, as what is made of sums over records."""
+
+    sums: Sequence[Sum]
+    combine: Callable[..., exp.Expr]
+    """Makes the aggregate of the estimates of its sums."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plain:
+    """An aggregate that is no sum, but known for public columns: of parts it is what it is of the whole."""
+
+    name: str
+    argument: exp.Expr
+    conditions: tuple[exp.Expr, ...] = ()
+    distinct: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Quantile:
+    """A value below which a share of the records lies."""
+
+    value: exp.Expr
+    share: exp.Expr
+    continuous: bool
+    """Whether it may lie between two values."""
+    descending: bool = False
+    """Whether it is counted from the largest value: of two that will do it is the upper one."""
+    conditions: tuple[exp.Expr, ...] = ()
+
+
+def name_of(function: exp.Expr) -> str:
+    """Return the name by which SQL knows a function."""
+    if isinstance(function, exp.Anonymous):
+        return str(function.name).lower()
+    known = next((name for kind, name in NAMES.items() if isinstance(function, kind)), None)
+    if known is not None:
+        return known
+    if isinstance(function, exp.Func):
+        return str(function.sql("duckdb").partition("(")[0]).lower()
+    return ""
+
+
+def aggregates_in(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Find the outermost aggregates of an expression, with FILTER and the like; those of windows are none."""
+    if isinstance(node, exp.Query):
+        return
+    if isinstance(node, exp.Window):
+        function = unwrapped(node.this)
+        children = [*function.iter_expressions()]
+        children += [each for each in node.iter_expressions() if each is not node.this]
+        children += [
+            each.expression for each in wrappers(node.this) if isinstance(each, exp.Filter)
+        ]
+    else:
+        if is_aggregate(unwrapped(node)):
+            yield node
+            return
+        children = list(node.iter_expressions())
+    for child in children:
+        yield from aggregates_in(child)
+
+
+def wrappers(node: exp.Expr) -> Iterator[exp.Expr]:
+    """List FILTER and the like around a function."""
+    while isinstance(node, WRAPPERS):
+        yield node
+        node = node.this
+
+
+def unwrapped(node: exp.Expr) -> exp.Expr:
+    """Return a function without FILTER and the like."""
+    while isinstance(node, WRAPPERS):
+        node = node.this
+    return node
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether a node is a call of a function that aggregates."""
+    if isinstance(node, exp.AggFunc):
+        return True
+    # "min" is the least of the kinds of a name that is both, such as list_sum and sum are not. To sqlglot 28 and 29,
+    # list(x) makes a list of values.
+    return (
+        isinstance(node, exp.Anonymous | exp.List) and functions().get(name_of(node)) == "aggregate"
+    )
+
+
+def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
+    """Take an aggregate apart.
+
+    Raises QueryRefused for what is neither a sum over records nor made of such sums.
+
+    >>> import sqlglot
+    >>> parse(sqlglot.parse_one("avg(x)", dialect="duckdb")).combine(exp.column("s"), exp.column("n")).sql("duckdb")
+    'CASE WHEN n > 0 THEN s / n END'
+    """
+    conditions: tuple[exp.Expr, ...] = ()
+    function = node
+    quantile = _quantile(node)
+    if quantile is not None:
+        return quantile
+    while isinstance(function, WRAPPERS):
+        if isinstance(function, exp.Filter):
+            conditions = tuple(conjuncts(function.expression.this))
+        elif isinstance(function, exp.WithinGroup):
+            raise refusal(name_of(function.this))
+        function = function.this
+    name = name_of(function)
+    argument = _argument(function)
+    if isinstance(argument, exp.Order):
+        argument = argument.this
+    if isinstance(argument, exp.Distinct):
+        if name != "count" or len(argument.expressions) != 1:
+            raise refusal(f"{name}(DISTINCT …)")
+        return Plain("count", argument.expressions[0], conditions, distinct=True)
+    whole = Sum(conditions=conditions)
+    if name in ("count", "count_star") and _is_every_row(argument):
+        return Estimate([whole], _same)
+    if argument is None or (name not in ("count",) and _extra(function)):
+        raise refusal(name)
+    if name == "count":
+        return Estimate([whole.where(*_not_null(argument))], _same)
+    if name == "count_if":
+        return Estimate([whole.where(*conjuncts(argument))], _same)
+    if name == "sum":
+        return Estimate([_summed(whole, argument)], _same)
+    counted = whole.where(*_not_null(argument))
+    if name in ("avg", "mean"):
+        return Estimate([_summed(whole, argument), counted], _average)
+    if name in MOMENTS:
+        first = _summed(whole, argument)
+        second = _summed(first, argument.copy())
+        return Estimate([second, first, counted], _moment(name))
+    if name in DECOMPOSED:
+        return Plain(name, argument, conditions)
+    raise refusal(name)
+
+
+def _quantile(node: exp.Expr) -> Quantile | None:
+    """Take a quantile apart, if it is one.
+
+    >>> import sqlglot
+    >>> found = _quantile(sqlglot.parse_one("percentile_disc(0.9) WITHIN GROUP (ORDER BY a DESC)", dialect="duckdb"))
+    >>> found.value.sql(), found.share.sql(), found.continuous
+    ('a', '(1 - (0.9))', False)
+    """
+    conditions: tuple[exp.Expr, ...] = ()
+    ordered: exp.Expr | None = None
+    for wrapper in wrappers(node):
+        if isinstance(wrapper, exp.Filter):
+            conditions = tuple(conjuncts(wrapper.expression.this))
+        elif isinstance(wrapper, exp.WithinGroup):
+            ordered = wrapper.expression.expressions[0]
+    function = unwrapped(node)
+    if not isinstance(function, QUANTILES):
+        return None
+    value, share = function.this, function.args.get("quantile") or function.args.get("expression")
+    if isinstance(function, exp.Median):
+        share = exp.Literal.number("0.5")
+    if ordered is not None:
+        value, share = ordered.this, function.this
+    if isinstance(value, exp.Distinct) or share is None:
+        raise refusal(f"{name_of(function)}(DISTINCT …)")
+    if share.find(exp.Column, exp.Array):
+        raise QueryRefused(
+            "a quantile is asked for by one number at a time, such as 0.5",
+            hint="write quantile_cont(x, 0.25), quantile_cont(x, 0.75) for quantile_cont(x, [0.25, 0.75])",
+        )
+    descending = ordered is not None and bool(ordered.args.get("desc"))
+    if isinstance(share, exp.Neg):
+        descending, share = not descending, share.this
+    if descending:
+        share = exp.paren(exp.Sub(this=exp.Literal.number(1), expression=exp.paren(share)))
+    return Quantile(value, share, isinstance(function, CONTINUOUS), descending, conditions)
+
+
+def refusal(name: str) -> QueryRefused:
+    """Say that an aggregate is no sum over records."""
+    hints = {
+        "min": "the smallest value that is likely to occur: GROUP BY it, and look at the counts",
+        "max": "the largest value that is likely to occur: GROUP BY it, and look at the counts",
+        "count(DISTINCT …)": "GROUP BY it, and look at which counts are clearly above zero",
+    }
+    return QueryRefused(
+        f"{name} is no sum over records, and would be wrong on perturbed ones",
+        hint=hints.get(
+            name, "use count, count_if, sum, avg, variance, or stddev, with FILTER or CASE"
+        ),
+    )
+
+
+def conjuncts(condition: exp.Expr) -> list[exp.Expr]:
+    """Split a condition at its ANDs.
+
+    >>> import sqlglot
+    >>> [each.sql() for each in conjuncts(sqlglot.condition("a AND (b AND c OR d)"))]
+    ['a', 'b AND c OR d']
+    """
+    while isinstance(condition, exp.Paren):
+        condition = condition.this
+    if isinstance(condition, exp.And):
+        return [*conjuncts(condition.this), *conjuncts(condition.expression)]
+    return [condition]
+
+
+def _argument(function: exp.Expr) -> exp.Expr | None:
+    found = function.args.get("this")
+    if isinstance(function, exp.Anonymous):
+        found = function.expressions[0] if function.expressions else None
+    return found
+
+
+def _extra(function: exp.Expr) -> bool:
+    """Whether a call has further arguments."""
+    if isinstance(function, exp.Anonymous):
+        return len(function.expressions) > 1
+    return bool(function.args.get("expression") or function.args.get("expressions"))
+
+
+def _is_every_row(argument: exp.Expr | None) -> bool:
+    return argument is None or isinstance(argument, exp.Star | exp.Boolean | exp.Literal)
+
+
+def _summed(of: Sum, value: exp.Expr) -> Sum:
+    """Multiply what is summed by a value, factor by factor: CASE WHEN … THEN x ELSE 0 is a condition and x."""
+    while isinstance(value, exp.Paren):
+        value = value.this
+    if isinstance(value, exp.Mul):
+        return _summed(_summed(of, value.this), value.expression)
+    if isinstance(value, exp.Neg):
+        return _summed(of, value.this).times(exp.Literal.number(-1))
+    when = only_branch(value)
+    if when is not None:
+        return _summed(of.where(*conjuncts(when[0])), when[1])
+    if isinstance(value, exp.Literal) and value.name == ONE:
+        return of
+    return of.times(value)
+
+
+def only_branch(value: exp.Expr, *, zero: bool = True) -> tuple[exp.Expr, exp.Expr] | None:
+    """Return condition and value of a CASE or IF with one branch, and else NULL or, if that will do, 0."""
+    if isinstance(value, exp.If):
+        branches, default = [value], value.args.get("false")
+    elif isinstance(value, exp.Case) and value.this is None:
+        branches, default = value.args["ifs"], value.args.get("default")
+    else:
+        return None
+    nothing = default is None or isinstance(default, exp.Null)
+    if zero and isinstance(default, exp.Literal) and not default.is_string:
+        nothing = nothing or float(default.name) == 0
+    if len(branches) != 1 or not nothing:
+        return None
+    return branches[0].this, branches[0].args["true"]
+
+
+def _not_null(value: exp.Expr) -> list[exp.Expr]:
+    """Write when a value is not missing, condition by condition."""
+    while isinstance(value, exp.Paren):
+        value = value.this
+    if isinstance(value, exp.Literal | exp.Boolean):
+        return []
+    if isinstance(value, exp.Mul | exp.Add | exp.Sub):
+        return [*_not_null(value.this), *_not_null(value.expression)]
+    if isinstance(value, exp.Neg):
+        return _not_null(value.this)
+    when = only_branch(value, zero=False)
+    if when is not None:
+        return [*conjuncts(when[0]), *_not_null(when[1])]
+    return [exp.Not(this=exp.Is(this=exp.paren(value.copy()), expression=exp.Null()))]
+
+
+def _same(estimate: exp.Expr) -> exp.Expr:
+    return estimate
+
+
+def _average(total: exp.Expr, records: exp.Expr) -> exp.Expr:
+    return _if_any(records, exp.Div(this=total, expression=records))
+
+
+def _moment(name: str) -> Callable[..., exp.Expr]:
+    def combine(squares: exp.Expr, total: exp.Expr, records: exp.Expr) -> exp.Expr:
+        square = exp.Div(this=exp.Mul(this=total, expression=total.copy()), expression=records)
+        population = name.endswith("_pop")
+        divisor = (
+            records
+            if population
+            else exp.paren(exp.Sub(this=records, expression=exp.Literal.number(1)))
+        )
+        found: exp.Expr = exp.Div(
+            this=exp.paren(exp.Sub(this=squares, expression=square)), expression=divisor
+        )
+        if MOMENTS[name] == "deviation":
+            found = exp.Sqrt(this=exp.func("greatest", found, exp.Literal.number(0)))
+        return _if_any(records, found, more_than=0 if population else 1)
+
+    return combine
+
+
+def _if_any(records: exp.Expr, value: exp.Expr, more_than: int = 0) -> exp.Expr:
+    """Guard a quotient: where no record is estimated to be there, it is not known."""
+    condition = exp.GT(this=records.copy(), expression=exp.Literal.number(more_than))
+    return exp.Case(ifs=[exp.If(this=condition, true=value)])

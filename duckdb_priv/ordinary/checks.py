@@ -1,0 +1,185 @@
+"""What is looked at before a SELECT is estimated: that DuckDB understands it, and that its values exist."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from sqlglot import exp
+
+from duckdb_priv.errors import QueryRefused, echoed, shortened
+from duckdb_priv.ordinary.aggregates import name_of
+from duckdb_priv.ordinary.names import named, text
+from duckdb_priv.ordinary.published import Attribute, ConnectedTables, functions
+from duckdb_priv.ordinary.scope import FromItem
+
+BY_CHANCE = {
+    "random",
+    "rand",
+    "uuid",
+    "gen_random_uuid",
+    "uuidv4",
+    "uuidv7",
+    "nextval",
+    "currval",
+    "setseed",
+}
+"""Functions that say something else of every row."""
+SHOWN = 20
+"""How many values a message lists."""
+HANDLED = {
+    "with_", "expressions", "from_", "joins", "where", "group", "having", "qualify", "order", "limit", "offset",
+    "distinct", "windows", "operation_modifiers",
+}  # fmt: skip
+"""Clauses of a SELECT that are understood."""
+
+
+def check(
+    select: exp.Select,
+    source: FromItem,
+    connection: ConnectedTables,
+    parameters: Mapping[str, Any],
+) -> None:
+    """Refuse what cannot be estimated whatever it is summed to, and values that do not exist."""
+    for clause, node in select.args.items():
+        if node and clause not in HANDLED:
+            raise QueryRefused(
+                f"a SELECT with {clause.rstrip('_').upper()} cannot be estimated",
+                hint="write it with FROM, JOIN, WHERE, GROUP BY and HAVING",
+            )
+    for function in select.find_all(exp.Func):
+        name = name_of(function)
+        if name in BY_CHANCE:
+            raise QueryRefused(
+                f"{name}() says something else of every row, and rows are not estimated one by one",
+                hint="leave it out, or use it above the counts",
+            )
+        if isinstance(function, exp.Anonymous) and name not in functions():
+            raise QueryRefused(
+                f"{name} is no function of DuckDB's own, and what it does is not looked into",
+                hint="write its body instead",
+            )
+    for star in select.expressions:
+        if isinstance(star, exp.Star | exp.Columns) or any(
+            True for _ in star.find_all(exp.Columns)
+        ):
+            raise QueryRefused(
+                "* in a SELECT that counts does not say what is counted",
+                hint="name the columns, and count(*)",
+            )
+    if any(isinstance(item.unalias(), exp.Unnest | exp.Explode) for item in select.expressions):
+        raise QueryRefused(
+            "unnest in the SELECT list makes rows of rows that are not there one by one",
+            hint="write FROM …, unnest(…) AS u(x)",
+        )
+    _check_values(select, source, connection, parameters)
+
+
+def _check_values(
+    select: exp.Select,
+    source: FromItem,
+    connection: ConnectedTables,
+    parameters: Mapping[str, Any],
+) -> None:
+    """Refuse comparisons of an attribute with what its domain does not have: mostly they are misspelt."""
+    compared: dict[str, tuple[Attribute, list[exp.Expr]]] = {}
+    for column in select.find_all(exp.Column):
+        attribute = source.attribute(column)
+        if attribute is not None:
+            found = compared.setdefault(attribute.name, (attribute, []))
+            found[1].extend(_compared_with(column, parameters))
+    for attribute, values in compared.values():
+        if not values:
+            continue
+        assert source.release is not None
+        missing = connection.outside(source.release, attribute, values)
+        if missing:
+            domain = connection.values(source.release, attribute)
+            shown = ", ".join("NULL" if each is None else echoed(each) for each in domain[:SHOWN])
+            more = (
+                f", … ({len(domain)} values; see FROM priv.coefficient)"
+                if len(domain) > SHOWN
+                else ""
+            )
+            near = difflib.get_close_matches(
+                missing[0].strip("'").lower(), [each.lower() for each in domain if each], n=1
+            )
+            meant = next((each for each in domain if each and each.lower() in near), None)
+            raise QueryRefused(
+                f'"{attribute.name}" has no value {shortened(missing[0])}; it has {shown}{more}',
+                hint=f"did you mean {echoed(meant)}?" if meant else "compare it with one of these",
+            )
+
+
+def _compared_with(column: exp.Column, parameters: Mapping[str, Any]) -> list[exp.Expr]:
+    """List the literals that a column is compared with for equality, and the values of parameters."""
+    node: exp.Expr = column
+    parent = node.parent
+    while isinstance(parent, exp.Paren):
+        node, parent = parent, parent.parent
+    found: list[exp.Expr | None] = []
+    if isinstance(parent, exp.EQ | exp.NEQ | exp.NullSafeEQ | exp.NullSafeNEQ):
+        found = [parent.expression if parent.this is node else parent.this]
+    elif isinstance(parent, exp.In) and parent.this is node:
+        found = list(parent.expressions)
+    elif isinstance(parent, exp.Case) and parent.this is node:
+        found = [branch.this for branch in parent.args["ifs"]]
+    found = [_given(each, parameters) for each in found]
+    # "Is empty" is asked of every column, and no misspelt value.
+    return [
+        each for each in found if each is not None and _is_literal(each) and not _is_empty(each)
+    ]
+
+
+def _given(node: exp.Expr | None, parameters: Mapping[str, Any]) -> exp.Expr | None:
+    """Return the value of a parameter that is a text or a number, and anything else as it is."""
+    if isinstance(node, exp.Placeholder | exp.Parameter):
+        value = parameters.get(node.name)
+        return exp.convert(value) if isinstance(value, str | int | float) else None
+    return node
+
+
+def _is_empty(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and node.is_string and not node.name
+
+
+def _is_literal(node: exp.Expr) -> bool:
+    while isinstance(node, exp.Paren | exp.Neg | exp.Cast):
+        node = node.this
+    return isinstance(node, exp.Literal | exp.Boolean)
+
+
+def stand_in(query: exp.Query, connection: ConnectedTables) -> str:
+    """Write a query over empty columns of the true types, which DuckDB can describe.
+
+    What is wrong with it is then said in DuckDB's words, and its columns are named as DuckDB names them.
+    """
+    query = query.copy()
+    named_by_with = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
+    for table in list(query.find_all(exp.Table)):
+        if not table.db and table.name.lower() in named_by_with:
+            continue
+        release = connection.release(table)
+        if release is None or not release.attributes:
+            continue
+        alias = table.args.get("alias") or exp.TableAlias(this=named(table.name).copy())
+        for column in query.find_all(exp.Column):
+            if column.db and column.table.lower() == alias.name.lower():
+                column.set("db", None)
+                column.set("catalog", None)
+        empty = {
+            each: f"CAST(NULL AS {each.type}) AS {text(each.name)}"
+            for each in release.attributes.values()
+        }
+        replaced = [sql for each, sql in empty.items() if each.column.lower() == each.name.lower()]
+        added = [sql for each, sql in empty.items() if each.column.lower() != each.name.lower()]
+        star = f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
+        bare = table.copy()
+        for name in ("alias", "joins", "sample"):
+            bare.set(name, None)
+        inner: exp.Expr = exp.maybe_parse(
+            f"SELECT {', '.join([star, *added])} FROM {text(bare)}", dialect="duckdb"
+        )
+        table.replace(exp.Subquery(this=inner, alias=alias.copy()))
+    return text(query)

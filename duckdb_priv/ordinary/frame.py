@@ -1,0 +1,203 @@
+"""What the sums of a SELECT are taken over, and how they are written: cells, their true values, and the estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckdb_priv.ordinary.cells import Cells
+from duckdb_priv.ordinary.law import classes_sql, law_sql
+from duckdb_priv.ordinary.names import LINE, Names, text
+from duckdb_priv.ordinary.published import ConnectedTables, Release
+from duckdb_priv.sqltext.quoting import literal
+
+CLASSES = "_priv_classes"
+"""Where the classes stand among the tables of a SELECT."""
+SAYS_NOTHING = (
+    "one of the values that are asked for is in every decoy group, or published like another one, so that nothing can"
+    " be told of it: see FROM priv.guarantee, and priv.reconstructed_interval for bounds"
+)
+Steps = list[tuple[str, str]]
+"""Common table expressions: names and queries."""
+PlainColumn = tuple[str, str, str, bool]
+"""An aggregate of public columns: its name, argument and filter, and whether it is of different values."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A sum over records: of public values, which are summed within cells, times what depends on the true values."""
+
+    cell: str
+    """The column of the cells with the sum of the public values."""
+    public: tuple[exp.Expr, ...]
+    """Those public values."""
+    before: tuple[exp.Expr, ...]
+    """Public conditions of what is summed."""
+    factors: tuple[str, ...]
+    """What each class is multiplied by, as SQL over the classes."""
+    conditions: tuple[str, ...]
+    """Which classes are summed."""
+    exact: bool
+    """Whether it is known, because nothing in it depends on an attribute."""
+    counts: bool
+    """Whether it counts records."""
+    of_attribute: bool
+    """Whether which classes are summed depends on attributes alone."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The classes of a SELECT over a release, with its joins, filters and groups."""
+
+    connection: ConnectedTables
+    release: Release
+    alias: str
+    cells: Cells
+    keys: Mapping[str, str]
+    """Group keys, as SQL over the classes, by their columns in the estimates."""
+    tables: str
+    """FROM, with ``CLASSES`` for the classes."""
+    where: Sequence[str]
+    groups: Sequence[str]
+    """Elements of GROUP BY."""
+    subtotals: bool
+    """Whether they are more than plain keys."""
+    joined: bool
+    """Whether there are other tables."""
+    sensitive_keys: frozenset[str]
+    """Keys that depend on attributes."""
+    separable: bool
+    """Whether every key and every condition depends on public columns alone, or on attributes alone."""
+    partly_unknown: bool = False
+    """Whether nothing is known of some values of the attributes."""
+    mixed: Sequence[str] = ()
+    """The conditions of ``where`` that do not depend on public columns alone, or on attributes alone."""
+    uneven: bool = False
+    """Whether groups or joins leave some records other true values than others."""
+
+    def estimates(
+        self,
+        names: Names,
+        table: str,
+        measures: Mapping[str, Measure],
+        plain: Mapping[str, PlainColumn],
+    ) -> Steps:
+        """Write the steps that lead to the estimates."""
+        cells = names.fresh("cells")
+        laws = {each: names.fresh(f"{each}_law") for each in self.attribute_names}
+        selected = [
+            *self.selected_keys,
+            *(f"{self._sum(each)} AS {text(name)}" for name, each in measures.items()),
+            *(
+                f"{kind}({'DISTINCT ' * distinct}{argument}){when} AS {text(name)}"
+                for name, (kind, argument, when, distinct) in plain.items()
+            ),
+        ]
+        return [
+            *self.law_steps(laws),
+            (cells, self.cells.sql()),
+            (table, self.select(selected, self.classes(cells, laws), self.groups)),
+        ]
+
+    @property
+    def attribute_names(self) -> list[str]:
+        """The attributes that are asked for."""
+        return [each.name for each in self.cells.attributes.values()]
+
+    @property
+    def selected_keys(self) -> list[str]:
+        """The group keys, as they stand in a SELECT over the classes."""
+        return self.selected_keys_of(self.keys)
+
+    def selected_keys_of(self, names: Iterable[str]) -> list[str]:
+        """Some group keys, as they stand in a SELECT over the classes."""
+        keys = [(name, self.keys[name]) for name in names]
+        return [
+            value if value.rpartition(".")[2] == text(name) else f"{value} AS {text(name)}"
+            for name, value in keys
+        ]
+
+    def law_steps(self, laws: Mapping[str, str], more: Sequence[str] = ()) -> Steps:
+        """Write the numbers of each attribute; ``more`` are further ones."""
+        return [
+            (laws[each.name], law_sql(self.connection, self.release, each, more))
+            for each in self.cells.attributes.values()
+        ]
+
+    def classes(
+        self,
+        cells: str,
+        laws: Mapping[str, str],
+        more: Sequence[str] = (),
+        positions: Sequence[str] = (),
+    ) -> str:
+        """Write the classes: cells with each true value that their rows may have. ``more`` are columns of cells."""
+        return classes_sql(
+            cells, [*self.cells.columns, *more], list(self.cells.attributes.values()), laws,
+            self.cells.weight, self.cells.shown, positions, self.partly_unknown, self.cells.scale_key,
+        )  # fmt: skip
+
+    def select(self, selected: Sequence[str], classes: str, groups: Sequence[str]) -> str:
+        """Write a SELECT over the classes."""
+        inner = classes.replace(LINE, f"{LINE}    ")
+        tables = self.tables.replace(CLASSES, f"({LINE}    {inner}{LINE}) AS {text(self.alias)}")
+        return select_sql(selected, tables, self.where, groups)
+
+    def column(self, name: str) -> str:
+        """Write a column of the classes."""
+        return f"{text(self.alias)}.{text(name)}"
+
+    def _sum(self, of: Measure) -> str:
+        product = [self.column(of.cell), *of.factors]
+        conditions = list(of.conditions)
+        if of.exact:
+            conditions.append(self.column(self.cells.shown))
+        else:
+            product.insert(1, self.column(self.cells.weight))
+        found = f"sum({' * '.join(product)}){filtered(conditions)}"
+        if not of.exact:
+            found = known(found, self.partly_unknown)
+        return f"coalesce({found}, 0)" if of.counts else found
+
+
+def select_sql(
+    selected: Sequence[str],
+    tables: str,
+    where: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    having: str = "",
+) -> str:
+    """Write a SELECT, one line for each clause."""
+    lines = [f"SELECT {', '.join(selected)}", f"FROM {tables}"]
+    if where:
+        lines.append(f"WHERE {' AND '.join(map(parenthesized, where))}")
+    if groups:
+        lines.append(f"GROUP BY {', '.join(groups)}")
+    if having:
+        lines.append(f"HAVING {having}")
+    return LINE.join(lines)
+
+
+def known(total: str, partly_unknown: bool) -> str:
+    """Write a sum of weights that raises an error where one of them is not known, and so not a number."""
+    if not partly_unknown:
+        return total
+    return (
+        f"[CASE WHEN isnan(e) THEN error({literal(SAYS_NOTHING)}) ELSE e END FOR e IN [{total}]][1]"
+    )
+
+
+def filtered(conditions: Sequence[str]) -> str:
+    """Write a FILTER, if there are conditions."""
+    return f" FILTER (WHERE {' AND '.join(map(parenthesized, conditions))})" if conditions else ""
+
+
+def parenthesized(condition: str) -> str:
+    """Write a condition so that AND may follow.
+
+    >>> parenthesized("a = 1 OR b = 2"), parenthesized("a = 1")
+    ('(a = 1 OR b = 2)', 'a = 1')
+    """
+    return f"({condition})" if " OR " in condition else condition

@@ -1,0 +1,87 @@
+"""The keys by which a SELECT groups: positions, aliases and ALL stand for expressions of the SELECT list."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlglot import exp
+
+from duckdb_priv.ordinary import aggregates
+from duckdb_priv.ordinary.names import fresh
+
+SETS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)
+"""Elements of GROUP BY that group in several ways."""
+
+
+def group_keys(select: exp.Select, taken: Collection[str]) -> dict[exp.Expr, str]:
+    """Write the keys of GROUP BY out, in place, and return them with a name for each that is not ``taken``.
+
+    >>> import sqlglot
+    >>> query = sqlglot.parse_one("SELECT a, b + 1, count(*) FROM t GROUP BY ROLLUP (1), 2")
+    >>> [(key.sql(), name) for key, name in group_keys(query, {"a"}).items()]
+    [('a', 'a_2'), ('b + 1', 'key')]
+    """
+    group = select.args.get("group")
+    keys: dict[exp.Expr, str] = {}
+    if group is None:
+        return keys
+    items = select.expressions
+    if group.args.get("all"):
+        group.set("all", None)
+        for item in items:
+            if not any(True for _ in aggregates.aggregates_in(item.unalias())):
+                group.append("expressions", item.unalias().copy())
+    for each in list(group.find_all(exp.Literal)):
+        if _is_position(each, group):
+            each.replace(items[int(each.name) - 1].unalias().copy())
+    for element in group.expressions:
+        for key in map(bare, grouped_by(element)):
+            if key not in keys:
+                stem = key.name if isinstance(key, exp.Column) else "key"
+                keys[key.copy()] = fresh(stem, {*keys.values(), *taken})
+    return keys
+
+
+def keys_to_where(select: exp.Select) -> None:
+    """Let conditions of HAVING that speak of keys alone choose records instead of groups, in place.
+
+    >>> import sqlglot
+    >>> query = sqlglot.parse_one("SELECT a, count(*) FROM t GROUP BY a HAVING a > 1 AND count(*) > 2")
+    >>> keys_to_where(query)
+    >>> query.sql()
+    'SELECT a, COUNT(*) FROM t WHERE a > 1 GROUP BY a HAVING COUNT(*) > 2'
+    """
+    having, group = select.args.get("having"), select.args.get("group")
+    if having is None or group is None:
+        return
+    if any(isinstance(each, SETS) for each in group.expressions):
+        return
+    left: list[exp.Expr] = []
+    for each in aggregates.conjuncts(having.this):
+        if each.find(exp.Window, exp.Query) or any(True for _ in aggregates.aggregates_in(each)):
+            left.append(each)
+        else:
+            select.where(each, copy=False)
+    select.set("having", exp.Having(this=exp.and_(*left)) if left else None)
+
+
+def bare(node: exp.Expr) -> exp.Expr:
+    """Return what stands within parentheses."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def grouped_by(element: exp.Expr) -> list[exp.Expr]:
+    """List the keys of an element of GROUP BY, which may be a ROLLUP, a CUBE or a list of sets."""
+    if isinstance(element, SETS):
+        return [key for each in element.expressions for key in grouped_by(each)]
+    return grouped_by(element.this) if isinstance(element, exp.Paren) else [element]
+
+
+def _is_position(number: exp.Literal, group: exp.Expr) -> bool:
+    """Whether a number stands in GROUP BY by itself, and not within an expression."""
+    parent = number.parent
+    while isinstance(parent, (*SETS, exp.Paren)):
+        parent = parent.parent
+    return parent is group and not number.is_string

@@ -1,0 +1,352 @@
+"""Queries around a query that counts become a part of it, so that what they compute of the counts has an interval too.
+
+A SELECT over a subquery that counts says no more than the subquery with other expressions: its conditions choose
+groups, and sums of counts are counts of larger groups. What cannot be put together without a doubt stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckdb_priv.ordinary import aggregates
+from duckdb_priv.ordinary.aliases import expand_aliases
+from duckdb_priv.ordinary.grouping import SETS, bare, group_keys
+from duckdb_priv.ordinary.names import named
+from duckdb_priv.ordinary.rows import is_star, output_name
+from duckdb_priv.ordinary.scope import FromItem, Scope
+
+UNDERSTOOD = {
+    "expressions", "from_", "joins", "where", "group", "having", "qualify", "order", "limit", "with_",
+}  # fmt: skip
+"""Clauses of queries that are put together."""
+ColumnsOf = Callable[["exp.Expr"], list[str]]
+"""Lists the columns of something in FROM, in lower case; none where they are not known."""
+
+
+def flatten(query: exp.Query, columns_of: ColumnsOf) -> None:
+    """Put queries around queries that count together, in place, from the inside out.
+
+    >>> import sqlglot
+    >>> nested = sqlglot.parse_one(
+    ...     "WITH c AS (SELECT a, count(*) n FROM t GROUP BY 1) SELECT a, n / sum(n) OVER () AS s FROM c WHERE n > 3",
+    ...     dialect="duckdb")
+    >>> flatten(nested, lambda table: ["a", "b"])
+    >>> nested.sql("duckdb")
+    'SELECT a AS a, COUNT(*) / SUM(COUNT(*)) OVER () AS s FROM t GROUP BY a HAVING COUNT(*) > 3'
+    """
+    _inline_with(query)
+    for select in reversed(list(query.find_all(exp.Select))):
+        nest = _nest(select)
+        if nest is not None:
+            merged = nest.merged(columns_of)
+            if merged is not None:
+                for name in {*merged.args, *select.args} - {"with_"}:
+                    select.set(name, merged.args.get(name))
+
+
+def _inline_with(query: exp.Query) -> None:
+    """Put common table expressions that count, and are named once, where they are named."""
+    for cte in list(query.find_all(exp.CTE)):
+        clause, name = cte.parent, cte.alias.lower()
+        if not isinstance(clause, exp.With) or clause.args.get("recursive"):
+            continue
+        used = [each for each in query.find_all(exp.Table) if each.name.lower() == name]
+        again = [each for each in query.find_all(exp.CTE) if each.alias.lower() == name]
+        if len(used) != 1 or len(again) != 1 or cte.args["alias"].columns:
+            continue
+        (table,) = used
+        counts = _counts_within(cte.this)
+        plain = not any(
+            value for name, value in table.args.items() if name not in ("this", "alias")
+        )
+        if counts and plain and isinstance(table.parent, exp.From):
+            alias = table.args.get("alias") or exp.TableAlias(this=named(table.name).copy())
+            table.replace(exp.Subquery(this=cte.this.copy(), alias=alias.copy()))
+            cte.pop()
+            if not clause.expressions:
+                clause.pop()
+
+
+def _counts_within(query: exp.Expr) -> bool:
+    """Whether a query counts, or passes on what the query in its FROM counts."""
+    if not isinstance(query, exp.Select) or is_counting(query):
+        return isinstance(query, exp.Select)
+    start = query.args.get("from_")
+    return (
+        start is not None
+        and isinstance(start.this, exp.Subquery)
+        and _counts_within(start.this.this)
+    )
+
+
+def _nest(select: exp.Select) -> _Nest | None:
+    """Return a SELECT and the one that counts in its FROM, if it is one of those that are understood."""
+    start = select.args.get("from_")
+    if start is None or select.args.get("joins") or not isinstance(start.this, exp.Subquery):
+        return None
+    item, inner = start.this, start.this.this
+    if any(value for name, value in item.args.items() if name not in ("this", "alias")):
+        return None
+    if not isinstance(inner, exp.Select) or inner.args.get("with_") or not is_counting(inner):
+        return None
+    alias = item.args.get("alias")
+    if alias is not None and alias.columns:
+        return None
+    for each in (select, inner):
+        if any(value and name not in UNDERSTOOD for name, value in each.args.items()):
+            return None
+        said = inner.expressions if each is inner else parts_of(each)
+        if any(part.find(exp.Query) for part in said):
+            return None
+    if any(is_star(each) for each in inner.expressions):
+        return None
+    names = [output_name(each).lower() for each in inner.expressions]
+    if len(set(names)) < len(names):
+        return None
+    return _Nest(select.copy(), inner.copy(), alias.name if alias is not None else "")
+
+
+@dataclass
+class _Nest:
+    """A SELECT, the SELECT that counts in its FROM, and the name of that."""
+
+    outer: exp.Select
+    inner: exp.Select
+    alias: str
+
+    def merged(self, columns_of: ColumnsOf) -> exp.Select | None:
+        """Return one SELECT that says the same; none where it cannot be said."""
+        if not self._write_out(columns_of):
+            return None
+        self.passed = {output_name(each).lower(): each for each in self.inner.expressions}
+        source = FromItem(self.alias, self.outer.args["from_"].this, list(self.passed))
+        if self.outer.args.get("group"):
+            group_keys(self.outer, ())
+        expand_aliases(self.outer, Scope([source]))
+        return self._larger_groups() if is_counting(self.outer) else self._same_groups()
+
+    def _write_out(self, columns_of: ColumnsOf) -> bool:
+        """Write the aliases and positions of the inner SELECT out, for its list will be another one."""
+        group_keys(self.inner, ())
+        sources = []
+        for item in (
+            self.inner.args["from_"].this if self.inner.args.get("from_") else None,
+            *(join.this for join in self.inner.args.get("joins") or ()),
+        ):
+            known = columns_of(item) if item is not None else []
+            if not known:
+                aliases = {
+                    each.alias.lower()
+                    for each in self.inner.expressions
+                    if isinstance(each, exp.Alias)
+                }
+                used = [
+                    column
+                    for name in ("where", "group", "having", "qualify")
+                    if self.inner.args.get(name)
+                    for column in self.inner.args[name].find_all(exp.Column)
+                ]
+                return not any(not each.table and each.name.lower() in aliases for each in used)
+            sources.append(FromItem(item.alias_or_name, item, known))
+        expand_aliases(self.inner, Scope(sources))
+        return True
+
+    def _same_groups(self) -> exp.Select | None:
+        """Merge a SELECT that computes something of every group, or chooses some."""
+        outer, inner = self.outer, self.inner
+        within = [
+            any(each.find(exp.Window) for each in parts_of(select)) for select in (inner, outer)
+        ]
+        chooses = outer.args.get("where") or outer.args.get("qualify")
+        if inner.args.get("limit") and (
+            chooses or within[1] or outer.args.get("order") or outer.args.get("limit")
+        ):
+            return None
+        if within[0] and within[1]:
+            return None
+        items = self._items()
+        if items is None:
+            return None
+        found = inner.copy()
+        found.set("expressions", items)
+        where, last = outer.args.get("where"), outer.args.get("qualify")
+        conditions = [self._put(each) for each in aggregates.conjuncts(where.this)] if where else []
+        if conditions:
+            clause, kind = ("qualify", exp.Qualify) if within[0] else ("having", exp.Having)
+            add_conditions(found, clause, kind, conditions)
+        if last:
+            add_conditions(found, "qualify", exp.Qualify, [self._put(last.this)])
+        if inner.args.get("order"):
+            found.set("order", self._ordered_inside(inner.args["order"]))
+        if outer.args.get("order"):
+            found.set("order", self._ordered(outer.args["order"]))
+        if outer.args.get("limit"):
+            found.set("limit", outer.args["limit"])
+        return found
+
+    def _items(self) -> list[exp.Expr] | None:
+        """Return the SELECT list of the outer one, over the tables of the inner one."""
+        items: list[exp.Expr] = []
+        for each in self.outer.expressions:
+            if is_star(each):
+                star = each.this if isinstance(each, exp.Column) else each
+                if any(star.args.get(name) for name in ("except_", "replace", "rename")):
+                    return None
+                for inner in self.inner.expressions:
+                    items.append(_called(inner.unalias().copy(), output_name(inner)))
+                continue
+            name = output_name(each)
+            known = self.passed.get(name.lower()) if isinstance(each, exp.Column) else None
+            if known is not None:
+                name = output_name(known)
+            items.append(_called(bare(self._put(each.unalias())), name))
+        return items
+
+    def _ordered(self, order: exp.Expr) -> exp.Expr:
+        """Return the ORDER BY of the outer SELECT; there, its aliases come first."""
+        order = order.copy()
+        given = {output_name(each).lower() for each in self.outer.expressions if not is_star(each)}
+        for each in order.expressions:
+            column = each.this
+            alias = (
+                isinstance(column, exp.Column) and not column.table and column.name.lower() in given
+            )
+            if not alias:
+                each.set("this", self._put(column))
+        return order
+
+    def _ordered_inside(self, order: exp.Expr) -> exp.Expr:
+        """Return the ORDER BY of the inner SELECT, whose aliases may be gone."""
+        order = order.copy()
+        for each in order.expressions:
+            value = each.this
+            if isinstance(value, exp.Literal) and not value.is_string:
+                each.set("this", self.inner.expressions[int(value.name) - 1].unalias().copy())
+                continue
+            for column in list(value.find_all(exp.Column)):
+                known = self.passed.get(column.name.lower()) if not column.table else None
+                if known is not None:
+                    new = exp.paren(known.unalias().copy())
+                    if column is value:
+                        each.set("this", new)
+                    else:
+                        column.replace(new)
+        return order
+
+    def _larger_groups(self) -> exp.Select | None:
+        """Merge a SELECT that adds the counts of groups up."""
+        outer, inner = self.outer, self.inner
+        group = inner.args.get("group")
+        if group is None or any(isinstance(bare(each), SETS) for each in group.expressions):
+            return None
+        if any(inner.args.get(name) for name in ("having", "qualify", "limit")):
+            return None
+        if any(each.find(exp.Window) for each in inner.expressions):
+            return None
+        sums: dict[str, exp.Expr] = {}
+        for part in parts_of(outer):
+            for each in list(aggregates.aggregates_in(part)):
+                new = self._sum_of_counts(each)
+                if new is None:
+                    return None
+                place = f"_priv_sum_{len(sums)}"
+                sums[place] = new
+                if each is part:
+                    return None
+                each.replace(exp.column(place))
+        for part in parts_of(outer):
+            for column in list(part.find_all(exp.Column)):
+                value = self._meaning(column)
+                if column.name in sums:
+                    column.replace(exp.paren(sums[column.name].copy()))
+                elif value is not None:
+                    if any(True for _ in aggregates.aggregates_in(value)):
+                        return None
+                    name = column.name
+                    parent = column.parent
+                    new = value.copy() if isinstance(value, exp.Column) else exp.paren(value.copy())
+                    if parent is outer:
+                        new = _called(bare(new), name)
+                    column.replace(new)
+        outer.set("from_", inner.args["from_"])
+        outer.set("joins", inner.args.get("joins"))
+        if inner.args.get("where"):
+            outer.where(inner.args["where"].this, copy=False)
+        return outer
+
+    def _sum_of_counts(self, node: exp.Expr) -> exp.Expr | None:
+        """Return what a sum over groups is as a sum over their records."""
+        conditions: list[exp.Expr] = []
+        if isinstance(node, exp.Filter):
+            conditions, node = aggregates.conjuncts(node.expression.this), node.this
+        if not isinstance(node, exp.Sum):
+            return None
+        value: exp.Expr = bare(node.this)
+        branch = aggregates.only_branch(value)
+        if branch is not None:
+            conditions, value = [*conditions, branch[0]], bare(branch[1])
+        known = self._meaning(value) if isinstance(value, exp.Column) else None
+        if known is None:
+            return None
+        known = bare(known.copy())
+        if isinstance(known, exp.Filter):
+            conditions_within, call = aggregates.conjuncts(known.expression.this), known.this
+        else:
+            conditions_within, call = [], known
+        if not isinstance(call, exp.Count | exp.CountIf | exp.Sum) or call.find(exp.Distinct):
+            return None
+        conditions = [self._put(each) for each in conditions]
+        if any(True for each in conditions for _ in aggregates.aggregates_in(each)):
+            return None
+        both = [*conditions_within, *conditions]
+        if not both:
+            return call
+        return exp.Filter(this=call, expression=exp.Where(this=exp.and_(*both)))
+
+    def _meaning(self, column: exp.Column) -> exp.Expr | None:
+        if column.table.lower() in ("", self.alias.lower()) and not isinstance(
+            column.this, exp.Star
+        ):
+            known = self.passed.get(column.name.lower())
+            return known.unalias() if known is not None else None
+        return None
+
+    def _put(self, node: exp.Expr) -> exp.Expr:
+        """Return an expression of the outer SELECT over the tables of the inner one."""
+        holder = exp.Paren(this=node.copy())
+        for column in list(holder.find_all(exp.Column)):
+            value = self._meaning(column)
+            if value is not None:
+                simple = isinstance(value, exp.Column | exp.Literal | exp.Func)
+                column.replace(value.copy() if simple else exp.paren(value.copy()))
+        found: exp.Expr = holder.this
+        return found
+
+
+def parts_of(select: exp.Select) -> Iterator[exp.Expr]:
+    """List what a SELECT says besides its tables."""
+    for name in ("expressions", "where", "group", "having", "qualify", "order"):
+        found = select.args.get(name)
+        yield from found if isinstance(found, list) else [found] if found is not None else []
+
+
+def is_counting(select: exp.Select) -> bool:
+    """Whether a SELECT groups, or aggregates without groups."""
+    if select.args.get("group"):
+        return True
+    return any(True for part in parts_of(select) for _ in aggregates.aggregates_in(part))
+
+
+def _called(value: exp.Expr, name: str) -> exp.Expr:
+    return exp.Alias(this=value, alias=named(name).copy())
+
+
+def add_conditions(
+    select: exp.Select, name: str, kind: type[exp.Expr], conditions: list[exp.Expr]
+) -> None:
+    """Add conditions to a clause of a SELECT, in place."""
+    old = select.args.get(name)
+    select.set(name, kind(this=exp.and_(*([old.this] if old is not None else []), *conditions)))

@@ -1,0 +1,150 @@
+"""How far estimates are off: the variance that each form gives to sums over records, as SQL.
+
+Let h be what the weights of a row make of a sum, and q the same for squares: h = sum over x of W[x, y] V(x), with V(x)
+what the row adds if its true value is x. Then the sum over the rows of h_a h_b - q_ab estimates the covariance of two
+sums without bias, for perturbed rows that are independent. Rows that stand for several, that are sampled or copied, and
+weights that are made from the published histogram change it, in the same way as for a single count
+(``mechanism/score_interval.md``, ``mechanism/splu.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from duckdb_priv.ordinary.cells import Cells
+from duckdb_priv.ordinary.frame import Measure
+from duckdb_priv.ordinary.names import text
+from duckdb_priv.sqltext.quoting import literal
+from duckdb_priv.sqltext.templates import fill, sections
+
+FROM_HISTOGRAM = ("two_by_two", "conditional_poisson")
+"""Forms whose weights are made from the published histogram, and share its noise."""
+TRUTH_IS_RANDOM = ("listed", "constant")
+"""Forms where it is not the published values that are random, given the true ones, but the other way round."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The columns of the records and of the cells that a variance is made of.
+
+    ``column(text, stem)`` takes a column of the records for an expression over the outcomes of one record;
+    ``cell(name)`` takes one for a column of the cells.
+    """
+
+    cells: Cells
+    form: str
+    """The form of the attributes; empty for a sample that is not perturbed."""
+    column: Callable[[str, str], str]
+    cell: Callable[[str], str]
+    joined: bool
+    """Whether a record may add several times, because it is joined."""
+
+    def covariance(self, one: Measure, two: Measure, v: str, w: str) -> str:
+        """Write the covariance of two sums of what records add, ``v`` and ``w``; of one with itself, its variance."""
+        weight = text(self.cells.weight)
+        h, g = self.estimate(v), self.estimate(w)
+        indicates = v == w and not one.factors and not self.joined
+        q = h if indicates else self.column(f"sum({weight} * {v} * {w})", "square")
+        found = self.weighed(one, two, h, g, q)
+        if one is two and self.form in ("scaled", "duplicated"):
+            found += self.of_sampling(one, v, q)
+        return found
+
+    def weighed(self, one: Measure, two: Measure, h: str, g: str, q: str) -> str:
+        """Write the sum of h g - q over the records, with what rows stand for, for columns of the records."""
+
+        def squared(count: str | None = None) -> str:
+            return self._squared(one, two, count)
+
+        scale = self.cells.given_scale if self.cells.release.scale else ""
+        if self.cells.release.sampled:
+            return f"sum({squared(f'{scale} ** 2')} * {h} * {g} - {squared()} * {q})"
+        if self.form == "duplicated":
+            return f"sum({squared(inflation(scale))} * ({h} * {g} - {q}))"
+        if self.cells.release.weighed:
+            return f"sum({squared(f'{scale} ** 2')} * ({h} * {g} - {q}))"
+        if self.form in TRUTH_IS_RANDOM:
+            return f"sum({squared()} * ({q} - {h} * {g}))"
+        return f"sum({squared()} * ({h} * {g} - {q}))"
+
+    def _squared(self, one: Measure, two: Measure, count: str | None) -> str:
+        """Take the column of the cells with the sum of the products of the public values of two sums."""
+        public = (*one.public, *two.public)
+        before = tuple(dict.fromkeys((*one.before, *two.before)))
+        if one is two:
+            public, before = (*one.public, *one.public), one.before
+        return self.cell(self.cells.sum(public, before, count))
+
+    def of_histogram(
+        self, one: Measure, two: Measure, v: str, w: str, mean: str, other_mean: str
+    ) -> str:
+        """Write the covariance of two sums where weights are made from the histogram of what is published.
+
+        That histogram is noisy as well, and in part with the noise of the records that are summed: what a record adds
+        to it takes back k times the mean of what records add. With the means over all records of the table, ``mean``
+        and ``other_mean``, a sum varies as that of v - k mean, and the records that it leaves out vary as -k mean;
+        these count twice, as they do for a count (``mechanism/splu.md``).
+        """
+        weight, shown = text(self.cells.weight), text(self.cells.shown)
+
+        def noise(a: str, b: str) -> str:
+            return f"({self.estimate(a)} * {self.estimate(b)} - {self.column(f'sum({weight} * {a} * {b})', 'square')})"
+
+        def k(average: str) -> str:
+            reported = self.column(f"max(CASE WHEN {shown} THEN {average} ELSE 0 END)", "reported")
+            h = self.estimate(average)
+            return f"(1 - coalesce((max({reported}) - min({reported})) / nullif(max({h}) - min({h}), 0), 1))"
+
+        both = one if one is two else None
+        before = both.before if both else tuple(dict.fromkeys((*one.before, *two.before)))
+        products = self.cell(self.cells.sum((*one.public, *two.public), before))
+        rows = self.cell(self.cells.sum((), ()))
+        total = literal(float(self.cells.release.constants.get("rows", 1)))
+        return (
+            f"sum({products} * {noise(v, w)}) - {k(other_mean)} * sum({self.cell(one.cell)} * {noise(v, other_mean)})"
+            f" - {k(mean)} * sum({self.cell(two.cell)} * {noise(mean, w)})"
+            f" + {k(mean)} * {k(other_mean)} * sum({rows} * {noise(mean, other_mean)})"
+            f" * (1 + 2 * greatest({total} - sum({rows}), 0) / greatest(sum({rows}), 1))"
+        )
+
+    def estimate(self, v: str) -> str:
+        """Take the column with what the weights of a record make of what it adds."""
+        return self.column(f"sum({text(self.cells.weight)} * {v})", "h")
+
+    def of_sampling(self, of: Measure, v: str, q: str) -> str:
+        """Write the most that sampling within groups of equal public values can add, and copying."""
+        width = self.column(f"greatest(max({v}), 0) - least(min({v}), 0)", "width")
+        size = literal(float(self.cells.release.constants.get("together", 1)))
+        scale = self.cells.given_scale
+
+        def squared(count: str) -> str:
+            return self._squared(of, of, f"CASE WHEN {scale} > 1 THEN {count} ELSE 0 END")
+
+        if self.form == "scaled":
+            return f" + sum({squared(f'{scale} ** 2')} * {width} ** 2) / (4 * {size})"
+        return (
+            f" + greatest(sum({squared(f'1 / {scale}')} * {q}), 0) / 4"
+            f" + sum({squared(scale)} * {width} ** 2) / (4 * {size})"
+        )
+
+
+@cache
+def _formulas() -> Mapping[str, str]:
+    return sections("analyst/ordinary", "intervals")
+
+
+def formula(name: str, struct: str = "m", /, **values: str) -> str:
+    """Write a formula of ``sql/analyst/ordinary/intervals.sql`` over a struct of values.
+
+    >>> formula("kept", share="0.5", k="0.8")
+    '[((1 - m.share * m.k) ** 2 + 2 * m.share * (1 - m.share) * m.k ** 2) FOR m IN [{share: 0.5, k: 0.8}]][1]'
+    """
+    fields = ", ".join(f"{each}: {value}" for each, value in values.items())
+    return f"[{_formulas()[name]} FOR {struct} IN [{{{fields}}}]][1]"
+
+
+def inflation(scale: str) -> str:
+    """Write how much larger a copied record's part of a variance is, by its scale."""
+    return fill(_formulas()["inflation"], {"scale": scale})

@@ -1,0 +1,345 @@
+"""What a query can name on a connection: the releases of its databases, and the columns of everything else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any
+
+import duckdb
+from sqlglot import exp
+
+from duckdb_priv.errors import QueryRefused
+from duckdb_priv.estimator.forms import FORMS, Form
+from duckdb_priv.release.catalog import stated_blocks, stated_constants
+from duckdb_priv.release.model import Blocks
+from duckdb_priv.sqltext.quoting import identifier, literal
+
+CATALOG = ("attribute", "coefficient", "release")
+"""The tables of the schema priv that a database with releases has."""
+SAMPLED = "sample"
+"""The form of columns that show the truth, of a sample of the records."""
+NOT_BY_SCALE = "duplicated"
+"""The form whose scale bounds how often a record appears, and does not say for how many it stands."""
+
+
+@cache
+def functions() -> Mapping[str, str]:
+    """Return what kind of function each name is that DuckDB brings along: aggregate, scalar, macro, ..."""
+    with duckdb.connect() as connection:
+        kinds = connection.execute(
+            "SELECT lower(function_name), min(function_type) FROM duckdb_functions() GROUP BY ALL"
+        ).fetchall()
+    return dict(kinds)
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A perturbed attribute of a release, as a query may name it."""
+
+    name: str
+    """What queries call it: the name that it has in the source."""
+    column: str
+    """The published column, which holds what records report of it."""
+    type: str
+    """SQL type of its true values."""
+    form: str
+    """Which form its weights take."""
+    size: int
+    """How many values its domain has."""
+    blocks: Blocks | None = None
+    """The blocks of values that records report, where they report blocks."""
+
+    @property
+    def traits(self) -> Form:
+        """What its form says of its records. Raises QueryRefused for a form that is not known."""
+        if self.form not in FORMS:
+            raise unknown_form(self)
+        return FORMS[self.form]
+
+    @property
+    def listed(self) -> bool:
+        """Whether records report a list of values, among them the true one."""
+        return self.traits.listed
+
+    @property
+    def varied(self) -> bool:
+        """Whether its weights differ from row to row, by what the scale of a row says."""
+        return self.traits.varied
+
+
+@dataclass(frozen=True)
+class Release:
+    """A published table that queries may name, and what its catalog says of its columns."""
+
+    database: str
+    name: str
+    attributes: Mapping[str, Attribute]
+    """By name in lower case; empty where columns show the truth of a sample."""
+    public: Mapping[str, str]
+    """Public columns by their names in lower case."""
+    scale: str | None
+    """The column that says for how many source records a row stands, how often a record appears at most, or how far a
+    row is perturbed."""
+    weighed: bool
+    """Whether a row stands for as many source records as its scale says; else for one."""
+    sampled: bool
+    """Whether what is published is a random sample, so that even public columns are estimated from."""
+    constants: Mapping[str, float] = field(default_factory=dict)
+    """Numbers among the parameters of the release."""
+    rows: int = 0
+    """How many rows are published."""
+
+    @cached_property
+    def reported(self) -> Mapping[str, Attribute]:
+        """Attributes by their published columns, where those have other names."""
+        return {
+            each.column.lower(): each
+            for each in self.attributes.values()
+            if each.column.lower() not in self.attributes
+        }
+
+    @property
+    def columns(self) -> list[str]:
+        """What queries may name of the table, in lower case."""
+        scale = [self.scale.lower()] if self.scale else []
+        return [*self.public, *self.attributes, *self.reported, *scale]
+
+    def columns_are(self, found: Collection[str]) -> bool:
+        """Whether a table with these columns, in lower case, is this one."""
+        return {each.column.lower() for each in self.attributes.values()} <= set(found)
+
+
+class ConnectedTables:
+    """The tables of a connection, looked up once for one query."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._columns: dict[str, list[str]] = {}
+
+    # DuckDB's own functions by their whole names: a file may bring others along that are called alike.
+
+    @cached_property
+    def _tables(self) -> list[tuple[str, str, str, bool]]:
+        return self._rows(
+            "SELECT database_name, schema_name, table_name, temporary FROM system.main.duckdb_tables()"
+            " WHERE schema_name = 'priv' OR temporary"
+            " UNION ALL SELECT database_name, schema_name, view_name, true FROM system.main.duckdb_views()"
+            " WHERE temporary AND NOT internal"
+        )
+
+    @cached_property
+    def _here(self) -> tuple[str, str]:
+        (here,) = self._rows("SELECT system.main.current_database(), system.main.current_schema()")
+        return here[0], here[1]
+
+    @cached_property
+    def _several(self) -> bool:
+        """Whether names are looked up in several places, so that a schema may be one of another database."""
+        ((path,),) = self._rows("SELECT system.main.current_setting('search_path')")
+        return "," in path
+
+    @cached_property
+    def _temporary(self) -> set[str]:
+        return {name.lower() for _, _, name, temporary in self._tables if temporary}
+
+    @cached_property
+    def releases(self) -> Mapping[tuple[str, str], Release]:
+        """Every release of every attached database, by database and name in lower case."""
+        catalogs: dict[str, set[str]] = {}
+        for database, schema, table, temporary in self._tables:
+            if schema == "priv" and not temporary:
+                catalogs.setdefault(database, set()).add(table)
+        return {
+            (database.lower(), release.name.lower()): release
+            for database, tables in catalogs.items()
+            if tables.issuperset(CATALOG)
+            for release in self._of(database)
+        }
+
+    @cached_property
+    def reported(self) -> frozenset[str]:
+        """The columns of all releases that hold what records report, under names of their own."""
+        return frozenset(name for each in self.releases.values() for name in each.reported)
+
+    def release(self, table: exp.Table) -> Release | None:
+        """Return the release that a table of a query is, if it is one."""
+        if not isinstance(table.this, exp.Identifier):
+            return None
+        name, first, second = table.name.lower(), table.db.lower(), table.catalog.lower()
+        database, schema = (part.lower() for part in self._here)
+        if second:
+            places = [(second, first)]
+        elif first:
+            # One name before the table is a schema of the database in use, or a database; temporary tables come before,
+            # and what is in another schema of that name, where the path leads there first.
+            hidden = name in self._temporary or (self._several and schema != "main")
+            places = [(first, "main")]
+            if first != "main" or not hidden:
+                places.insert(0, (database, first))
+        elif name in self._temporary:
+            places = []
+        else:
+            places = [(database, schema)]
+        for place, within in places:
+            if within == "main" and (place, name) in self.releases:
+                return self.releases[place, name]
+        return None
+
+    def catalog_of(self, release: Release) -> str:
+        """Write the schema of a release's catalog, as shortly as the connection allows."""
+        return (
+            "priv" if release.database == self._here[0] else f"{identifier(release.database)}.priv"
+        )
+
+    def columns(self, source: exp.Expr) -> list[str]:
+        """List the columns of something that stands in FROM, in lower case; none where it cannot be said."""
+        text = source.sql("duckdb")
+        if text not in self._columns:
+            try:
+                rows = self._rows(f"DESCRIBE SELECT * FROM {text}")
+            except duckdb.Error:
+                rows = []
+            self._columns[text] = [row[0].lower() for row in rows]
+        return self._columns[text]
+
+    def describe(self, query: str) -> list[tuple[str, str]]:
+        """Return names and types of a query's columns. Raises duckdb.Error where DuckDB would."""
+        try:
+            return [(row[0], row[1]) for row in self._rows(f"DESCRIBE {query}")]
+        except duckdb.Error as error:
+            # Without the line that it points to, which is not the user's.
+            raise type(error)(str(error).partition("\n\nLINE ")[0]) from None
+
+    def count(self, query: str, otherwise: int) -> int:
+        """Count the rows of a query; ``otherwise`` where it cannot be run on its own."""
+        try:
+            return int(self._rows(f"SELECT count(*) FROM ({query})")[0][0])
+        except (duckdb.BinderException, duckdb.InvalidInputException, duckdb.CatalogException):
+            return otherwise
+
+    def outside(self, release: Release, attribute: Attribute, values: list[exp.Expr]) -> list[str]:
+        """Return those of some literal values that the domain of an attribute does not have."""
+        domain = (
+            f"SELECT CAST(value AS {attribute.type}) AS value FROM {self.catalog_of(release)}.coefficient"
+            f" WHERE release = {literal(release.name)} AND attribute = {literal(attribute.name)}"
+        )
+        # Compared as the query compares them: a text against a number is a number.
+        listed = ", ".join(
+            f"(SELECT coalesce(bool_or(value = {value.sql('duckdb')}), false) FROM domain)"
+            for value in values
+        )
+        (found,) = self._rows(f"WITH domain AS ({domain}) SELECT {listed}")
+        return [
+            value.sql("duckdb") for value, known in zip(values, found, strict=True) if not known
+        ]
+
+    def partly_unknown(self, release: Release, attribute: Attribute) -> bool:
+        """Whether the catalog has no weights for some value of an attribute."""
+        test = {"two_by_two": "own - other <= 1e-12", "singular": "retention = 0"}.get(
+            attribute.form
+        )
+        if test is None:
+            return False
+        (found,) = self._rows(
+            f"SELECT coalesce(bool_or({test}), false) FROM {self.catalog_of(release)}.coefficient"
+            f" WHERE release = {literal(release.name)} AND attribute = {literal(attribute.name)}"
+        )
+        return bool(found[0])
+
+    def values(self, release: Release, attribute: Attribute) -> list[str | None]:
+        """Return the domain of an attribute as texts."""
+        return [
+            row[0]
+            for row in self._rows(
+                f"SELECT value FROM {self.catalog_of(release)}.coefficient WHERE release = {literal(release.name)}"
+                f" AND attribute = {literal(attribute.name)} ORDER BY position"
+            )
+        ]
+
+    def _rows(self, query: str) -> list[tuple[Any, ...]]:
+        return self._connection.execute(query).fetchall()
+
+    def _of(self, database: str) -> list[Release]:
+        """Read the releases of one database."""
+        priv = f"{identifier(database)}.priv"
+        releases = self._rows(f"SELECT release, parameters, rows_published FROM {priv}.release")
+        constants = {name: stated_constants(parameters) for name, parameters, _ in releases}
+        published = {name: rows for name, _, rows in releases}
+        found = self._connection.execute(f"FROM {priv}.attribute ORDER BY release")
+        names = [name for name, *_ in found.description]
+        rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        return [
+            _release(
+                database,
+                name,
+                [row for row in rows if row["release"] == name],
+                numbers,
+                published[name] or 0,
+            )
+            for name, numbers in constants.items()
+        ]
+
+
+def _release(
+    database: str,
+    name: str,
+    rows: list[dict[str, Any]],
+    constants: Mapping[str, float],
+    published: int,
+) -> Release:
+    attributes, public, scale = {}, {}, None
+    for row in rows:
+        column = published_column(row)
+        if row["role"] == "scale":
+            scale = column
+        elif row["form"] is None or row["form"] == SAMPLED:
+            public[column.lower()] = column
+        else:
+            blocks = row.get("blocks")
+            kind = blocks["type"] if blocks else row["type"]
+            attributes[row["attribute"].lower()] = Attribute(
+                row["attribute"],
+                column,
+                "VARCHAR" if kind.startswith("ENUM") else kind.removesuffix("[]"),
+                row["form"],
+                row["domain_size"],
+                stated_blocks(blocks),
+            )
+    sizes = [row["domain_size"] for row in rows if row["domain_size"]]
+    one_each = any(
+        each.form == NOT_BY_SCALE or (each.form in FORMS and each.varied)
+        for each in attributes.values()
+    )
+    return Release(
+        database,
+        name,
+        attributes,
+        public,
+        scale,
+        weighed=scale is not None and not one_each,
+        sampled=any(row["form"] == SAMPLED for row in rows),
+        constants={**constants, "classes": float(math.prod(sizes))},
+        rows=published,
+    )
+
+
+def published_column(row: Mapping[str, Any]) -> str:
+    """Return the name of the published column of an attribute, from its row in the catalog.
+
+    >>> published_column({"attribute": "disease", "column_name": "noisy_disease"})
+    'noisy_disease'
+    >>> published_column({"attribute": "disease"})
+    'disease'
+    """
+    return str(row.get("column_name") or row["attribute"])
+
+
+def unknown_form(attribute: Attribute) -> QueryRefused:
+    """Say that a release is made in a way that this version does not know."""
+    return QueryRefused(
+        f'"{attribute.name}" is estimated in the form "{attribute.form}", which this version does not know',
+        hint="upgrade duckdb_priv, or use the functions of the file, such as priv.reconstructed_count",
+    )

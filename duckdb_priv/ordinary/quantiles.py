@@ -1,0 +1,155 @@
+"""Quantiles: the estimated distribution function, made monotone, and inverted; with intervals by inverting a test.
+
+How many records have at most a value is a running total of counts, and so is how far that is from a share of all of
+them: its variance is known (``windows.py``). The formulas stand in ``sql/analyst/ordinary/quantiles.sql``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import NormalDist
+
+import sqlglot
+from sqlglot import exp
+
+from duckdb_priv.ordinary.aggregates import Quantile
+from duckdb_priv.ordinary.frame import Frame, Measure, Steps, select_sql
+from duckdb_priv.ordinary.intervals import Intervals
+from duckdb_priv.ordinary.names import LINE, Names, fresh, text
+from duckdb_priv.sqltext.quoting import literal
+from duckdb_priv.sqltext.templates import fill, sections
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The counts of every value of which quantiles are asked for, by the groups of the SELECT."""
+
+    frame: Frame
+    measures: Mapping[str, Measure]
+    """One: the count."""
+    value: str
+    """The column with the value."""
+    keys: tuple[str, ...]
+    """The columns with the keys of the groups."""
+
+
+@cache
+def _sql() -> Mapping[str, str]:
+    return sections("analyst/ordinary", "quantiles")
+
+
+class Quantiled:
+    """The steps to the quantiles of one SELECT."""
+
+    def __init__(self, names: Names, confidence: float | None) -> None:
+        self._names, self._confidence = names, confidence
+        self._steps: Steps = []
+        self._tables: list[tuple[str, tuple[str, ...], list[str]]] = []
+        self.ends: dict[str, str] = {}
+        """Columns with the ends of intervals, by those of the quantiles."""
+
+    def add(self, counted: Counted, quantiles: Mapping[str, Quantile]) -> None:
+        """Add the steps to some quantiles of the same value; the last has one row for each group."""
+        (measure,) = counted.measures.items()
+        estimates, by = self._names.fresh("values"), ""
+        if counted.keys:
+            by = f"PARTITION BY {', '.join(map(text, counted.keys))} "
+        places = {
+            "n": text(measure[0]), "value": text(counted.value), "by": by, "by_all": by.strip(),
+            "estimates": text(estimates),
+        }  # fmt: skip
+        taken = {*counted.frame.keys, measure[0], *quantiles}
+        has_ends = self._confidence is not None and not measure[1].exact
+        if self._confidence is None or not has_ends:
+            self._steps += counted.frame.estimates(self._names, estimates, counted.measures, {})
+        else:
+            intervals = Intervals(
+                counted.frame, counted.measures, {}, self._names, estimates, self._confidence
+            )
+            places |= _moments(intervals, measure[0], places)
+            self._steps += intervals.steps()
+            taken |= intervals.taken
+        for each in ("below", "total", "at_most", "following"):
+            name = fresh(each, taken)
+            taken.add(name)
+            places[each] = text(name)
+        selected = list(map(text, counted.keys))
+        columns = list(quantiles)
+        for name, quantile in quantiles.items():
+            one = places | {"share": f"({text(quantile.share)})"}
+            one["quantile"] = _estimate(quantile, one)
+            selected.append(f"{one['quantile']} AS {text(name)}")
+            if has_ends:
+                self.ends[name] = f"{name}_ends"
+                columns.append(self.ends[name])
+                selected.append(f"{_ends(one)} AS {text(self.ends[name])}")
+        places["ranked"] = text(self._names.fresh("ranked"))
+        monotone, result = (self._names.fresh(each) for each in ("distribution", "quantiles"))
+        groups = list(map(text, counted.keys))
+        self._steps += [
+            (places["ranked"], _filled("ranked", places)),
+            (monotone, _filled("monotone", places)),
+            (result, select_sql(selected, text(monotone), groups=groups)),
+        ]
+        self._tables.append((text(result), counted.keys, columns))
+
+    def beside(self, groups: str, keys: Sequence[str], table: str) -> Steps:
+        """Write the steps, the last of which, ``table``, has the quantiles beside those of ``groups``."""
+        joined, selected = f"{text(groups)} AS g", ["g.*"]
+        for number, (result, theirs, columns) in enumerate(self._tables):
+            alike = " AND ".join(
+                f"g.{text(own)} IS NOT DISTINCT FROM q{number}.{text(each)}"
+                for own, each in zip(keys, theirs, strict=True)
+            )
+            joined += f" LEFT JOIN {result} AS q{number} ON {alike or 'true'}"
+            selected += [f"q{number}.{text(each)}" for each in columns]
+        return [*self._steps, (table, select_sql(selected, joined))]
+
+
+def _moments(intervals: Intervals, n: str, places: Mapping[str, str]) -> dict[str, str]:
+    """Name the columns with the variances of running totals and totals of a count."""
+    windows = intervals.windows
+    running, total = (
+        windows.replaced(_parsed(f"sum({places['n']}) OVER ({over})")).name
+        for over in (f"{places['by']}ORDER BY {places['value']}", places["by_all"])
+    )
+    z = NormalDist().inv_cdf((1 + intervals.confidence) / 2)
+    return {
+        "running_variance": windows.covariance(running, running),
+        "covariance": windows.covariance(running, total),
+        "total_variance": windows.covariance(total, total),
+        "step": intervals.step(n),
+        "z": literal(z),
+    }
+
+
+def _estimate(quantile: Quantile, places: Mapping[str, str]) -> str:
+    if not quantile.continuous:
+        return _filled("descending" if quantile.descending else "discrete", places)
+    place = _filled("place", places)
+    at = {
+        f"at_{side}": _filled("at", {**places, "place": f"{function}({place})"})
+        for side, function in (("floor", "floor"), ("ceiling", "ceil"))
+    }
+    return _filled("continuous", {**places, **at, "place": place})
+
+
+def _ends(places: Mapping[str, str]) -> str:
+    share = places["share"]
+    variance = (
+        f"{places['running_variance']} - 2 * {share} * {places['covariance']}"
+        f" + {share} ** 2 * {places['total_variance']}"
+    )
+    best = _filled("surely", {**places, "variance": variance, "sign": "+"})
+    worst = _filled("surely", {**places, "variance": variance, "sign": "-"})
+    return _filled("ends", {**places, "at_best": best, "at_worst": worst})
+
+
+def _parsed(window: str) -> exp.Expr:
+    return sqlglot.parse_one(window, dialect="duckdb")
+
+
+def _filled(name: str, places: Mapping[str, str]) -> str:
+    return fill(_sql()[name], places).replace("\n", LINE)

@@ -1,0 +1,339 @@
+"""What every record adds to a sum, and what that says of the sum and of how it varies.
+
+Between the cells and the estimates stand two steps. ``outcomes`` says of every cell and each true value of its records
+what such a record adds to each sum; ``records`` weighs that for each cell. The estimates, their variances and their
+covariances are sums over records (``noise.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary.frame import (
+    Frame,
+    Measure,
+    PlainColumn,
+    Steps,
+    filtered,
+    known,
+    parenthesized,
+    select_sql,
+)
+from duckdb_priv.ordinary.names import LINE, Names, fresh, text
+from duckdb_priv.ordinary.noise import FROM_HISTOGRAM, Noise
+from duckdb_priv.sqltext.quoting import literal
+
+
+@dataclass
+class StepColumns:
+    """Columns of one step, by their SQL."""
+
+    taken: set[str]
+    found: dict[str, str] = field(default_factory=dict)
+
+    def take(self, sql: str, stem: str) -> str:
+        """Return the column of an expression, a new one if there is none."""
+        if sql not in self.found:
+            self.found[sql] = fresh(stem, self.taken)
+            self.taken.add(self.found[sql])
+        return text(self.found[sql])
+
+    def sql(self, name: str) -> str:
+        """Return the expression of a column."""
+        return next(sql for sql, each in self.found.items() if text(each) == name)
+
+    @property
+    def selected(self) -> list[str]:
+        """The columns as they stand in a SELECT."""
+        return [f"{sql} AS {text(name)}" for sql, name in self.found.items()]
+
+
+class Records:
+    """The steps from the cells to the estimates, of sums whose variances are asked for."""
+
+    def __init__(
+        self, frame: Frame, measures: Mapping[str, Measure], plain: Mapping[str, PlainColumn]
+    ) -> None:
+        cells = frame.cells
+        attributes = list(cells.attributes.values())
+        forms = {each.form for each in attributes}
+        self.form = next(iter(forms)) if len(forms) == 1 else ""
+        """The form of the attributes; empty where there are several, or none."""
+        self.one_attribute = len(attributes) == 1
+        mixed = frame.mixed if self.form in FROM_HISTOGRAM else ()
+        if mixed:
+            # Means are taken over all true values that a record may have.
+            frame = replace(frame, where=[each for each in frame.where if each not in mixed])
+            measures = {
+                name: replace(each, conditions=(*each.conditions, *mixed), of_attribute=False)
+                for name, each in measures.items()
+            }
+        if self.form in FROM_HISTOGRAM and frame.uneven:
+            raise QueryRefused(
+                "the interval of counts from decoy groups is not known where a join, or a group, depends on public"
+                " columns and an attribute together",
+                hint="leave out intervals, or write the condition within the aggregate: count_if(…)",
+            )
+        self.frame, self.measures, self._plain = frame, measures, plain
+        self.taken = {
+            *(name.lower() for name in frame.keys), *measures, *plain, cells.weight, cells.shown, *cells.attributes,
+            *cells.columns,
+        }  # fmt: skip
+        self._outcomes, self._records = StepColumns(self.taken), StepColumns(self.taken)
+        self.estimates = StepColumns(self.taken)
+        self._cell_number, self._set = self._fresh("cell"), self._fresh("grouping_set")
+        self._positions = [self._fresh("position") for _ in frame.attribute_names]
+        self._from_cells: dict[str, None] = {}
+        self._kept = ""
+        if mixed and frame.keys:
+            found = " AND ".join(map(parenthesized, mixed))
+            kept = self._outcomes.take(
+                f"bool_or({found})" if frame.joined or frame.subtotals else found, "kept"
+            )
+            self._kept = self._records.take(f"bool_or({kept})", "kept")
+        self._noise = Noise(cells, self.form, self._records.take, self.cell, frame.joined)
+
+    def _fresh(self, stem: str) -> str:
+        name = fresh(stem, self.taken)
+        self.taken.add(name)
+        return name
+
+    def constant(self, name: str) -> str:
+        """Write a number among the parameters of the release."""
+        return literal(float(self.frame.release.constants[name]))
+
+    def cell(self, name: str) -> str:
+        """Take the column of the records with a sum over the rows of a cell."""
+        self._from_cells[name] = None
+        return text(name)
+
+    def weighed(self, name: str) -> str:
+        """Take the column of the records with what their weights make of what they add to a sum."""
+        return self._noise.estimate(self._added(name))
+
+    def rows(self, name: str) -> str:
+        """Write for how many records a count could be, all of which meet its public conditions."""
+        return (
+            f"coalesce(sum({self.cell(self.frame.cells.sum((), self.measures[name].before))}), 0)"
+        )
+
+    def covariance(self, one: str, two: str, *, raw: bool = False) -> str:
+        """Take the column of the estimates with the covariance of two sums.
+
+        ``raw`` as if weights were given, where they are made from the histogram of what is published.
+        """
+        one, two = sorted((one, two))
+        of = self.measures[one], self.measures[two]
+        added = self._added(one), self._added(two)
+        if self.form in FROM_HISTOGRAM and self.one_attribute and not raw:
+            found = self._noise.of_histogram(*of, *added, self._mean(one), self._mean(two))
+        else:
+            found = self._noise.covariance(*of, *added)
+        if self.form == "constant":
+            found = self._dealt(found, one, two)
+        return self.estimates.take(
+            f"coalesce({found}, 0)", "variance" if one == two else "covariance"
+        )
+
+    def across(
+        self, one: str, two: str, partition: Sequence[str], order: exp.Expr | None = None
+    ) -> str:
+        """Take the column of the estimates with the covariance of a group's sum with the sum of several groups.
+
+        Those are all groups that agree on the keys ``partition``; up to the own one, in an ``order`` of the others.
+        Weights are taken as given.
+        """
+        of, other = self.measures[one], self.measures[two]
+        v, w = self._added(one), self._added(two)
+        h, g = self._noise.estimate(v), self._noise.estimate(w)
+        parts = [*map(text, partition), text(self._cell_number)]
+        total = self._records.take(
+            f"sum({self._records.sql(g)}) OVER (PARTITION BY {', '.join(parts)}{_ordered(order)})",
+            "total",
+        )
+        if self.frame.joined:
+            # A record may be in several groups.
+            inner = [
+                *(self.frame.keys[each] for each in partition),
+                self.frame.column(self._cell_number),
+            ]
+            inner += map(self.frame.column, self._positions)
+            by = _ordered(order, self.frame.keys)
+            w = self._outcomes.take(
+                f"sum({self._outcomes.sql(w)}) OVER (PARTITION BY {', '.join(inner)}{by})", "adds"
+            )
+        weight = text(self.frame.cells.weight)
+        q = self._records.take(f"sum({weight} * {v} * {w})", "square")
+        return self.estimates.take(
+            f"coalesce({self._noise.weighed(of, other, h, total, q)}, 0)", "covariance"
+        )
+
+    def sampling(self, name: str) -> str:
+        """Take the column of the estimates with the most that sampling can add to the variance of a sum."""
+        if self.form not in ("scaled", "duplicated"):
+            return ""
+        v = self._added(name)
+        weight = text(self.frame.cells.weight)
+        q = self._records.take(f"sum({weight} * {v} * {v})", "square")
+        found = self._noise.of_sampling(self.measures[name], v, q).removeprefix(" + ")
+        return self.estimates.take(f"coalesce({found}, 0)", "sampling")
+
+    def _dealt(self, drawn: str, one: str, two: str) -> str:
+        """Write the covariance of two sums over true values that are dealt to all rows, from that if they were drawn.
+
+        Of N rows that all get what the others leave, that is N / (N - 1) times what is left of ``drawn`` without N
+        times the covariance of the means over all rows, by true value (Hoeffding 1951, "A combinatorial central limit
+        theorem"). Of a count by attributes alone it is what sampling without replacement leaves.
+        """
+        of, other, rows = self.measures[one], self.measures[two], self.constant("rows")
+        if one == two and of.of_attribute and of.counts and self.frame.separable:
+            return f"({drawn}) * (greatest({rows} - {self.rows(one)}, 0) / greatest({rows} - 1, 1))"
+        weight = text(self.frame.cells.weight)
+        means = self._records.take(
+            f"sum({weight} * {self._mean(one)} * {self._added(two)})", "means"
+        )
+        totals = [
+            f"sum({self.cell(self.measures[each].cell)} * {self.weighed(each)})"
+            for each in (one, two)
+        ]
+        both = f"{' * '.join(totals)} / {rows}"
+        left = f"{drawn} - sum({self.cell(other.cell)} * {means}) + {both}"
+        return f"({left}) * ({rows} / greatest({rows} - 1, 1))"
+
+    def _added(self, name: str) -> str:
+        """Take the column of the outcomes with what a record adds to a sum."""
+        of = self.measures[name]
+        product = " * ".join(of.factors) or "1"
+        if self.frame.joined:
+            return self._outcomes.take(
+                f"coalesce(sum({product}){filtered(of.conditions)}, 0)", "adds"
+            )
+        if of.conditions:
+            when = " AND ".join(map(parenthesized, of.conditions))
+            product = f"CASE WHEN {when} THEN {product} ELSE 0 END"
+        if of.factors:
+            product = f"coalesce({product}, 0)"
+        return self._outcomes.take(
+            f"any_value({product})" if self.frame.subtotals else product, "adds"
+        )
+
+    def _mean(self, name: str) -> str:
+        """Take the column of the outcomes with what records of all the table add on average, by true value."""
+        cell = self.measures[name].cell
+        self.cell(cell)
+        parts = [*self.frame.keys.values(), *([self._set_sql] if self.frame.subtotals else [])]
+        parts.append(self.frame.column(self._positions[0]))
+        added = self._outcomes.sql(self._added(name))
+        return self._outcomes.take(
+            f"sum({self.frame.column(cell)} * {added}) OVER (PARTITION BY {', '.join(parts)})"
+            f" / {self.constant('rows')}",
+            "mean",
+        )
+
+    def _estimate(self, name: str) -> str:
+        of = self.measures[name]
+        v = self._added(name)
+        if of.exact:
+            shown = text(self.frame.cells.shown)
+            found = self._records.take(f"sum(CASE WHEN {shown} THEN {v} ELSE 0 END)", "exact")
+        else:
+            found = self._noise.estimate(v)
+        total = known(f"sum({self.cell(of.cell)} * {found})", self.frame.partly_unknown)
+        return f"coalesce({total}, 0)" if of.counts else total
+
+    def _plain_columns(self) -> list[str]:
+        found = []
+        for name, (kind, argument, when, distinct) in self._plain.items():
+            if kind == "grouping":
+                level = self._outcomes.take(f"grouping({argument})", "level")
+                level = self._records.take(f"any_value({level})", "level")
+                found.append(f"any_value({level}) AS {text(name)}")
+                continue
+            if self.frame.joined or self.frame.subtotals or when:
+                raise QueryRefused(
+                    f"{kind}() is not answered beside intervals here",
+                    hint="leave out intervals, or ask for it in a query of its own",
+                )
+            column = self._records.take(
+                f"any_value({self._outcomes.take(argument, 'plain')})", "plain"
+            )
+            found.append(f"{kind}({'DISTINCT ' * distinct}{column}) AS {text(name)}")
+        return found
+
+    @property
+    def _set_sql(self) -> str:
+        return f"grouping({', '.join(map(text, self.frame.keys))})"
+
+    def steps(self, names: Names, laws: Mapping[str, str], table: str) -> Steps:
+        """Write the steps, the last of which, ``table``, holds the estimates; ``laws`` name the weights' numbers."""
+        written = [f"{self._estimate(name)} AS {text(name)}" for name in self.measures]
+        written += self._plain_columns()
+        cells, outcomes, records = (names.fresh(each) for each in ("cells", "outcomes", "records"))
+        inner = self.frame.cells.sql().replace(LINE, f"{LINE}    ")
+        grouped = [*map(text, self.frame.keys)] + [text(self._set)] * self.frame.subtotals
+        return [
+            (
+                cells,
+                f"SELECT row_number() OVER () AS {text(self._cell_number)}, *{LINE}FROM ({LINE}    {inner}{LINE})",
+            ),
+            (outcomes, self._outcomes_sql(cells, laws)),
+            (
+                records,
+                select_sql(
+                    [
+                        *grouped,
+                        *(f"any_value({text(each)}) AS {text(each)}" for each in self._from_cells),
+                        *self._records.selected,
+                    ],
+                    text(outcomes),
+                    groups=[*grouped, text(self._cell_number)],
+                ),
+            ),
+            (
+                table,
+                select_sql(
+                    [*grouped, *written, *self.estimates.selected],
+                    text(records),
+                    groups=grouped,
+                    having=f"bool_or({self._kept})" if self._kept else "",
+                ),
+            ),
+        ]
+
+    def _outcomes_sql(self, cells: str, laws: Mapping[str, str]) -> str:
+        frame = self.frame
+        carried: Sequence[str] = [
+            frame.column(each)
+            for each in (
+                self._cell_number,
+                frame.cells.weight,
+                frame.cells.shown,
+                *self._from_cells,
+            )
+        ]
+        selected = [*frame.selected_keys, *carried]
+        groups: list[str] = []
+        if frame.subtotals:
+            selected.append(f"{self._set_sql} AS {text(self._set)}")
+        if frame.joined or frame.subtotals:
+            groups = [*carried, *map(frame.column, self._positions), *frame.groups]
+        return frame.select(
+            [*selected, *self._outcomes.selected],
+            frame.classes(cells, laws, [self._cell_number], self._positions),
+            groups,
+        )
+
+
+def _ordered(order: exp.Expr | None, keys: Mapping[str, str] | None = None) -> str:
+    """Write an ORDER BY; with ``keys``, of what these columns are made of."""
+    if order is None:
+        return ""
+    order = order.copy()
+    for column in list(order.find_all(exp.Column)):
+        if keys is not None:
+            column.replace(exp.maybe_parse(keys[column.name], dialect="duckdb"))
+    return f" {text(order)}"

@@ -1,0 +1,132 @@
+"""What a query gives to the query around it: columns, and rows of a release that may still be counted there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary.rows import passed_on
+from duckdb_priv.ordinary.scope import FromItem, Rows, own_nodes
+
+
+@dataclass
+class Result:
+    """What a query gives to the query around it."""
+
+    columns: list[str]
+    """Their names in lower case; empty where they are not known."""
+    rows: Rows | None = None
+    estimated: bool = False
+    """Whether there are estimates in it."""
+    reported: bool = False
+    """Whether there is in it what records report."""
+
+
+BLOCKING = {
+    "distinct": "DISTINCT",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+    "qualify": "QUALIFY",
+    "sample": "a sample",
+    "pivots": "PIVOT",
+}
+"""What a SELECT does to rows so that they cannot be counted by an attribute any more."""
+
+
+def blocked_error(why: str, source: FromItem) -> QueryRefused:
+    """Say why rows cannot be counted by an attribute."""
+    return QueryRefused(
+        f'{why} before the aggregate chooses rows of "{source.alias}" in a way that weights cannot follow',
+        hint=f"leave out {why} there: filter, group and count first, and apply it to the counts",
+    )
+
+
+def block(results: list[Result], why: str) -> Rows | None:
+    """Remember that rows of a release are in a result, though they cannot be counted by an attribute."""
+    for result in results:
+        if result.rows is not None:
+            rows = result.rows
+            return Rows(rows.select, rows.sources, rows.columns, rows.asks, rows.blocked or why)
+    return None
+
+
+def released(rows: Rows) -> FromItem:
+    """Return the release that rows come from."""
+    for each in rows.sources:
+        if each.release is not None:
+            return each
+        if each.rows is not None:
+            return released(each.rows)
+    raise AssertionError("rows of a release come from a release")
+
+
+def aliased(item: exp.Expr) -> list[str]:
+    """List the names that something in FROM gives to its columns."""
+    alias = item.args.get("alias")
+    return (
+        [each.name.lower() for each in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    )
+
+
+def columns_of(result: Result, item: exp.Expr) -> list[str]:
+    """List the columns of a result under the names that they have in FROM."""
+    given = aliased(item)
+    return [*given, *result.columns[len(given) :]]
+
+
+def renamed(result: Result, alias: exp.TableAlias) -> Result:
+    """Return a result with the names that WITH gives to its columns."""
+    names = [each.name.lower() for each in alias.columns]
+    if not names:
+        return result
+    columns = [*names, *result.columns[len(names) :]]
+    rows = result.rows
+    if rows is not None:
+        renamed = dict(zip(columns, rows.columns.values(), strict=False))
+        rows = Rows(rows.select, rows.sources, renamed, rows.asks, rows.blocked)
+    return Result(columns, rows, result.estimated, result.reported)
+
+
+def rows_of(select: exp.Select, sources: list[FromItem], *, asks: bool) -> Rows | None:
+    """Describe a SELECT that sums nothing up, if it is over a release."""
+    if not any(each.release or each.rows for each in sources):
+        return None
+    if _is_no_limit(select, sources):
+        select.set("limit", None)
+    columns: dict[str, exp.Expr] = {}
+    for item in select.expressions:
+        columns |= passed_on(item, sources)
+    blocked = next((word for name, word in BLOCKING.items() if select.args.get(name)), None)
+    if any(True for item in select.expressions for _ in own_nodes(item, exp.Window)):
+        blocked = "a window"
+    if any(each.rows is not None and each.rows.blocked for each in sources):
+        blocked = next(each.rows.blocked for each in sources if each.rows and each.rows.blocked)
+    return Rows(select, sources, columns, asks, blocked)
+
+
+def _is_no_limit(select: exp.Select, sources: list[FromItem]) -> bool:
+    """Whether LIMIT takes all rows that there are; tools write it so that nobody fetches a table by mistake."""
+    limit, release = select.args.get("limit"), sources[0].release
+    if limit is None or len(sources) > 1 or release is None or release.scale or release.sampled:
+        return False
+    number = limit.expression
+    return (
+        isinstance(number, exp.Literal)
+        and not number.is_string
+        and int(number.name) >= release.rows > 0
+    )
+
+
+def has_attribute(expression: exp.Expr, sources: list[FromItem]) -> bool:
+    """Whether an expression speaks of an attribute, or of what a subquery passes on of one."""
+    for column in expression.find_all(exp.Column):
+        for source in sources:
+            if source.attribute(column):
+                return True
+            if source.rows is not None and source.owns(column):
+                inner = source.rows.columns.get(column.name.lower())
+                if inner is not None and has_attribute(inner, source.rows.sources):
+                    return True
+    return False

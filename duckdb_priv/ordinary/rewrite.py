@@ -1,0 +1,221 @@
+"""The door of ordinary SQL: text in, text out, and nothing else where no attribute is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+
+from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary.names import Names
+from duckdb_priv.ordinary.published import ConnectedTables
+from duckdb_priv.ordinary.scope import subqueries
+from duckdb_priv.ordinary.statement import Statement, UnevenParts, pivoted
+from duckdb_priv.release.given import (
+    check_confidence,
+    check_connection,
+    check_parameters,
+    check_text,
+)
+from duckdb_priv.release.opening import open_release
+
+EXPLAIN = re.compile(r"\s*EXPLAIN(\s+ANALYZE|\s*\([^)]*\))?\s", re.IGNORECASE)
+
+
+def rewrite_sql(
+    release: duckdb.DuckDBPyConnection | str | Path,
+    sql: str,
+    *,
+    intervals: bool = False,
+    confidence: float = 0.95,
+    parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+) -> str:
+    """Return the plain SQL that answers, by estimates, a query that is written as if the table were the true one.
+
+    ``release`` is a connection on which releases can be named, or the path of a release file. A statement that asks
+    for no attribute comes back as it is, byte for byte. The text does not depend on the ``parameters`` of the query:
+    they are only compared with the domains.
+
+    Raises QueryRefused for what cannot be estimated, with what to write instead; duckdb.Error for what DuckDB would
+    not understand over the true table either.
+
+    >>> import duckdb_priv
+    >>> con = duckdb_priv.connect(secret=bytes(range(100, 132)))
+    >>> source = "SELECT i AS id, i % 3 AS ward, ['flu', 'none'][1 + i % 2] AS disease FROM range(900) t(i)"
+    >>> con.execute(f"CREATE TABLE source AS {source}") and None
+    >>> con.execute(
+    ...     "FROM priv.publish_uniform('source', 'visits', sensitive := 'disease', retention := 0.5, record_id := 'id')"
+    ... ) and None
+    >>> rewrite_sql(con, "SELECT count(*) FROM visits WHERE ward = 1")
+    'SELECT count(*) FROM visits WHERE ward = 1'
+    >>> print(rewrite_sql(con, "SELECT count(*) AS n FROM visits WHERE disease = 'flu'").rpartition("SELECT")[2])
+    <BLANKLINE>
+      n
+    FROM estimates
+    >>> con.close()
+    """
+    check_confidence(confidence)
+    check_text("a statement", sql)
+    check_parameters(parameters)
+    if not isinstance(release, duckdb.DuckDBPyConnection):
+        with open_release(release) as opened:
+            return rewrite_sql(
+                opened, sql, intervals=intervals, confidence=confidence, parameters=parameters
+            )
+    explain = EXPLAIN.match(sql)
+    if explain:
+        rest = sql[explain.end() :]
+        return explain[0] + rewrite_sql(
+            release, rest, intervals=intervals, confidence=confidence, parameters=parameters
+        )
+    connection = ConnectedTables(release)
+    if not connection.releases or not sql.strip():
+        return sql
+    parsed = _parse(sql, connection)
+    if parsed is None:
+        return sql
+    names = Names.of(parsed)
+    # A PIVOT makes groups of all columns that it is given.
+    beside = intervals and not isinstance(parsed, exp.Pivot)
+    statement = Statement(connection, names, confidence if beside else None, by_name(parameters))
+    for pivot in parsed.find_all(exp.Pivot):
+        if isinstance(pivot.this, exp.Table) and connection.release(pivot.this) is not None:
+            raise pivoted()
+    try:
+        for query in list(subqueries(parsed)):
+            statement.rewrite(query)
+    except UnevenParts:
+        return rewrite_sql(release, sql, parameters=parameters)
+    return _written(parsed, names) if statement.changed else sql
+
+
+def reconstruct(
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    intervals: bool = False,
+    confidence: float = 0.95,
+    parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+) -> duckdb.DuckDBPyConnection:
+    """Answer a query that is written as if the table were the true one, by estimates.
+
+    The arguments are those of `rewrite_sql`, and the ``parameters`` of the query. The answer is fetched from the
+    connection that is returned.
+
+    >>> import duckdb_priv
+    >>> con = duckdb_priv.connect(secret=bytes(range(100, 132)))
+    >>> con.execute("CREATE TABLE source AS SELECT i AS id, i % 5 = 0 AS ill FROM range(10000) t(i)") and None
+    >>> publish = "priv.publish_uniform('source', 'visits', sensitive := 'ill', retention := 0.5, record_id := 'id')"
+    >>> con.execute(f"FROM {publish}").fetchall() and None
+    >>> [(estimate,)] = reconstruct(con, "SELECT count(*) FROM visits WHERE ill").fetchall()
+    >>> 1600 < estimate < 2400
+    True
+    >>> con.close()
+    """
+    check_connection(connection)
+    answer = rewrite_sql(
+        connection, sql, intervals=intervals, confidence=confidence, parameters=parameters
+    )
+    return connection.execute(answer, parameters)
+
+
+def _written(statement: exp.Expr, names: Names) -> str:
+    """Write a statement for people to read."""
+    # In a PIVOT, tables are not named before columns; what is pivoted is written on its own.
+    apart: dict[str, str] = {}
+    for pivot in statement.find_all(exp.Pivot):
+        if isinstance(pivot.this, exp.Subquery):
+            apart[f"_priv_pivoted_{len(apart)}"] = _written(pivot.this, names)
+            pivot.this.replace(exp.to_table(f"_priv_pivoted_{len(apart) - 1}"))
+    found = names.written(statement)
+    for name, query in apart.items():
+        found = found.replace(name, query)
+    return found
+
+
+def _parse(sql: str, connection: ConnectedTables) -> exp.Expr | None:
+    """Read a statement; none where it is left as it is.
+
+    A statement that cannot be read is left to DuckDB, unless it speaks of what would have to be estimated.
+    """
+    try:
+        tokens = sqlglot.tokenize(sql, dialect="duckdb")
+        if _calls_priv(tokens):
+            return None
+        statements = [
+            each for each in sqlglot.parse(_numbered(sql, tokens), dialect="duckdb") if each
+        ]
+    except RecursionError:
+        raise QueryRefused(
+            "this statement is nested too deeply to be read", hint="write it in parts, WITH names"
+        ) from None
+    except SqlglotError as error:
+        if not _speaks_of_releases(sql, connection):
+            return None
+        problem = str(error).splitlines()[0]
+        raise QueryRefused(
+            f"this statement cannot be read: {problem}", hint="write it in simpler SQL"
+        ) from None
+    if len(statements) == 1:
+        return _grouped(statements[0]) if not isinstance(statements[0], exp.Command) else None
+    if statements and _speaks_of_releases(sql, connection):
+        raise QueryRefused("several statements at once", hint="run them one by one")
+    return None
+
+
+def _grouped(statement: exp.Expr) -> exp.Expr:
+    """Let all elements of a GROUP BY stand together: sqlglot 28 keeps ROLLUP, CUBE and GROUPING SETS apart."""
+    for group in statement.find_all(exp.Group):
+        for kind in ("rollup", "cube", "grouping_sets"):
+            if apart := group.args.get(kind):
+                group.set(kind, None)
+                group.set("expressions", [*group.expressions, *apart])
+    return statement
+
+
+def by_name(parameters: Sequence[Any] | Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return parameters by the names or numbers that a query has for them.
+
+    >>> by_name(["flu", 3])
+    {'1': 'flu', '2': 3}
+    """
+    if parameters is None:
+        return {}
+    if isinstance(parameters, Mapping):
+        return dict(parameters)
+    return {str(number): value for number, value in enumerate(parameters, start=1)}
+
+
+def _calls_priv(tokens: Sequence[Token]) -> bool:
+    """Whether a statement calls the functions of a release itself, and so knows what is reported from what is true."""
+    return any(
+        schema.text.lower() == "priv"
+        and dot.token_type is TokenType.DOT
+        and call.token_type is TokenType.L_PAREN
+        for schema, dot, _, call in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)
+    )
+
+
+def _numbered(sql: str, tokens: Sequence[Token]) -> str:
+    """Give parameters numbers, so that they may be moved.
+
+    >>> query = "SELECT '?' WHERE a = ? AND b = ?"
+    >>> _numbered(query, sqlglot.tokenize(query, dialect="duckdb"))
+    "SELECT '?' WHERE a = $1 AND b = $2"
+    """
+    marks = [
+        token for token in tokens if token.token_type is TokenType.PLACEHOLDER and token.text == "?"
+    ]
+    for number, token in reversed(list(enumerate(marks, start=1))):
+        sql = f"{sql[: token.start]}${number}{sql[token.end + 1 :]}"
+    return sql
+
+
+def _speaks_of_releases(sql: str, connection: ConnectedTables) -> bool:
+    return any(name in sql.lower() for _, name in connection.releases)

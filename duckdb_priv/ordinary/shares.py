@@ -1,0 +1,172 @@
+"""Counts beside counts: a subquery that counts in the same table becomes a window over the counts around it.
+
+So a share of all records, of which both parts are estimates, has an interval that knows how they vary together.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from duckdb_priv.ordinary import aggregates
+from duckdb_priv.ordinary.aliases import expand_aliases
+from duckdb_priv.ordinary.grouping import SETS, bare, group_keys
+from duckdb_priv.ordinary.names import named, text
+from duckdb_priv.ordinary.nested import (
+    UNDERSTOOD,
+    ColumnsOf,
+    add_conditions,
+    is_counting,
+    parts_of,
+)
+from duckdb_priv.ordinary.scope import FromItem, Scope
+
+
+def beside_counts(select: exp.Select, columns_of: ColumnsOf, attributes_of: ColumnsOf) -> None:
+    """Make single counts from the same table, as subqueries beside counts, windows over the counts, in place.
+
+    ``attributes_of`` lists those columns of a table that are attributes: a group is there whatever they are.
+
+    >>> import sqlglot
+    >>> share = sqlglot.parse_one(
+    ...     "SELECT a, count(*) / (SELECT count(*) FROM t WHERE b = 1) AS s FROM t WHERE a < 3 AND b = 1 GROUP BY a")
+    >>> beside_counts(share, lambda table: ["a", "b"], lambda table: [])
+    >>> share.sql()
+    'SELECT a, COUNT(*) / (SUM(COUNT(*)) OVER ()) AS s FROM t WHERE b = 1 GROUP BY a QUALIFY a < 3'
+    """
+    table = _only_table(select)
+    queries = [each for part in select.expressions for each in part.find_all(exp.Subquery)]
+    known = columns_of(table) if table is not None and queries else []
+    if table is None or not known or not is_counting(select) or select.args.get("having"):
+        return
+    if any(value and name not in UNDERSTOOD for name, value in select.args.items()):
+        return
+    wheres = [_conditions_of_count(each, table) for each in queries]
+    changed = select.copy()
+    keys = group_keys(changed, ())
+    expand_aliases(changed, Scope([FromItem(table.alias_or_name, table, known)]))
+    where = changed.args.get("where")
+    own = aggregates.conjuncts(where.this) if where is not None else []
+    group = changed.args.get("group")
+    if any(each is None for each in wheres) or (
+        group is not None and any(isinstance(bare(each), SETS) for each in group.expressions)
+    ):
+        return
+    common = [
+        each
+        for each in own
+        if all(_plain(each) in map(_plain, conditions or ()) for conditions in wheres)
+    ]
+    left = [each for each in own if each not in common]
+    last = []
+    if group is not None:
+        attributes = set(attributes_of(table))
+        of_groups = [each for each in left if _is_of(each, set(map(_plain, keys)))]
+        last, left = of_groups, [each for each in left if each not in of_groups]
+        of_attributes = any(_is_of(each, attributes, some=True) for each in keys)
+        if left and (of_attributes or not all(_is_of(each, attributes) for each in left)):
+            return
+    for item in changed.expressions:
+        for each in list(aggregates.aggregates_in(item)):
+            each.replace(_chosen(each, left))
+    shared = set(map(_plain, common))
+    places = [each for part in changed.expressions for each in part.find_all(exp.Subquery)]
+    for place, conditions in zip(places, wheres, strict=True):
+        value = _unqualified(place.this.expressions[0].unalias(), table)
+        own_conditions = [
+            _unqualified(each, table) for each in conditions or () if _plain(each) not in shared
+        ]
+        holder = exp.Paren(this=value)
+        for each in list(aggregates.aggregates_in(value)):
+            found = _chosen(each, own_conditions)
+            each.replace(
+                exp.Window(this=exp.Sum(this=found), over="OVER") if group is not None else found
+            )
+        place.replace(holder)
+    changed.set("where", exp.Where(this=exp.and_(*common)) if common else None)
+    if last:
+        add_conditions(changed, "qualify", exp.Qualify, last)
+    for name in {*changed.args, *select.args}:
+        select.set(name, changed.args.get(name))
+
+
+def _only_table(select: exp.Select) -> exp.Table | None:
+    start = select.args.get("from_")
+    if start is None or select.args.get("joins") or not isinstance(start.this, exp.Table):
+        return None
+    table = start.this
+    plain = not any(
+        value
+        for name, value in table.args.items()
+        if name not in ("this", "db", "catalog", "alias")
+    )
+    return table if plain else None
+
+
+def _conditions_of_count(query: exp.Subquery, table: exp.Table) -> list[exp.Expr] | None:
+    """Return the conditions of a subquery that counts in the same table, and does nothing else; none for others."""
+    select = query.this
+    if not isinstance(select, exp.Select) or len(select.expressions) != 1:
+        return None
+    if any(
+        value and name not in ("expressions", "from_", "where")
+        for name, value in select.args.items()
+    ):
+        return None
+    own = _only_table(select)
+    if own is None or [own.name, own.db, own.catalog] != [table.name, table.db, table.catalog]:
+        return None
+    columns = list(select.find_all(exp.Column))
+    if any(each.table.lower() not in ("", own.alias_or_name.lower()) for each in columns):
+        return None
+    value = select.expressions[0].unalias()
+    calls = list(aggregates.aggregates_in(value))
+    for each in calls:
+        call = aggregates.unwrapped(each)
+        if not isinstance(call, exp.Count | exp.CountIf | exp.Sum) or call.find(exp.Distinct):
+            return None
+    where = select.args.get("where")
+    if not calls or select.find(exp.Window):
+        return None
+    if any(each.find(exp.Query) for each in parts_of(select)):
+        return None
+    return aggregates.conjuncts(where.this) if where is not None else []
+
+
+def _unqualified(node: exp.Expr, table: exp.Table) -> exp.Expr:
+    """Return an expression of a subquery over the same table, for the table of the SELECT around it."""
+    holder = exp.Paren(this=node.copy())
+    for column in holder.find_all(exp.Column):
+        column.set("table", named(table.alias_or_name).copy())
+        column.set("db", None)
+        column.set("catalog", None)
+    found: exp.Expr = holder.this
+    return found
+
+
+def _is_of(node: exp.Expr, columns: set[str], *, some: bool = False) -> bool:
+    """Whether all columns of an expression are among some; or ``some`` of them."""
+    if node.find(exp.Query):
+        return some
+    found = [_plain(each) in columns for each in node.find_all(exp.Column)]
+    return any(found) if some else all(found)
+
+
+def _plain(node: exp.Expr) -> str:
+    """Write an expression over one table, however its columns are named."""
+    node = node.copy()
+    for column in node.find_all(exp.Column):
+        for part in ("table", "db", "catalog"):
+            column.set(part, None)
+        column.set("this", exp.to_identifier(column.name.lower()))
+    return text(bare(node))
+
+
+def _chosen(call: exp.Expr, conditions: list[exp.Expr]) -> exp.Expr:
+    """Return an aggregate over those records that meet some conditions too."""
+    if not conditions:
+        return call.copy()
+    call, within = call.copy(), []
+    if isinstance(call, exp.Filter):
+        call, within = call.this, aggregates.conjuncts(call.expression.this)
+    condition = exp.and_(*within, *(each.copy() for each in conditions))
+    return exp.Filter(this=call, expression=exp.Where(this=condition))

@@ -1,0 +1,467 @@
+"""A whole statement: which of its SELECTs ask for an attribute, and what becomes of them.
+
+From the inside out, every query is one of three things. It is *plain* where it speaks of no attribute, and stays as it
+is. It is *rows* where it passes rows of a release on, and becomes a part of the SELECT around it. It is *estimated*
+where it sums rows up by an attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlglot import exp
+
+from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary import aggregates
+from duckdb_priv.ordinary.aliases import expand_aliases, is_alias
+from duckdb_priv.ordinary.checks import check, stand_in
+from duckdb_priv.ordinary.estimate import Estimation
+from duckdb_priv.ordinary.linear import by_row
+from duckdb_priv.ordinary.names import Names
+from duckdb_priv.ordinary.nested import flatten
+from duckdb_priv.ordinary.published import ConnectedTables, Release
+from duckdb_priv.ordinary.results import (
+    Result,
+    aliased,
+    block,
+    blocked_error,
+    columns_of,
+    has_attribute,
+    released,
+    renamed,
+    rows_of,
+)
+from duckdb_priv.ordinary.rows import inline, is_star, output_name, passed_on
+from duckdb_priv.ordinary.scope import (
+    ENDS,
+    ESTIMATED,
+    MARK,
+    FromItem,
+    Rows,
+    Scope,
+    own_nodes,
+    subqueries,
+)
+from duckdb_priv.ordinary.shares import beside_counts
+
+CLAUSES = (
+    "expressions", "where", "group", "having", "qualify", "order", "windows", "distinct", "limit", "offset",
+)  # fmt: skip
+
+
+class UnevenParts(Exception):
+    """Only some parts of a set operation have intervals, so the columns of its parts would not be the same."""
+
+
+@dataclass
+class Statement:
+    """A statement while it is rewritten, in place."""
+
+    connection: ConnectedTables
+    names: Names
+    confidence: float | None = None
+    """Of the intervals beside the estimates of the whole query; none where there are none."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Values of the parameters of the query."""
+    changed: bool = False
+    """Whether anything is estimated."""
+    _original: exp.Query | None = None
+    """The whole query as it was written."""
+    _first: exp.Select | None = None
+    """The SELECT of it that names its columns."""
+    _parts: list[exp.Select] = field(default_factory=list)
+    """The SELECTs whose rows it returns: several in a set operation."""
+
+    def rewrite(self, query: exp.Query) -> None:
+        """Rewrite a whole query. Raises QueryRefused for what cannot be estimated."""
+        self._original = query.copy()
+        if self.confidence is not None:
+            for select in list(query.find_all(exp.Select)):
+                beside_counts(select, self._columns_of, self._attributes_of)
+            flatten(query, self._columns_of)
+        self._first = _leftmost(query)
+        self._parts = _parts(query)
+        result = self.query(query, {}, None)
+        if result.rows is not None and result.rows.asks:
+            raise by_row(released(result.rows))
+        if (
+            len(self._parts) > 1
+            and len({tuple(each.meta.get(ENDS, ())) for each in self._parts}) > 1
+        ):
+            raise UnevenParts
+
+    def _columns_of(self, item: exp.Expr) -> list[str]:
+        """List the columns of a table, in lower case; none where they are not known before the rest is."""
+        if not isinstance(item, exp.Table):
+            return []
+        release = self.connection.release(item)
+        return release.columns if release is not None else self.connection.columns(_bare(item))
+
+    def _attributes_of(self, item: exp.Expr) -> list[str]:
+        """List the attributes of a table, in lower case."""
+        release = self.connection.release(item) if isinstance(item, exp.Table) else None
+        return list(release.attributes) if release is not None else []
+
+    def query(self, query: exp.Expr, ctes: Mapping[str, Result], outer: Scope | None) -> Result:
+        """Rewrite a query and all within it."""
+        if isinstance(query, exp.Subquery):
+            inner = self.query(query.this, self._with(query, ctes, outer), outer)
+            if any(query.args.get(name) for name in ("limit", "offset")):
+                return self._blocked(inner, "LIMIT")
+            return inner
+        if isinstance(query, exp.SetOperation):
+            return self._set_operation(query, self._with(query, ctes, outer), outer)
+        if isinstance(query, exp.Select):
+            return self._select(query, self._with(query, ctes, outer), outer)
+        return Result([])
+
+    def _with(
+        self, query: exp.Expr, ctes: Mapping[str, Result], outer: Scope | None
+    ) -> Mapping[str, Result]:
+        """Rewrite the common table expressions of a query, and return all that it may name."""
+        clause = query.args.get("with_")
+        if clause is None:
+            return ctes
+        known = dict(ctes)
+        for cte in list(clause.expressions):
+            name = cte.alias.lower()
+            if clause.args.get("recursive"):
+                known[name] = Result([])
+            result = self.query(cte.this, known, outer)
+            known[name] = renamed(result, cte.args["alias"])
+            if result.rows is not None and result.rows.asks:
+                # Whoever counts its rows makes them rows of its own.
+                cte.pop()
+        if not clause.expressions:
+            query.set("with_", None)
+        return known
+
+    def _set_operation(
+        self, query: exp.SetOperation, ctes: Mapping[str, Result], outer: Scope | None
+    ) -> Result:
+        results = [self.query(each, ctes, outer) for each in (query.this, query.expression)]
+        for result in results:
+            if result.rows is not None and result.rows.asks:
+                raise QueryRefused(
+                    f"{query.key.upper()} of rows that are chosen by what they truly are cannot be counted",
+                    hint="count in each part, and combine the counts",
+                )
+        estimated = any(result.estimated for result in results)
+        reported = any(result.reported for result in results)
+        return Result(results[0].columns, block(results, query.key.upper()), estimated, reported)
+
+    def _blocked(self, result: Result, why: str) -> Result:
+        return replace(result, rows=block([result], why))
+
+    def _select(
+        self, select: exp.Select, ctes: Mapping[str, Result], outer: Scope | None
+    ) -> Result:
+        sources: list[FromItem] = []
+        for item in _from_items(select):
+            sources.append(self._source(item, ctes, Scope(sources.copy(), outer)))
+        scope = Scope(sources, outer)
+        self._resolve(select, scope, ctes)
+        summed = self._is_summed(select)
+        self._merge(select, sources, summed)
+        asked = [each for each in sources if self._asks(select, each, summed)]
+        names = [name for item in select.expressions for name in self._outputs(item, sources)]
+        if summed:
+            self._refuse_choices(select, sources, asked)
+        reported = self._looks_at_reports(select, sources)
+        if not asked:
+            rows = None if summed else rows_of(select, sources, asks=False)
+            estimated = any(each.estimated for each in sources)
+            return Result([name.lower() for name in names], rows, estimated, reported)
+        if len(asked) > 1:
+            raise QueryRefused(
+                "two perturbed tables in one SELECT cannot be counted together:"
+                f' "{asked[0].alias}" and "{asked[1].alias}"',
+                hint="count each in a query of its own, GROUP BY what they share, and join the counts",
+            )
+        if not summed:
+            rows = rows_of(select, sources, asks=True)
+            assert rows is not None
+            if rows.blocked:
+                raise blocked_error(rows.blocked, asked[0])
+            return Result([name.lower() for name in names], rows, reported=reported)
+        self.changed = True
+        check(select, asked[0], self.connection, self.parameters)
+        outputs = names if select is not self._first else self._outputs_of_all(names)
+        around = frozenset(each.number for level in _levels(outer) for each in level.sources)
+        returned = any(select is each for each in self._parts)
+        confidence = self.confidence if returned else None
+        Estimation(
+            select, asked[0], sources, around, self.connection, self.names, outputs, confidence
+        ).rewrite()
+        select.meta[ESTIMATED] = True
+        return Result([name.lower() for name in names], estimated=True)
+
+    def _looks_at_reports(self, select: exp.Select, sources: list[FromItem]) -> bool:
+        """Whether a SELECT passes on, or is chosen by, what records report."""
+        if any(each.reported for each in sources):
+            return True
+        if any(
+            each.name.lower() in self.connection.reported for each in select.find_all(exp.Column)
+        ):
+            return True
+        return any(is_star(each) for each in select.expressions) and any(
+            each.release is not None and each.release.reported for each in sources
+        )
+
+    def _refuse_choices(
+        self, select: exp.Select, sources: list[FromItem], asked: list[FromItem]
+    ) -> None:
+        """Refuse sums over records that are chosen by what varies together with them, or by what itself varies."""
+        choosing = _choosing(select)
+        by_estimate = any(each.estimated for each in sources) or any(
+            inner.meta.get(ESTIMATED) for part in choosing for inner in part.find_all(exp.Select)
+        )
+        by_report = any(each.reported for each in sources if each not in asked) or any(
+            column.name.lower() in self.connection.reported
+            for part in choosing
+            for column in part.find_all(exp.Column)
+        )
+        if by_report and (asked or by_estimate):
+            raise QueryRefused(
+                "what records report, and what is estimated from it, vary together, and cannot be counted together",
+                hint="ask for reported values in a query of their own, and join the counts",
+            )
+        if self.confidence is None or not by_estimate:
+            return
+        if any(each.release is not None or _passes_release_on(each.rows) for each in sources):
+            raise QueryRefused(
+                "the interval of sums over records that another estimate chooses, or is joined to, is not known",
+                hint="ask for the other estimate first, and write it as a number; or leave out intervals",
+            )
+
+    def _outputs_of_all(self, names: list[str]) -> list[str]:
+        """Let DuckDB name the columns of the whole query, as it would over the true table."""
+        assert self._original is not None
+        if self._original.find(exp.Placeholder, exp.Parameter):
+            return names
+        described = self.connection.describe(stand_in(self._original, self.connection))
+        return [name for name, _ in described] if described else names
+
+    def _source(self, item: exp.Expr, ctes: Mapping[str, Result], before: Scope) -> FromItem:
+        """Say what stands in FROM; a subquery may use what stands before it."""
+        alias = item.alias_or_name
+        if isinstance(item, exp.Table):
+            before.resolve([item])
+            named = ctes.get(item.name.lower()) if not item.db else None
+            if named is not None:
+                return FromItem(
+                    alias, item, columns_of(named, item), rows=named.rows,
+                    estimated=named.estimated, reported=named.reported,
+                )  # fmt: skip
+            release = self.connection.release(item)
+            if release is not None:
+                self._refuse_table(item)
+                return FromItem(alias, item, release.columns, release=release)
+            return FromItem(alias, item, aliased(item) or self.connection.columns(_bare(item)))
+        if isinstance(item, exp.Subquery | exp.Lateral) and isinstance(item.this, exp.Query):
+            inner = item.this
+            result = self.query(inner, ctes, before)
+            if isinstance(item, exp.Subquery):
+                if any(item.args.get(name) for name in ("limit", "offset", "sample")):
+                    result = self._blocked(result, "LIMIT")
+                if item.args.get("pivots"):
+                    result = self._blocked(result, "PIVOT")
+            if aliased(item):
+                result = renamed(result, item.args["alias"])
+            return FromItem(
+                alias, item, columns_of(result, item), rows=result.rows,
+                estimated=result.estimated, reported=result.reported,
+            )  # fmt: skip
+        for table in item.find_all(exp.Table):
+            if self.connection.release(table) is not None:
+                if item.find(exp.Pivot):
+                    raise pivoted()
+                raise QueryRefused(
+                    "tables that are joined within parentheses cannot be estimated from",
+                    hint="write the joins without the parentheses",
+                )
+        before.resolve([item])
+        return FromItem(alias, item, aliased(item))
+
+    def _refuse_table(self, table: exp.Table) -> None:
+        if table.args.get("pivots"):
+            raise pivoted()
+        if table.args.get("alias") and table.args["alias"].columns:
+            raise QueryRefused(
+                "the columns of a release cannot be given other names in FROM",
+                hint="rename them in the SELECT list",
+            )
+
+    def _resolve(self, select: exp.Select, scope: Scope, ctes: Mapping[str, Result]) -> None:
+        """Find out what every name in a SELECT means, and rewrite its subqueries."""
+        expand_aliases(select, scope)
+        select.meta[MARK] = tuple(each.number for each in scope.sources)
+        for name in CLAUSES:
+            found = select.args.get(name)
+            for node in found if isinstance(found, list) else [found] if found else []:
+                if name == "order":
+                    scope.resolve(
+                        column
+                        for column in own_nodes(node, exp.Column)
+                        if not is_alias(column, select)
+                    )
+                else:
+                    scope.resolve([node])
+                self._subqueries(node, scope, ctes)
+        for number, join in enumerate(select.args.get("joins") or ()):
+            seen = Scope(scope.sources[: number + 2], scope.outer)
+            if join.args.get("on"):
+                seen.resolve([join.args["on"]])
+                self._subqueries(join.args["on"], seen, ctes)
+
+    def _subqueries(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, Result]) -> None:
+        for query in list(subqueries(node)):
+            result = self.query(query, ctes, scope)
+            if result.estimated:
+                query.meta[ESTIMATED] = True
+            if result.rows is not None and result.rows.asks:
+                if isinstance(query.parent, exp.Exists):
+                    raise QueryRefused(
+                        "whether such a record exists cannot be told, only how many there are",
+                        hint="count them: (SELECT count(*) FROM … WHERE …), and compare the count",
+                    )
+                raise by_row(released(result.rows))
+
+    def _is_summed(self, select: exp.Select) -> bool:
+        """Whether a SELECT groups, or aggregates without groups."""
+        if select.args.get("group"):
+            return True
+        parts = [*select.expressions]
+        parts += [
+            select.args[name] for name in ("having", "qualify", "order") if select.args.get(name)
+        ]
+        return any(True for part in parts for _ in aggregates.aggregates_in(part))
+
+    def _merge(self, select: exp.Select, sources: list[FromItem], summed: bool) -> None:
+        """Make the rows that a subquery passes on rows of this SELECT, where it asks for an attribute of them."""
+        for source in list(sources):
+            rows = source.rows
+            if rows is None or not self._needs_rows(select, source, summed):
+                continue
+            if rows.blocked:
+                raise blocked_error(rows.blocked, released(rows))
+            self.changed = True
+            inline(select, source, sources, rows, self.names)
+            select.meta[MARK] = tuple(each.number for each in sources)
+            self._merge(select, sources, summed)
+            return
+
+    def _needs_rows(self, select: exp.Select, source: FromItem, summed: bool) -> bool:
+        rows = source.rows
+        assert rows is not None
+        if rows.asks or (summed and any(_is_weighed(each.release) for each in rows.sources)):
+            return True
+        if summed and any(
+            has_attribute(item, rows.sources)
+            for item in rows.select.expressions
+            if not is_star(item)
+        ):
+            return True
+        return any(
+            has_attribute(rows.columns[column.name.lower()], rows.sources)
+            for column in select.find_all(exp.Column)
+            if source.owns(column) and column.name.lower() in rows.columns
+        )
+
+    def _asks(self, select: exp.Select, source: FromItem, summed: bool) -> bool:
+        """Whether a SELECT asks for an attribute of one of its tables."""
+        release = source.release
+        if release is None:
+            return False
+        if summed and _is_weighed(release):
+            return True
+        if any(source.attribute(column) for column in select.find_all(exp.Column)):
+            return True
+        for join in select.args.get("joins") or ():
+            for name in join.args.get("using") or ():
+                if name.name.lower() in release.attributes:
+                    return True
+        hidden = {each.name.lower() for each in release.attributes.values()} - set(release.reported)
+        named_alike = {name for name in hidden if release.attributes[name].column.lower() == name}
+        return any(
+            name in named_alike
+            for item in select.expressions
+            if is_star(item)
+            for name in passed_on(item, [source])
+        )
+
+    def _outputs(self, item: exp.Expr, sources: list[FromItem]) -> list[str]:
+        if is_star(item):
+            return list(passed_on(item, sources))
+        return [output_name(item)]
+
+
+def pivoted() -> QueryRefused:
+    """Say that rows of a release are pivoted before they are counted."""
+    return QueryRefused(
+        "PIVOT of perturbed rows cannot be estimated",
+        hint="PIVOT (SELECT …, count(*) AS n FROM … GROUP BY ALL) ON … USING sum(n)",
+    )
+
+
+def _parts(query: exp.Expr) -> list[exp.Select]:
+    """List the SELECTs whose rows a query returns."""
+    if isinstance(query, exp.SetOperation):
+        return [*_parts(query.this), *_parts(query.expression)]
+    if isinstance(query, exp.Subquery):
+        return _parts(query.this)
+    return [query] if isinstance(query, exp.Select) else []
+
+
+def _leftmost(query: exp.Expr) -> exp.Select | None:
+    while isinstance(query, exp.Subquery | exp.SetOperation):
+        query = query.this
+    return query if isinstance(query, exp.Select) else None
+
+
+def _from_items(select: exp.Select) -> list[exp.Expr]:
+    start = select.args.get("from_")
+    found = [start.this] if start is not None else []
+    return [*found, *(join.this for join in select.args.get("joins") or ())]
+
+
+def _levels(scope: Scope | None) -> list[Scope]:
+    found = []
+    while scope is not None:
+        found.append(scope)
+        scope = scope.outer
+    return found
+
+
+def _is_weighed(release: Release | None) -> bool:
+    return release is not None and (release.weighed or release.sampled)
+
+
+def _choosing(select: exp.Select) -> list[exp.Expr]:
+    """List what says which records a SELECT sums up, by which keys, and what of them."""
+    group = select.args.get("group")
+    keys = list(group.expressions) if group is not None else []
+    found = [select.args["where"]] if select.args.get("where") else []
+    found += [join for join in select.args.get("joins") or () if join.args.get("on")]
+    for item in select.expressions:
+        summed = list(aggregates.aggregates_in(item))
+        found += summed
+        keys += [] if summed else [item]
+    # A number that is the same for all records tells none of them apart.
+    return found + [key for key in keys if any(True for _ in own_nodes(key, exp.Column))]
+
+
+def _passes_release_on(rows: Rows | None) -> bool:
+    return rows is not None and any(
+        each.release is not None or _passes_release_on(each.rows) for each in rows.sources
+    )
+
+
+def _bare(table: exp.Table) -> exp.Table:
+    """Return a table without its alias, to look its columns up."""
+    copy = table.copy()
+    copy.set("alias", None)
+    copy.set("joins", None)
+    return copy

@@ -1,0 +1,252 @@
+"""Windows over estimates: totals of groups, running totals, what stood before, and how they vary with the rest.
+
+A window that adds groups up is a sum over records like its summands, so it varies with them in a known way. Let S be
+the sum of the groups in a window, and K the covariance of a group with S. For a total, the sum of K over the groups is
+the variance of S; for a running total it is the sum of 2 K minus the group's own variance. Groups that are told apart
+by public columns have no record in common: then K is a group's own variance, and every frame will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary.names import column, text
+from duckdb_priv.ordinary.noise import FROM_HISTOGRAM, formula
+from duckdb_priv.ordinary.records import Records, StepColumns
+
+RANKS = (
+    exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile, exp.PercentRank, exp.CumeDist,
+)  # fmt: skip
+"""Windows that say which estimate is larger, and are none themselves."""
+TABLE = "_priv_law_of_values"
+"""Where the numbers of an attribute stand among the tables."""
+
+
+@dataclass(frozen=True)
+class GroupWindow:
+    """A window over one estimate."""
+
+    of: str
+    """The column of the estimate."""
+    partition: frozenset[str]
+    """Expressions that tell apart what is added up, as SQL."""
+    kind: str
+    """total, running, frame or shift."""
+    over: str
+    """What stands between the parentheses of OVER."""
+    call: str
+    """The call of its function, with {} for what it is called with."""
+    order: exp.Expr | None = None
+
+    def of_column(self, name: str) -> str:
+        """Write the same window over another column."""
+        return f"{self.call.format(name)} OVER ({self.over})"
+
+
+class Windows:
+    """The windows over estimates in one SELECT."""
+
+    def __init__(self, records: Records, uncertain: Collection[str], chosen: bool) -> None:
+        self._records, self._uncertain, self._chosen = records, uncertain, chosen
+        self.columns = StepColumns(records.taken)
+        """Columns of the step between the estimates and their intervals: values of windows, and covariances."""
+        self.found: dict[str, GroupWindow] = {}
+        """Windows by the columns with their values."""
+        frame = records.frame
+        self._apart = not (frame.sensitive_keys or frame.joined)
+
+    def replaced(self, value: exp.Expr) -> exp.Expr:
+        """Return an expression with columns for its windows over estimates.
+
+        Raises QueryRefused for windows of which it is not known how they vary.
+        """
+        value = value.copy()
+        holder = exp.Paren(this=value)
+        for node in list(holder.find_all(exp.Window)):
+            estimated = {each.name for each in node.find_all(exp.Column)} & set(self._uncertain)
+            if estimated and not isinstance(node.this, RANKS):
+                node.replace(self._column(node))
+        found: exp.Expr = holder.this
+        return found
+
+    def covariance(self, one: str, two: str) -> str:
+        """Write the covariance of two columns, of which at least one is a window."""
+        if one not in self.found:
+            one, two = two, one
+        if two not in self.found:
+            return self._with_group(two, self.found[one])
+        first, second = self.found[one], self.found[two]
+        if first.kind == "total" and second.kind != "total":
+            first, second = second, first
+        if second.kind == "total" and second.partition <= first.partition:
+            found = first.of_column(self._with_group(first.of, second))
+            if first.of == second.of and (sampling := self._records.sampling(first.of)):
+                found += f" + {first.of_column(sampling)}"
+        elif first.over == second.over and first.kind == second.kind != "running":
+            found = first.of_column(self.of_group(first.of, second.of))
+        elif first.over == second.over and first.kind == second.kind:
+            each = f"{self._with_group(first.of, second)} + {self._with_group(second.of, first)}"
+            each += f" - {self.of_group(first.of, second.of)}"
+            found = first.of_column(self.columns.take(each, "running"))
+        else:
+            raise refused("two windows that overlap")
+        return self.columns.take(f"coalesce({found}, 0)", "covariance")
+
+    def of_group(self, one: str, two: str) -> str:
+        """Write the covariance of two estimates of a group, as it goes together with those of windows."""
+        return self._kept(self._records.covariance(one, two, raw=True), one, two)
+
+    def _with_group(self, name: str, window: GroupWindow) -> str:
+        """Write the covariance of a group's estimate with a window of the same group."""
+        if window.kind == "shift":
+            return "0"
+        if self._apart:
+            return self.of_group(name, window.of)
+        found = self._records.across(name, window.of, sorted(window.partition), window.order)
+        return self._kept(found, name, window.of)
+
+    def _kept(self, covariance: str, one: str, two: str) -> str:
+        """Write what is left of a covariance where weights come from the histogram of what is published."""
+        records = self._records
+        counts = all(records.measures[each].counts for each in (one, two))
+        if not (
+            records.form in FROM_HISTOGRAM
+            and records.one_attribute
+            and counts
+            and records.frame.separable
+        ):
+            return covariance
+        share = f"least({records.rows(one)} / {records.constant('rows')}, 1)"
+        share = records.estimates.take(share, "share")
+        least = f"(SELECT 1 - max(own - other) FROM {TABLE})"
+        return self.columns.take(f"{formula('kept', share=share, k=least)} * {covariance}", "kept")
+
+    def _column(self, node: exp.Window) -> exp.Expr:
+        if self._chosen:
+            raise QueryRefused(
+                "HAVING chooses groups by their estimates before the window adds them up, so the interval of the"
+                " window is not known",
+                hint="write QUALIFY for HAVING, which adds all groups up; or leave out intervals",
+            )
+        if self._records.frame.subtotals:
+            raise refused("a window over subtotals")
+        function = node.this
+        if isinstance(function, exp.Avg):
+            # As many groups as there are: that is known.
+            total, number = node.copy(), node.copy()
+            total.set("this", exp.Sum(this=function.this.copy()))
+            number.set("this", exp.Count(this=function.this.copy()))
+            groups = column(self.columns.take(text(number), "groups").strip('"'))
+            return exp.paren(exp.Div(this=self._column(total), expression=groups))
+        window = self._understood(node)
+        name = self.columns.take(text(node), "total").strip('"')
+        self.found[name] = window
+        return column(name)
+
+    def _understood(self, node: exp.Window) -> GroupWindow:
+        function = node.this
+        argument = function.this if isinstance(function, exp.Sum | exp.Lag | exp.Lead) else None
+        if not isinstance(argument, exp.Column) or argument.name not in self._uncertain:
+            raise refused("this window over estimates")
+        partition = frozenset(text(each) for each in node.args.get("partition_by") or ())
+        order, spec = node.args.get("order"), node.args.get("spec")
+        bare = node.copy()
+        bare.set("this", exp.column("_priv_each"))
+        over = text(bare).partition("OVER (")[2].removesuffix(")")
+        call = "sum({})"
+        if isinstance(function, exp.Lag | exp.Lead):
+            if function.args.get("default") is not None or not _at_least_one(function):
+                raise refused("a window that looks back by other than a number of rows")
+            name = "lag" if isinstance(function, exp.Lag) else "lead"
+            offset = function.args.get("offset")
+            kind, call = "shift", f"{name}({{}}, {text(offset) if offset else 1})"
+        elif order is None and (spec is None or _is_whole(spec)):
+            kind = "total"
+        elif spec is None or _is_running(spec):
+            kind = "running"
+        elif _holds_own(spec):
+            kind = "frame"
+        else:
+            raise refused("a window without the group that it stands beside")
+        window = GroupWindow(argument.name, partition, kind, over, call, order)
+        if not self._apart:
+            self._check_keys(window, order)
+        return window
+
+    def _check_keys(self, window: GroupWindow, order: exp.Expr | None) -> None:
+        """Refuse windows over groups that may share records, but for totals and running totals by keys."""
+        frame = self._records.frame
+        keys = {text(each) for each in frame.keys}
+        if window.kind not in ("total", "running") or not window.partition <= keys:
+            raise refused("this window over groups that depend on an attribute")
+        if window.kind == "running":
+            assert order is not None
+            ordered = {text(each.this) for each in order.expressions}
+            if ordered | window.partition != keys:
+                raise refused("a running total over groups that depend on an attribute")
+
+    @property
+    def reads_law(self) -> bool:
+        """Whether its columns read the numbers of an attribute."""
+        return any(TABLE in each for each in self.columns.found)
+
+
+def refused(what: str) -> QueryRefused:
+    """Say that the interval of a window is not known."""
+    return QueryRefused(
+        f"the interval of {what} is not known",
+        hint="sum(…) OVER (PARTITION BY …) of a count or sum has one; or leave out intervals",
+    )
+
+
+def write_out_names(select: exp.Select) -> None:
+    """Write the windows of the WINDOW clause out where they are used, in place."""
+    named = {each.name.lower(): each for each in select.args.get("windows") or ()}
+    for node in list(select.find_all(exp.Window)):
+        alias = node.args.get("alias")
+        known = named.get(alias.name.lower()) if alias else None
+        if known is None or node.find_ancestor(exp.Query) is not select:
+            continue
+        node.set("alias", None)
+        for part in ("partition_by", "order", "spec"):
+            found = known.args.get(part)
+            if isinstance(found, list):
+                node.set(part, [each.copy() for each in found])
+            elif found is not None:
+                node.set(part, found.copy())
+
+
+def _at_least_one(function: exp.Expr) -> bool:
+    offset = function.args.get("offset")
+    return offset is None or (
+        isinstance(offset, exp.Literal) and not offset.is_string and int(offset.name) >= 1
+    )
+
+
+def _ends(spec: exp.Expr) -> tuple[str, str, str, str]:
+    """Return the ends of a frame in capitals: where it starts, on which side, and where it ends."""
+
+    def end(name: str) -> str:
+        found = spec.args.get(name) or ""
+        return (found if isinstance(found, str) else found.sql()).upper()
+
+    return end("start"), end("start_side"), end("end") or "CURRENT ROW", end("end_side")
+
+
+def _is_whole(spec: exp.Expr) -> bool:
+    return _ends(spec) == ("UNBOUNDED", "PRECEDING", "UNBOUNDED", "FOLLOWING")
+
+
+def _is_running(spec: exp.Expr) -> bool:
+    return _ends(spec) == ("UNBOUNDED", "PRECEDING", "CURRENT ROW", "")
+
+
+def _holds_own(spec: exp.Expr) -> bool:
+    start, start_side, end, end_side = _ends(spec)
+    before = start == "CURRENT ROW" or start_side == "PRECEDING"
+    after = end == "CURRENT ROW" or end_side == "FOLLOWING"
+    return before and after and not spec.args.get("exclude")
