@@ -214,7 +214,7 @@ def read_card(
 
 
 def _words(connection: Connection, release: str) -> dict[str, str]:
-    """Read what the publisher says of a release; a file of an older library says nothing."""
+    """Read what the publisher says of a release."""
     cursor = connection.execute("FROM priv.release WHERE release = ?", [release])
     names = [column[0] for column in cursor.description]
     found = dict(zip(names, cursor.fetchall()[0], strict=True))

@@ -120,7 +120,7 @@ def _spent(workspace: Workspace, recognition: Recognition, entry: LedgerEntry) -
 def _charged_rows(workspace: Workspace, recognition: Recognition, entry: LedgerEntry) -> int:
     """Count for how many records each person was charged by entries with the same coins."""
     ((rows,),) = workspace.rows(
-        "SELECT coalesce(sum(person_rows) FILTER (coalesce(person_adds, adds)), 0)::BIGINT FROM priv.ledger"
+        "SELECT coalesce(sum(person_rows) FILTER (person_adds), 0)::BIGINT FROM priv.ledger"
         " JOIN priv.source AS known ON known.number = source_number WHERE coins = ? AND population = ?",
         [entry.coins, recognition.population],
     )

@@ -55,8 +55,6 @@ def now() -> dt.datetime:
 def migrate(connection: Connection, database: str) -> None:
     """Bring the schema priv of a database up to date; each migration and its record are one transaction.
 
-    A new catalog is made as the migrations would leave it, all at once.
-
     Raises NotInstalled where the schema holds something else, or is of a newer library.
     """
     present = _tables(connection, database)
@@ -87,22 +85,18 @@ def migrate(connection: Connection, database: str) -> None:
             f"the catalog of {database!r} has the migration {unknown[-1]!r} of a newer duckdb_priv",
             hint=f"this is version {__version__}; upgrade duckdb_priv",
         )
-    if not done:
-        _apply(connection, [*FIRST, *table_definitions().values()], known)
-        return
     for name in known:
         if name not in done:
-            _apply(connection, [fill(body(read("migrations", name)), table_definitions())], [name])
+            _apply(connection, name, () if present or name != known[0] else FIRST)
 
 
-def _apply(connection: Connection, statements: Iterable[str], migrations: Iterable[str]) -> None:
-    """Run statements and record the migrations that they are, or do nothing of both."""
+def _apply(connection: Connection, name: str, first: Iterable[str]) -> None:
+    """Apply a migration and record it, or do nothing of both."""
     connection.execute("BEGIN TRANSACTION")
     try:
-        for statement in statements:
+        for statement in (*first, fill(body(read("migrations", name)), table_definitions())):
             connection.execute(statement)
-        for name in migrations:
-            connection.execute("INSERT INTO priv.migration VALUES (?, ?)", [name, now()])
+        connection.execute("INSERT INTO priv.migration VALUES (?, ?)", [name, now()])
     except BaseException:
         connection.execute("ROLLBACK")
         raise
@@ -201,25 +195,21 @@ class PublishedColumn:
 
 
 def published_columns(connection: Connection, release: str | None = None) -> list[PublishedColumn]:
-    """List the columns of one release or of all, by the names of their attributes.
-
-    In a release file without ``column_name`` every column has the name of its attribute, in one without ``blocks``
-    records report values, and in one without ``description`` or ``labels`` nothing is said of columns or codes.
-    """
+    """List the columns of one release or of all, by the names of their attributes."""
     names, found = _read(connection, "FROM priv.attribute", release, "release", "attribute")
     rows = [dict(zip(names, row, strict=True)) for row in found]
     return [
         PublishedColumn(
             row["release"],
             row["attribute"],
-            row.get("column_name", row["attribute"]),
+            row["column_name"],
             row["role"],
             row["type"],
             row["domain_size"],
             row["form"],
-            row.get("blocks"),
-            row.get("description"),
-            [(each["value"], each["label"]) for each in row.get("labels") or ()],
+            row["blocks"],
+            row["description"],
+            [(each["value"], each["label"]) for each in row["labels"] or ()],
         )
         for row in rows
     ]
@@ -272,11 +262,8 @@ def sensitive_attributes(
             continue
         column, (parameters, published) = columns[name, attribute], releases[name]
         numbers = dict(zip(names, zip(*group, strict=True), strict=True))
-        # An older release file has fewer of them.
         present = {
-            each: numbers[each]
-            for each in (*NUMBERS, *LISTS)
-            if each in numbers and numbers[each][0] is not None
+            each: numbers[each] for each in (*NUMBERS, *LISTS) if numbers[each][0] is not None
         }
         attributes.append(
             SensitiveAttribute(

@@ -17,14 +17,14 @@ CREATE TABLE priv.ledger (
     published_at TIMESTAMP NOT NULL,
     adds             BOOLEAN NOT NULL,
     attribute_number BIGINT  NOT NULL,
-    source_number    BIGINT,
-    records          BIGINT,
+    source_number    BIGINT  NOT NULL,
+    records          BIGINT  NOT NULL,
     seen             BIGINT,
-    changed          BIGINT,
+    changed          BIGINT  NOT NULL,
     persons          BIGINT,
     persons_seen     BIGINT,
     person_rows      BIGINT,
-    person_adds      BOOLEAN,
+    person_adds      BOOLEAN NOT NULL,
     person           VARCHAR[],
     max_rows         BIGINT
 );
@@ -45,7 +45,7 @@ COMMENT ON COLUMN priv.ledger.reason IS 'Why its records may be published in the
 COMMENT ON COLUMN priv.ledger.published_at IS 'When it was published (UTC).';
 COMMENT ON COLUMN priv.ledger.adds IS 'Whether it adds to what is known: false where its records show the same values as in an earlier publication.';
 COMMENT ON COLUMN priv.ledger.attribute_number IS 'Number of the attribute, which is the same for one that was renamed or whose values were.';
-COMMENT ON COLUMN priv.ledger.source_number IS 'The source in priv.source; NULL for what was published before sources were recognized.';
+COMMENT ON COLUMN priv.ledger.source_number IS 'The source in priv.source.';
 COMMENT ON COLUMN priv.ledger.records IS 'How many records the source had.';
 COMMENT ON COLUMN priv.ledger.seen IS 'About how many of them had been published before; NULL where their ids do not tell.';
 COMMENT ON COLUMN priv.ledger.changed IS 'About how many of them show another value than an earlier publication with the same coins did, since their true value is another.';

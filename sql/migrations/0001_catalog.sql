@@ -1,8 +1,23 @@
--- The catalog as the first version had it: the tables of sql/catalog.
-@release@
+-- The tables of sql/catalog. No version is tagged yet, so a change of the catalog is a change of those files.
 @attribute@
+@budget@
 @coefficient@
-@guarantee@
-@secret@
-@ledger@
+@drawn@
+@fingerprint@
+@grouped_attribute@
 @grouped_record@
+@guarantee@
+@identity@
+@ledger@
+@noisy_count@
+@placement@
+@publication@
+@release@
+@sampled_record@
+@secret@
+@shown_pair@
+@shown_record@
+@source@
+@value_fingerprint@
+@warning@
+@withdrawn@

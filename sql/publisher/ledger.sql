@@ -48,8 +48,8 @@ WITH published AS (
 ), charged AS (
     SELECT *, adds AND (apart OR row_number() OVER (PARTITION BY population, release, published_at, adds ORDER BY number ASC NULLS LAST) = 1)
             AS adds_to_record,
-        coalesce(person_adds, adds) AND (apart OR row_number() OVER (
-                PARTITION BY population, release, published_at, coalesce(person_adds, adds) ORDER BY number ASC NULLS LAST) = 1)
+        person_adds AND (apart OR row_number() OVER (
+                PARTITION BY population, release, published_at, person_adds ORDER BY number ASC NULLS LAST) = 1)
             AS adds_to_person
     FROM (SELECT *, NOT list_contains(@of_all_values@, mechanism) AS apart FROM counted)
 ), priced AS (

@@ -379,62 +379,20 @@ def test_a_migration_that_fails_leaves_neither_tables_nor_record(monkeypatch):
 
 
 @pytest.mark.once
-def test_a_new_catalog_is_what_the_migrations_lead_to(con):
+def test_the_migrations_make_the_catalog(con):
+    """Its tables, with their comments, as the files in sql/catalog say."""
     from duckdb_priv.release import catalog
-    from duckdb_priv.sqltext import templates
 
     made = (
         "SELECT table_name, column_name, t.sql, t.comment, c.comment, c.column_default"
         " FROM duckdb_tables() AS t JOIN duckdb_columns() AS c USING (table_oid, table_name)"
-        " WHERE t.schema_name = 'priv' AND t.database_name = 'memory' ORDER BY ALL"
+        " WHERE t.schema_name = 'priv' AND t.database_name = 'memory' AND table_name <> 'migration' ORDER BY ALL"
     )
-    first = templates.names("migrations")[0]
-    script = templates.body(templates.read("migrations", first))
-    with duckdb.connect() as old:
-        for statement in (*catalog.FIRST, templates.fill(script, catalog.table_definitions())):
-            old.execute(statement)
-        old.execute("INSERT INTO priv.migration VALUES (?, TIMESTAMP '2026-01-01')", [first])
-        catalog.migrate(old, "memory")
-        names = (
-            "SELECT name FROM priv.migration WHERE NOT starts_with(name, 'macros ') ORDER BY name"
-        )
-        assert rows(old, names) == rows(con, names)
-        assert rows(old, made) == rows(con, made)
-
-
-@pytest.mark.once
-def test_what_is_known_of_records_in_groups_is_kept_by_numbers():
-    from duckdb_priv.methods.common.memory import KEPT
-    from duckdb_priv.release import catalog
-    from duckdb_priv.sqltext import templates
-
-    names = templates.names("migrations")
-    before = names[: names.index("0017_shown_pairs")]
-    shown = [
-        ("r", "disease", 1, 7, "flu"),
-        ("r", "disease", 2, 7, "flu"),
-        ("s", "ward", 1, 8, None),
-    ]
-    with duckdb.connect() as old:
-        for statement in catalog.FIRST:
-            old.execute(statement)
-        for name in before:
-            script = templates.body(templates.read("migrations", name))
-            old.execute(templates.fill(script, catalog.table_definitions()))
-            old.execute("INSERT INTO priv.migration VALUES (?, TIMESTAMP '2026-01-01')", [name])
-        old.executemany("INSERT INTO priv.shown_record VALUES (?, ?, ?, ?, ?)", shown)
-        old.execute("CREATE OR REPLACE TABLE priv.grouped_record (attribute VARCHAR, mark UBIGINT)")
-        grouped = [("disease", 1), ("disease", 2), ("ward", 1)]
-        old.executemany("INSERT INTO priv.grouped_record VALUES (?, ?)", grouped)
-        catalog.migrate(old, "memory")
-        kept = f"SELECT release, attribute, mark, value, shown FROM {KEPT} ORDER BY ALL"
-        assert rows(old, kept) == shown
-        assert rows(old, "SELECT count(*) FROM priv.shown_pair") == [(2,)]
-        known = (
-            "SELECT name, mark FROM priv.grouped_record JOIN priv.grouped_attribute ON number = attribute"
-            " ORDER BY ALL"
-        )
-        assert rows(old, known) == grouped
+    with duckdb.connect() as other:
+        other.execute("CREATE SCHEMA priv")
+        for definition in catalog.table_definitions().values():
+            other.execute(definition)
+        assert rows(other, made) == rows(con, made)
 
 
 def test_every_migration_is_recorded_once(con):

@@ -1,2 +1,0 @@
--- What priv.laplace_count costs is kept. What was answered before is not known.
-@noisy_count@
