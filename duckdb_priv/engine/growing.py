@@ -80,7 +80,7 @@ def put_together(cursor: duckdb.DuckDBPyConnection, name: str, structs: Structs)
     """Let SQL read the structs of a large table."""
     fields = [_field(struct, field) for struct, names in structs.items() for field in names]
     packed = [
-        f"system.main.struct_pack({', '.join(f'{identifier(field)} := {_field(struct, field)}' for field in names)})"
+        f"struct_pack({', '.join(f'{identifier(field)} := {_field(struct, field)}' for field in names)})"
         f" AS {identifier(struct)}"
         for struct, names in structs.items()
     ]

@@ -25,7 +25,6 @@ import duckdb
 import pyarrow as pa
 
 from duckdb_priv.engine.instance import Instance
-from duckdb_priv.engine.shadows import refuse_shadows
 from duckdb_priv.engine.udfs import Udf
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PrivError, PublicationFailed, echoed
@@ -127,7 +126,6 @@ class Runner:
             try:
                 self.instance.working.add(workspace.cursor)
                 workspace.cursor.execute("BEGIN TRANSACTION")
-                refuse_shadows(workspace)
                 statement.rows = self.find(name)(workspace, given)
             except BaseException:
                 self._roll_back(workspace)
@@ -207,7 +205,6 @@ class Runner:
     def _look(self, name: str, arguments: str) -> str:
         database, schemas, zone, given = read_call(arguments)
         with undone(self.instance, database, schemas, zone) as workspace:
-            refuse_shadows(workspace)
             return json.dumps(self.find(name)(workspace, given), default=str)
 
 
@@ -234,7 +231,6 @@ def _commit(cursor: duckdb.DuckDBPyConnection) -> None:
 def working(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
     """Work in a transaction of its own, for a caller in Python: committed at the end, or nothing is kept."""
     with instance.turn, committed(instance, database, schemas) as workspace:
-        refuse_shadows(workspace)
         yield workspace
 
 

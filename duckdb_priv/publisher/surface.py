@@ -29,8 +29,6 @@ FRAGMENTS = (
     "risks",
     "perturbed",
     "publish",
-    "unshadowed",
-    "told_apart",
 )
 """What several macros share."""
 FIRST = ("source", "release")

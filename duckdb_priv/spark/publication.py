@@ -29,7 +29,6 @@ from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.procedures import undone, working
 from duckdb_priv.engine.randomness import FreshBits
-from duckdb_priv.engine.shadows import refuse_shadows
 from duckdb_priv.engine.source import Source, is_one_of
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import (
@@ -60,7 +59,6 @@ from duckdb_priv.spark.frame import (
 from duckdb_priv.spark.settings import by_records, configured
 from duckdb_priv.spark.tasks import Setting
 from duckdb_priv.spark.writing import FILES, write_rows
-from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.literals import looked_up
 from duckdb_priv.sqltext.quoting import identifier, in_types
 
@@ -172,7 +170,6 @@ class SparkPublication:
         Beside it, returns the types of what each stage of the kernel gives.
         """
         with undone(self.instance, self.database, self.schemas) as workspace:
-            refuse_shadows(workspace)
             prepared = self._prepared(workspace)
             _refuse_kernel(self.method, prepared)
             return prepared, [_described(workspace, stage) for stage in prepared.kernel.stages]
@@ -262,7 +259,7 @@ def _columns(workspace: Workspace, types: Mapping[str, str], folder: Path) -> st
         if not is_one_of(kind, "ENUM"):
             return in_types({name: kind})
         ((values,),) = workspace.rows(f"SELECT enum_range(NULL::{kind})")
-        return f"{qualified(looked_up(column, values, kind))} AS {column}"
+        return f"{looked_up(column, values, kind)} AS {column}"
 
     return ",\n    ".join(read(name, kind) for name, kind in types.items())
 

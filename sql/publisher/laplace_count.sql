@@ -9,7 +9,7 @@
 
 CREATE OR REPLACE MACRO priv.laplace_count(n, epsilon) AS
     [CASE WHEN answer.mistake IS NULL THEN answer.value ELSE error(answer.mistake) END
-     FOR answer IN [_priv_laplace_count(TRY_CAST(n AS BIGINT), TRY_CAST(epsilon AS DOUBLE), system.main.current_database())]][1];
+     FOR answer IN [_priv_laplace_count(TRY_CAST(n AS BIGINT), TRY_CAST(epsilon AS DOUBLE), current_database())]][1];
 
 COMMENT ON MACRO priv.laplace_count IS
     'A count with exactly distributed discrete Laplace noise: an epsilon-differentially private answer.';

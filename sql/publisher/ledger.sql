@@ -99,7 +99,7 @@ SELECT unnest(origins) AS source, attribute, release, mechanism, parameters, eps
     population, attribute_number, records, seen, changed, persons, persons_seen,
     CASE WHEN NOT of_persons THEN NULL WHEN mixed THEN 'inf'::DOUBLE ELSE prices_of_persons END AS epsilon_person,
     CASE WHEN of_persons THEN least(risks_of_persons, 1) END AS delta_person
-FROM summed WHERE @unshadowed@ ORDER BY population ASC NULLS LAST, published_at ASC NULLS LAST, number ASC NULLS LAST;
+FROM summed ORDER BY population ASC NULLS LAST, published_at ASC NULLS LAST, number ASC NULLS LAST;
 
 COMMENT ON MACRO TABLE priv.ledger IS
     'What has been released from which source, and what it adds up to.';

@@ -1,4 +1,4 @@
-"""Settings and macros of the publisher's: what is published and told under them is the same, or refused."""
+"""Settings of the publisher's session: what is published and reported under them is the same."""
 
 from __future__ import annotations
 
@@ -93,59 +93,6 @@ def test_a_setting_changes_nothing(told, usual, setting):
     assert {name for name in usual if found[name] != usual[name]} == set()
 
 
-@pytest.mark.parametrize(
-    "macro", ["sum(x) AS max(x)", '"||"(a, b) AS b', "RANGE(n) AS TABLE SELECT 1"]
-)
-def test_a_macro_in_the_place_of_a_function_is_refused(made, macro):
-    with made(_prepare) as connection:
-        connection.execute(f"CREATE MACRO {macro}")
-        with pytest.raises(duckdb.Error, match="stands where DuckDB has a function of this name"):
-            connection.execute(f"FROM priv.{CALLS[0]}").fetchall()
-
-
-IN_THE_SESSION = (
-    "ledger()",
-    f"micro_groups({GROUPS})",
-    f"reconstruction_risk({GROUPS})",
-    "ratio_attack('visits', sensitive := 'disease', record_id := 'id', epsilon_dp := 1, min_size := 1)",
-)
-"""What runs in the session of the caller, which sees what is temporary; procedures do not."""
-ASKED = (
-    *IN_THE_SESSION,
-    "budget('visits')",
-    "audit('uniform')",
-    "publications()",
-    "workload('visits', sensitive := 'disease', record_id := 'id', queries := 5)",
-    "check_source('visits', sensitive := 'disease', record_id := 'id')",
-    "withdraw('visits', 7)",
-)
-
-
-@pytest.mark.parametrize(("kind", "asked"), [("", ASKED), ("TEMP", IN_THE_SESSION)])
-def test_nothing_is_told_where_a_macro_stands_in_the_place_of_a_function(made, kind, asked):
-    with made(_prepare) as connection:
-        connection.execute(f"FROM priv.{CALLS[0]}").fetchall()
-        connection.execute(f"CREATE {kind} MACRO max(x) AS min(x)")
-        for ask in asked:
-            with pytest.raises(duckdb.Error, match="'max' stands where DuckDB has a function"):
-                connection.execute(f"FROM priv.{ask}").fetchall()
-        connection.execute("DROP MACRO max")
-        for ask in asked:
-            assert connection.execute(f"FROM priv.{ask}").fetchall()
-
-
-def test_a_temporary_table_that_hides_what_would_be_published_is_refused(made):
-    with made(_prepare) as connection:
-        for source in ("visits", "Main.Visits", '"visits"'):
-            connection.execute("CREATE OR REPLACE TEMP TABLE visits AS FROM memory.visits LIMIT 9")
-            for call in ("micro_groups", "reconstruction_risk"):
-                ask = f"FROM priv.{call}({GROUPS.replace('visits', source)})"
-                with pytest.raises(duckdb.Error, match="'visits' hides the table of this name"):
-                    connection.execute(ask).fetchall()
-            connection.execute("DROP TABLE temp.visits")
-            assert connection.execute(ask).fetchall()
-
-
 def test_a_view_reads_days_in_the_time_zone_of_who_publishes_it(made):
     with made(_prepare) as connection:
         connection.execute(
@@ -158,14 +105,6 @@ def test_a_view_reads_days_in_the_time_zone_of_who_publishes_it(made):
         assert connection.execute("SELECT DISTINCT day::VARCHAR FROM uniform").fetchall() == days
         ((state,),) = connection.execute("SELECT state FROM priv.publications()").fetchall()
         assert state == "current"
-
-
-def test_macros_of_other_names_and_schemas_are_in_nobodys_way(made):
-    with made(_prepare) as connection:
-        connection.execute(
-            "CREATE SCHEMA own; CREATE MACRO own.sum(x) AS 7; CREATE MACRO mine(x) AS x"
-        )
-        assert connection.execute(f"FROM priv.{CALLS[0]}").fetchall()
 
 
 def test_where_settings_are_locked_nothing_is_published_and_it_is_said_why(made):

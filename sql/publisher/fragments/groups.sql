@@ -7,7 +7,7 @@ ELSE 'WITH cell AS MATERIALIZED (
             FOR given IN [to_json(sensitive)::VARCHAR, to_json(record_id)::VARCHAR, to_json(exclude)::VARCHAR]
             IF coalesce(given, 'null') <> 'null'])], ', ') || '),
         "' || replace(sensitive, '"', '""') || '" AS _priv_value, count(*) AS _priv_rows
-    FROM query_table(''' || replace(source, '''', '''''') || ''') WHERE ' || $$@unshadowed@ AND @told_apart@$$ || ' GROUP BY ALL
+    FROM query_table(''' || replace(source, '''', '''''') || ''') GROUP BY ALL
 ), grouped AS MATERIALIZED (
     SELECT * EXCLUDE (_priv_value, _priv_rows), sum(_priv_rows)::BIGINT AS _priv_size, max(_priv_rows) AS _priv_most
     FROM cell GROUP BY ALL
