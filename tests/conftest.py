@@ -63,10 +63,22 @@ def older(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
             yield item
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on the oldest DuckDB, too."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let one method be chosen: ``python3 dev.py test --method splu``."""
+    parser.addoption("--method", help="run only what the contract asks of this method")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what runs on the oldest DuckDB, too, and keep what is asked of one method."""
     for item in older(items):
         item.add_marker("surface")
+    method = config.getoption("--method")
+    if method:
+        items[:] = [item for item in items if _parameter(item, "method") == method]
+
+
+def _parameter(item: pytest.Item, name: str) -> object:
+    return getattr(item, "callspec", None) and item.callspec.params.get(name)
 
 
 @pytest.fixture(scope="session")

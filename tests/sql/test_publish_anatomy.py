@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -200,20 +199,6 @@ def test_the_whole_table_is_counted_exactly(
     ][0] == pytest.approx(true)
 
 
-def test_no_rows_have_no_value(released: duckdb.DuckDBPyConnection) -> None:
-    found = rows(
-        released,
-        "SELECT priv.reconstructed_count('r', noisy_disease, 'flu'),"
-        " priv.reconstructed_interval('r', noisy_disease, 'flu')"
-        " FROM r WHERE false",
-    )
-    assert found == [(0, {"estimate": 0, "stderr": 0, "low": 0, "high": 0})]
-    assert {
-        row[1:5]
-        for row in rows(released, "FROM priv.reconstructed_distribution('r', condition := 'false')")
-    } == {(0, 0, 0, 0)}
-
-
 def test_distribution_and_aggregates_agree(released: duckdb.DuckDBPyConnection) -> None:
     found = rows(
         released,
@@ -235,17 +220,6 @@ def test_distribution_and_aggregates_agree(released: duckdb.DuckDBPyConnection) 
         assert list(interval.values()) == pytest.approx(numbers)
         assert (*other[:2], other[2]) == (gender, value, pytest.approx(numbers[0]))
         assert abs(observed - numbers[0]) <= 0.5
-
-
-def test_unknown_values_and_releases_are_errors(released: duckdb.DuckDBPyConnection) -> None:
-    for arguments, said in (
-        ("'r', noisy_disease, 'measles'", "has no value 'measles'"),
-        ("'q', noisy_disease, 'flu'", 'no release is called "q"'),
-    ):
-        with pytest.raises(duckdb.Error, match=said):
-            rows(released, f"SELECT priv.reconstructed_count({arguments}) FROM r")
-    with pytest.raises(duckdb.Error, match="show no value of their own"):
-        rows(released, "FROM priv.reconstructed_joint('r', ['disease'], ['flu'])")
 
 
 def test_several_attributes_have_groups_of_their_own(con: duckdb.DuckDBPyConnection) -> None:
@@ -318,45 +292,3 @@ def test_the_audit_says_what_leaks(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("UPDATE visits SET disease = 'flu' WHERE disease = 'cough'")
     held = dict(rows(con, "SELECT guarantee, holds FROM priv.audit('r')"))
     assert held["eligible"] is False
-
-
-def test_a_release_is_evaluated_like_any_other(released: duckdb.DuckDBPyConnection) -> None:
-    found = rows(
-        released,
-        "SELECT count(*), avg(covered::INTEGER), max(abs(estimate - true_count))"
-        " FROM priv.evaluate('visits', 'r', queries := 60)",
-    )[0]
-    assert found[0] == 60
-    assert found[1] > 0.9
-    assert found[2] < 60
-
-
-def test_a_release_file_has_both_tables_and_answers_the_same(
-    released: duckdb.DuckDBPyConnection, tmp_path: Path
-) -> None:
-    path = tmp_path / "r.duckdb"
-    rows(released, f"FROM priv.export_release('r', '{path}')")
-    questions = [
-        "SELECT gender, priv.reconstructed_interval('r', noisy_disease, 'a, b') FROM r GROUP BY 1 ORDER BY 1",
-        "FROM r_disease ORDER BY ALL",
-        "SELECT priv.reconstructed_count('r', noisy_disease, NULL) FROM r",
-    ]
-    with duckdb.connect() as reader:
-        reader.execute(f"ATTACH '{path}' AS given (READ_ONLY)")
-        for question in questions:
-            asked = question.replace("priv.", "given.priv.").replace("FROM r", "FROM given.r")
-            assert rows(reader, asked) == rows(released, question)
-        ((estimates,),) = rows(reader, "SELECT sum(estimate) FROM given.r_disease_estimates")
-    assert estimates == pytest.approx(1201)
-    folder = tmp_path / "folder"
-    rows(released, f"FROM priv.export_release('r', '{folder}', format := 'parquet')")
-    with duckdb.connect() as reader:
-        script = (
-            (folder / "setup.sql")
-            .read_text("utf-8")
-            .replace("('data", f"('{folder}/data")
-            .replace("('catalog", f"('{folder}/catalog")
-        )
-        reader.execute(script)
-        for question in questions:
-            assert rows(reader, question) == rows(released, question)

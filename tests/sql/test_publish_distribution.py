@@ -159,16 +159,3 @@ def test_several_attributes_are_redrawn_apart_and_multiply(
         reader.execute(f"ATTACH '{tmp_path / 'r.duckdb'}' AS given (READ_ONLY)")
         asked = question.replace("priv.", "given.priv.").replace("FROM r", "FROM given.r")
         assert rows(reader, asked)[0][0] == pytest.approx(flu / 5)
-
-
-def test_a_release_is_evaluated_like_any_other(released: duckdb.DuckDBPyConnection) -> None:
-    rows(
-        released,
-        "FROM priv.publish_anatomy('visits', 'a', sensitive := 'disease', l := 2, record_id := 'id',"
-        " exclude := ['drug'])",
-    )
-    found = rows(
-        released,
-        "SELECT release, count(*) FROM priv.evaluate('visits', ['r', 'a'], queries := 8) GROUP BY 1 ORDER BY 1",
-    )
-    assert found == [("a", 8), ("r", 8)]

@@ -324,20 +324,6 @@ def test_a_release_file_answers_without_python_and_holds_nothing_private(con, tm
         assert private not in content
 
 
-def test_parquet_too(released, tmp_path, monkeypatch):
-    released.execute(
-        f"FROM priv.export_release('public', '{tmp_path}/folder', format := 'parquet')"
-    )
-    ask = (
-        "SELECT priv.reconstructed_count('public.town', town, 'west', weight := scale) FROM public"
-    )
-    expected = released.execute(ask).fetchall()
-    monkeypatch.chdir(tmp_path / "folder")
-    with duckdb.connect() as reader:
-        reader.execute((tmp_path / "folder" / "setup.sql").read_text())
-        assert reader.execute(ask).fetchall() == expected
-
-
 @pytest.mark.once
 def test_every_release_is_a_sample_of_its_own_whatever_identifies_the_records(con):
     for release in ("one", "two"):

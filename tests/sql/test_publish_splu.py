@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -277,18 +276,6 @@ def test_several_attributes_are_grouped_apart_and_multiply(con: duckdb.DuckDBPyC
         rows(con, "SELECT priv.reconstructed_count('r', noisy_disease, 'v2') FROM r")
 
 
-@pytest.mark.once
-def test_the_same_table_gives_the_same_release(con: duckdb.DuckDBPyConnection) -> None:
-    publish(con, "one")
-    con.execute("CREATE TABLE shuffled AS FROM visits ORDER BY hash(id)")
-    con.execute("DROP TABLE visits")
-    con.execute("ALTER TABLE shuffled RENAME TO visits")
-    con.execute("SET threads = 1")
-    publish(con, "two")
-    assert rows(con, "FROM one EXCEPT ALL FROM two") == []
-    assert rows(con, "SELECT count(DISTINCT coins) FROM priv.ledger") == [(1,)]
-
-
 def test_guarantees_are_audited(released: duckdb.DuckDBPyConnection) -> None:
     found = {
         name: (value, holds)
@@ -323,23 +310,6 @@ def test_the_paper_s_grouping_is_published_with_a_warning(con: duckdb.DuckDBPyCo
         json.loads(rows(con, "SELECT parameters FROM priv.release")[0][0])["grouping"]
         == "largest_first"
     )
-
-
-def test_a_release_file_answers_without_python_and_tells_no_groups(
-    released: duckdb.DuckDBPyConnection, tmp_path: Path
-) -> None:
-    path = tmp_path / "r.duckdb"
-    released.execute(f"FROM priv.export_release('r', '{path}')").fetchall()
-    reader = duckdb.connect()
-    reader.execute(f"ATTACH '{path}' AS given (READ_ONLY)")
-    question = "SELECT gender, priv.reconstructed_interval('r', noisy_disease, 'v1') FROM r GROUP BY 1 ORDER BY 1"
-    asked = question.replace("priv.", "given.priv.").replace("FROM r", "FROM given.r")
-    assert reader.execute(asked).fetchall() == rows(released, question)
-    tables = reader.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = 'given'"
-    ).fetchall()
-    assert {name for (name,) in tables} == {"r", "release", "attribute", "coefficient", "guarantee"}
-    reader.close()
 
 
 @pytest.mark.once

@@ -113,15 +113,6 @@ def test_keyed_releases_repeat_and_fresh_ones_do_not(con):
     assert len(rows("four")) == len(rows("one"))
 
 
-def test_threads_and_row_order_do_not_matter(con):
-    con.execute("CREATE TABLE turned AS FROM people ORDER BY hash(id)")
-    publish(con, "straight")
-    con.execute("SET threads = 1")
-    publish(con, "other", source="'turned'")
-    con.execute("RESET threads")
-    assert con.execute("FROM straight").fetchall() == con.execute("FROM other").fetchall()
-
-
 @pytest.mark.once
 def test_large_sources_are_counted_first_and_give_the_same_rows(con, monkeypatch):
     publish(con, "remembered")
@@ -266,28 +257,6 @@ def test_releases_of_several_mechanisms_live_side_by_side(con):
         "SELECT priv.reconstructed_count('r', noisy_occupation, 'occupation 1', weight := scale) FROM r"
     ).fetchall()
     assert alone == [(scaled,)]
-
-
-def test_a_release_file_answers_alike(con, tmp_path):
-    path = tmp_path / "r.duckdb"
-    con.execute(f"FROM priv.export_release('r', '{path}')").fetchall()
-    query = (
-        "SELECT age, {0}priv.reconstructed_interval('r', noisy_occupation, 'occupation 1', weight := scale),"
-        " {0}priv.reconstructed_mle('r', noisy_occupation, NULL, weight := scale)"
-        " FROM {0}r GROUP BY age ORDER BY age"
-    )
-    reader = duckdb.connect()
-    reader.execute(f"ATTACH '{path}' AS handed (READ_ONLY)")
-    there = reader.execute(query.format("handed.")).fetchall()
-    here = con.execute(query.format("")).fetchall()
-    for (age, interval, mle), (age_here, interval_here, mle_here) in zip(there, here, strict=True):
-        assert age == age_here
-        assert interval == pytest.approx(interval_here)
-        assert mle == pytest.approx(mle_here)
-    assert reader.execute(
-        "SELECT count(*) FROM handed.priv.reconstructed_distribution('r', weight := 'scale', database := 'handed')"
-    ).fetchall() == [(6,)]
-    reader.close()
 
 
 def test_only_exact_tails_promise_a_delta(con):
