@@ -121,10 +121,10 @@ def test_a_group_that_would_have_the_name_of_a_reported_column_is_refused(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
     con.execute(
-        'CREATE TABLE pairs AS SELECT i AS id, i % 3 AS reported, i % 4 AS "group" FROM range(24) AS t(i)'
+        'CREATE TABLE pairs AS SELECT i AS id, i % 3 AS noisy, i % 4 AS "group" FROM range(24) AS t(i)'
     )
     with pytest.raises(duckdb.Error, match="there is a column 'noisy_group' already"):
         con.execute(
-            "FROM priv.publish_anatomy('pairs', 'r', sensitive := ['reported', 'group'], l := 2, record_id := 'id')"
+            "FROM priv.publish_anatomy('pairs', 'r', sensitive := ['noisy', 'group'], l := 2, record_id := 'id')"
         ).fetchall()
     assert con.execute("FROM priv.release").fetchall() == []
