@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import duckdb
 
@@ -16,9 +16,6 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, UnknownName, echoed
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import identifier
-
-if TYPE_CHECKING:
-    from duckdb_priv.engine.aggregates import Aggregates
 
 PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^".\s]+))\s*(?:\.|$)')
 PLAIN = re.compile(r"^\w+$")
@@ -63,7 +60,7 @@ class Source:
     """The most records that one of them has, or may have; None where persons are not told."""
     collated: tuple[str, ...] = ()
     """The texts that its owner's table compares otherwise than byte by byte."""
-    answers: Callable[[Workspace, Source], Aggregates] | None = field(
+    answers: Callable[[Workspace, Source], Any] | None = field(
         default=None, repr=False, compare=False
     )
     """What answers questions about the records, where another engine than DuckDB holds them."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.errors import InvalidParameter, UnknownName
 from duckdb_priv.release.arguments import Arguments, read
-from duckdb_priv.release.model import Plan
 from duckdb_priv.release.request import Request, SensitiveRequest
 
 

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.recognition import Known, Recognition
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.methods.register import Method
 from duckdb_priv.publisher.draws import count_draws
 from duckdb_priv.release.catalog import Charge
-from duckdb_priv.release.model import GROUPED_BY, LedgerEntry, Plan
+from duckdb_priv.release.model import GROUPED_BY, LedgerEntry
 
 
 @dataclass(frozen=True)

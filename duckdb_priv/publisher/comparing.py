@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.methods.register import Method
-from duckdb_priv.release.model import Guarantee, Plan
+from duckdb_priv.release.model import Guarantee
 
 
 def told_of_comparing(method: Method, plan: Plan) -> Plan:

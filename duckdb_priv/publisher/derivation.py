@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from duckdb_priv.engine import randomness
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated
@@ -26,6 +27,7 @@ from duckdb_priv.publisher.declared import declare
 from duckdb_priv.publisher.declared import find as find_declared
 from duckdb_priv.publisher.persons import RECORDS, guarantees_of_persons
 from duckdb_priv.publisher.publish import create_table, described_types, introduce, make_room
+from duckdb_priv.publisher.recording import write_catalog
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import (
     FLAG,
@@ -37,7 +39,7 @@ from duckdb_priv.release.arguments import (
     read,
 )
 from duckdb_priv.release.catalog import Charge, PublishedColumn
-from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute, to_json
+from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute, to_json
 from duckdb_priv.release.request import Request
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 
@@ -118,7 +120,7 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
     target = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(request.release)}"
     types = create_table(workspace, plan, target, source.table)
     last = catalog.last_publication(workspace.cursor, finer)
-    catalog.record(
+    write_catalog(
         workspace.cursor,
         request,
         versions.version_of(workspace, request.release, target, plan, before),

@@ -16,11 +16,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.recognition import Known, Recognition
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated
 from duckdb_priv.methods.register import METHODS
-from duckdb_priv.release.model import GROUPED_BY, LedgerEntry, Plan
+from duckdb_priv.release.model import GROUPED_BY, LedgerEntry
 
 REPUBLISHED, SAME = "republish := true", "the same"
 """How reasons begin: the publisher was told and insisted; every record has the group that it had."""

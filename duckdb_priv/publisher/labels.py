@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, UnknownName, echoed
 from duckdb_priv.methods.common.tables import read_columns, shown
 from duckdb_priv.release.catalog import Labels
-from duckdb_priv.release.model import Plan
 from duckdb_priv.sqltext.quoting import identifier
 
 COLUMNS = {name: f"{name}::VARCHAR" for name in ("attribute", "value", "label")}

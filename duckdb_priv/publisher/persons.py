@@ -10,13 +10,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.composition import EpsilonDelta, exp, of_group
 from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, finding
 from duckdb_priv.methods.register import Method
-from duckdb_priv.release.model import Guarantee, Plan
+from duckdb_priv.release.model import Guarantee
 from duckdb_priv.release.request import Request
 from duckdb_priv.sqltext.quoting import identifiers
 

@@ -12,6 +12,7 @@ import duckdb
 from duckdb_priv.engine import drawing
 from duckdb_priv.engine.byte_order import total_order
 from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.recognition import Recognition, recognize
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -30,11 +31,12 @@ from duckdb_priv.publisher.declared import find as find_declared
 from duckdb_priv.publisher.dictionaries import narrow
 from duckdb_priv.publisher.grouping import group_once
 from duckdb_priv.publisher.labels import CodeBook, labels_of, read_labels
+from duckdb_priv.publisher.recording import write_catalog
 from duckdb_priv.publisher.records import digest_of, open_records
 from duckdb_priv.publisher.succession import Succession
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import read
-from duckdb_priv.release.model import Plan, SensitiveAttribute, renamed_columns, to_json
+from duckdb_priv.release.model import SensitiveAttribute, renamed_columns, to_json
 from duckdb_priv.release.request import ReleaseName, Request
 from duckdb_priv.sqltext.quoting import identifier
 
@@ -194,7 +196,7 @@ def record(
         *left_out,
         *_warn_of_mixture(workspace, source, plan, prepared.recognition),
     ]
-    catalog.record(
+    write_catalog(
         workspace.cursor,
         request,
         versions.version_of(workspace, request.release, target, plan, prepared.before),

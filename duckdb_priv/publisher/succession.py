@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from duckdb_priv.engine.fingerprints import Fingerprints
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.recognition import Recognition
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated
 from duckdb_priv.mechanism.sketch import Overlap, at_most
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
-from duckdb_priv.release.model import Plan
 
 FALSE_ALARM = 1e-9
 """Chance that more records moved than is published as at most, where a sample of them was looked at."""

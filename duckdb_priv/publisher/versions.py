@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import duckdb
 
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.release.catalog import EarlierVersion, Version
-from duckdb_priv.release.model import Plan, to_json
+from duckdb_priv.release.model import to_json
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 
 FOLLOWED = 400

@@ -17,13 +17,13 @@ import pytest
 from duckdb_priv.engine import drawing, workspace
 from duckdb_priv.engine.aggregates import Aggregates, DealtAggregates
 from duckdb_priv.engine.kernel import Kernel, Step
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.randomness import FreshBits
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.estimator import macros
 from duckdb_priv.mechanism import decoy_groups
 from duckdb_priv.methods.common import dealing as records_dealt
 from duckdb_priv.publisher import persons
-from duckdb_priv.release.model import Plan
 
 pytestmark = pytest.mark.once
 

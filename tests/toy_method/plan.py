@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.uniform import Uniform
 from duckdb_priv.methods.common.domain import open_domains
 from duckdb_priv.methods.common.local_privacy import uniform_guarantees
 from duckdb_priv.methods.common.perturbation import Perturbation, open_coins, perturb_kernel
-from duckdb_priv.release.model import LedgerEntry, Plan, SensitiveAttribute
+from duckdb_priv.release.model import LedgerEntry, SensitiveAttribute
 from toy_method.arguments import CoinsArguments
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from duckdb_priv.engine.kernel import Table
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
@@ -25,12 +26,7 @@ from duckdb_priv.methods.common.republication import (
     reasons,
     remember,
 )
-from duckdb_priv.release.model import (
-    Guarantee,
-    Plan,
-    SensitiveAttribute,
-    group_column,
-)
+from duckdb_priv.release.model import Guarantee, SensitiveAttribute, group_column
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import body, fill, read
 

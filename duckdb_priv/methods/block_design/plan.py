@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
@@ -38,7 +39,7 @@ from duckdb_priv.methods.common.local_privacy import (
 )
 from duckdb_priv.methods.common.perturbation import BlockDraw, Drawn, open_coins, perturb_kernel
 from duckdb_priv.methods.common.shuffles import shuffle_guarantees
-from duckdb_priv.release.model import Blocks, Guarantee, LedgerEntry, Plan, SensitiveAttribute
+from duckdb_priv.release.model import Blocks, Guarantee, LedgerEntry, SensitiveAttribute
 
 MECHANISM = "block_design"
 

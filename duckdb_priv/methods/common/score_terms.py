@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from duckdb_priv.engine.plan import Complete, Plan
 from duckdb_priv.mechanism.arrays import Matrix
 from duckdb_priv.mechanism.operator import half_step
 from duckdb_priv.mechanism.score_terms import likely_shares, score_terms
-from duckdb_priv.release.model import Complete, Plan
 
 
 def completed_by(operators: Mapping[str, tuple[Matrix, Matrix]]) -> Complete:

@@ -11,13 +11,14 @@ import hashlib
 
 import numpy as np
 
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.alias import alias_tables
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
 from duckdb_priv.methods.common.perturbation import Redrawn, open_coins, perturb_kernel
 from duckdb_priv.methods.distribution.arguments import DistributionArguments
-from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
+from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
 
 MECHANISM = "distribution"
 WARNING = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.methods.common.domain import warn_of_domain
@@ -18,7 +19,7 @@ from duckdb_priv.methods.common.tables import shown
 from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
 from duckdb_priv.methods.fine_grain.program import Program, solve_programs
 from duckdb_priv.methods.fine_grain.reference import Reference
-from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
+from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
 
 MECHANISM = "fine_grain"
 LISTED = 5

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source, key_type
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
@@ -28,7 +29,7 @@ from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.methods.common.tables import as_domain_value, named_tables, read_columns, shown
 from duckdb_priv.methods.matrix.arguments import MatrixArguments
-from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
+from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
 
 MECHANISM = "matrix"
 MAX_VALUES = 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.methods.common.domain import warn_of_domain
@@ -21,7 +22,6 @@ from duckdb_priv.methods.reconstruction_private.plan import (
 )
 from duckdb_priv.methods.reconstruction_private.samples import SAMPLED, Samples
 from duckdb_priv.release import catalog
-from duckdb_priv.release.model import Plan
 
 
 def plan(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from duckdb_priv.engine.aggregates import aggregates_of
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
@@ -36,7 +37,7 @@ from duckdb_priv.methods.reconstruction_private.paper_sampling import (
 )
 from duckdb_priv.methods.reconstruction_private.samples import Samples
 from duckdb_priv.methods.reconstruction_private.values_at_once import values_at_once
-from duckdb_priv.release.model import GROUPED_BY, Guarantee, LedgerEntry, Plan, SensitiveAttribute
+from duckdb_priv.release.model import GROUPED_BY, Guarantee, LedgerEntry, SensitiveAttribute
 
 MECHANISM = "reconstruction_private"
 FINE = 10**6

@@ -18,6 +18,7 @@ from typing import Any
 
 from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.kernel import RECORDS, Kernel
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.randomness import FreshBits, KeyedBits
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -34,7 +35,7 @@ from duckdb_priv.methods.common.hierarchy import (
 from duckdb_priv.methods.common.perturbation import Coins, fresh_coins
 from duckdb_priv.methods.safe_k.arguments import SafeKArguments
 from duckdb_priv.methods.safe_k.terms import Terms, guarantees_of, warn_of_delta
-from duckdb_priv.release.model import LedgerEntry, Plan, SensitiveAttribute
+from duckdb_priv.release.model import LedgerEntry, SensitiveAttribute
 from duckdb_priv.sqltext.literals import enum
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, expand, place, read

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Table
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
@@ -30,7 +31,7 @@ from duckdb_priv.methods.common.crowds import (
 from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
 from duckdb_priv.methods.common.perturbation import PerturbationByRecord, open_coins, perturb_sql
 from duckdb_priv.methods.shuffled.arguments import MIN_EPSILON, ShuffledArguments
-from duckdb_priv.release.model import SCALE, Guarantee, LedgerEntry, Plan, SensitiveAttribute
+from duckdb_priv.release.model import SCALE, Guarantee, LedgerEntry, SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import place
 

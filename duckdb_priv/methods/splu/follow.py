@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.eligibility import largest_gamma
@@ -22,7 +23,7 @@ from duckdb_priv.methods.common.republication import domains_of_both, open_marks
 from duckdb_priv.methods.splu.arguments import SpluArguments, fewest_of_a_batch
 from duckdb_priv.methods.splu.plan import DECOY_GROUPS, MECHANISM, plan_of
 from duckdb_priv.release.catalog import published_columns
-from duckdb_priv.release.model import LedgerEntry, Plan
+from duckdb_priv.release.model import LedgerEntry
 from duckdb_priv.sqltext.quoting import identifier
 
 BATCH = "temp.main._priv_batch"

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
@@ -47,7 +48,7 @@ from duckdb_priv.methods.common.republication import (
     remember,
 )
 from duckdb_priv.methods.splu.arguments import GROUPS_OF_A_BATCH, SpluArguments
-from duckdb_priv.release.model import Guarantee, LedgerEntry, Plan, SensitiveAttribute
+from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
 
 MECHANISM = "splu"
 DECOY_GROUPS = Rule(

@@ -5,6 +5,7 @@ Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", se
 
 from __future__ import annotations
 
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated
@@ -24,7 +25,7 @@ from duckdb_priv.methods.common.local_privacy import (
 from duckdb_priv.methods.common.perturbation import perturb_kernel
 from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.methods.uniform.arguments import UniformArguments
-from duckdb_priv.release.model import LedgerEntry, Plan
+from duckdb_priv.release.model import LedgerEntry
 
 MECHANISM = "uniform"
 
