@@ -46,7 +46,7 @@ with duckdb_priv.connect("hospital.duckdb") as publisher:
     )
     print(receipt["rows_published"], "rows:", receipt["guarantee"])
 
-# What follows is the analyst's side: the folder, and any DuckDB from 1.3 on.
+# What follows is the analyst's side: the folder, and any DuckDB from 1.4 on.
 with contextlib.chdir("visits_public"), duckdb.connect() as analyst:
     analyst.execute(Path("setup.sql").read_text("utf-8"))
     analyst.sql(

@@ -36,7 +36,7 @@ from duckdb_priv.release.arguments import FILE, FLAG, NAME, Arguments, argument,
 from duckdb_priv.sqltext.quoting import identifier, in_types, literal, without_carriage_returns
 
 STORAGE_VERSION = "v1.0.0"
-"""The newest format that every DuckDB from 1.2 on opens, in every client."""
+"""The format that every DuckDB from 1.4 on opens, in every client."""
 SCRIPT = "setup.sql"
 """The file of a Parquet release that sets everything up."""
 DATA = "data.parquet"
@@ -46,7 +46,7 @@ PAGE = "card.html"
 SCRIPT_TITLE = "-- A release published by duckdb_priv."
 SCRIPT_USE = """\
 -- In this folder, run:  duckdb release.duckdb -init setup.sql
--- It needs DuckDB 1.3 or newer; the DuckDB form of the same release opens from 1.2 on.
+-- It needs DuckDB 1.4 or newer.
 """
 NOT_IN_PARQUET = re.compile(r"\b(U?HUGEINT|INTERVAL|TIME WITH TIME ZONE)\b")
 """Types of which Parquet rounds the values, or forgets their zone."""

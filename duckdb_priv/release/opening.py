@@ -71,7 +71,7 @@ def open_release(path: str | Path, *, trusted: bool = False) -> duckdb.DuckDBPyC
         if "newer version of DuckDB" in str(error):
             raise InvalidReleaseFile(
                 f"{name} was written for a newer DuckDB, this is {duckdb.__version__}",
-                hint="upgrade duckdb; FROM priv.export_release(…) writes for every DuckDB from 1.2 on",
+                hint="upgrade duckdb; FROM priv.export_release(…) writes for every DuckDB from 1.4 on",
             ) from None
         raise _damaged(name) from None
     try:

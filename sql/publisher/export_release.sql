@@ -1,7 +1,7 @@
 -- FROM priv.export_release(release, path [, format := 'duckdb' | 'parquet'] [, card := true])
 --   -> release, path, format, seconds, card
 --
--- Writes what analysts get: one DuckDB file that every client from version 1.2 on opens, or a folder with Parquet
+-- Writes what analysts get: one DuckDB file that every client from version 1.4 on opens, or a folder with Parquet
 -- files and a setup.sql. It holds the published table, the public catalog and the macros: no source row, no
 -- secret, nothing that calls Python. An earlier export of the same release is replaced; anything else is not. It is
 -- written beside its place and moved there when it is complete; what a killed program left there is removed.

@@ -36,7 +36,7 @@ Job = dict[str, Any]
 Reply = dict[str, Any]
 Asked = tuple[Job, list[Answer | None]]
 """A job, and what it is answered by who answers right; None where anything will do."""
-VERSIONS = ("1.2.2", "1.3.2", "1.4.5", "1.5.6", "2.0.0")
+VERSIONS = ("1.4.5", "1.5.6", "2.0.0")
 """Versions of DuckDB that read releases."""
 
 TIMED = re.compile(r"^Run Time \(s\): real ([\d.]+).*\n?", re.MULTILINE)
@@ -216,7 +216,7 @@ class Client:
 CLIENTS = (
     Client("DuckDB shell", ask_shell, (opened, attached)),
     Client("DuckDB shell, piped", partial(ask_shell, pipe=True), (at_a_glance, in_turn)),
-    Client("Python, duckdb 1.2.2", partial(ask_version, version="1.2.2"), (opened, attached)),
+    Client("Python, duckdb 1.4.5", partial(ask_version, version="1.4.5"), (opened, attached)),
     *(
         Client(f"Python, duckdb {each}", partial(ask_version, version=each))
         for each in VERSIONS[1:]

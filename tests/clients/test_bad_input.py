@@ -126,7 +126,7 @@ WRONG_QUESTIONS = [
 """A release, what is asked of it, and what the error says."""
 ASKED = [
     *("DuckDB shell", "Node, @duckdb/node-api", "Chromium, duckdb-wasm"),
-    *(f"Python, duckdb {version}" for version in ("1.2.2", "1.5.6", "2.0.0")),
+    *(f"Python, duckdb {version}" for version in ("1.4.5", "1.5.6", "2.0.0")),
 ]
 
 
@@ -148,7 +148,7 @@ def test_a_wrong_question_is_an_error_that_says_what_is_wrong(name: str, release
             assert words in answer["error"], question
 
 
-@pytest.mark.parametrize("version", ["1.0.0", "1.1.3"])
+@pytest.mark.parametrize("version", ["1.1.3", "1.3.2"])
 def test_a_version_older_than_the_range_gives_no_wrong_number(version: str, releases) -> None:
     assert version not in VERSIONS
     jobs = opened(releases)
@@ -156,7 +156,7 @@ def test_a_version_older_than_the_range_gives_no_wrong_number(version: str, rele
     for name, (_, expected), reply in zip(releases, jobs, replies, strict=True):
         rows = [answer["rows"] for answer in reply.get("answers", [])]
         right = bool(rows) and same(rows, expected, tolerance=1e-12)
-        assert right or reply["error"].split(" Error: ")[0] in ("Parser", "Serialization"), name
+        assert right or " Error: " in reply["error"], name
 
 
 def test_open_release_says_that_a_file_is_for_a_newer_duckdb(wrong) -> None:
@@ -170,7 +170,7 @@ def test_open_release_says_that_a_file_is_for_a_newer_duckdb(wrong) -> None:
     )  # fmt: skip
     assert done.stdout.splitlines() == [
         f"'{wrong['newer']}' was written for a newer DuckDB, this is 1.5.6",
-        "Hint: upgrade duckdb; FROM priv.export_release(…) writes for every DuckDB from 1.2 on",
+        "Hint: upgrade duckdb; FROM priv.export_release(…) writes for every DuckDB from 1.4 on",
     ]
 
 
