@@ -38,17 +38,6 @@ def uniform_coverage(rows: int, operator: Uniform, low: Floats, high: Floats) ->
     )
 
 
-def plain_score(
-    estimate: Floats, variance: Floats, slope: float, rows: int
-) -> tuple[Floats, Floats]:
-    """Wilson's interval as it stands in books: the roots of (estimate - k)^2 = z^2 (variance if k were true)."""
-    z = 1.959963984540054
-    centre, bend = np.maximum(estimate, 0), z**2 * slope / 2
-    low = centre + bend - np.sqrt(z**2 * (variance + slope * (centre - estimate)) + bend**2)
-    reach = np.sqrt(np.maximum(z**2 * variance + bend**2, 0))
-    return np.clip(low, 0, rows), np.clip(estimate + bend + reach, 0, rows)
-
-
 def group_sums(size: int, sample: int, shown: NDArray[np.int64]) -> WeightedSums:
     """Return the sums over one group of ``size`` records represented by ``sample`` rows."""
     w = size / sample
@@ -73,65 +62,6 @@ def group_sums(size: int, sample: int, shown: NDArray[np.int64]) -> WeightedSums
 def test_golden(rows: int, shown: int, p: float, m: int, low: float, high: float) -> None:
     found = reconstructed_interval(WeightedSums.of_counts(rows, shown), Uniform(p, m))
     assert found == pytest.approx((low, high), abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("rows", "p", "m", "score", "corrected"),
-    [
-        (30, 0.5, 14, 0.9232, 0.9606),
-        (100, 0.5, 14, 0.9310, 0.9532),
-        (100, 0.2, 50, 0.9264, 0.9543),
-        (400, 0.1, 50, 0.9352, 0.9508),
-    ],
-)
-def test_smallest_coverage_over_all_true_counts(
-    rows: int, p: float, m: int, score: float, corrected: float
-) -> None:
-    operator = Uniform(p, m)
-    sums = WeightedSums.of_counts(rows, np.arange(rows + 1))
-    estimate = (np.arange(rows + 1) - rows * operator.other) / p
-    slope = (1 - operator.own - operator.other) / p
-    variance = reconstructed_variance(sums, operator)
-    plain = plain_score(estimate, variance, slope, rows)
-    assert uniform_coverage(rows, operator, *plain).min() == pytest.approx(score, abs=5e-5)
-    found = uniform_coverage(rows, operator, *reconstructed_interval(sums, operator))
-    assert found.min() == pytest.approx(corrected, abs=5e-5)
-
-
-@pytest.mark.parametrize("confidence", [0.8, 0.95])
-@pytest.mark.parametrize("size", [1.02, 5, 60])
-@pytest.mark.parametrize(
-    ("p", "m", "sample"),
-    [
-        (0.5, 14, 57),
-        (0.2, 14, 171),
-        (0.2, 50, 144),
-        (0.5, 2, 80),
-        (0.8, 14, 34),
-        (0.1, 50, 22),
-        (0.5, 14, 5),
-        (0.2, 50, 10),
-        (0.8, 50, 2),
-        (0.5, 14, 1),
-    ],
-)
-def test_one_sampled_group_is_covered_at_every_true_count(
-    p: float, m: int, sample: int, size: float, confidence: float
-) -> None:
-    """The estimate takes sample + 1 values, so coverage is a finite sum: nothing is random."""
-    operator, records = Uniform(p, m), int(sample * size) + 1
-    shown = np.arange(sample + 1)
-    low, high = reconstructed_interval(
-        group_sums(records, sample, shown), operator, sample, confidence
-    )
-    distributions = [shown_distribution(sample, k, operator) for k in range(sample + 1)]
-    distributions.append(distributions[-1])
-    for truth in {*range(21), *np.linspace(0, records, 60).astype(int)} & set(range(records + 1)):
-        floor, rest = divmod(int(truth) * sample, records)
-        up = rest / records
-        mass = (1 - up) * distributions[floor] + up * distributions[floor + 1]
-        covered = mass[(low <= truth + 1e-9) & (truth <= high + 1e-9)].sum()
-        assert covered >= confidence - 0.001, f"true count {truth}"
 
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "counting.md"
