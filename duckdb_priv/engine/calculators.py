@@ -13,13 +13,14 @@ import numpy as np
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism import sampling
-from duckdb_priv.mechanism.reconstruction_privacy import Bound, threshold
+from duckdb_priv.mechanism.reconstruction_privacy import Bound, tail_bounds, threshold
 from duckdb_priv.mechanism.shuffled_retention import shuffled_epsilon, shuffled_retention
 from duckdb_priv.mechanism.splu import (
     exact_large_sum_threshold,
     large_sum_threshold,
     small_sum_privacy,
 )
+from duckdb_priv.mechanism.tails import Tails
 from duckdb_priv.mechanism.uniform import Uniform
 
 
@@ -33,6 +34,20 @@ def reconstruction_threshold(
 ) -> float:
     """How many records of a group reconstruction privacy lets be perturbed independently."""
     return float(threshold(max_frequency, Uniform(retention, domain_size), epsilon, delta, bound))
+
+
+def tail_bound(
+    side: str,
+    bound: Bound,
+    frequency: float,
+    domain_size: int,
+    retention: float,
+    epsilon: float,
+    group_size: int,
+) -> float:
+    """How likely at most a share in a group is reconstructed too high, or too low, by more than the factor epsilon."""
+    found = tail_bounds(frequency, Uniform(retention, domain_size), epsilon, group_size, bound)
+    return float(getattr(found, side))
 
 
 CALCULATORS: dict[str, Callable[..., float]] = {
@@ -49,6 +64,11 @@ CALCULATORS: dict[str, Callable[..., float]] = {
     **{
         f"{bound}_reconstruction_threshold": partial(reconstruction_threshold, bound)
         for bound in get_args(Bound)
+    },
+    **{
+        f"{bound}_{side}_tail_bound": partial(tail_bound, side, bound)
+        for bound in get_args(Bound)
+        for side in Tails._fields
     },
 }
 

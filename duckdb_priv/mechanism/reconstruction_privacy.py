@@ -17,10 +17,11 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import kl_div
+from scipy.special import kl_div, xlogy
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.exact_threshold import exact_threshold
+from duckdb_priv.mechanism.tails import Tails, tails
 from duckdb_priv.mechanism.uniform import Uniform
 
 Bound = Literal["simplified", "chernoff", "exact"]
@@ -71,6 +72,62 @@ def threshold(
     return np.asarray(-np.log(delta) / (shown * exponent), dtype=np.float64)
 
 
+def tail_bounds(
+    frequency: float,
+    operator: Uniform,
+    epsilon: float,
+    group_size: int,
+    bound: Bound = "simplified",
+) -> Tails:
+    """Return upper bounds of both tails of a group: what `threshold` sets equal to delta.
+
+    ``frequency`` is the share of the group's records that have the value. ``chernoff`` and ``simplified`` are
+    equations (2) to (8) of the paper, ``exact`` the tails themselves. The lower tail is 0 beyond
+    `max_epsilon`, where no estimate can fall short so far. Raises InvalidParameter for other numbers.
+
+    >>> operator = Uniform(retention=0.5, domain_size=14)
+    >>> for bound in ("simplified", "chernoff", "exact"):
+    ...     upper, lower = tail_bounds(0.5, operator, 0.3, 122, bound)
+    ...     print(bound, round(float(upper), 4), round(float(lower), 4))
+    simplified 0.3459 0.3009
+    chernoff 0.3303 0.2665
+    exact 0.0101 0.0116
+    """
+    _check_bound(bound)
+    share = float(_frequencies(frequency, "frequency"))
+    if not 0 < epsilon < np.inf:
+        raise InvalidParameter(
+            f"epsilon must be positive and finite, got {epsilon}", hint="0.3 is usual"
+        )
+    if not (group_size >= 1 and group_size == np.floor(group_size)):
+        raise InvalidParameter(
+            f"group_size must be a whole number of at least 1, got {group_size}",
+            hint="it is the number of records that agree on all public columns",
+        )
+    if bound == "exact":
+        return _exact_tails(share, operator, epsilon, int(group_size))
+    shown = share * operator.retention + operator.other
+    theta = epsilon * operator.retention * share / shown
+    expected = group_size * shown
+    if bound == "chernoff":
+        upper = theta - (1 + theta) * np.log1p(theta)
+        lower = -theta - float(xlogy(1 - theta, 1 - theta)) if theta <= 1 else -np.inf
+    else:
+        upper = -(theta**2) / (2 + theta)
+        lower = -(theta**2) / 2 if theta <= 1 else -np.inf
+    return Tails(np.asarray(np.exp(expected * upper)), np.asarray(np.exp(expected * lower)))
+
+
+def _exact_tails(share: float, operator: Uniform, epsilon: float, group_size: int) -> Tails:
+    count = round(share * group_size)
+    if count < 1 or abs(count - share * group_size) > 1e-6 * group_size:
+        raise InvalidParameter(
+            f"no whole number of {group_size} records has the frequency {share}",
+            hint="the exact tails are those of k records with the value: write k / group_size",
+        )
+    return tails(group_size, count, operator, epsilon)
+
+
 def sample_size(
     operator: Uniform,
     epsilon: float,
@@ -112,15 +169,24 @@ def _feasible_delta(operator: Uniform, epsilon: float, bound: Bound, max_frequen
     )
 
 
-def _frequencies(max_frequency: ArrayLike) -> NDArray[np.float64]:
+def _frequencies(max_frequency: ArrayLike, name: str = "max_frequency") -> NDArray[np.float64]:
     frequencies = np.asarray(max_frequency, dtype=np.float64)
     outside = ~((frequencies > 0) & (frequencies <= 1))
     if outside.any():
         raise InvalidParameter(
-            f"max_frequency must lie in (0, 1], got {frequencies[outside].flat[0]}",
-            hint="1 is always right; less only where no group has a more frequent value",
+            f"{name} must lie in (0, 1], got {frequencies[outside].flat[0]}",
+            hint="1 is always right; less only where no group has a more frequent value"
+            if name == "max_frequency"
+            else "it is the share of the group's records that have the value",
         )
     return frequencies
+
+
+def _check_bound(bound: str) -> None:
+    if bound not in get_args(Bound):
+        raise InvalidParameter(
+            f"there is no bound {bound!r}", hint="choose 'simplified', 'chernoff' or 'exact'"
+        )
 
 
 def _check_requirement(
@@ -130,10 +196,7 @@ def _check_requirement(
     delta: float,
     bound: Bound,
 ) -> None:
-    if bound not in get_args(Bound):
-        raise InvalidParameter(
-            f"there is no bound {bound!r}", hint="choose 'simplified', 'chernoff' or 'exact'"
-        )
+    _check_bound(bound)
     if not 0 < delta < 1:
         raise InvalidParameter(
             f"delta must lie strictly between 0 and 1, got {delta}",

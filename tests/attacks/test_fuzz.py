@@ -100,6 +100,7 @@ USES = {
     "ldp_epsilon": "0.3, 10",
     "ledger": "",
     "load_hierarchy": "'sex', '{folder}/sex.csv'",
+    "lower_tail_bound": "0.5, 10, 0.3, 0.3, 100",
     "max_retention": "0.1, 0.5, 10",
     "micro_groups": "'visits', sensitive := 'disease', record_id := 'id', retention := 0.5, "
     "epsilon := 0.3, delta := 0.3",
@@ -133,6 +134,7 @@ USES = {
     "shuffled_epsilon": "0.3, 10, 1000, 1e-6",
     "shuffled_retention": "1.0, 1e-6, 10, 1000",
     "small_sum_privacy": "5, 0.3, 3",
+    "upper_tail_bound": "0.5, 10, 0.3, 0.3, 100",
     "workload": "'visits', sensitive := 'disease', queries := 5, record_id := 'id'",
     "reconstructed_count": "'out', noisy_disease, 'd1'",
     "reconstructed_distribution": "'out'",

@@ -71,6 +71,7 @@ PUBLISHER = {
     "ldp_epsilon": "retention m",
     "ledger": "slack",
     "load_hierarchy": "attribute path delimiter",
+    "lower_tail_bound": "frequency m retention epsilon group_size bound",
     "max_retention": "rho1 rho2 m",
     "micro_groups": "source sensitive retention epsilon delta bound record_id exclude domain_size",
     "propose_hierarchies": "source exclude folder",
@@ -106,6 +107,7 @@ PUBLISHER = {
     "shuffled_epsilon": "retention domain_size group_size delta",
     "shuffled_retention": "epsilon delta domain_size group_size",
     "small_sum_privacy": "gamma epsilon alpha",
+    "upper_tail_bound": "frequency m retention epsilon group_size bound",
     "withdraw": "source id kind",
     "workload": (
         "source sensitive queries max_public_attributes min_selectivity selectivity"

@@ -127,6 +127,59 @@ def test_thresholds_are_the_golden_ones(con, arguments, value):
     assert found == pytest.approx(value, abs=1e-7)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "upper", "lower"),
+    [
+        ("0.5, 14, 0.5, 0.3, 122", 0.3459, 0.3009),
+        ("0.5, 14, 0.5, 0.3, 122, bound := 'chernoff'", 0.3303, 0.2665),
+        ("0.5, 14, 0.5, 0.3, 122, bound := 'exact'", 0.0101, 0.0116),
+        ("0.5, 14, 0.5, 8 / 7, 4, bound := 'chernoff'", 0.6431, 0.3189),
+        ("0.5, 14, 0.5, 8 / 7, 4, bound := 'exact'", 0.0208, 0),
+        ("0.5, 14, 0.5, 1.5, 4", 0.5519, 0),
+    ],
+)
+def test_bounds_of_the_tails_are_the_papers(con, arguments, upper, lower):
+    found = con.execute(
+        f"SELECT priv.upper_tail_bound({arguments}), priv.lower_tail_bound({arguments})"
+    ).fetchall()[0]
+    assert found == pytest.approx((upper, lower), abs=6e-5)
+
+
+@pytest.mark.parametrize("bound", ["simplified", "chernoff"])
+def test_at_the_threshold_the_lower_bound_is_delta(con, bound):
+    """And no bound is below the tail that it bounds."""
+    ((most,),) = con.execute(
+        f"SELECT priv.reconstruction_threshold(0.5, 14, 0.5, 0.3, 0.3, bound := '{bound}')"
+    ).fetchall()
+    for size in range(2, 201, 2):
+        ((upper, lower, too_high, too_low),) = con.execute(
+            f"SELECT priv.upper_tail_bound(0.5, 14, 0.5, 0.3, {size}, bound := '{bound}'),"
+            f" priv.lower_tail_bound(0.5, 14, 0.5, 0.3, {size}, bound := '{bound}'),"
+            f" priv.upper_tail_bound(0.5, 14, 0.5, 0.3, {size}, bound := 'exact'),"
+            f" priv.lower_tail_bound(0.5, 14, 0.5, 0.3, {size}, bound := 'exact')"
+        ).fetchall()
+        assert (lower >= 0.3) == (size <= most)
+        assert too_high <= upper
+        assert too_low <= lower <= upper
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("0, 14, 0.5, 0.3, 122", "frequency must lie in"),
+        ("0.5, 14, 0.5, -1, 122", "epsilon must be positive"),
+        ("0.5, 14, 0.5, 0.3, 1.5", "group_size must be a whole number"),
+        ("0.5, 14, 0.5, 0.3, 121, bound := 'exact'", "no whole number of 121 records"),
+        ("0.5, 14, 0.5, 0.3, 122, bound := 'best'", "there is no bound 'best'"),
+        ("0.5, 14, 0.5, NULL, 122", "was given NULL"),
+    ],
+)
+def test_bounds_of_nothing_are_refused(con, arguments, says):
+    for name in ("upper_tail_bound", "lower_tail_bound"):
+        with pytest.raises(duckdb.Error, match=says):
+            con.execute(f"SELECT priv.{name}({arguments})").fetchall()
+
+
 def test_noisy_counts_differ_by_row_and_are_whole(con):
     rows = con.execute(
         "SELECT count(DISTINCT x), avg(x), typeof(any_value(x))"
