@@ -1,8 +1,8 @@
 """Every exception of the package, and the shape of its message.
 
 A message says what is wrong, which value it is about, and, behind ``Hint:``, what to do
-next. No message ever contains a record id or the secret, or which record has which sensitive value. A publisher is
-told the values of the source that a given domain or matrix lacks, without how many records have them.
+next. No message ever contains a value of a record, a record id or the secret: messages end in the logs of schedulers.
+They name columns, and count.
 """
 
 from __future__ import annotations
@@ -29,6 +29,15 @@ def echoed(value: Any) -> str:
 def shortened(text: str) -> str:
     """Return as much of a text as a message has room for."""
     return text if len(text) <= ECHOED else text[: ECHOED - 1] + "…"
+
+
+def how_many(number: int, thing: str) -> str:
+    """Write a number of things.
+
+    >>> how_many(1, "value"), how_many(2000, "value")
+    ('1 value', '2,000 values')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def one_line(text: str) -> str:

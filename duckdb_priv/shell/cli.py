@@ -5,37 +5,29 @@ from __future__ import annotations
 import shutil
 import sys
 import webbrowser
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
-from functools import partial
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import TypeVar
 
 import click
 import duckdb
 from rich.console import Console
 
-from duckdb_priv.errors import UnknownRelease
 from duckdb_priv.release.opening import open_release
+from duckdb_priv.shell import operations
 from duckdb_priv.shell.database_files import (
-    EXPECTED,
     MEMORY,
-    explain,
-    must_exist,
+    Beside,
     open_for_reading,
-    open_publisher,
+    open_known,
+    require_catalog,
 )
 from duckdb_priv.shell.dotcommands import Leave
-from duckdb_priv.shell.execution import Execution, Stopped
+from duckdb_priv.shell.execution import Execution, watched
+from duckdb_priv.shell.options import beside_options
+from duckdb_priv.shell.outcome import one_sentence
 from duckdb_priv.shell.rendering import MODES, Printer, prepare
 from duckdb_priv.shell.session import Shell, print_answer
-from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.version import __version__
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
-
-T = TypeVar("T")
 
 
 @click.group()
@@ -44,27 +36,8 @@ def main() -> None:
     """Publish tables about persons from DuckDB, and count on what was published."""
 
 
-@contextmanager
-def one_sentence() -> Iterator[None]:
-    """Turn what may go wrong into a message and an exit code."""
-    try:
-        yield
-    except (Stopped, KeyboardInterrupt):
-        raise _stopped() from None
-    except BrokenPipeError:
-        raise
-    except EXPECTED as error:
-        raise click.ClickException(explain(error)) from error
-    except RuntimeError as error:
-        # So DuckDB names a Ctrl-C that reaches it on the main thread, where only short statements run.
-        if "interrupted" in str(error).lower():
-            raise _stopped() from None
-        raise
-
-
-def _stopped() -> click.exceptions.Exit:
-    click.echo("stopped", err=True)
-    return click.exceptions.Exit(INTERRUPTED)
+for each in operations.COMMANDS:
+    main.add_command(each)
 
 
 @main.command()
@@ -75,15 +48,21 @@ def _stopped() -> click.exceptions.Exit:
 @click.option("-f", "scripts", metavar="SCRIPT", multiple=True, help="Run a script before any -c.")
 @click.option("--mode", type=click.Choice(list(MODES)), default="duckbox", help="How answers look.")
 @click.option("--history/--no-history", default=True, help="Remember what is typed, in a file.")
+@beside_options
 def shell(
-    file: str, commands: tuple[str, ...], scripts: tuple[str, ...], mode: str, history: bool
+    file: str,
+    commands: tuple[str, ...],
+    scripts: tuple[str, ...],
+    mode: str,
+    history: bool,
+    beside: Beside,
 ) -> None:
     """Publish in SQL: open FILE, or a database in memory, as DuckDB's shell does.
 
     Without -c and -f, reads from the terminal, or from a pipe up to the first error.
     """
     with one_sentence():
-        opened = Shell(file, out=sys.stdout, console=Console(stderr=True))
+        opened = Shell(file, beside, out=sys.stdout, console=Console(stderr=True))
         opened.printer.mode = mode
         with closing(opened), suppress(Leave):
             for script in scripts:
@@ -112,54 +91,8 @@ LIST = """
 def releases(file: str, mode: str) -> None:
     """List what FILE has published, or holds if it is a release."""
     with one_sentence(), closing(open_for_reading(file)) as connection:
-        known = connection.execute(
-            "SELECT 1 FROM system.main.duckdb_tables() WHERE schema_name = 'priv' AND table_name = 'release'"
-        ).fetchall()
-        if not known:
-            raise UnknownRelease(
-                f"nothing was ever published from {file!r}",
-                hint=f"duckdb-priv shell {file} opens it for publishing",
-            )
+        require_catalog(connection, file)
         show(connection, LIST, mode)
-
-
-@main.command()
-@click.argument("file")
-@click.argument("release")
-@click.argument("path")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["duckdb", "parquet"]),
-    default="duckdb",
-    help="Of PATH.",
-)
-def export(file: str, release: str, path: str, format_: str) -> None:
-    """Write RELEASE of the database FILE to PATH, to hand it out."""
-    with one_sentence():
-        must_exist(file)
-        with closing(open_publisher(file)) as connection:
-            arguments = ", ".join(map(literal, (release, path)))
-            statement = f"FROM priv.export_release({arguments}, format := {literal(format_)})"
-            show(connection, statement, "duckbox")
-
-
-@main.command()
-@click.argument("file")
-def refresh(file: str) -> None:
-    """Publish the next version of every release of FILE whose source has changed, and export it again.
-
-    Prints a line for each release. The exit code is 1 where one could not be refreshed or exported, so that a
-    scheduler notices.
-    """
-    from duckdb_priv.shell.refreshing import refresh_all
-
-    with one_sentence():
-        must_exist(file)
-        with closing(open_publisher(file)) as connection:
-            whole = _run(connection, lambda each: refresh_all(each, click.echo))
-    if not whole:
-        raise click.exceptions.Exit(1)
 
 
 @main.command()
@@ -167,7 +100,10 @@ def refresh(file: str) -> None:
 @click.argument("release", required=False)
 @click.option("--release-file", metavar="FILE", help="A release: the card says what FILE says.")
 @click.option("-o", "path", metavar="PATH", default="card.html", help="Where the card goes.")
-def report(file: str | None, release: str | None, release_file: str | None, path: str) -> None:
+@beside_options
+def report(
+    file: str | None, release: str | None, release_file: str | None, path: str, beside: Beside
+) -> None:
     """Write a card on RELEASE of the database FILE: one HTML page, beside the truth.
 
     With --release-file instead of FILE and RELEASE, the card is computed from the release alone, and can be
@@ -181,11 +117,10 @@ def report(file: str | None, release: str | None, release_file: str | None, path
     with one_sentence():
         if release_file is not None:
             with closing(open_release(release_file)) as connection:
-                html = _run(connection, analyst_card)
+                html = watched(connection, lambda: analyst_card(connection))
         elif file is not None and release is not None:
-            must_exist(file)
-            with closing(open_publisher(file)) as connection:
-                html = _run(connection, partial(publisher_card, release=release))
+            with closing(open_known(file, beside)) as connection:
+                html = watched(connection, lambda: publisher_card(connection, release))
         write(html, Path(path))
     click.echo(path)
 
@@ -249,13 +184,6 @@ def demo(rows: int, seed: int, keep: str | None) -> None:
 
     with one_sentence():
         run(Console(highlight=False), rows=rows, seed=seed, keep=keep)
-
-
-def _run(
-    connection: duckdb.DuckDBPyConnection, work: Callable[[duckdb.DuckDBPyConnection], T]
-) -> T:
-    """Do work that asks a connection many things, under the eyes of the terminal."""
-    return Execution(connection, Console(stderr=True)).run(lambda _step: work(connection))
 
 
 def show(connection: duckdb.DuckDBPyConnection, statement: str, mode: str) -> None:

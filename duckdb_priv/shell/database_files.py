@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
 import duckdb
 import pyarrow as pa
 
-from duckdb_priv.errors import PrivError
+from duckdb_priv.errors import PrivError, UnknownRelease
 from duckdb_priv.publisher.install import connect
 from duckdb_priv.release.opening import CONFINED
 from duckdb_priv.shell.execution import on_ctrl_c
+from duckdb_priv.sqltext.quoting import identifier, literal
 
 MEMORY = ":memory:"
 EXPECTED = (PrivError, duckdb.Error, pa.ArrowException, OSError, UnicodeError)
@@ -27,7 +30,76 @@ class CannotOpen(PrivError):
     """A file of the command line is not there, not readable, or not what it should be."""
 
 
-def open_publisher(path: str) -> duckdb.DuckDBPyConnection:
+@dataclass(frozen=True)
+class Beside:
+    """What a publisher's database is opened with."""
+
+    secret: bytes | None = None
+    """The secret, where its owner keeps it."""
+    scripts: tuple[str, ...] = ()
+    """Files of SQL that run first, for extensions and keys of object stores."""
+    attached: tuple[str, ...] = ()
+    """Databases to read from, as NAME=PATH, PATH AS NAME, or a path whose name is taken."""
+
+    def prepare(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Run the scripts, and attach the databases for reading."""
+        for script in self.scripts:
+            connection.execute(Path(script).read_text("utf-8-sig"))
+        for name, path in map(named_database, self.attached):
+            attach(connection, name, path)
+
+
+ALONE = Beside()
+
+
+def attach(connection: duckdb.DuckDBPyConnection, name: str | None, path: str) -> None:
+    """Attach a database for reading, under the name that is given or that DuckDB takes from its path."""
+    if ":" not in path:
+        must_exist(path)
+    alias = "" if name is None else f" AS {identifier(name)}"
+    connection.execute(f"ATTACH {literal(path)}{alias} (READ_ONLY)")
+
+
+def named_database(text: str) -> tuple[str | None, str]:
+    """Read what --attach takes: the name of a database, if it has one, and where it is.
+
+    >>> named_database("clinic=postgres:dbname=clinic"), named_database("clinic.duckdb AS c")
+    (('clinic', 'postgres:dbname=clinic'), ('c', 'clinic.duckdb'))
+    >>> named_database("postgres:dbname=clinic")
+    (None, 'postgres:dbname=clinic')
+    """
+    if found := re.fullmatch(r"(\w+)=(.+)", text, re.DOTALL):
+        return found[1], found[2]
+    if found := re.fullmatch(r"(.+?)\s+[Aa][Ss]\s+(\w+)", text, re.DOTALL):
+        return found[2], found[1]
+    return None, text
+
+
+def open_known(path: str, beside: Beside = ALONE) -> duckdb.DuckDBPyConnection:
+    """Open a publisher's database that has been one before.
+
+    Raises CannotOpen where the file is not there, empty or no database, and UnknownRelease where nothing was ever
+    published from it: then it stays as it is.
+    """
+    with closing(open_for_reading(path)) as connection:
+        require_catalog(connection, path)
+    return open_publisher(path, beside)
+
+
+def require_catalog(connection: duckdb.DuckDBPyConnection, path: str) -> None:
+    """Raise UnknownRelease unless something has been published from a database, or it is a release."""
+    known = connection.execute(
+        "SELECT 1 FROM system.main.duckdb_tables()"
+        " WHERE schema_name = 'priv' AND table_name = 'release'"
+    ).fetchall()
+    if not known:
+        raise UnknownRelease(
+            f"nothing was ever published from {path!r}",
+            hint=f"duckdb-priv shell {path} opens it for publishing",
+        )
+
+
+def open_publisher(path: str, beside: Beside = ALONE) -> duckdb.DuckDBPyConnection:
     """Open a database for publishing, and make it if it is not there.
 
     Raises CannotOpen, and NotInstalled as install() does: for a release, for instance.
@@ -47,12 +119,17 @@ def open_publisher(path: str) -> duckdb.DuckDBPyConnection:
     try:
         # DuckDB 1.5 may crash at exit when Ctrl-C hits it in the middle of an installation.
         with on_ctrl_c(stop.set):
-            connection = connect(path)
+            connection = connect(path, secret=beside.secret)
     except duckdb.Error as error:
         raise _reason(path, error) from error
     if stop.is_set():
         connection.close()
         raise KeyboardInterrupt
+    try:
+        beside.prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -79,6 +156,10 @@ def must_exist(path: str) -> None:
     if not Path(path).exists():
         raise CannotOpen(f"there is no file {path!r}")
     _refuse_folder(path)
+    if Path(path).is_file() and not Path(path).stat().st_size:
+        raise CannotOpen(
+            f"{path!r} is an empty file", hint="perhaps it was cut off on its way, or never written"
+        )
 
 
 def _refuse_folder(path: str) -> None:

@@ -104,6 +104,11 @@ class Execution:
         return percent if percent > 0 else None, ""
 
 
+def watched(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
+    """Do work that asks a connection many things, which Ctrl-C stops, and show on a terminal how far it is."""
+    return Execution(connection, Console(stderr=True)).run(lambda _step: work())
+
+
 @contextmanager
 def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
     """Let Ctrl-C do this, and nothing else; for the main thread only.

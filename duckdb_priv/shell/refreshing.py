@@ -1,54 +1,88 @@
-"""All releases of a database that are due are refreshed, one line of plain text for each."""
+"""All releases of a database that are due are refreshed, one result for each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 import duckdb
 
-from duckdb_priv.errors import one_line
+from duckdb_priv.errors import UnknownRelease, one_line
 from duckdb_priv.shell.database_files import EXPECTED, explain
 
+FAILED = "failed"
 
-def refresh_all(connection: duckdb.DuckDBPyConnection, say: Callable[[str], object]) -> bool:
-    """Refresh every release for which it is advised; return whether nothing was in the way.
 
-    A release that cannot be refreshed keeps no other from it.
+def refresh_all(
+    connection: duckdb.DuckDBPyConnection, only: Collection[str], *, dry_run: bool
+) -> Iterator[dict[str, Any]]:
+    """Refresh every release for which it is advised, or say which ones would be.
+
+    Yields for each its name, a state and a statement, and more where it was refreshed.
+
+    A release that cannot be refreshed keeps no other from it. Raises UnknownRelease where there is none at all, or none
+    of a name in ``only``.
     """
-    whole, tried = True, set()
+    known = [row[0] for row in _listed(connection)]
+    if not known:
+        raise UnknownRelease(
+            "this database has no release", hint="FROM priv.publish_uniform(…) publishes one"
+        )
+    chosen = {name.lower() for name in only or known}
+    for name in only:
+        if name.lower() not in {each.lower() for each in known}:
+            raise UnknownRelease.among("release", name, known)
+    tried = set()
     # What is derived from another release is due when that one has been refreshed.
-    while due := [row for row in _listed(connection) if row[1] == "due" and row[0] not in tried]:
-        for release, *_ in due:
+    while not dry_run and (
+        due := [
+            release
+            for release, state, _ in _listed(connection)
+            if state == "due" and release not in tried and release.lower() in chosen
+        ]
+    ):
+        for release in due:
             tried.add(release)
-            whole = _refresh(connection, release, say) and whole
-    others = [row for row in _listed(connection) if row[0] not in tried]
-    for release, state, advice in others:
-        refused = state == "refused"
-        whole = whole and not refused
-        say(f"{release}: {'not refreshed: ' if refused else ''}{one_line(advice)}")
-    if not others and not tried:
-        say("no release stands in this database")
-    return whole
+            yield _refresh(connection, release)
+    for release, state, advice in _listed(connection):
+        if release not in tried and release.lower() in chosen:
+            yield {
+                "release": release,
+                "state": FAILED if state == "refused" else state,
+                "statement": one_line(advice),
+            }
 
 
 def _listed(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str]]:
     return connection.execute("SELECT release, state, advice FROM priv.publications()").fetchall()
 
 
-def _refresh(
-    connection: duckdb.DuckDBPyConnection, release: str, say: Callable[[str], object]
-) -> bool:
+def _refresh(connection: duckdb.DuckDBPyConnection, release: str) -> dict[str, Any]:
     try:
-        ((version, rows, statement, warnings, path, exported),) = connection.execute(
-            "SELECT version, rows_published, statement, warnings, path, exported FROM priv.refresh(?)",
-            [release],
-        ).fetchall()
+        reader = connection.execute("FROM priv.refresh(?)", [release])
+        names = [column[0] for column in reader.description]
+        (values,) = reader.fetchall()
     except EXPECTED as error:
-        say(f"{release}: not refreshed: {one_line(explain(error))}")
-        return False
-    if path is not None and exported is False:
-        say(f"{release}: not exported: {one_line(warnings[-1])}")
-        return False
-    place = f", exported to {path}" if exported else ""
-    say(f"{release}: version {version}, {rows:,} rows{place}. {one_line(statement)}")
-    return True
+        return {"release": release, "state": FAILED, "statement": one_line(explain(error))}
+    row = dict(zip(names, values, strict=True))
+    if row["path"] is not None and row["exported"] is False:
+        return {**row, "state": FAILED, "statement": one_line(row["warnings"][-1])}
+    return {**row, "state": "refreshed", "statement": one_line(row["statement"])}
+
+
+def sentence(row: Mapping[str, Any]) -> str:
+    """Write what became of a release in one line.
+
+    >>> sentence({"release": "r", "state": "current", "statement": "nothing has changed since version 1"})
+    'r: nothing has changed since version 1'
+    """
+    release, state, statement = row["release"], row["state"], row["statement"]
+    if state == FAILED:
+        what = "not exported" if row.get("exported") is False else "not refreshed"
+        return f"{release}: {what}: {statement}"
+    if state != "refreshed":
+        return f"{release}: {statement}"
+    place = f", exported to {row['path']}" if row["exported"] else ""
+    return (
+        f"{release}: version {row['version']}, {row['rows_published']:,} rows{place}. {statement}"
+    )

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.shell import dotcommands
-from duckdb_priv.shell.database_files import MEMORY, open_publisher
+from duckdb_priv.shell.database_files import ALONE, MEMORY, Beside, open_publisher
 from duckdb_priv.shell.execution import Execution
 from duckdb_priv.shell.rendering import BATCH_ROWS, Printer, prepare
 from duckdb_priv.shell.statements import is_blank, split, without_prefix
@@ -32,7 +32,9 @@ REPORTS = (["Count"], ["Success"])
 class Shell:
     """A database that is open for publishing, and how its answers are printed."""
 
-    def __init__(self, path: str = MEMORY, *, out: TextIO, console: Console) -> None:
+    def __init__(
+        self, path: str = MEMORY, beside: Beside = ALONE, *, out: TextIO, console: Console
+    ) -> None:
         self.console = console
         """Where the progress of statements is shown; never where answers go."""
         self.timer = False
@@ -43,6 +45,7 @@ class Shell:
         self._once = False
         self._pending = ""
         self._reading: list[Path] = []
+        self._beside = beside
         self._use(path)
         self.printer = Printer()
 
@@ -53,7 +56,7 @@ class Shell:
         before.close()
 
     def _use(self, path: str) -> None:
-        connection = open_publisher(path)
+        connection = open_publisher(path, self._beside)
         # A name in SQL must never be looked up among Python's variables.
         connection.execute("SET python_enable_replacements = false")
         prepare(connection)

@@ -86,9 +86,9 @@ ARGUMENTS = [
     ({"record_id": "7"}, "record_id must be a column name or a list of them, got 7"),
     ({"replace": "'false'"}, "replace must be true or false, got 'false'"),
     ({"replace": "NULL"}, "replace must be true or false, got None"),
-    ({"domain": "['flu', NULL]"}, "the value 'cold', which the given domain lacks"),
-    ({"domain": "['flu', 'cold']"}, "the value NULL, which the given domain lacks"),
-    ({"domain": "[]"}, "which the given domain lacks, and 2 more"),
+    ({"domain": "['flu', NULL]"}, "1 value that the given domain lacks"),
+    ({"domain": "['flu', 'cold']"}, "1 value that the given domain lacks"),
+    ({"domain": "[]"}, "3 values that the given domain lacks"),
     (
         {"domain": "['flu', 'cold', 'flu', NULL]"},
         "the given domain of 'disease' names a value twice",

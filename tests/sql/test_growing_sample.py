@@ -135,7 +135,7 @@ def test_new_records_of_a_full_group_wait_and_are_charged_when_they_are_drawn(co
     ("change", "told"),
     [
         ("DELETE FROM priv.sampled_record; DELETE FROM v WHERE id = 1", "was not kept"),
-        ("UPDATE v SET disease = 'e' WHERE id = 1", "'e', which the given domain lacks"),
+        ("UPDATE v SET disease = 'e' WHERE id = 1", "1 value that the given domain lacks"),
     ],
 )
 def test_what_cannot_be_followed_is_said(con, change, told):

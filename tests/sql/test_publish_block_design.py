@@ -347,7 +347,7 @@ BAD = {
     "rho1 := 0.5, rho2 := 0.5": "rho1 and rho2 must satisfy 0 < rho1 < rho2 < 1",
     "rho1 := 0.1": "rho2 is missing",
     "epsilon := 1, rho1 := 0.1, rho2 := 0.5": "give either epsilon, or rho1 and rho2",
-    "epsilon := 1, domain := ['d1']": "which the given domain lacks",
+    "epsilon := 1, domain := ['d1']": "that the given domain lacks",
 }
 
 

@@ -174,7 +174,7 @@ def test_bad_requirements_are_refused(con, rest, message):
         ("UPDATE exchange SET probability = 0.25", "cannot be inverted"),
         (
             "DELETE FROM exchange WHERE 'HIV' IN (original, published)",
-            "which the given domain lacks",
+            "that the given domain lacks",
         ),
         ("ALTER TABLE exchange RENAME probability TO p", "has no column 'probability'"),
     ],

@@ -588,11 +588,11 @@ def test_bad_arguments_are_refused_and_leave_nothing(lasting, changes, message):
         ("DELETE FROM hierarchies WHERE attribute = 'town'", "column 'town' has no hierarchy"),
         (
             "DELETE FROM hierarchies WHERE value = 'Rostock'",
-            "column 'town' has the value 'Rostock', which its hierarchy lacks",
+            "column 'town' has 1 value that its hierarchy lacks",
         ),
         (
             "DELETE FROM hierarchies WHERE value IS NULL",
-            "column 'gender' has the value NULL, which its hierarchy lacks",
+            "column 'gender' has 1 value that its hierarchy lacks",
         ),
         (
             "DELETE FROM hierarchies WHERE value = '37' AND level = 2",

@@ -338,7 +338,7 @@ def test_it_is_advised_beside_the_others_where_both_numbers_are_asked_for(con):
         ("epsilon := 1.0", "delta is missing"),
         ("epsilon := 1.0, delta := 1e-6, public := ['id', 'town']",
          "nobody hides anybody: 'id' alone has 3001 values in 3001 records\nHint: exclude 'id', or make it coarser"),
-        ("epsilon := 1.0, delta := 1e-6, public := 'town', domain := ['flu']", "which the given domain lacks"),
+        ("epsilon := 1.0, delta := 1e-6, public := 'town', domain := ['flu']", "that the given domain lacks"),
     ],
 )  # fmt: skip
 def test_bad_input(con, arguments, message):

@@ -133,7 +133,7 @@ def test_a_refresh_with_nothing_to_do_does_nothing(declared, inventory):
         ),
         ("DROP TABLE visits", "visits"),
         ("DELETE FROM visits", "has no rows"),
-        ("UPDATE visits SET disease = 'gout' WHERE id = 1", "'gout', which the given domain lacks"),
+        ("UPDATE visits SET disease = 'gout' WHERE id = 1", "1 value that the given domain lacks"),
         ("ALTER TABLE visits ALTER id TYPE VARCHAR", "draw 'disease' of every record anew"),
         ("INSERT INTO visits FROM visits", "not unique"),
     ],

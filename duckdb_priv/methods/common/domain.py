@@ -15,9 +15,10 @@ from duckdb_priv.engine.byte_order import one_zero
 from duckdb_priv.engine.kernel import Table
 from duckdb_priv.engine.source import Source, key_type
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.errors import InvalidParameter, InvalidSource, how_many
 from duckdb_priv.release.arguments import nested
 from duckdb_priv.sqltext.literals import enum
+from duckdb_priv.sqltext.quoting import identifier
 
 MANY_VALUES = 10_000
 """Domains above this size deserve a warning."""
@@ -149,11 +150,10 @@ def _open(
         )
     known = set(values)
     if outside := [value for value in found if value not in known]:
-        shown = "NULL" if outside[0] is None else repr(outside[0])
         raise InvalidSource(
-            f"sensitive column {attribute!r} has the value {shown}, which the given domain lacks"
-            + (f", and {len(outside) - 1} more" if len(outside) > 1 else ""),
-            hint="add it to the domain, or leave its records out in a view",
+            f"sensitive column {attribute!r} has {how_many(len(outside), 'value')} that the given domain lacks",
+            hint=f"SELECT DISTINCT {identifier(attribute)} lists what it has: add to the domain, or leave records out"
+            " in a view",
         )
     if len(values) < 2:
         raise InvalidSource(

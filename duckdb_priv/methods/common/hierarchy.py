@@ -18,7 +18,7 @@ from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.kernel import Table
 from duckdb_priv.engine.source import SCALAR, Source, open_source, refuse_reading
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidParameter, InvalidSource, echoed
+from duckdb_priv.errors import InvalidParameter, InvalidSource, echoed, how_many
 from duckdb_priv.mechanism.arrays import Integers
 from duckdb_priv.release.arguments import nested
 from duckdb_priv.release.request import Roles
@@ -186,13 +186,13 @@ def _check_leaves(workspace: Workspace, source: Source, column: str, table: str)
     """Refuse a value of the source that the hierarchy does not have."""
     found = aggregates_of(workspace, source).combinations([column])
     if missing := workspace.rows(
-        f"SELECT _priv_value0 FROM {found} AS found WHERE NOT EXISTS (FROM {table} AS leaf"
-        " WHERE leaf.value IS NOT DISTINCT FROM _priv_value0) ORDER BY ALL LIMIT 1"
-    ):
-        shown = "NULL" if missing[0][0] is None else repr(missing[0][0])
+        f"SELECT count(DISTINCT (_priv_value0,)) FROM {found} AS found WHERE NOT EXISTS (FROM {table} AS leaf"
+        " WHERE leaf.value IS NOT DISTINCT FROM _priv_value0)"
+    )[0][0]:
         raise InvalidSource(
-            f"column {column!r} has the value {shown}, which its hierarchy lacks",
-            hint="add it at every level of the hierarchy, or replace it in a view and publish the view",
+            f"column {column!r} has {how_many(missing, 'value')} that its hierarchy lacks",
+            hint="add to every level of the hierarchy, or replace in a view and publish the view:"
+            f" SELECT DISTINCT {identifier(column)} lists what the column has",
         )
 
 

@@ -339,7 +339,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown column": ({"sensitive": "diseas"}, "has no column 'diseas'"),
     "an id that is missing": ({"record_id": "gender", "public": ["age"]}, "is NULL in"),
     "an id that is not unique": ({"record_id": "age", "public": []}, "is not unique"),
-    "a value outside of the domain": ({"domain": ["flu", "cold"]}, "which the given domain lacks"),
+    "a value outside of the domain": ({"domain": ["flu", "cold"]}, "that the given domain lacks"),
     "a type that the frame does not hold": ({"types": {"gender": "UTINYINT"}}, "the frame holds string"),
     "a type that differs": ({"types": {"age": "HUGEINT"}}, "do not write alike"),
     "an unknown type": ({"types": {"age": "NUMBER!"}}, "which DuckDB does not know"),

@@ -1,0 +1,181 @@
+"""The commands of a pipeline: check, audit, refresh and export, with results that programs read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any
+
+import click
+import duckdb
+
+from duckdb_priv.errors import one_line
+from duckdb_priv.publisher.check.finding import SEVERITIES
+from duckdb_priv.shell.database_files import Beside, must_exist, open_known, open_publisher
+from duckdb_priv.shell.execution import watched
+from duckdb_priv.shell.options import (
+    LEVELS,
+    beside_options,
+    dry_run_option,
+    fail_on_option,
+    only_option,
+    results_options,
+)
+from duckdb_priv.shell.outcome import Results
+
+Row = dict[str, Any]
+
+
+@click.command()
+@click.argument("file")
+@click.argument("source")
+@click.option("--sensitive", multiple=True, required=True, help="A column to protect; repeatable.")
+@click.option("--record-id", multiple=True, help="What tells records apart; repeatable.")
+@click.option("--person", multiple=True, help="What tells whose record it is; repeatable.")
+@click.option("--public", multiple=True, help="A column to publish as it is; repeatable.")
+@click.option("--exclude", multiple=True, help="A column to leave out; repeatable.")
+@click.option("--retention", type=float, help="Of how many records the value is kept.")
+@click.option("--epsilon", type=float, help="How much noise there will be, as an epsilon.")
+@click.option("--rho1", type=float, help="With --rho2: what was thought at most so likely …")
+@click.option("--rho2", type=float, help="… stays at most so likely.")
+@fail_on_option
+@beside_options
+@results_options
+def check(
+    file: str, source: str, fail_on: str, beside: Beside, results: Results, **asked: Any
+) -> None:
+    """Look for what would be wrong with publishing SOURCE, a table of the database FILE.
+
+    Prints a line for each finding, the worst first.
+    """
+    must_exist(file)
+    with closing(open_publisher(file, beside)) as connection:
+        findings = watched(
+            connection, lambda: call(connection, "check_source", source, **given(asked))
+        )
+    for finding in findings:
+        results.row(finding, finding_sentence(finding))
+    results.found = any(is_at_least(finding, fail_on) for finding in findings)
+    if not findings:
+        results.say(f"nothing was found in {source}")
+
+
+@click.command()
+@click.argument("file")
+@only_option
+@beside_options
+@results_options
+def audit(file: str, only: tuple[str, ...], beside: Beside, results: Results) -> None:
+    """Recompute what the releases of the database FILE claim, from their operators and sources.
+
+    Ends with 3 where a claim does not hold.
+    """
+    with closing(open_known(file, beside)) as connection:
+        for release in only or _releases(connection):
+            rows = watched(connection, lambda name=release: call(connection, "audit", name))  # type: ignore[misc]
+            for row in rows:
+                results.row({"release": release, **row}, _audit_sentence(release, row))
+            results.found |= any(row["holds"] is False for row in rows)
+
+
+@click.command()
+@click.argument("file")
+@only_option
+@dry_run_option
+@beside_options
+@results_options
+def refresh(
+    file: str, only: tuple[str, ...], dry_run: bool, beside: Beside, results: Results
+) -> None:
+    """Publish the next version of every release of FILE whose source has changed, and export it again.
+
+    Prints a line for each release. Ends with 1 where one could not be refreshed or exported.
+    """
+    from duckdb_priv.shell.refreshing import FAILED, refresh_all, sentence
+
+    with closing(open_known(file, beside)) as connection:
+        rows = refresh_all(connection, only, dry_run=dry_run)
+        while row := watched(connection, lambda: next(rows, None)):
+            if row["state"] == FAILED:
+                results.fail(sentence(row))
+            if results.as_json or row["state"] != FAILED:
+                results.row(row, sentence(row))
+
+
+@click.command()
+@click.argument("file")
+@click.argument("release")
+@click.argument("path")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["duckdb", "parquet"]),
+    default="duckdb",
+    help="Of PATH.",
+)
+@beside_options
+@results_options
+def export(
+    file: str, release: str, path: str, format_: str, beside: Beside, results: Results
+) -> None:
+    """Write RELEASE of the database FILE to PATH, to hand it out."""
+    with closing(open_known(file, beside)) as connection:
+        (row,) = watched(
+            connection,
+            lambda: call(connection, "export_release", release, path, format=format_),
+        )
+    results.row(row, f"{row['release']}: exported to {row['path']}")
+
+
+COMMANDS = (check, audit, refresh, export)
+
+
+def call(
+    connection: duckdb.DuckDBPyConnection, function: str, *values: Any, **named: Any
+) -> list[Row]:
+    """Call a table function of the schema priv, and return its rows by the names of their columns."""
+    written = ", ".join([*("?" for _ in values), *(f"{name} := ?" for name in named)])
+    answer = connection.execute(f"FROM priv.{function}({written})", [*values, *named.values()])
+    names = [column[0] for column in answer.description]
+    return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+
+def given(options: Mapping[str, Any]) -> Row:
+    """Return the options that were given, as arguments of a function.
+
+    >>> given({"sensitive": ("a", "b"), "public": (), "epsilon": None})
+    {'sensitive': ['a', 'b']}
+    """
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in options.items()
+        if value not in (None, ())
+    }
+
+
+def is_at_least(finding: Mapping[str, Any], level: str) -> bool:
+    """Say whether a finding is at least as severe as a level of --fail-on."""
+    return SEVERITIES.index(finding["severity"]) <= LEVELS.index(level)
+
+
+def finding_sentence(finding: Mapping[str, Any]) -> str:
+    """Write a finding in one line."""
+    return one_line(
+        f"{finding['severity']}: {finding['finding']}: {finding['statement']}\nHint: {finding['advice']}"
+    )
+
+
+def _audit_sentence(release: str, row: Mapping[str, Any]) -> str:
+    verdict = {True: "holds", False: "DOES NOT HOLD", None: "note"}[row["holds"]]
+    of = f" of {row['attribute']}" if row["attribute"] else ""
+    value = "" if row["value"] is None else f" = {row['value']:.6g} {row['unit'] or ''}".rstrip()
+    return one_line(f"{release}: {verdict}: {row['guarantee']}{of}{value}: {row['statement']}")
+
+
+def _releases(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    return [
+        row[0]
+        for row in connection.execute(
+            "SELECT release FROM priv.release ORDER BY created_at, release"
+        ).fetchall()
+    ]

@@ -1,0 +1,89 @@
+"""How a command ends and what it prints: results on stdout, words on stderr, an exit code for a scheduler."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from duckdb_priv.engine.procedures import is_interrupt
+from duckdb_priv.shell.database_files import EXPECTED, explain
+from duckdb_priv.shell.execution import Stopped
+
+FAILED, FOUND, INTERRUPTED = 1, 3, 130
+"""Exit codes: something failed; a finding is at or above --fail-on; Ctrl-C, as shells have it. Wrong use is 2."""
+
+
+@dataclass
+class Results:
+    """What a command prints, one line a result, and how it ends."""
+
+    as_json: bool = False
+    quiet: bool = False
+    failed: bool = False
+    found: bool = False
+
+    def row(self, row: Mapping[str, Any], sentence: str) -> None:
+        """Print a result: as a JSON object, or in words."""
+        click.echo(json_line(row) if self.as_json else sentence)
+
+    def say(self, words: str) -> None:
+        """Print words about what happens, unless --quiet."""
+        if not self.quiet:
+            click.echo(words, err=True)
+
+    def fail(self, words: str) -> None:
+        """Print what failed, and let the command end with 1."""
+        self.failed = True
+        click.echo(words, err=True)
+
+    def end(self) -> None:
+        """End the command: with 1 where something failed, else with 3 where something was found."""
+        if self.failed or self.found:
+            raise click.exceptions.Exit(FAILED if self.failed else FOUND)
+
+
+def json_line(row: Mapping[str, Any]) -> str:
+    """Write a row as JSON: no number in it that JSON has no word for.
+
+    >>> print(json_line({"epsilon": float("inf"), "release": "é"}))
+    {"epsilon": "Infinity", "release": "é"}
+    """
+    finite = {
+        name: str(value).replace("inf", "Infinity").replace("nan", "NaN")
+        if isinstance(value, float) and not math.isfinite(value)
+        else value
+        for name, value in row.items()
+    }
+    return json.dumps(finite, ensure_ascii=False, default=str, allow_nan=False)
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Turn what may go wrong into a message and an exit code."""
+    try:
+        yield
+    except (Stopped, KeyboardInterrupt):
+        raise _stopped() from None
+    except BrokenPipeError:
+        raise
+    except EXPECTED as error:
+        # DuckDB reports a Ctrl-C between two steps of a script as an error of its own.
+        if is_interrupt(error):
+            raise _stopped() from None
+        raise click.ClickException(explain(error)) from error
+    except RuntimeError as error:
+        # So DuckDB names a Ctrl-C that reaches it on the main thread, where only short statements run.
+        if "interrupted" in str(error).lower():
+            raise _stopped() from None
+        raise
+
+
+def _stopped() -> click.exceptions.Exit:
+    click.echo("stopped", err=True)
+    return click.exceptions.Exit(INTERRUPTED)
