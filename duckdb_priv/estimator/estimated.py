@@ -20,6 +20,7 @@ import duckdb
 from duckdb_priv.estimator import estimated_names as names
 from duckdb_priv.estimator.estimated_cells import FOLDER, WeightedTable, cells, guard
 from duckdb_priv.estimator.forms import form_of
+from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -30,7 +31,7 @@ def statements(
     connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
 ) -> list[str]:
     """Return the SQL of the schema, for a release whose catalog rows and table are in the current database."""
-    counted = _counted(connection, release, attributes)
+    counted = counted_table(connection, release, attributes)
     view = f"{names.SCHEMA}.{identifier(release)}"
     return [
         f"CREATE SCHEMA {names.SCHEMA}",
@@ -41,12 +42,40 @@ def statements(
             f"{release} as if it were the true table: after USE {names.SCHEMA}, count(*), sum and avg of it are"
             " ESTIMATES."
         ),
+        *(
+            f"COMMENT ON COLUMN {view}.{identifier(name)} IS {literal(said)}"
+            for name, said in _comments(connection, release, counted).items()
+        ),
     ]
 
 
-def _counted(
+SAID = {
+    "public": "Published as it is.",
+    "generalized": "Made coarser.",
+    "sensitive": "Its true values: count(*), sum and avg by it or over it are ESTIMATES.",
+}
+"""By role of a column: what its comment says."""
+
+
+def _comments(
+    connection: duckdb.DuckDBPyConnection, release: str, counted: WeightedTable
+) -> dict[str, str]:
+    """Return what the comments on the columns of the view say, by column."""
+    said = {
+        of.attribute: "\n".join(filter(None, [of.description, SAID[of.role]]))
+        for of in catalog.published_columns(connection, release)
+        if of.role in SAID
+    }
+    if counted.summable:
+        weights = "The aggregates of this schema read it. Leave it out."
+        said |= {name.strip('"'): weights for name in (names.WEIGHT, names.SPREAD)}
+    return said
+
+
+def counted_table(
     connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
 ) -> WeightedTable:
+    """Return the table that the view counts."""
     hidden = {SCALE, *(each.column for each in attributes)} if attributes else set()
     hidden = {name.lower() for name in hidden}
     described = connection.execute(f"DESCRIBE main.{identifier(release)}").fetchall()

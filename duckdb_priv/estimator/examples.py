@@ -1,4 +1,4 @@
-"""Questions that run on the very file they stand in, for whoever opens a release and knows nothing of it."""
+"""Questions that run on the very file that holds them, for someone who opens a release and knows nothing of it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import duckdb
 
+from duckdb_priv.estimator.estimated import counted_table
+from duckdb_priv.estimator.estimated_names import SCHEMA
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SensitiveAttribute
@@ -15,13 +17,13 @@ VIEW = "priv.example"
 FEWEST, MOST = 2, 30
 """How many values a public column may have to be shown as groups."""
 SHOWN = 3
-"""Attributes that questions are asked about; the others are asked about alike."""
+"""Up to so many attributes have questions of their own."""
 
 
 def statements(
     connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
 ) -> list[str]:
-    """Return the SQL that makes ``priv.example`` for a release which stands in the current database."""
+    """Return the SQL that makes ``priv.example`` for a release of the current database."""
     rows = ",\n    ".join(
         f"({number}, {literal(question)}, {literal(statement)})"
         for number, (question, statement) in enumerate(
@@ -43,11 +45,11 @@ def questions(
         "SELECT release, mechanism, parameters, rows_published FROM priv.release;",
     )
     yield (
-        "Which columns are there, and which hold what was reported rather than what is true?",
+        "Which columns are there, and which are partly random?",
         "SELECT attribute, column_name, role, type, domain_size FROM priv.attribute;",
     )
     yield (
-        "What does it promise to the persons in it?",
+        "What does it promise to the people in it?",
         "SELECT attribute, statement FROM priv.guarantee;",
     )
     meanings = {
@@ -55,8 +57,15 @@ def questions(
     }
     if any(meanings.values()):
         yield "What do its codes mean?", "FROM priv.label;"
+    if counted_table(connection, release, attributes).summable:
+        name = identifier(attributes[0].name)
+        yield (
+            f"The same in ordinary SQL: how many records have each {attributes[0].name}?",
+            f"USE {SCHEMA}; SELECT {name}, count(*), count_low(), count_high() FROM {identifier(release)}"
+            f" GROUP BY {name} ORDER BY {name}; USE main;",
+        )
     for attribute in attributes[:SHOWN]:
-        group = _groups(connection, attribute, attributes)
+        group = group_column(connection, attribute, attributes)
         yield from _about(attribute, group, meanings[attribute.name])
 
 
@@ -87,7 +96,7 @@ def _about(
         )
 
 
-def _groups(
+def group_column(
     connection: duckdb.DuckDBPyConnection,
     attribute: SensitiveAttribute,
     attributes: Sequence[SensitiveAttribute],

@@ -1,12 +1,13 @@
 """Views for people who click: ordinary tables of estimates, for tools that know nothing of the macros.
 
-A view is bound in the catalog it stands in, so unlike a macro it may name tables and macros of its release
-file, and stays right where the file is attached and not in use.
+A view is bound in its own catalog. So unlike a macro it may name tables and macros of its release file, and it stays
+right where the file is attached and not in use. Its numbers are for people: whole records, and never below 0. The
+macros give the exact ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import duckdb
 
@@ -16,6 +17,10 @@ from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE, SensitiveAttribute, group_column
 from duckdb_priv.sqltext.quoting import identifier, literal
 
+ENDS = ("value", "estimate", "low", "high", "noisy_count")
+"""The columns of every view of estimates, after its groups, in this order."""
+MOST_BY = 6
+"""Up to so many views by a public column: SHOW TABLES stays short."""
 MOST_ROWS = 10_000_000
 """Rows times values up to which a release carries a view with one row for each of both."""
 
@@ -45,14 +50,16 @@ def statements(
 ) -> list[str]:
     """Return the SQL of the views of a release, whose catalog rows are in the current database."""
     columns = catalog.published_columns(connection, release)
-    public = [of.name for of in columns if of.role == "public"]
+    public = {of.name: of.type for of in columns if of.role == "public"}
+    attributes = list(attributes)
+    few = [*public] if are_few(len(public), attributes) else []
     explained = {of.attribute for of in columns if of.labels}
     (rows,) = connection.execute(
         "SELECT rows_published FROM priv.release WHERE release = ?", [release]
     ).fetchall()[0]
     named: dict[str, tuple[str, str]] = {}
     for attribute in attributes:
-        for name, query, comment in _views(attribute, public, explained, rows):
+        for name, query, comment in _views(attribute, public, few, explained, rows):
             # Two attributes can make one name, a_b by c and a by b_c: the first keeps it.
             named.setdefault(name.lower(), (name, f"CREATE VIEW {identifier(name)} AS {query}"))
             named.setdefault(f"{name.lower()} ", (name, _comment(name, comment)))
@@ -63,25 +70,52 @@ def _comment(name: str, comment: str) -> str:
     return f"COMMENT ON VIEW {identifier(name)} IS {literal(comment)}"
 
 
+def estimates(attribute: SensitiveAttribute) -> str:
+    """Name the view that counts every value of an attribute.
+
+    >>> from types import SimpleNamespace
+    >>> estimates(SimpleNamespace(release="visits", name="disease"))
+    'visits_disease_estimates'
+    """
+    return f"{attribute.release}_{attribute.name}_estimates"
+
+
+def by(attribute: SensitiveAttribute, column: str) -> str:
+    """Name the view that counts every value of an attribute by a public column."""
+    return f"{attribute.release}_{attribute.name}_by_{column}"
+
+
+def are_few(public: int, attributes: Sequence[SensitiveAttribute]) -> bool:
+    """Whether a release of so many public columns has views by each of them."""
+    return public * len(attributes) <= MOST_BY
+
+
 def _views(
-    attribute: SensitiveAttribute, public: Sequence[str], explained: Collection[str], rows: int
+    attribute: SensitiveAttribute,
+    public: Mapping[str, str],
+    few: Sequence[str],
+    explained: Collection[str],
+    rows: int,
 ) -> list[tuple[str, str, str]]:
-    """Return name, query and comment of every view of one attribute; the codes of those ``explained`` have labels."""
+    """Return name, query and comment of every view of one attribute: over all records, and by each of ``few`` columns.
+
+    ``public`` are the public columns with their types; codes of attributes that are ``explained`` have labels.
+    """
     stem = f"{attribute.release}_{attribute.name}"
     found = [
         (
-            f"{stem}_estimates",
-            _distribution(attribute, None, explained),
+            estimates(attribute),
+            _distribution(attribute, None, public, explained),
             f"ESTIMATES, not counts: how many source records have each {attribute.name}, with 95% intervals.",
         ),
         *(
             (
-                f"{stem}_by_{column}",
-                _distribution(attribute, column, explained),
+                by(attribute, column),
+                _distribution(attribute, column, public, explained),
                 f"ESTIMATES, not counts: how many source records have each {attribute.name}, by {column},"
                 " with 95% intervals.",
             )
-            for column in public
+            for column in few
         ),
     ]
     if form_of(attribute).listed:
@@ -141,24 +175,39 @@ def _values_of_blocks(attribute: SensitiveAttribute) -> str:
 
 
 def _distribution(
-    attribute: SensitiveAttribute, column: str | None, explained: Collection[str]
+    attribute: SensitiveAttribute,
+    column: str | None,
+    public: Mapping[str, str],
+    explained: Collection[str],
 ) -> str:
+    """Write the query of estimates for people: whole records, and none below or above what is possible."""
     arguments = [literal(f"{attribute.release}.{attribute.name}")]
+    groups = {}
     if column is not None:
-        arguments.append(f"group_columns := {literal(identifier(column))}")
+        # The answer has columns of these names already.
+        alias = f"public_{column}" if column.lower() in (*ENDS, "stderr") else column
+        groups = {alias: column}
+        grouped = f"{_text(identifier(column), public[column])} AS {identifier(alias)}"
+        arguments.append(f"group_columns := {literal(grouped)}")
     if form_of(attribute).weighed:
         arguments.append(f"weight := {literal(SCALE)}")
     if not form_of(attribute).invertible:
         arguments.append("method := 'bayesian'")
-    query = f"FROM priv.reconstructed_distribution({', '.join(arguments)})"
-    if column is not None and column.lower() == "value":
-        # The answer has two columns of that name, and codes could be taken for those of the other.
-        return query
-    groups = {} if column is None else {column: column}
+    query = (
+        f"SELECT {''.join(f'{identifier(alias)}, ' for alias in groups)}value,"
+        " TRY_CAST(greatest(least(round(estimate), ceil(high)), 0) AS BIGINT) AS estimate,"
+        " TRY_CAST(floor(low) AS BIGINT) AS low, TRY_CAST(ceil(high) AS BIGINT) AS high, noisy_count"
+        f" FROM priv.reconstructed_distribution({', '.join(arguments)})"
+    )
     return labelled(query, groups | {"value": attribute.name}, explained)
 
 
-def _weighted(attribute: SensitiveAttribute, public: Sequence[str]) -> str:
+def _text(sql: str, kind: str) -> str:
+    """Write a column of a view: an ENUM as text, since a tool prints all values of an ENUM in the header."""
+    return f"CAST({sql} AS VARCHAR)" if kind.startswith("ENUM") else sql
+
+
+def _weighted(attribute: SensitiveAttribute, public: Mapping[str, str]) -> str:
     kind = "VARCHAR" if attribute.type == "ENUM" else attribute.type
     name = identifier(attribute.name)
     weight = (
@@ -167,7 +216,10 @@ def _weighted(attribute: SensitiveAttribute, public: Sequence[str]) -> str:
     key = literal(f"{attribute.release}.{attribute.name}")
     form = form_of(attribute)
     row, scale = f", weight := t.{SCALE}" * form.varied, f" * t.{SCALE}" * form.scaled
-    columns = "".join(f"t.{identifier(column)}, " for column in public)
+    columns = "".join(
+        f"{_text(f't.{identifier(column)}', kind)} AS {identifier(column)}, "
+        for column, kind in public.items()
+    )
     return (
         f"SELECT {columns}CAST(c.value AS {kind}) AS {name},"
         f" priv.weight({key}, t.{identifier(attribute.column)}, c.value{row}){scale} AS {weight}"

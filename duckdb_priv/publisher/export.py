@@ -18,7 +18,7 @@ import duckdb
 
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
-from duckdb_priv.estimator import estimated, examples, labels, macros, views
+from duckdb_priv.estimator import estimated, examples, labels, macros, read_me, views
 from duckdb_priv.estimator.written import Written
 from duckdb_priv.publisher import comments, page
 from duckdb_priv.publisher.comments import SCHEMA
@@ -205,6 +205,7 @@ def _write_file(workspace: Workspace, path: Path, release: str, html: str) -> No
         *views.statements(cursor, release, attributes),
         *estimated.statements(cursor, release, attributes),
         *examples.statements(cursor, release, attributes),
+        *read_me.statements(cursor, release, attributes),
         *page.statements(html),
     ):
         cursor.execute(statement)
@@ -290,6 +291,7 @@ def _script(workspace: Workspace, release: str, kind: str, selected: str, html: 
         *views.statements(workspace.cursor, release, attributes),
         *estimated.statements(workspace.cursor, release, attributes),
         *examples.statements(workspace.cursor, release, attributes),
+        *read_me.statements(workspace.cursor, release, attributes),
         *page.statements(html),
     ]
     return _title(release) + SCRIPT_USE + "\n" + ";\n\n".join(statements) + ";\n"

@@ -9,6 +9,21 @@ from duckdb_priv.errors import InvalidParameter
 
 TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*""")
 """What holds text as it is: literals, quoted names, comments."""
+PLAIN = re.compile("[a-z_][a-z0-9_]*")
+KEYWORDS = """
+    all analyse analyze and anti any array as asc asof asymmetric at authorization between bigint binary bit
+    boolean both by case cast char character check coalesce collate collation column columns concurrently
+    constraint create cross dec decimal default deferrable desc describe distinct do else end except exists
+    extract false fetch float for foreign freeze from full generated glob group grouping grouping_id having
+    ilike in initially inner inout int integer intersect interval into is isnull join lambda lateral leading
+    left like limit map national natural nchar none not notnull null nullif numeric offset on only or order out
+    outer overlaps overlay pivot pivot_longer pivot_wider placing position positional precision primary qualify
+    real references returning right row select semi setof show similar smallint some struct substring summarize
+    symmetric table tablesample then time timestamp to trailing treat trim true try_cast tuple union unique
+    unpack unpivot using values varchar variadic verbose when where window with xmlattributes xmlconcat
+    xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable
+"""
+"""Words that DuckDB 1.4 to 2.0 do not take for a name everywhere."""
 
 
 def identifier(name: str) -> str:
@@ -18,6 +33,15 @@ def identifier(name: str) -> str:
     "we""ird"
     """
     return '"' + name.replace('"', '""') + '"'
+
+
+def plain_identifier(name: str) -> str:
+    """Quote a name only where DuckDB needs it: for statements that people read and paste.
+
+    >>> print(plain_identifier("visits_public"), plain_identifier("Age"), plain_identifier("order"))
+    visits_public "Age" "order"
+    """
+    return name if PLAIN.fullmatch(name) and name not in KEYWORDS.split() else identifier(name)
 
 
 def identifiers(names: Iterable[str]) -> str:

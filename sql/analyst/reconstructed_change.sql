@@ -1,6 +1,6 @@
 -- FROM priv.reconstructed_change(release, older [, group_columns := 'gender'] [, condition := 'age > 30'] [, confidence := 0.95]
 --   [, database := 'alias'])
---   -> the group columns, value, before, after, estimate, stderr, low, high
+--   -> the group columns, value, before, after, estimate, low, high, stderr
 --
 -- How many more records have each value than in the version before, which is attached under the name `older`; in each part of the
 -- table, where group columns or a condition are given, as in priv.reconstructed_distribution. Records that did not change show what

@@ -1,6 +1,6 @@
 -- FROM priv.reconstructed_distribution(release [, group_columns := 'gender, age'] [, condition := 'age > 30']
 --   [, weight := 'scale'] [, method := 'inverse'] [, confidence := 0.95] [, database := 'alias'])
---   -> the group columns, value, estimate, stderr, low, high, observed
+--   -> the group columns, value, estimate, low, high, stderr, noisy_count
 --
 -- One row for each value of the sensitive attribute, and group. Group columns and condition are SQL over
 -- the public columns of the published table, each by its name: what reaches a column without it, such as *, is refused, and so
@@ -26,4 +26,4 @@ CREATE OR REPLACE MACRO priv.reconstructed_distribution(
         ELSE error(@mistaken_weight@) END);
 
 COMMENT ON MACRO TABLE priv.reconstructed_distribution IS
-    'One row per value (and group) of a sensitive attribute: estimate, stderr, low, high, observed.';
+    'One row per value (and group) of a sensitive attribute: estimate, low, high, stderr, noisy_count.';

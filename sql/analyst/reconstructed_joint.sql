@@ -1,7 +1,7 @@
 -- FROM priv.reconstructed_joint(release, [attributes], [values] [, group_columns := 'gender, age']
 --   [, condition := 'age > 30'] [, method := 'bayesian'] [, tolerance := 0.01] [, confidence := 0.95]
 --   [, database := 'alias'])
---   -> the group columns, estimate, stderr, low, high, observed, records
+--   -> the group columns, estimate, low, high, stderr, noisy_count, records
 --
 -- Estimates how many records truly have all of these values, one of each sensitive attribute: the sum of the products of
 -- priv.weight, which is unbiased. Where that or the estimate of another of the 2^w states that w attributes can be in is

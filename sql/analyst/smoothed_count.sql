@@ -1,5 +1,5 @@
 -- FROM priv.smoothed_count(release, value, group_columns := 'ward, age' [, condition := 'age > 30'] [, weight := 'scale']
---   [, confidence := 0.95] [, database := 'alias']) -> the group columns, value, estimate, stderr, low, high, smoothed
+--   [, confidence := 0.95] [, database := 'alias']) -> the group columns, value, estimate, low, high, stderr, smoothed
 --
 -- Estimates of one value in many small cells, the groups of public columns, that borrow from the whole release: beside the unbiased
 -- estimate of each cell stands one that is drawn towards "as frequent here as everywhere", the more the noisier the cell is,

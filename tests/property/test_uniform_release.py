@@ -219,7 +219,7 @@ def test_whatever_is_published_has_the_same_public_columns_and_domain(
     assert sorted(group for _, group in published) == sorted(group for _, group in rows)
     assert {value for value, _ in published} <= {value for value, _ in rows}
     total = releases.execute(
-        "SELECT sum(estimate), sum(observed), count(*) FROM priv.reconstructed_distribution('of_records')"
+        "SELECT sum(estimate), sum(noisy_count), count(*) FROM priv.reconstructed_distribution('of_records')"
     ).fetchall()
     domain = len({value for value, _ in rows})
     assert total == [(pytest.approx(len(rows), abs=1e-6), len(rows), domain)]

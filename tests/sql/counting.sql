@@ -184,13 +184,13 @@ SELECT DISTINCT ward, sum(priv.weight('patients', noisy_ill, 'yes')) OVER (PARTI
 1 | 15
 
 -- title: the distribution has every value
-SELECT value, estimate, observed FROM priv.reconstructed_distribution('patients');
+SELECT value, estimate, noisy_count FROM priv.reconstructed_distribution('patients');
 -- expect
 no | 30 | 40
 yes | 70 | 60
 
 -- title: the distribution by group
-SELECT ward, value, estimate, observed FROM priv.reconstructed_distribution('patients', group_columns := 'ward');
+SELECT ward, value, estimate, noisy_count FROM priv.reconstructed_distribution('patients', group_columns := 'ward');
 -- expect
 0 | no | -5 | 10
 0 | yes | 55 | 40

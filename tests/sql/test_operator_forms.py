@@ -175,7 +175,7 @@ def test_the_distribution_is_the_aggregates_at_once(reader, release):
             f" count(*) FILTER (noisy_s IS NOT DISTINCT FROM {literal(value)}) FROM {release} GROUP BY ward"
         ).fetchall()
     }
-    for ward, value, estimate, stderr, low, high, observed in rows:
+    for ward, value, estimate, low, high, stderr, observed in rows:
         interval, seen = aggregates[ward, value]
         assert [estimate, stderr, low, high] == pytest.approx(list(interval.values()), abs=1e-6)
         assert observed == seen

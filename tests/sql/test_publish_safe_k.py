@@ -244,7 +244,7 @@ def test_a_missing_value_and_a_generalized_one_are_asked_for_like_any_other(con)
 @pytest.mark.parametrize("method", ["inverse", "bayesian"])
 def test_the_distribution_is_scaled_too(released, method):
     rows = released.execute(
-        "SELECT gender, value, estimate, observed, high FROM priv.reconstructed_distribution('public.town',"
+        "SELECT gender, value, estimate, noisy_count, high FROM priv.reconstructed_distribution('public.town',"
         f" weight := 'scale', group_columns := 'gender', condition := 'age <> ''0-19''', method := '{method}')"
     ).fetchall()
     assert len(rows) == 3 * 4

@@ -180,7 +180,7 @@ def test_the_whole_table_is_estimated_as_published(
     for method in ("inverse", "bayesian"):
         found = rows(
             con,
-            f"SELECT estimate, observed FROM priv.reconstructed_distribution('r', method := '{method}')",
+            f"SELECT estimate, noisy_count FROM priv.reconstructed_distribution('r', method := '{method}')",
         )
         assert [estimate for estimate, _ in found] == pytest.approx([n for _, n in found], rel=1e-3)
 
@@ -207,9 +207,13 @@ def test_distribution_and_aggregates_agree(
             f" priv.reconstructed_mle('r', noisy_disease, '{value}') FROM r GROUP BY gender",
         )
     }
-    for (gender, value, *numbers, _), (_, _, likely, *_) in zip(found, bayesian, strict=True):
+    for (gender, value, estimate, low, high, stderr, _), (_, _, likely, *_) in zip(
+        found, bayesian, strict=True
+    ):
         interval, mle = aggregates[gender, value]
-        assert list(interval.values()) == pytest.approx(numbers, rel=1e-9, abs=1e-9)
+        assert list(interval.values()) == pytest.approx(
+            [estimate, stderr, low, high], rel=1e-9, abs=1e-9
+        )
         assert mle == pytest.approx(likely, abs=0.5)
         assert mle >= 0
 

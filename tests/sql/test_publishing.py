@@ -528,7 +528,18 @@ def test_columns_named_like_parameters_of_the_macros_are_not_taken_for_them(con,
 
 GROUPS = [
     *("m", "t", "s", "o", "q", "r", "f", "x", "y", "step", "scale", "shown", "ratio", "total"),
-    *("value", "estimate", "low", "observed", "_total", "_group", "_value", "_column", "_release"),
+    *(
+        "value",
+        "estimate",
+        "low",
+        "observed",
+        "noisy_count",
+        "_total",
+        "_group",
+        "_value",
+        "_column",
+        "_release",
+    ),
     *("numbered", "grouped", "domain", "reached", "count", "position", "variance", "slope", "z"),
 ]
 

@@ -113,7 +113,7 @@ def test_it_is_the_sum_of_products_of_weights_or_the_likeliest(
         " group_columns := 'age', condition := 'age < 23')",
     )
     assert [age for age, *_ in found] == [20, 21, 22]
-    for age, estimate, stderr, low, high, observed, records in found:
+    for age, estimate, low, high, stderr, observed, records in found:
         shown = "coalesce(noisy_disease = 'v1', false) AND noisy_drug = 2"
         counted = f"SELECT count_if({shown}), count(*) FROM {release} WHERE age = {age}"
         assert (observed, records) == rows(con, counted)[0]
@@ -189,7 +189,7 @@ def test_the_method_of_the_paper_to_the_letter(
             )
             ((estimate, stderr, observed),) = rows(
                 publisher,
-                "SELECT estimate, stderr, observed FROM priv.reconstructed_joint('paper', ['s'], ['v0'],"
+                "SELECT estimate, stderr, noisy_count FROM priv.reconstructed_joint('paper', ['s'], ['v0'],"
                 " condition := 'part = 1', method := 'paper')",
             )
             (expected,), _ = paper_iterative(inside, size, shown, 1000, 5)

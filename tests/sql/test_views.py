@@ -36,14 +36,14 @@ def test_views_agree_with_the_macros_where_the_file_is_attached(release: Path) -
         reader.execute(f"ATTACH '{release}' AS r (READ_ONLY)")
         shown = reader.execute('SELECT "a b", value, estimate FROM r."survey_s_by_a b"').fetchall()
         asked = reader.execute(
-            "SELECT \"a b\", value, estimate FROM r.priv.reconstructed_distribution('survey.s',"
-            " group_columns := '\"a b\"', database := 'r')"
+            'SELECT "a b", value, greatest(round(estimate), 0)::BIGINT'
+            " FROM r.priv.reconstructed_distribution('survey.s', group_columns := '\"a b\"', database := 'r')"
         ).fetchall()
         assert sorted(map(str, shown)) == sorted(map(str, asked))
         total = reader.execute(
             "SELECT sum(estimate), count(*) FROM r.survey_s_estimates"
         ).fetchall()
-        assert total[0] == (pytest.approx(5000), 3)
+        assert total[0] == (pytest.approx(5000, abs=3), 3)
 
 
 def test_weights_sum_to_the_estimate_of_typed_values(release: Path) -> None:
@@ -65,6 +65,7 @@ def test_every_view_says_that_it_estimates(release: Path) -> None:
     with duckdb.connect(str(release), read_only=True) as reader:
         comments = reader.execute(
             "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'"
+            " AND view_name <> 'READ_ME'"
         ).fetchall()
     assert len(comments) == 2 * (1 + 2 + 1)
     assert all("ESTIMATES" in comment for _, comment in comments)

@@ -11,7 +11,7 @@ const literal = (text) => (text === null ? 'NULL' : `'${text.replaceAll("'", "''
 const columnOf = (release, name) => release.columns.find((each) => each.name === name);
 const attributeOf = (release, name) => release.attributes.find((each) => each.name === name);
 /** What a column of the answer would be taken for if it were called so. */
-const TAKEN = new Set(['value', 'estimate', 'stderr', 'low', 'high', 'observed']);
+const TAKEN = new Set(['value', 'estimate', 'low', 'high', 'stderr', 'noisy_count']);
 
 /** What a value is called: its label, and the code behind it. */
 export function called(value, labels) {

@@ -26,5 +26,5 @@ SELECT observed.* EXCLUDE (_priv_group, _priv_total, _priv_sums, _priv_position,
     CASE WHEN reached.settled THEN list_extract(reached.f, _priv_position + 1) * _priv_total
         ELSE error('the iterative Bayesian method did not settle in 10000 steps' || chr(10) || 'Hint: ask for fewer, larger groups')
     END AS estimate,
-    NULL::DOUBLE AS stderr, NULL::DOUBLE AS low, NULL::DOUBLE AS high, _priv_observed::BIGINT AS observed
+    NULL::DOUBLE AS low, NULL::DOUBLE AS high, NULL::DOUBLE AS stderr, _priv_observed::BIGINT AS noisy_count
 FROM observed JOIN reached ON reached._priv_group = observed._priv_group ORDER BY ALL

@@ -35,7 +35,7 @@ WITH read AS MATERIALIZED (
     ) WHERE ({condition}
     ) GROUP BY ALL
 ), merged AS (
-    SELECT * EXCLUDE (_priv_newer, value, estimate, stderr, low, high, observed, _priv_more, _priv_fewer, _priv_differing),
+    SELECT * EXCLUDE (_priv_newer, value, estimate, low, high, stderr, noisy_count, _priv_more, _priv_fewer, _priv_differing),
         max(_priv_more) AS _priv_more, max(_priv_fewer) AS _priv_fewer, max(_priv_differing) AS _priv_differing,
         list({newer: _priv_newer, value: value, estimate: estimate}) FILTER (_priv_newer IS NOT NULL) AS _priv_counts
     FROM (FROM asked UNION ALL BY NAME FROM parts) GROUP BY ALL
@@ -65,6 +65,6 @@ WITH read AS MATERIALIZED (
 )
 SELECT * EXCLUDE (_priv_more, _priv_fewer, _priv_differing, _priv_value, _priv_before, _priv_after, _priv_step, _priv_stderr, _priv_reach),
     _priv_value AS value, _priv_before AS before, _priv_after AS after, _priv_after - _priv_before AS estimate,
-    _priv_stderr AS stderr, greatest(_priv_after - _priv_before - _priv_reach, -_priv_fewer)::DOUBLE AS low,
-    least(_priv_after - _priv_before + _priv_reach, _priv_more)::DOUBLE AS high
+    greatest(_priv_after - _priv_before - _priv_reach, -_priv_fewer)::DOUBLE AS low,
+    least(_priv_after - _priv_before + _priv_reach, _priv_more)::DOUBLE AS high, _priv_stderr AS stderr
 FROM reached ORDER BY ALL

@@ -79,6 +79,7 @@ WITH RECURSIVE weighed AS (
 )
 SELECT * EXCLUDE (_priv_group, _priv_total, _priv_shown, _priv_sums, _priv_noise, _priv_scale, likelihood, squares, step, heaviest, start, shown,
         _priv_rest, _priv_others, _priv_sum, _priv_each, _priv_estimate, _priv_interval),
-    _priv_estimate AS estimate, _priv_interval.stderr AS stderr, least(_priv_interval.low, greatest(_priv_estimate, 0)) AS low,
-    greatest(_priv_interval.high, _priv_estimate) AS high, list_extract(_priv_shown, {states})::BIGINT AS observed, _priv_total AS records
+    _priv_estimate AS estimate, least(_priv_interval.low, greatest(_priv_estimate, 0)) AS low,
+    greatest(_priv_interval.high, _priv_estimate) AS high, _priv_interval.stderr AS stderr,
+    list_extract(_priv_shown, {states})::BIGINT AS noisy_count, _priv_total AS records
 FROM bounded ORDER BY ALL

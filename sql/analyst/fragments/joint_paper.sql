@@ -43,6 +43,6 @@ WITH RECURSIVE grouped AS (
     SELECT _priv_group, arg_max(f, step) AS f FROM steps GROUP BY _priv_group
 )
 SELECT numbered.* EXCLUDE (_priv_group, _priv_total, _priv_shown, _priv_scale), list_extract(reached.f, {states}) AS estimate,
-    NULL::DOUBLE AS stderr, NULL::DOUBLE AS low, NULL::DOUBLE AS high, list_extract(_priv_shown, {states})::BIGINT AS observed,
+    NULL::DOUBLE AS low, NULL::DOUBLE AS high, NULL::DOUBLE AS stderr, list_extract(_priv_shown, {states})::BIGINT AS noisy_count,
     _priv_total AS records
 FROM numbered JOIN reached ON reached._priv_group = numbered._priv_group ORDER BY ALL

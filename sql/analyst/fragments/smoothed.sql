@@ -26,7 +26,7 @@ WITH every AS (
         1.96e0 * _priv_error * least(1, 2.5e0 * _priv_error / greatest(_priv_moments.estimate, 1e-12)) ** 4 AS _priv_most
     FROM second_pass
 )
-SELECT * EXCLUDE (observed, _priv_chosen, _priv_moments, _priv_total, _priv_usual, _priv_noise, _priv_error, _priv_first,
+SELECT * EXCLUDE (noisy_count, _priv_chosen, _priv_moments, _priv_total, _priv_usual, _priv_noise, _priv_error, _priv_first,
         _priv_between, _priv_drawn, _priv_most),
     least(greatest(estimate + least(greatest(_priv_drawn, - _priv_most), _priv_most), 0), _priv_total) AS smoothed
 FROM limited ORDER BY ALL

@@ -5,7 +5,7 @@ import sys
 import duckdb
 import streamlit as st
 
-MEASURES = ("value", "estimate", "stderr", "low", "high", "observed")
+MEASURES = ("value", "estimate", "low", "high", "stderr", "noisy_count")
 
 st.title("Estimates from a release")
 try:

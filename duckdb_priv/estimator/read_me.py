@@ -1,0 +1,82 @@
+"""The view READ_ME of a release file: ten lines of text that say how to count, for someone who has only the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+import duckdb
+
+from duckdb_priv.estimator import examples, views
+from duckdb_priv.estimator.estimated import counted_table
+from duckdb_priv.estimator.estimated_names import SCHEMA
+from duckdb_priv.estimator.forms import form_of
+from duckdb_priv.release import catalog
+from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.sqltext.quoting import literal, plain_identifier
+
+VIEW = "READ_ME"
+WIDTH = 72
+"""Characters of a line, so that a terminal of 80 shows it whole."""
+
+
+def statements(
+    connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
+) -> list[str]:
+    """Return the SQL of the view, for a release whose catalog rows are in the current database."""
+    if release.lower() == VIEW.lower():
+        return []
+    rows = ",\n    ".join(f"({literal(line)})" for line in lines(connection, release, attributes))
+    return [
+        f"CREATE VIEW {VIEW} AS FROM (VALUES\n    {rows}\n) AS t({VIEW})",
+        f"COMMENT ON VIEW {VIEW} IS 'How to count what this file holds: FROM {VIEW};'",
+    ]
+
+
+def lines(
+    connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
+) -> Iterator[str]:
+    """Yield the lines of text, with statements that can be copied."""
+    ((title, rows),) = connection.execute(
+        "SELECT coalesce(title, ''), rows_published FROM priv.release WHERE release = ?", [release]
+    ).fetchall()
+    yield from wrap(
+        f"{title or f'The table {release}'}: {rows:,} rows, published by duckdb_priv.", WIDTH
+    )
+    yield from _warning(attributes)
+    table = plain_identifier(release)
+    if attributes:
+        yield "Estimates of the true counts, between low and high (95%):"
+        yield from (
+            f"    FROM {plain_identifier(views.estimates(each))};" for each in attributes[:2]
+        )
+        yield from _grouped(connection, release, attributes)
+    if counted_table(connection, release, attributes).summable:
+        name = plain_identifier(attributes[0].name)
+        yield "Ordinary SQL, as if the table were the true one:"
+        yield f"    USE {SCHEMA};"
+        yield f"    SELECT {name}, count(*), count_low(), count_high()"
+        yield f"    FROM {table} GROUP BY {name};"
+    yield "More questions: FROM priv.example;  What it promises: FROM priv.guarantee;"
+
+
+def _grouped(
+    connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
+) -> Iterator[str]:
+    """Name one view by a public column, where there are any."""
+    public = [
+        of.name for of in catalog.published_columns(connection, release) if of.role == "public"
+    ]
+    column = examples.group_column(connection, attributes[0], attributes)
+    if column in public and views.are_few(len(public), attributes):
+        yield f"    FROM {plain_identifier(views.by(attributes[0], column))};"
+
+
+def _warning(attributes: Sequence[SensitiveAttribute]) -> Iterator[str]:
+    """Say which columns must not be counted as they are."""
+    perturbed = [each for each in attributes if form_of(each).perturbed]
+    names = ", ".join(plain_identifier(each.column) for each in perturbed)
+    if perturbed:
+        yield from wrap(f"{names}: partly random. A plain count of these values is WRONG.", WIDTH)
+    elif attributes:
+        yield "Its rows are a sample. A plain count of them is too low."
