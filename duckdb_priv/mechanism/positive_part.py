@@ -32,6 +32,8 @@ FORGOTTEN_FREQUENCY = 46.0
 """A frequency whose amplitude is below exp(-46) is left out: together they are below the rounding."""
 ROUNDING = 1e-10, 1e-14
 """Relative error of the floating point arithmetic: at most the first and, for each step, the second."""
+CANCELLED = 1e-15
+"""Error of a sum of terms that cancel, as a share of the sum of their sizes."""
 
 
 class StepLaw(NamedTuple):
@@ -103,7 +105,7 @@ def log_positive_part(
 def _mean_of_tilted(
     transform: NDArray[np.complex128], size: int, count: int, tilt: float, points: int
 ) -> float:
-    """Return the mean of ``k exp(-tilt k)`` over the sums k from 1 to ``points`` (others count as 0).
+    """Return the mean of ``k exp(-tilt k)`` over the sums k from 1 to ``points`` (others count as 0), never too low.
 
     ``transform`` is that of one step on a lattice of ``size`` points; that of the sum is its power. By Parseval's
     equation the mean is a sum over frequencies, of which few matter: the others have lost all their weight.
@@ -116,8 +118,9 @@ def _mean_of_tilted(
     end = np.exp(points * logarithm)
     gap = -np.expm1(logarithm)
     payoff = np.exp(logarithm) * (1 - end * (1 + points * gap)) / gap**2
-    weight = np.where((alive == 0) | (2 * alive == size), 1, 2)
-    return float((weight * (power * payoff).real).sum() / size)
+    terms = np.where((alive == 0) | (2 * alive == size), 1, 2) * (power * payoff).real
+    # Terms can cancel until only their rounding is left, which may be below 0.
+    return float(max(terms.sum(), 0.0) + CANCELLED * np.abs(terms).sum()) / size
 
 
 def _saddle(steps: StepLaw) -> float:

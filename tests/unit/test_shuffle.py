@@ -343,3 +343,11 @@ def test_the_positive_part_of_a_rare_event_keeps_its_digits():
     exact = sum(math.comb(n, k) * p**k * (1 - p) ** (n - k) * (2 * k - n) for k in range(5, n + 1))
     bound = math.exp(log_positive_part(np.array([1.0, -1.0]), np.array([p, 1 - p]), n))
     assert exact <= bound <= exact * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("epsilons", [(20,), (8, 8), (10, 10), (0.5, 15.4), (8, 5, 7), (14, 2)])
+def test_large_epsilons_of_several_attributes_are_never_hidden_and_always_computed(epsilons):
+    """Terms of the transform cancel there, until only their rounding is left."""
+    laws = tuple((code_pair(Code(3), math.exp(each)),) for each in epsilons)
+    for size in (1, 2, 10, 1333):
+        assert joint_epsilon(laws, size, 1e-6) == pytest.approx(sum(epsilons), rel=1e-6)

@@ -32,6 +32,8 @@ DELTA = 1e-6
 """The delta that is stated where none is asked for."""
 SHARES = (0.5, 0.95)
 """Of so many records it is said what epsilon they have at most; and of all."""
+MOST_EPSILON = 20
+"""Groups hide nothing where the values of a record already have so large an epsilon together: nothing is said."""
 MOST_ATTRIBUTES = 3
 """The ways in which two records differ double with every sensitive attribute: of more of them nothing is said."""
 
@@ -94,7 +96,8 @@ def _laws(attributes: Sequence[SensitiveAttribute]) -> tuple[tuple[Pair, ...], .
     if len(attributes) > MOST_ATTRIBUTES:
         return ()
     laws = tuple(pairs_of(each) for each in attributes)
-    bounded = all(math.isfinite(pair.epsilon) for pairs in laws for pair in pairs)
+    total = sum(max((pair.epsilon for pair in pairs), default=0.0) for pairs in laws)
+    bounded = total <= MOST_EPSILON
     return laws if bounded and 0 < math.prod(map(len, laws)) <= MOST_PAIRS else ()
 
 
