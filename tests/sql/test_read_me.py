@@ -92,7 +92,8 @@ def test_short_where_there_are_many_columns(prepared, without_cards, tmp_path):
     columns = ", ".join(f"hash(i, {number}) % 2 AS c{number}" for number in range(7))
     with without_cards(), prepared() as con:
         con.execute(
-            f"CREATE TABLE t AS SELECT i AS id, {columns}, if(hash(i) % 2 = 0, 'x', 'y') AS s FROM range(30_000) AS t(i)"
+            f"CREATE TABLE t AS SELECT i AS id, {columns},"
+            " if(hash(i) % 2 = 0, 'x', 'y') AS s FROM range(30_000) AS t(i)"
         )
         con.execute(
             "FROM priv.publish_uniform('t', 'r', sensitive := 's', retention := 0.5, record_id := 'id')"
