@@ -186,7 +186,7 @@ def _check_leaves(workspace: Workspace, source: Source, column: str, table: str)
     """Refuse a value of the source that the hierarchy does not have."""
     found = aggregates_of(workspace, source).combinations([column])
     if missing := workspace.rows(
-        f"SELECT count(DISTINCT (_priv_value0,)) FROM {found} AS found WHERE NOT EXISTS (FROM {table} AS leaf"
+        f"SELECT count(DISTINCT row(_priv_value0)) FROM {found} AS found WHERE NOT EXISTS (FROM {table} AS leaf"
         " WHERE leaf.value IS NOT DISTINCT FROM _priv_value0)"
     )[0][0]:
         raise InvalidSource(
