@@ -2,7 +2,7 @@
 
     python benchmarks/clients.py [--rows 1000000] [--repeat 5] [--write]
 
-The clients are those of the tests, which install them. --write puts the table into README.md.
+The clients are those of the tests, which install them. --write puts the table into docs/clients.md.
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ def main() -> None:
         f" agrees with Python's DuckDB {duckdb.__version__} to nine digits.\n\n"
         f"{table(rows, releases)}"
     )
-    readme = ROOT / "README.md"
-    before, rest = readme.read_text("utf-8").split(BEGIN)
+    page = ROOT / "docs" / "clients.md"
+    before, rest = page.read_text("utf-8").split(BEGIN)
     _, after = rest.split(END)
     if chosen.write:
-        readme.write_text(f"{before}{BEGIN}{text}{END}{after}", "utf-8")
+        page.write_text(f"{before}{BEGIN}{text}{END}{after}", "utf-8")
 
 
 if __name__ == "__main__":
