@@ -10,7 +10,7 @@ METHOD = Method(
         title="Shuffled groups (hiding in the crowd)",
         promise="Publish a table whose sensitive values are kept the more often,"
         " the more records share their public columns",
-        when="Groups of equal public columns are large, and whoever reads the release does not hold the secret.",
+        when="Groups of equal public columns are large, and readers of the release do not hold the secret.",
     ),
     arguments=ShuffledArguments,
     grid=ShuffledGrid,
