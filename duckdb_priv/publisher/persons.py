@@ -1,6 +1,6 @@
-"""What a publication promises to a person, who may have several records, beside what it promises to each of them.
+"""What a publication promises to a person, who may have several sensitive values and several records.
 
-The coins of records are independent, so a person of n records is promised what composition leaves of n of them
+The noise of values and of records is independent, so a person is promised what composition leaves of all of them
 (``mechanism/composition.md``); what has no epsilon is promised record by record only, and the guarantee says so.
 """
 
@@ -14,17 +14,20 @@ from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.composition import EpsilonDelta, exp, of_group
+from duckdb_priv.mechanism.composition import EpsilonDelta, of_group
 from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, finding
 from duckdb_priv.methods.register import Method
 from duckdb_priv.release.model import Guarantee
+from duckdb_priv.release.promise import NOTHING, VALUE, factor, of_person, weak
+from duckdb_priv.release.promise import PERSON as WEAK
 from duckdb_priv.release.request import Request
 from duckdb_priv.sqltext.quoting import identifiers
 
 RECORDS = "records_of_a_person"
 """The guarantee that says how many records a person has."""
-OF_A_RECORD = ("local_differential_privacy", "differential_privacy")
-"""The guarantees of a record that are composed."""
+SHUFFLE = "shuffle_privacy"
+OF_A_RECORD = ("local_differential_privacy", "differential_privacy", SHUFFLE)
+"""The guarantees that are composed: of one value each, of a record, and of all values of a record that hides."""
 PERSON = "privacy_of_a_person"
 """The guarantee that says what they are promised together."""
 
@@ -66,58 +69,112 @@ def earlier_records(workspace: Workspace, release: str, request: Request) -> int
 
 
 def guarantees_of_persons(plan: Plan, source: Source, earlier: int = 0) -> list[Guarantee]:
-    """State what persons are promised of a release of a source; nothing where they are not told.
+    """State what persons are promised of a release of a source: one sentence, over all columns and all their records.
 
+    Where it is not known whose the records are, a person has one record, and nothing is said of one value alone.
     ``earlier`` is how many records a person may have in a release that is extended.
     """
-    if source.rows_of_person is None:
-        return []
-    most = earlier + source.rows_of_person
-    return [
-        Guarantee(
-            RECORDS,
-            f"A person has at most {most} records here. What is promised of a record is promised of each of them by"
-            " itself.",
-            value=most,
-        ),
-        *(
-            _together(
-                None if entry.attribute == "*" else entry.attribute,
-                entry.epsilon,
-                entry.delta,
-                most,
-            )
-            for entry in plan.ledger
-        ),
-    ]
+    known = source.rows_of_person is not None
+    most = earlier + (source.rows_of_person or 0) if known else 1
+    counted = Guarantee(
+        RECORDS,
+        f"A person has at most {most} records here.",
+        value=most,
+    )
+    if known:
+        return [counted, _together(plan, most, known=True)]
+    composed = len(plan.ledger) > 1 and all(each.epsilon is not None for each in plan.ledger)
+    return [_together(plan, most, known=False)] if composed else []
 
 
-def _together(
-    attribute: str | None, epsilon: float | None, delta: float, records: int
-) -> Guarantee:
-    of = f" of {attribute}" if attribute else ""
-    if epsilon is None or math.isinf(epsilon):
+def _of_a_record(name: str, parts: Sequence[EpsilonDelta]) -> EpsilonDelta:
+    """Return what is promised of all values of a record: the sum, but where each promise is one of all of them."""
+    if name == SHUFFLE:
+        return max(parts, key=lambda part: (part.epsilon, part.delta))
+    return EpsilonDelta(
+        sum(part.epsilon for part in parts), min(1.0, sum(part.delta for part in parts))
+    )
+
+
+def _promised(plan: Plan) -> str:
+    """Name the guarantee whose epsilon the ledger has."""
+    stated = {
+        each.name
+        for each in plan.guarantees
+        if each.value == plan.ledger[0].epsilon and each.name in OF_A_RECORD
+    }
+    return min(stated, key=OF_A_RECORD.index, default=OF_A_RECORD[0])
+
+
+def _together(plan: Plan, records: int, *, known: bool) -> Guarantee:
+    whole = plan.ledger[0].attribute == "*"
+    of = " and ".join(each.attribute for each in plan.ledger)
+    epsilons = [math.inf if each.epsilon is None else each.epsilon for each in plan.ledger]
+    name = _promised(plan)
+    record = _of_a_record(
+        name,
+        [
+            EpsilonDelta(epsilon, each.delta)
+            for epsilon, each in zip(epsilons, plan.ledger, strict=True)
+        ],
+    )
+    if math.isinf(record.epsilon):
         return Guarantee(
             PERSON,
-            f"What is promised{of} holds for one record. It does not add up for a person of several: who knows which"
-            f" records are a person's sees up to {records} draws, and believes a value that they share the more.",
-            attribute=attribute,
+            f"What is promised of {of} holds for one record. It does not add up for a person with several: someone who"
+            f" knows which records are the person's sees up to {records} draws, and believes a value that they share"
+            " the more.",
             parameters={"records": records},
         )
-    total = of_group(EpsilonDelta(epsilon, delta), records)
-    what = (
-        f"All records of a person together change the odds between two true values{of}, or two lists of them,"
-        if attribute
-        else "Whether all records of a person are in the source or not changes the probability of what is published"
+    total = of_group(record, records)
+    statement = (
+        "Whether all records of a person are in the source or not changes the probability of what is published by a"
+        f" factor of {factor(total.epsilon)} (epsilon = {records} x {record.epsilon:.4g} = {total.epsilon:.4g}), but"
+        f" for delta = {total.delta:.3g}.{weak(total.epsilon, WEAK)}"
+        if whole
+        else of_person(
+            total.epsilon,
+            total.delta,
+            records,
+            len(plan.ledger),
+            known=known,
+            to=" for someone who does not know which row is whose" if name == SHUFFLE else "",
+        )
     )
     return Guarantee(
         PERSON,
-        f"{what} by a factor of at most {exp(total.epsilon):.4g} (epsilon = {records} x {epsilon:.4g} ="
-        f" {total.epsilon:.4g})" + (f", but for delta = {total.delta:.3g}." if delta else "."),
+        statement,
         value=total.epsilon,
-        attribute=attribute,
-        parameters={"records": records, "epsilon": epsilon, "delta": total.delta},
+        parameters={
+            "records": records,
+            "epsilon": record.epsilon,
+            "delta": total.delta,
+            "guarantee": name,
+        },
     )
+
+
+def warnings_of_nothing(plan: Plan, guarantees: Sequence[Guarantee]) -> list[str]:
+    """Warn of promises next to nothing, and say what would promise something."""
+    found = [
+        f"epsilon = {each.epsilon:.4g} from one noisy value of {each.attribute!r} alone {NOTHING}: publish with"
+        " epsilon := 2, or a smaller retention"
+        for each in plan.ledger
+        if each.attribute != "*" and (each.epsilon or 0) > VALUE
+    ]
+    for each in guarantees:
+        if each.name == PERSON and (each.value or 0) > WEAK:
+            records = each.parameters["records"]
+            found.append(
+                f"epsilon = {each.value:.4g} for all that is published of one person {NOTHING}: publish fewer sensitive"
+                " columns, a smaller epsilon for each"
+                + (
+                    f", or fewer of the {records} records of a person with max_rows := 1"
+                    if records > 1
+                    else ""
+                )
+            )
+    return found
 
 
 def warnings_of_persons(source: Source, request: Request) -> list[str]:
@@ -147,11 +204,11 @@ def audit_persons(
     ``whole`` and ``attributes`` are what the release claims of itself and of each attribute, ``found`` what the audit
     of its records has recomputed. Where the source is not what it was, the records are as many as claimed.
     """
-    if RECORDS not in whole:
+    if PERSON not in whole:
         return []
-    most, _ = whole[RECORDS]
+    most, _ = whole.get(RECORDS, (1, {}))
     rows = []
-    if source is not None and source.person:
+    if RECORDS in whole and source is not None and source.person:
         counted, records = workspace.rows(
             f"SELECT max(records), sum(records) FROM (SELECT count(*) AS records FROM {source.table}"
             f" GROUP BY {identifiers(source.person)})"
@@ -170,44 +227,51 @@ def audit_persons(
         )
         if records == published:
             most = counted
-    for attribute, claims in [(None, whole), *attributes.items()]:
-        rows += _composed(attribute, claims, found, int(most or 0))
-    return rows
+    return [*rows, *_composed(whole, attributes, found, int(most or 1))]
 
 
 def _composed(
-    attribute: str | None, claims: Claims, found: Sequence[AuditRow], records: int
+    whole: Claims, attributes: Mapping[str, Claims], found: Sequence[AuditRow], records: int
 ) -> list[AuditRow]:
-    """Compose what a record is promised, or what was found of it if that is more, as often as a person has records."""
-    claimed, together = claims.get(PERSON, (None, {}))
-    name = next((name for name in OF_A_RECORD if name in claims), None)
-    if claimed is None or name is None:
+    """Compose what a record is promised, or what was found of it if that is more, over all columns and records."""
+    claimed, together = whole[PERSON]
+    if claimed is None:
         return []
-    promised, parameters = claims[name]
-    epsilon = max(
-        float(value)
-        for value in (
-            promised,
-            *(
-                row["value"]
-                for row in found
-                if (row["guarantee"], row["attribute"]) == (name, attribute)
-            ),
-        )
-        if value is not None
+    parts: list[tuple[str | None, Claims]] = [*attributes.items()] or [(None, whole)]
+    name = together["guarantee"]
+    record = _of_a_record(
+        name, [_of_an_attribute(name, attribute, claims, found) for attribute, claims in parts]
     )
-    total = of_group(EpsilonDelta(epsilon, parameters.get("delta", 0.0)), records)
+    total = of_group(record, records)
     return [
         finding(
             PERSON,
-            "What is promised of a record, or was found of it, composed over all records of a person.",
+            "What is promised of each value of a record, or was found of it, composed over all sensitive columns and"
+            f" all records of a person.{weak(total.epsilon, WEAK)}",
             total.epsilon,
             total.epsilon <= claimed * (1 + TOLERANCE)
             and total.delta <= together["delta"] * (1 + TOLERANCE),
-            attribute,
             claimed=claimed,
             records=records,
-            epsilon=epsilon,
+            epsilon=record.epsilon,
             delta=total.delta,
         )
     ]
+
+
+def _of_an_attribute(
+    name: str, attribute: str | None, claims: Claims, found: Sequence[AuditRow]
+) -> EpsilonDelta:
+    """Return what one attribute of a record is promised, or what was found of it if that is more."""
+    if name not in claims:
+        return EpsilonDelta(math.inf)
+    promised, parameters = claims[name]
+    delta = parameters.get("delta", 0.0)
+    values = [
+        row["value"] for row in found if (row["guarantee"], row["attribute"]) == (name, attribute)
+    ]
+    known = [float(value) for value in values if value is not None]
+    if name == SHUFFLE:
+        # Of a shuffle the audit finds the delta at the epsilon that is stated.
+        return EpsilonDelta(promised or 0.0, max([delta, *known]))
+    return EpsilonDelta(max([promised or 0.0, *known]), delta)

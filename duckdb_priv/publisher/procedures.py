@@ -17,7 +17,7 @@ PROCEDURES = {
     "aggregate_utility": "duckdb_priv.evaluation.utility",
     "audit": "duckdb_priv.publisher.audit",
     "budget": "duckdb_priv.publisher.budget",
-    "check": "duckdb_priv.publisher.check.check",
+    "check_source": "duckdb_priv.publisher.check.check",
     "compare": "duckdb_priv.publisher.compare",
     "derive": "duckdb_priv.publisher.derivation",
     "drop_release": "duckdb_priv.publisher.publish",

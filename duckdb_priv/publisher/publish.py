@@ -24,6 +24,7 @@ from duckdb_priv.publisher import comments, persons, versions
 from duckdb_priv.publisher.budget import require_budget
 from duckdb_priv.publisher.charging import charges
 from duckdb_priv.publisher.check.check import findings_before_publishing
+from duckdb_priv.publisher.check.record_ids import missing_record_id
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.comparing import told_of_comparing
 from duckdb_priv.publisher.declared import declare, forget
@@ -158,10 +159,24 @@ def prepare(
     plan = replace(
         plan,
         guarantees=[*plan.guarantees, *of_persons],
-        strongest=" ".join([plan.strongest, *(each.statement for each in of_persons[1:])]),
+        strongest=" ".join(
+            [
+                plan.strongest,
+                *(each.statement for each in of_persons if each.name != persons.RECORDS),
+            ]
+        ),
     )
-    told = [each.statement for each in findings if each.severity != "note"]
-    warnings = [*costs, *persons.warnings_of_persons(source, request), *told]
+    if not request.record_id and not method.whole_records:
+        findings = [*findings, *missing_record_id()]
+    # A blocker is here where its columns were named, so it comes before all other warnings.
+    named = [each.what for each in findings if each.severity == "blocker"]
+    warnings = [
+        *named,
+        *persons.warnings_of_nothing(plan, of_persons),
+        *costs,
+        *persons.warnings_of_persons(source, request),
+        *(each.what for each in findings if each.severity == "warning"),
+    ]
     return Prepared(method, request, whole, source, recognition, plan, warnings, book, before)
 
 
@@ -190,9 +205,9 @@ def record(
     labels, left_out = labels_of(workspace, request.labels, prepared.book, plan, target)
     charged, changes = charges(workspace, prepared.method, plan, prepared.recognition)
     warnings = [
+        *prepared.warnings,
         *plan.warnings,
         *changes,
-        *prepared.warnings,
         *left_out,
         *_warn_of_mixture(workspace, source, plan, prepared.recognition),
     ]

@@ -13,6 +13,7 @@ from duckdb_priv.errors import InvalidParameter, InvalidSource, PrivError, echoe
 from duckdb_priv.publisher.declared import Declared, all_declared
 from duckdb_priv.release.arguments import ANYTHING, NAME, Arguments, argument, choice, read
 from duckdb_priv.release.catalog import now, spent
+from duckdb_priv.release.promise import factor
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 COLUMNS = {"record": "record_id", "person": "person"}
@@ -292,7 +293,7 @@ def _told(
     told = (
         "what it tells has no epsilon"
         if epsilon is None
-        else f"it changes the odds between two true values by exp({epsilon:.4g}) at most"
+        else f"it changes the odds between two true values by a factor of {factor(epsilon)}"
     )
     out = f"The {kind} is out of the next version: FROM priv.refresh({literal(declared.release)})."
     if not known:

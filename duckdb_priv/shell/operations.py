@@ -51,7 +51,8 @@ def check(
     must_exist(file)
     with closing(open_publisher(file, beside)) as connection:
         findings = watched(
-            connection, lambda: call(connection, "check_source", source, **given(asked))
+            connection,
+            lambda: call(connection, "check_source", source, **given(asked), details=True),
         )
     for finding in findings:
         results.row(finding, finding_sentence(finding))
@@ -161,7 +162,7 @@ def is_at_least(finding: Mapping[str, Any], level: str) -> bool:
 def finding_sentence(finding: Mapping[str, Any]) -> str:
     """Write a finding in one line."""
     return one_line(
-        f"{finding['severity']}: {finding['finding']}: {finding['statement']}\nHint: {finding['advice']}"
+        f"{finding['severity']}: {finding['finding']}: {finding['what']}\nHint: {finding['do']}"
     )
 
 

@@ -144,11 +144,16 @@ class Printer:
         """Write one row as lines, each column with its value beside it, broken between words."""
         (row,) = self._rows(table.to_reader())
         names = table.column_names
+        lists = [_lines(column[0]) for column in table.columns]
         label = max(map(cell_len, names))
         room = max((self.width or UNLIMITED) - label - len("  "), 20)
         lines = []
-        for name, value in zip(names, row, strict=True):
-            pieces = textwrap.wrap(value, room, break_on_hyphens=False) or [""]
+        for name, value, listed in zip(names, row, lists, strict=True):
+            pieces = [
+                piece
+                for text in (listed or [value])
+                for piece in textwrap.wrap(text, room, break_on_hyphens=False)
+            ] or [""]
             heads = [" " * (label - cell_len(name)) + name, *[" " * label] * (len(pieces) - 1)]
             lines += [f"{head}  {piece}\n" for head, piece in zip(heads, pieces, strict=True)]
         return "".join(lines)
@@ -244,6 +249,16 @@ def csv_field(text: str) -> str:
     plain text "a ""b"" c" "é"
     """
     return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
+
+
+def _lines(value: pa.Scalar) -> list[str]:
+    """Return the texts of a list, each for a line of its own; nothing for any other value.
+
+    >>> _lines(pa.scalar(["one warning", "another"])), _lines(pa.scalar("text")), _lines(pa.scalar([1, 2]))
+    (['- one warning', '- another'], [], [])
+    """
+    listed = pa.types.is_list(value.type) and pa.types.is_string(value.type.value_type)
+    return [f"- {each}" for each in value.as_py() or ()] if listed else []
 
 
 def json_field(column: str, kind: str) -> str:

@@ -30,7 +30,6 @@ TOPICS = (
         "Look before publishing",
         (
             "check_source",
-            "check",
             "advise",
             "workload",
             "budget",

@@ -1,18 +1,35 @@
 -- FROM priv.check_source(source, sensitive := … [, record_id := …] [, exclude := […]] [, public := […]]
---   [, person := …] [, domain := …] [, retention := … | epsilon := … | rho1 := …, rho2 := …] [, certainty := 0.95])
---   -> severity, finding, columns, figure, statement, advice, basis
+--   [, person := …] [, domain := …] [, retention := … | epsilon := … | rho1 := …, rho2 := …] [, certainty := 0.95]
+--   [, details := false])
+--   -> severity, columns, what, do; with details := true also finding, figure, basis
 --
--- The same as priv."check", under a name that needs no quotes.
+-- What would be wrong with publishing this, the worst first, and what to do: public columns that tell a sensitive one (alone,
+-- two or three together, or as a coarser form of it), that are another copy of it, identifiers, addresses, sentences and exact
+-- times among the public columns, records that are unique in their public columns and the smallest sets of columns that make it
+-- so, several records of one person, missing and repeated record ids, domains that are too large for the noise or disclose what
+-- occurs, and how values are stored. severity: a "blocker" stops every publish_… unless its columns are named in public := […],
+-- a "warning" is in the receipt, a "note" is said here alone. finding is the short name of the kind, figure the number that the
+-- words speak of, basis which records were looked at: suspects are looked for in a sample and counted in the whole table.
+-- certainty is the posterior from which on a value counts as known. Without a retention or an epsilon the smallest count is that
+-- of epsilon = 1. Reads true values: it is for the publisher.
 --
---   SELECT severity, finding, columns, figure FROM priv.check_source('visits', sensitive := 'disease', record_id := 'id');
+--   SELECT severity, columns, what FROM priv.check_source('visits', sensitive := 'disease', record_id := 'id');
 
 CREATE OR REPLACE MACRO priv.check_source(
     source, sensitive := NULL, record_id := NULL, exclude := NULL, public := NULL, person := NULL,
-    domain := NULL, retention := NULL, epsilon := NULL, rho1 := NULL, rho2 := NULL, certainty := 0.95
-) AS TABLE FROM priv."check"(
-    source, sensitive := sensitive, record_id := record_id, exclude := exclude, public := public, person := person,
-    domain := domain, retention := retention, epsilon := epsilon, rho1 := rho1, rho2 := rho2, certainty := certainty
-);
+    domain := NULL, retention := NULL, epsilon := NULL, rho1 := NULL, rho2 := NULL, certainty := 0.95, details := false
+) AS TABLE
+WITH call AS MATERIALIZED (
+    SELECT to_json({
+        source: source, sensitive: sensitive, record_id: record_id, exclude: exclude, public: public, person: person,
+        domain: domain, retention: retention, epsilon: epsilon, rho1: rho1, rho2: rho2, certainty: certainty, @caller@
+    })::VARCHAR AS arguments
+), @ask@, found AS (
+    SELECT unnest(from_json(answer, '[{"severity": "VARCHAR", "columns": ["VARCHAR"], "what": "VARCHAR", "do": "VARCHAR",
+        "finding": "VARCHAR", "figure": "DOUBLE", "basis": "VARCHAR"}]'), recursive := true)
+    FROM answered
+)
+SELECT COLUMNS(lambda name: coalesce(details::BOOLEAN, false) OR name IN ('severity', 'columns', 'what', 'do')) FROM found;
 
 COMMENT ON MACRO TABLE priv.check_source IS
-    'What would be wrong with publishing a source, the worst first; the same as priv."check".';
+    'What would be wrong with publishing a source, the worst first: severity, columns, what, and what to do.';

@@ -9,7 +9,7 @@
 -- rho2 the largest with which no prior of at most rho1 becomes a posterior above rho2. Without domain, the domain is what
 -- occurs in the source, and is thereby published. With record_id, publishing the same record again gives the same
 -- value, so that releases cannot be averaged. Columns that nobody names are public; where that would give too much away
--- it is refused, as priv.check says. With public := […] exactly these are, and what is unnamed is left out.
+-- it is refused, as priv.check_source says. With public := […] exactly these are, and what is unnamed is left out.
 --
 --   FROM priv.publish_uniform('visits', 'visits_public', sensitive := 'disease', retention := 0.3,
 --                             record_id := 'id');

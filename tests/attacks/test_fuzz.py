@@ -85,7 +85,6 @@ USES = {
     "amplified_delta": "1e-6, 0.1",
     "amplified_epsilon": "1.0, 0.1",
     "audit": "'out'",
-    "check": "'visits', sensitive := 'disease', record_id := 'id'",
     "check_source": "'visits', sensitive := 'disease', record_id := 'id'",
     "date_hierarchy": "'born', DATE '2020-01-01', DATE '2020-02-01'",
     "drop_release": "'nothing'",

@@ -145,8 +145,8 @@ def test_the_tutorial_runs_from_the_file_to_the_file(
                 run(publisher, text)
         found = {
             table: publisher.execute(
-                "SELECT finding FROM priv.check_source(?, sensitive := 'occupation', record_id := 'id')"
-                " WHERE severity <> 'note' ORDER BY 1",
+                "SELECT finding FROM priv.check_source(?, sensitive := 'occupation', record_id := 'id',"
+                " details := true) WHERE severity <> 'note' ORDER BY 1",
                 [table],
             ).fetchall()
             for table in ("adult", "persons")

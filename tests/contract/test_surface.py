@@ -36,6 +36,7 @@ COMMON = (
 """What every publication takes."""
 CHECK = (
     "source sensitive record_id exclude public person domain retention epsilon rho1 rho2 certainty"
+    " details"
 )
 
 PUBLISHER = {
@@ -50,7 +51,6 @@ PUBLISHER = {
     "amplified_epsilon": "epsilon beta",
     "audit": "release",
     "budget": "source epsilon delta",
-    "check": CHECK,
     "check_source": CHECK,
     "compare": "release older",
     "date_hierarchy": "attribute low high parts",

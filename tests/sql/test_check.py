@@ -1,4 +1,4 @@
-"""``priv.check``: every kind of finding in a table where it is planted, and none where nothing is wrong."""
+"""``priv.check_source``: every kind of finding in a table where it is planted, and none where nothing is wrong."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FROM person
 
 def found(connection: duckdb.DuckDBPyConnection, call: str) -> dict[str, list[dict[str, Any]]]:
     """Return the findings of a call by their kind."""
-    cursor = connection.execute(f"FROM priv.check_source({call})")
+    cursor = connection.execute(f"FROM priv.check_source({call}, details := true)")
     names = [column[0] for column in cursor.description]
     rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     kinds: dict[str, list[dict[str, Any]]] = {}
@@ -59,19 +59,19 @@ def planted(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> dict[str, lis
 @pytest.mark.parametrize(
     ("kind", "severity", "columns"),
     [
-        ("determined", "refuse", ["dx01", "dx01_block"]),
-        ("determined_by_pair", "refuse", ["first_half", "second_half", "dx01_block"]),
-        ("coarser_form", "refuse", ["dx01_chapter", "dx01_block"]),
-        ("nearly_unique", "refuse", ["admitted"]),
-        ("repeated_identifier", "refuse", ["patient_nbr"]),
-        ("email", "refuse", ["contact"]),
-        ("telephone", "refuse", ["called"]),
-        ("free_text", "refuse", ["remark"]),
-        ("exact_time", "warn", ["admitted"]),
-        ("several_records_per_person", "warn", ["patient_nbr"]),
+        ("determined", "blocker", ["dx01", "dx01_block"]),
+        ("determined_by_pair", "blocker", ["first_half", "second_half", "dx01_block"]),
+        ("coarser_form", "blocker", ["dx01_chapter", "dx01_block"]),
+        ("nearly_unique", "blocker", ["admitted"]),
+        ("repeated_identifier", "blocker", ["patient_nbr"]),
+        ("email", "blocker", ["contact"]),
+        ("telephone", "blocker", ["called"]),
+        ("free_text", "blocker", ["remark"]),
+        ("exact_time", "warning", ["admitted"]),
+        ("several_records_per_person", "warning", ["patient_nbr"]),
         ("unused_enum_values", "note", ["town"]),
         ("domain_from_source", "note", ["dx01_block"]),
-        ("smallest_count", "warn", ["dx01_block"]),
+        ("smallest_count", "warning", ["dx01_block"]),
     ],
 )
 def test_what_is_planted_is_found(planted, kind, severity, columns):
@@ -81,10 +81,10 @@ def test_what_is_planted_is_found(planted, kind, severity, columns):
 def test_findings_explain_themselves(planted):
     rows = [row for kind in planted.values() for row in kind]
     for row in rows:
-        assert row["statement"]
-        assert row["advice"]
+        assert row["what"]
+        assert row["do"]
         assert row["basis"]
-        assert all(name in row["statement"] for name in row["columns"]) or row["finding"] in (
+        assert all(name in row["what"] for name in row["columns"]) or row["finding"] in (
             "alone",
             "groups_of_one_value",
         )
@@ -95,7 +95,7 @@ def test_the_worst_comes_first(con):
     rows = con.execute(
         "SELECT severity FROM priv.check_source('planted', sensitive := 'dx01_block')"
     ).fetchall()
-    order = [["refuse", "warn", "note"].index(severity) for (severity,) in rows]
+    order = [["blocker", "warning", "note"].index(severity) for (severity,) in rows]
     assert order == sorted(order)
 
 
@@ -133,7 +133,7 @@ def test_a_few_records_prove_nothing(con, rows):
         f" (['flu', 'cold', 'cough'])[1 + (hash('d' || i) % 3)::INTEGER] AS disease FROM range({rows}) AS t(i)"
     )
     findings = found(con, "'small', sensitive := 'disease', record_id := 'id'")
-    assert not [row for kind in findings.values() for row in kind if row["severity"] == "refuse"]
+    assert not [row for kind in findings.values() for row in kind if row["severity"] == "blocker"]
 
 
 def test_ids_that_are_missing_or_shared_are_findings(con):
@@ -143,7 +143,7 @@ def test_ids_that_are_missing_or_shared_are_findings(con):
     rows = found(con, "'t', sensitive := 'disease', record_id := 'id'")
     assert rows["missing_ids"][0]["figure"] == 1
     assert rows["repeated_ids"][0]["figure"] == 1
-    assert rows["missing_ids"][0]["severity"] == rows["repeated_ids"][0]["severity"] == "refuse"
+    assert rows["missing_ids"][0]["severity"] == rows["repeated_ids"][0]["severity"] == "blocker"
 
 
 def test_spellings_that_a_collation_makes_equal_are_a_finding(con):
@@ -187,7 +187,7 @@ def test_names_of_columns_are_names_whatever_they_hold(con):
 )
 def test_a_wrong_call_says_what_to_write(visits, call, message):
     with pytest.raises(duckdb.Error, match=message) as caught:
-        visits.execute(f"FROM priv.check_source({call})")
+        visits.execute(f"FROM priv.check_source({call}, details := true)")
     assert "Hint:" in str(caught.value)
 
 
@@ -212,6 +212,112 @@ def test_real_tables(prepared):
         assert reactions["determined"][0]["figure"] == pytest.approx(0.762, abs=0.01)
         marital = found(connection, "'adult', sensitive := 'marital_status', exclude := ['fnlwgt']")
         assert marital["determined"][0]["columns"] == ["relationship", "marital_status"]
-        assert marital["determined"][0]["severity"] == "refuse"
+        assert marital["determined"][0]["severity"] == "blocker"
         salary = found(connection, "'adult', sensitive := 'occupation', record_id := NULL")
-        assert not [row for rows in salary.values() for row in rows if row["severity"] == "refuse"]
+        assert not [row for rows in salary.values() for row in rows if row["severity"] == "blocker"]
+
+
+SIBLINGS = """
+CREATE TABLE hospital AS
+SELECT i AS id, hash(i) % 7 AS ward, 'C' || 100 + hash('d' || i) % 40 AS diag_1,
+    'C' || 100 + hash('e' || i) % 40 AS diag_2,
+    'C' || 100 + hash('f' || i) % 45 AS comorbidity, if(hash('s' || i) % 2 = 0, 'yes', 'no') AS smoker,
+    hash('n' || i) % 50 AS age, hash('d' || i) % 40 = 3 AND i % 2 = 0 AS dialysis
+FROM range(20_000) AS t(i)
+"""
+"""A second and a third diagnosis beside the first, and a flag that only people with one diagnosis have."""
+
+
+def test_another_copy_of_a_sensitive_column_is_a_blocker_until_it_is_named(con, published):
+    con.execute(SIBLINGS)
+    arguments = "'hospital', sensitive := 'diag_1', record_id := 'id'"
+    assert {(row["severity"], row["columns"][0]) for row in found(con, arguments)["sibling"]} == {
+        ("blocker", "diag_2"),
+        ("blocker", "comorbidity"),
+    }
+    given = {"sensitive": "diag_1", "record_id": "id", "retention": 0.3}
+    with pytest.raises(
+        duckdb.Error, match=r"Hint: exclude '(diag_2|comorbidity)', make it coarser"
+    ):
+        published(con, "hospital", "r", **given, exclude=["dialysis"])
+    receipt = published(
+        con, "hospital", "r", public=["ward", "diag_2", "comorbidity", "age"], **given
+    )
+    assert all("'diag_1': it says of a person" in each for each in receipt["warnings"][:2])
+    both = published(
+        con,
+        "hospital",
+        "both",
+        **given | {"sensitive": ["diag_1", "diag_2", "comorbidity"]},
+        exclude=["dialysis"],
+    )
+    assert not [each for each in both["warnings"] if "diag_2' is called" in each]
+
+
+def test_a_flag_that_tells_a_value_of_few_people_is_a_warning(con):
+    """Some 250 of 20,000 have it, and all of them one of 40 diagnoses."""
+    con.execute(SIBLINGS)
+    rows = found(
+        con, "'hospital', sensitive := 'diag_1', record_id := 'id', public := ['ward', 'dialysis']"
+    )
+    (flag,) = rows["determined"]
+    ((few,),) = con.execute("SELECT count(*) FROM hospital WHERE dialysis").fetchall()
+    assert (flag["severity"], flag["columns"]) == ("warning", ["dialysis", "diag_1"])
+    assert flag["figure"] * 20_000 == pytest.approx(few)
+    harmless = found(
+        con, "'hospital', sensitive := 'smoker', record_id := 'id', public := ['ward', 'dialysis']"
+    )
+    assert "determined" not in harmless
+
+
+def test_columns_with_small_vocabularies_or_numbers_are_no_copies(con):
+    con.execute(
+        "CREATE TABLE survey AS SELECT i AS id, 'yes' AS married, if(hash(i) % 2 = 0, 'yes', 'no') AS smoker,"
+        " hash('a' || i) % 60 AS age, hash('h' || i) % 60 AS hours FROM range(5_000) AS t(i)"
+    )
+    for sensitive in ("smoker", "hours"):
+        assert "sibling" not in found(
+            con, f"'survey', sensitive := '{sensitive}', record_id := 'id'"
+        )
+
+
+def test_three_columns_are_looked_at_where_two_are_nearly_enough(con):
+    """Digits of a code, of which two leave three in four of the records open, and three none."""
+    con.execute(
+        "CREATE TABLE digits AS SELECT i AS id, code % 6 AS low, code // 6 % 6 AS middle, code // 36 AS high,"
+        " 'd' || if(code % 36 < 9, code % 36, 100 + code) AS disease"
+        " FROM (SELECT i, (hash(i) % 216)::INTEGER AS code FROM range(30_000) AS t(i))"
+    )
+    rows = found(con, "'digits', sensitive := 'disease', record_id := 'id'")
+    (three,) = rows["determined_by_three"]
+    assert (three["severity"], sorted(three["columns"][:3])) == (
+        "blocker",
+        ["high", "low", "middle"],
+    )
+
+
+def test_four_columns_are_shown_and_details_on_request(visits):
+    call = "FROM priv.check_source('visits', sensitive := 'disease', record_id := 'id'{})"
+    names = [
+        [each[0] for each in visits.execute(call.format(more)).description]
+        for more in ("", ", details := true")
+    ]
+    assert names[0] == ["severity", "columns", "what", "do"]
+    assert names[1] == [*names[0], "finding", "figure", "basis"]
+
+
+def test_the_smallest_count_says_for_which_epsilon(visits):
+    (row,) = found(visits, "'visits', sensitive := 'disease', record_id := 'id'")["smallest_count"]
+    assert row["what"].startswith("at epsilon = 1 ")
+    (row,) = found(visits, "'visits', sensitive := 'disease', record_id := 'id', epsilon := 2.5")[
+        "smallest_count"
+    ]
+    assert row["what"].startswith("at epsilon = 2.5 ")
+
+
+def test_public_is_the_last_thing_to_do_and_says_what_it_costs(planted):
+    for row in (each for kind in planted.values() for each in kind):
+        if "public :=" in row["do"]:
+            before, after = row["do"].split("public :=", 1)
+            assert "exclude" in before
+            assert ":" in after

@@ -74,7 +74,7 @@ def test_check_ends_with_3_where_something_is_found(hospital):
     asked = ["check", hospital, "visits", "--sensitive", "disease", "--record-id", "id"]
     done = run(*asked, "--json")
     assert (done.exit_code, done.stderr) == (3, "")
-    assert {"severity", "finding", "columns", "figure", "statement"} <= set(rows(done)[0])
+    assert {"severity", "finding", "columns", "figure", "what", "do"} <= set(rows(done)[0])
     assert done.stdout.count("\n") == len(rows(done)) > 1
     told = run(*asked)
     assert (told.exit_code, told.stderr) == (3, "")

@@ -315,21 +315,21 @@ def test_numbers_that_are_persons_here_and_records_there_are_shared_by_accident(
 def test_check_takes_the_persons_and_finds_them(con):
     query = (
         "SELECT severity, finding, columns, figure"
-        " FROM priv.check_source('stays', sensitive := 'disease', record_id := 'encounter_id'{})"
+        " FROM priv.check_source('stays', sensitive := 'disease', record_id := 'encounter_id'{}, details := true)"
     )
     named = con.execute(query.format(", person := 'patient_nbr'")).fetchall()
     assert ("note", "records_of_persons", ["patient_nbr"], float(MOST)) in named
     unnamed = con.execute(query.format("")).fetchall()
     assert (
-        "warn",
+        "warning",
         "several_records_per_person",
         ["patient_nbr"],
         pytest.approx(1500 / 170),
     ) in unnamed
     public = con.execute(query.format(", public := ['age']")).fetchall()
     assert {"patient_nbr"} not in [
-        {*columns} for severity, _, columns, _ in public if severity == "refuse"
+        {*columns} for severity, _, columns, _ in public if severity == "blocker"
     ]
     con.execute("UPDATE stays SET patient_nbr = NULL WHERE encounter_id < 7")
     missing = con.execute(query.format(", person := 'patient_nbr'")).fetchall()
-    assert ("refuse", "missing_persons", ["patient_nbr"], 7.0) in missing
+    assert ("blocker", "missing_persons", ["patient_nbr"], 7.0) in missing

@@ -222,9 +222,9 @@ def test_several_attributes_share_one_scale(con):
         [((y == "flu") * (1 + 5 * u) - u) * (s * (1 + 2 * u) - u) for y, s, u in rows]
     )
     assert found[0] == pytest.approx(product.sum())
-    assert found[1] ** 2 == pytest.approx((product**2 - product).sum())
+    assert found[3] ** 2 == pytest.approx((product**2 - product).sum())
     (true,) = row(con, "SELECT count(*) FROM ill WHERE disease = 'flu' AND smoker")
-    assert abs(found[0] - true) < 6.2 * found[1]
+    assert abs(found[0] - true) < 6.2 * found[3]
     assert duckdb_priv.reconstruct(
         con, "SELECT count(*) FROM pair WHERE disease = 'flu' AND smoker"
     ).fetchall() == [(pytest.approx(found[0]),)]
@@ -292,7 +292,7 @@ def test_it_is_exported_and_answers_without_us(con, tmp_path: Path):
     with duckdb.connect(str(path), read_only=True) as analyst:
         assert analyst.execute(asked).fetchall() == con.execute(asked).fetchall()
         assert analyst.execute("SELECT sum(estimate) FROM crowd_disease_estimates").fetchall() == [
-            (pytest.approx(3001),)
+            (pytest.approx(3001, abs=3),)
         ]
         ((by_view,),) = analyst.execute(
             "SELECT sum(weight) FROM crowd_disease_weights WHERE disease = 'flu'"
@@ -302,6 +302,7 @@ def test_it_is_exported_and_answers_without_us(con, tmp_path: Path):
             analyst.execute(statement).fetchall()
         ((comment,),) = analyst.execute(
             "SELECT comment FROM duckdb_columns() WHERE table_name = 'crowd' AND column_name = 'scale'"
+            " AND schema_name = 'main'"
         ).fetchall()
     assert "weight := scale" in comment
 

@@ -461,6 +461,12 @@ def test_one_row_that_is_too_wide_stands_upright(
     assert max(map(len, lines)) <= 60
     assert "│" in fresh.answer(f"{row} FROM range(2);")
     assert "│" in fresh.answer("SELECT 1 AS a;")
+    told = fresh.answer(
+        f"{row}, ['first ' || repeat('w ', 40), NULL, 'second'] AS warnings;"
+    ).splitlines()
+    assert [line[10:].split()[:2] for line in told if "- " in line] == [
+        ["-", "first"], ["-", "None"], ["-", "second"],
+    ]  # fmt: skip
 
 
 @pytest.mark.once

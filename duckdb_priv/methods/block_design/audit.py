@@ -39,7 +39,7 @@ def _code(subject: Subject, blocks: Blocks) -> list[AuditRow]:
     held = free * amplification
     rows = [
         _design(subject, blocks, code, amplification),
-        audit_epsilon(subject, math.log(amplification), "A block"),
+        audit_epsilon(subject, math.log(amplification), "block"),
         *audit_limits(subject, amplification),
     ]
     true, shown = subject.true_counts(), subject.shown_counts()
@@ -83,4 +83,4 @@ def _posterior(
     reported = free + (held - free) * within
     least = least_by_value(reported, len(prior), blocks.stride, blocks.first)
     highest = prior * held / least
-    return audit_posterior(subject, highest, prior, "a reported block")
+    return audit_posterior(subject, highest, prior, "one block alone")

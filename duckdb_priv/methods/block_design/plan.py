@@ -32,7 +32,6 @@ from duckdb_priv.methods.common.domain import (
 )
 from duckdb_priv.methods.common.local_privacy import (
     rho_guarantee,
-    together,
     uniform_attribute,
     uniform_guarantees,
     uniform_perturbation,
@@ -40,6 +39,7 @@ from duckdb_priv.methods.common.local_privacy import (
 from duckdb_priv.methods.common.perturbation import BlockDraw, Drawn, open_coins, perturb_kernel
 from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.release.model import Blocks, Guarantee, LedgerEntry, SensitiveAttribute
+from duckdb_priv.release.promise import of_value
 
 MECHANISM = "block_design"
 
@@ -71,8 +71,7 @@ def plan(
     domains = open_domains(workspace, source, given_domains(arguments.domain, source))
     of = [_reported(workspace, source, release, domain, amplification, asked) for domain in domains]
     guarantees = [each for reported in of for each in reported.guarantees]
-    guarantees += together([each.epsilon for each in of])
-    strongest = guarantees[-1] if len(of) > 1 else guarantees[0]
+    strongest = guarantees[0]
     attributes = [each.attribute for each in of]
     guarantees += shuffle_guarantees(workspace, source, attributes)
     return Plan(
@@ -186,8 +185,7 @@ def code_guarantees(
     found = [
         Guarantee(
             "local_differential_privacy",
-            f"Whatever was known before, the block that a record reports of {attribute} changes the odds between"
-            f" two true values by a factor of at most {amplification:.4g} (epsilon = {epsilon:.4g}).",
+            of_value(attribute, epsilon, "noisy value, the number of a block,"),
             value=epsilon,
             attribute=attribute,
             parameters={"amplification": amplification, **_of_codes({attribute: code})},

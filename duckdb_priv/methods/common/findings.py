@@ -13,6 +13,7 @@ from duckdb_priv.engine.source import SCALAR, Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism import binomial
 from duckdb_priv.release.model import SensitiveAttribute, to_json
+from duckdb_priv.release.promise import factor, weak
 from duckdb_priv.sqltext.quoting import identifier
 
 FALSE_ALARM = 1e-9
@@ -163,12 +164,13 @@ class Subject(Audited):
         )
 
 
-def audit_epsilon(subject: Subject, epsilon: float, shown: str = "A published value") -> AuditRow:
+def audit_epsilon(subject: Subject, epsilon: float, shown: str = "noisy value") -> AuditRow:
     """Judge the local differential privacy of an attribute; ``shown`` is what a record publishes of it."""
     claimed = subject.claims["local_differential_privacy"][0] or 0.0
     return finding(
         "local_differential_privacy",
-        f"{shown} changes the odds between two true values by a factor of at most {np.exp(epsilon):.4g}.",
+        f"From one {shown} alone: the odds between two true values change by a factor of {factor(epsilon)}."
+        + weak(epsilon),
         epsilon,
         epsilon <= claimed * (1 + TOLERANCE),
         subject.attribute.name,
@@ -180,7 +182,7 @@ def audit_posterior(
     subject: Subject,
     highest: NDArray[np.float64],
     prior: NDArray[np.float64],
-    shown: str = "a published value",
+    shown: str = "one noisy value alone",
 ) -> AuditRow:
     """Say which true value is believed most after the fact; ``highest`` and ``prior`` have an entry for each value."""
     top = int(highest.argmax())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from duckdb_priv.engine.source import Source
@@ -21,6 +19,7 @@ from duckdb_priv.methods.common.findings import (
 )
 from duckdb_priv.methods.common.perturbation import Perturbation, open_coins
 from duckdb_priv.release.model import Guarantee, SensitiveAttribute
+from duckdb_priv.release.promise import of_value
 
 
 def uniform_guarantees(
@@ -30,9 +29,7 @@ def uniform_guarantees(
     found = [
         Guarantee(
             "local_differential_privacy",
-            f"Whatever was known before, a published value of {attribute} changes the odds between two"
-            f" true values by a factor of at most {operator.amplification:.4g}"
-            f" (epsilon = {operator.ldp_epsilon:.4g}).",
+            of_value(attribute, operator.ldp_epsilon),
             value=operator.ldp_epsilon,
             attribute=attribute,
             parameters={"retention": operator.retention, "domain_size": operator.domain_size},
@@ -48,27 +45,13 @@ def rho_guarantee(attribute: str, amplification: float, limits: tuple[float, flo
     rho1, rho2 = limits
     return Guarantee(
         "rho1_rho2_privacy",
-        f"No prior of at most {rho1:g} for the true {attribute} of a record becomes a posterior above"
-        f" {rho2:g}, and none of at least {rho2:g} one below {rho1:g}.",
+        f"From one noisy value alone: someone who thought a value of {attribute} at most {100 * rho1:.6g}% likely for a"
+        f" record thinks it at most {100 * rho2:.6g}% likely afterwards, and someone who thought it at least"
+        f" {100 * rho2:.6g}% likely still thinks it at least {100 * rho1:.6g}% likely.",
         value=amplification,
         attribute=attribute,
         parameters={"rho1": rho1, "rho2": rho2, "gamma": amplification_gamma(rho1, rho2)},
     )
-
-
-def together(epsilons: Sequence[float]) -> list[Guarantee]:
-    """Say what several attributes of a record promise together; one alone has said it already."""
-    if len(epsilons) == 1:
-        return []
-    total = sum(epsilons)
-    return [
-        Guarantee(
-            "local_differential_privacy",
-            f"Over all sensitive attributes together, a published record is {total:.4g}-locally"
-            " differentially private.",
-            value=total,
-        )
-    ]
 
 
 def uniform_perturbation(
@@ -170,7 +153,7 @@ def _posteriors(subject: Subject, operator: Uniform, true: np.ndarray) -> list[A
         audit_posterior(subject, high, true / true.sum()),
         finding(
             "smallest_posterior",
-            "The smallest posterior of an occurring value that a published value causes, for somebody who knows"
+            "The smallest posterior of an occurring value that one noisy value alone causes, for someone who knows"
             " the true frequencies.",
             float(low[true > 0].min()),
             None,

@@ -27,6 +27,7 @@ from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, Subject, fi
 from duckdb_priv.methods.common.operator_audit import drawn_operator, stored_code
 from duckdb_priv.release.catalog import sensitive_attributes
 from duckdb_priv.release.model import SCALE, Guarantee, SensitiveAttribute
+from duckdb_priv.release.promise import factor
 
 DELTA = 1e-6
 """The delta that is stated where none is asked for."""
@@ -74,11 +75,11 @@ def shuffle_guarantees(
     return [
         Guarantee(
             "shuffle_privacy",
-            "Who knows everything of all other records, and sees this release alone but not the coins, tells two values"
-            f" of the true {each.name}{together} of a record apart by a factor of at most exp(epsilon), but for delta ="
-            f" {DELTA:g}, since nothing says which row of equal public columns is whose: epsilon = {half:.4g} for half"
-            f" of the records, {most:.4g} for 95% of them, and {worst:.4g} at worst, in the smallest group, of"
-            f" {found[1.0]}.",
+            "Nothing says which row of equal public columns is whose. So to someone who knows all about the other"
+            f" records and sees this release alone, the odds between two true values of {each.name}{together} change"
+            f" by a factor of {factor(half)} for half of the records (epsilon = {half:.4g}), {factor(most)} for 95% of"
+            f" them (epsilon = {most:.4g}), and {factor(worst)} in the smallest group, of {found[1.0]} (epsilon ="
+            f" {worst:.4g}), but for delta = {DELTA:g}.",
             value=worst,
             attribute=each.name,
             parameters={

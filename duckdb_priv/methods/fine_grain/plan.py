@@ -20,6 +20,7 @@ from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
 from duckdb_priv.methods.fine_grain.program import Program, solve_programs
 from duckdb_priv.methods.fine_grain.reference import Reference
 from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
+from duckdb_priv.release.promise import factor, of_value
 
 MECHANISM = "fine_grain"
 LISTED = 5
@@ -125,7 +126,7 @@ def _guarantees(program: Program) -> list[Guarantee]:
     found = [
         Guarantee(
             "fine_grain_privacy",
-            f"For the true {attribute} of a record, no prior of a value that is {wanted}{fall}",
+            f"From one noisy value alone: no prior of a value of {attribute} that is {wanted}{fall}",
             attribute=attribute,
             parameters=program.claim,
         )
@@ -134,9 +135,11 @@ def _guarantees(program: Program) -> list[Guarantee]:
         found.append(
             Guarantee(
                 "local_differential_privacy",
-                f"Whatever was known before, a published value of {attribute} changes the odds between two"
-                f" true values by a factor of at most {math.exp(epsilon):.4g} (epsilon = {epsilon:.4g})"
-                + (", the retentions included." if program.reference.epsilon else "."),
+                of_value(
+                    attribute,
+                    epsilon,
+                    more=", the retentions included" if program.reference.epsilon else "",
+                ),
                 value=epsilon,
                 attribute=attribute,
                 parameters={"domain_size": program.domain.size},
@@ -161,7 +164,7 @@ def _guarantees(program: Program) -> list[Guarantee]:
 def _of_reference(attribute: str, reference: Reference) -> Guarantee:
     told = (
         "were counted with noise and rounded to half powers of two: seeing them changes the odds of two true values"
-        f" of a record by a factor of at most {math.exp(reference.epsilon):.4g} (epsilon = {reference.epsilon:.4g})"
+        f" of a record by a factor of {factor(reference.epsilon)} (epsilon = {reference.epsilon:.4g})"
         if reference.epsilon
         else "come from elsewhere, and tell nothing of the table"
     )

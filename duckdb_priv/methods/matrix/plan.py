@@ -30,6 +30,7 @@ from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.methods.common.tables import as_domain_value, named_tables, read_columns, shown
 from duckdb_priv.methods.matrix.arguments import MatrixArguments
 from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
+from duckdb_priv.release.promise import of_value
 
 MECHANISM = "matrix"
 MAX_VALUES = 100
@@ -183,14 +184,13 @@ def _guarantee(each: Exchanged) -> Guarantee:
     if not math.isfinite(epsilon):
         return Guarantee(
             "no_bound",
-            f"Some published value of {attribute} excludes some true value with certainty: what it"
-            " reveals is not bounded for every prior.",
+            f"Some noisy value of {attribute} excludes some true value with certainty: no factor limits what it"
+            " reveals.",
             attribute=attribute,
         )
     return Guarantee(
         "local_differential_privacy",
-        f"Whatever was known before, a published value of {attribute} changes the odds between two"
-        f" true values by a factor of at most {math.exp(epsilon):.4g} (epsilon = {epsilon:.4g}).",
+        of_value(attribute, epsilon),
         value=epsilon,
         attribute=attribute,
         parameters={"domain_size": each.domain.size},

@@ -11,6 +11,7 @@ from duckdb_priv.mechanism import binomial
 from duckdb_priv.mechanism.sampling import sampling_delta, tight_delta
 from duckdb_priv.methods.common.findings import FALSE_ALARM, TOLERANCE, Audited, AuditRow, finding
 from duckdb_priv.methods.safe_k.plan import MECHANISM, SCALE
+from duckdb_priv.release.promise import factor
 from duckdb_priv.sqltext.quoting import identifier
 
 
@@ -42,8 +43,8 @@ def _privacy(audited: Audited, terms: Mapping[str, Any]) -> list[AuditRow]:
     return [
         finding(
             "differential_privacy",
-            "A record more or less changes the probability of what is published by a factor of at most"
-            f" exp({epsilon:g}), but for a probability of at most {delta:.3g}.",
+            "A record more or less changes the probability of what is published by a factor of"
+            f" {factor(epsilon)}, but for a probability of at most {delta:.3g}.",
             epsilon,
             epsilon <= claimed["differential_privacy"] * (1 + TOLERANCE)
             and delta <= terms["delta"] * (1 + TOLERANCE),

@@ -20,6 +20,7 @@ from duckdb_priv.mechanism.sampling import (
 )
 from duckdb_priv.methods.safe_k.arguments import SafeKArguments
 from duckdb_priv.release.model import Guarantee
+from duckdb_priv.release.promise import factor
 
 USUAL_DELTA = 1e-6
 """A delta that a hint computes with."""
@@ -97,7 +98,7 @@ def guarantees_of(terms: Terms, nodes: int) -> list[Guarantee]:
         Guarantee(
             "differential_privacy",
             f"Whether any one record is in the source or not changes the probability of whatever is published by a"
-            f" factor of at most {math.exp(terms.epsilon):.4g} (epsilon = {terms.epsilon:g}), but for a probability of"
+            f" factor of {factor(terms.epsilon)} (epsilon = {terms.epsilon:g}), but for a probability of"
             f" at most {terms.delta:.3g} (delta).",
             value=terms.epsilon,
             parameters={**numbers, "delta": terms.delta},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,6 +12,7 @@ from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.mechanism.uniform import MAX_EPSILON, Uniform
 from duckdb_priv.methods.common.options import EXACT, Option, Question
 from duckdb_priv.methods.shuffled.arguments import MIN_EPSILON, ShuffledGrid
+from duckdb_priv.release.promise import factor
 
 
 def options(question: Question, grid: ShuffledGrid) -> Iterator[Option]:
@@ -47,7 +47,7 @@ def options(question: Question, grid: ShuffledGrid) -> Iterator[Option]:
         {"epsilon": required.epsilon, "delta": required.delta},
         (
             "Who knows all other records, and sees the release but not the coins, tells two values of a record apart by"
-            f" a factor of at most {math.exp(required.epsilon):.4g} (epsilon = {required.epsilon:g}), but for delta ="
+            f" a factor of {factor(required.epsilon)} (epsilon = {required.epsilon:g}), but for delta ="
             f" {required.delta:g}. Who learns which row is a record's:",
         ),
         question.counts,

@@ -18,6 +18,7 @@ from duckdb_priv.methods.common.shuffles import (
     scales_by_size,
     worst_delta,
 )
+from duckdb_priv.release.promise import factor
 
 
 def audit(subject: Subject) -> list[AuditRow]:
@@ -56,8 +57,8 @@ def audit(subject: Subject) -> list[AuditRow]:
         ),
         finding(
             "local_differential_privacy",
-            "Who learns which row is a record's sees the odds between two true values change by a factor of at most"
-            f" {np.exp(local):.4g}.",
+            "Who learns which row is a record's sees the odds between two true values change by a factor of"
+            f" {factor(local)}.",
             local,
             local <= claimed * (1 + TOLERANCE),
             name,

@@ -6,7 +6,6 @@ mechanism/shuffle.md.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -32,6 +31,7 @@ from duckdb_priv.methods.common.domain import Domain, given_domains, open_domain
 from duckdb_priv.methods.common.perturbation import PerturbationByRecord, open_coins, perturb_sql
 from duckdb_priv.methods.shuffled.arguments import MIN_EPSILON, ShuffledArguments
 from duckdb_priv.release.model import SCALE, Guarantee, LedgerEntry, SensitiveAttribute
+from duckdb_priv.release.promise import factor
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import place
 
@@ -195,7 +195,7 @@ def _guarantees(
             Guarantee(
                 "shuffle_privacy",
                 "Who knows everything of all other records, and sees the release but not the coins, tells two values of"
-                f" {of} of a record apart by a factor of at most {math.exp(arguments.epsilon):.4g} (epsilon ="
+                f" {of} of a record apart by a factor of {factor(arguments.epsilon)} (epsilon ="
                 f" {arguments.epsilon:g}), but for delta = {arguments.delta:g}: it hides among the records with the"
                 " same public columns, whose order says nothing."
                 + (
@@ -222,7 +222,7 @@ def _guarantees(
             Guarantee(
                 "local_differential_privacy",
                 f"Whoever learns which row is a record's, so that nobody hides it, sees the odds between two values of"
-                f" {domain.attribute} change by a factor of at most {operator.amplification:.4g} (epsilon ="
+                f" {domain.attribute} change by a factor of {factor(operator.ldp_epsilon)} (epsilon ="
                 f" {operator.ldp_epsilon:.4g}) in the largest group, of {largest} records, and less in smaller ones.",
                 value=operator.ldp_epsilon,
                 attribute=domain.attribute,

@@ -17,7 +17,6 @@ from duckdb_priv.mechanism.uniform import (
 )
 from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
 from duckdb_priv.methods.common.local_privacy import (
-    together,
     uniform_attribute,
     uniform_guarantees,
     uniform_perturbation,
@@ -44,8 +43,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: UniformA
         for domain, operator in zip(domains, operators, strict=True)
         for guarantee in uniform_guarantees(domain.attribute, operator, limits)
     ]
-    guarantees += together([operator.ldp_epsilon for operator in operators])
-    strongest = guarantees[-1].statement if len(domains) > 1 else guarantees[0].statement
+    strongest = guarantees[0].statement
     attributes = [
         uniform_attribute(release, domain, operator)
         for domain, operator in zip(domains, operators, strict=True)

@@ -29,7 +29,7 @@ def alone_with_public_columns(exam: Examination) -> list[Finding]:
         return []
     findings = [
         Finding(
-            "warn" if share >= WARNED else "note",
+            "warning" if share >= WARNED else "note",
             "alone",
             public,
             share,

@@ -29,11 +29,12 @@ from duckdb_priv.publisher.check.finding import Finding, worst_first
 from duckdb_priv.publisher.check.identifiers import identifiers_among
 from duckdb_priv.publisher.check.patterns import exact_times, telling_texts
 from duckdb_priv.publisher.check.persons import records_of_persons, several_records_per_person
-from duckdb_priv.publisher.check.record_ids import unusable_record_ids
+from duckdb_priv.publisher.check.record_ids import missing_record_id, unusable_record_ids
 from duckdb_priv.publisher.check.representation import (
     texts_that_compare_as_equal,
     unused_enum_values,
 )
+from duckdb_priv.publisher.check.siblings import siblings_of_sensitive_columns
 from duckdb_priv.release.arguments import (
     COLUMNS,
     NAME,
@@ -48,6 +49,7 @@ from duckdb_priv.release.request import Roles
 CHECKS: tuple[Callable[[Examination], list[Finding]], ...] = (
     public_columns_that_tell,
     coarser_forms,
+    siblings_of_sensitive_columns,
     identifiers_among,
     telling_texts,
     exact_times,
@@ -61,7 +63,7 @@ THOROUGH: tuple[Callable[[Examination], list[Finding]], ...] = (
     records_of_persons,
     unused_enum_values,
 )
-"""What ``priv.check`` looks for beside these."""
+"""What ``priv.check_source`` looks for beside these."""
 SHOWN = 5
 """How many findings an error lists."""
 USUAL_EPSILON = 1.0
@@ -70,7 +72,7 @@ USUAL_EPSILON = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class CheckArguments(Arguments):
-    """What ``priv.check`` takes."""
+    """What ``priv.check_source`` takes."""
 
     source: str = argument(NAME, "the table or view to be published", "'visits'")
     sensitive: tuple[str, ...] = argument(
@@ -127,9 +129,9 @@ class CheckArguments(Arguments):
         )
 
 
-def check(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+def check_source(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Look for everything that would be wrong with publishing a source."""
-    (arguments,) = read(given, CheckArguments, of="check")
+    (arguments,) = read(given, CheckArguments, of="check_source")
     # Ids are looked at here, and what is wrong with them is a finding like others.
     roles = Roles(
         arguments.sensitive,
@@ -145,7 +147,7 @@ def check(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]
     domains = given_domains(arguments.domain, source)
     exam = Examination(workspace, source, certainty=arguments.certainty)
     findings = [each for look in (*CHECKS, *THOROUGH) for each in look(exam)]
-    findings += unusable_record_ids(exam, record_id)
+    findings += unusable_record_ids(exam, record_id) if record_id else missing_record_id()
     findings += domains_from_the_source(exam, domains)
     findings += domains_too_large_for_the_noise(exam, operator, domains)
     return [asdict(each) for each in worst_first(findings)]
@@ -166,15 +168,15 @@ def findings_before_publishing(
     severe = [
         each
         for each in findings
-        if each.severity == "refuse"
+        if each.severity == "blocker"
         and not all(name.lower() in known for name in each.columns if name in source.public)
     ]
     if severe:
         first, *others = severe
-        more = "".join(f"\n- {each.statement}" for each in others[: SHOWN - 1])
+        more = "".join(f"\n- {each.what}" for each in others[: SHOWN - 1])
         raise InvalidSource(
-            f"{first.statement}{more}",
-            hint=f"{first.advice}. FROM priv.check_source(…) lists everything",
+            f"{first.what}{more}",
+            hint=f"{first.do}. FROM priv.check_source(…) lists everything",
         )
     return findings
 

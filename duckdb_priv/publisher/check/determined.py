@@ -1,4 +1,4 @@
-"""Public columns that tell a sensitive one: alone, two together, or as a coarser form of it."""
+"""Public columns that tell a sensitive one: alone, two or three together, or as a coarser form of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from duckdb_priv.mechanism.determination import (
     groups_of,
 )
 from duckdb_priv.publisher.check.examination import SAMPLE, Examination
-from duckdb_priv.publisher.check.finding import Columns, Finding, Severity, listed, percent
+from duckdb_priv.publisher.check.finding import (
+    Columns,
+    Finding,
+    Severity,
+    keep_from_readers,
+    listed,
+    percent,
+)
 from duckdb_priv.sqltext.quoting import literal
 
 REFUSED = 1 / 3
@@ -24,12 +31,18 @@ GAIN = 0.1
 """Share of the records that a pair must tell beyond what either column does, to be a finding of its own."""
 WARNED = 0.01
 """Share of the records from which on it is said."""
+FEW = 20
+"""Records from which on it is said of one column, whatever their share: a flag can tell the value of a few people."""
+KINDS = ("determined", "determined_by_pair", "determined_by_three")
+"""What it is called, by how many columns tell it."""
+NEARLY = 0.1
+"""Share of the records that two columns must tell for a third one to be looked at with them."""
 COARSER = 0.95
 """Share of the records whose sensitive value must tell a public one, for that to be a coarser form of it."""
 CELLS = 10_000_000
 """Cells that all pairs of columns may have together: with many columns fewer records are looked at."""
-PAIRS_COUNTED = 5
-"""How many suspicious pairs are counted in the whole table, the worst first."""
+COUNTED = 5
+"""How many suspicious sets of columns are counted in the whole table, the worst first."""
 
 
 def public_columns_that_tell(exam: Examination) -> list[Finding]:
@@ -37,9 +50,10 @@ def public_columns_that_tell(exam: Examination) -> list[Finding]:
     source = exam.source
     if not source.sensitive or not source.public:
         return []
-    suspects = _suspects(exam, [(name,) for name in source.public], SAMPLE)
+    few = min(WARNED, FEW / max(exam.rows, 1))
+    suspects = _suspects(exam, [(name,) for name in source.public], SAMPLE, few)
     single = {key: _counted(exam, *key) for key in suspects}
-    telling = {key: each for key, each in single.items() if each.evident and each.share >= WARNED}
+    telling = {key: each for key, each in single.items() if each.evident and each.share >= few}
     findings = [_told(exam, *key, each) for key, each in telling.items()]
     # A column that tells by itself tells with every other one, too.
     innocent = [
@@ -49,16 +63,44 @@ def public_columns_that_tell(exam: Examination) -> list[Finding]:
             columns == (name,) and each.share >= REFUSED for (columns, _), each in telling.items()
         )
     ]
+    told = {key: each.share for key, each in single.items()}
     pairs = list(combinations(innocent, 2))
-    records = min(SAMPLE, CELLS // max(1, len(pairs) * len(source.sensitive)))
-    suspects = _suspects(exam, pairs, records)
-    worst = sorted(suspects, key=lambda key: -suspects[key].share)[:PAIRS_COUNTED]
-    for columns, other in worst:
-        each = _counted(exam, columns, other)
-        alone = [single[(name,), other].share for name in columns if ((name,), other) in single]
-        if each.evident and each.share >= GAIN + max(alone, default=0.0):
-            findings.append(_told(exam, columns, other, each))
+    findings += _sets_that_tell(exam, pairs, told)
+    nearly = {
+        columns for (columns, _), share in told.items() if len(columns) == 2 and share >= NEARLY
+    }
+    refused = {each.columns[:-1] for each in findings if each.severity == "blocker"}
+    triples = {
+        tuple(sorted({*pair, name}, key=source.public.index))
+        for pair in nearly - refused
+        for name in innocent
+        if name not in pair
+    }
+    findings += _sets_that_tell(exam, sorted(triples), told)
     return findings
+
+
+def _sets_that_tell(
+    exam: Examination, sets: Sequence[Columns], told: dict[tuple[Columns, str], float]
+) -> list[Finding]:
+    """Find sets of columns that determine a sensitive one for more records than their parts do.
+
+    ``told`` has the share of the records by columns and sensitive column; what is counted here is added to it.
+    """
+    found = []
+    records = min(SAMPLE, CELLS // max(1, len(sets) * len(exam.source.sensitive)))
+    suspects = _suspects(exam, sets, records, WARNED)
+    for columns, other in sorted(suspects, key=lambda key: -suspects[key].share)[:COUNTED]:
+        each = _counted(exam, columns, other)
+        told[columns, other] = each.share
+        parts = [
+            told.get((part, other), 0.0)
+            for size in range(1, len(columns))
+            for part in combinations(columns, size)
+        ]
+        if each.evident and each.share >= GAIN + max(parts):
+            found.append(_told(exam, columns, other, each))
+    return found
 
 
 def coarser_forms(exam: Examination) -> list[Finding]:
@@ -74,14 +116,16 @@ def coarser_forms(exam: Examination) -> list[Finding]:
             if counted.share >= COARSER:
                 found.append(
                     Finding(
-                        "refuse",
+                        "blocker",
                         "coarser_form",
                         (other, *given),
                         counted.share,
                         f"public column {other!r} follows from the sensitive {given[0]!r} in"
                         f" {percent(counted.share)} of the records: it is a coarser form of it, published in"
                         " clear, and rules out all values of another class",
-                        f"exclude {other!r}; if it is to be public, name it in public := […]",
+                        keep_from_readers(
+                            [other], f"the noise in {given[0]!r} hides only the rest"
+                        ),
                         exam.basis(),
                     )
                 )
@@ -97,7 +141,7 @@ def groups_of_one_value(exam: Examination) -> list[Finding]:
         if found.evident and found.share >= WARNED:
             findings.append(
                 Finding(
-                    "warn",
+                    "warning",
                     "groups_of_one_value",
                     (*source.public, other),
                     found.share,
@@ -112,11 +156,11 @@ def groups_of_one_value(exam: Examination) -> list[Finding]:
 
 
 def _suspects(
-    exam: Examination, given: Sequence[Columns], records: int
+    exam: Examination, given: Sequence[Columns], records: int, least: float
 ) -> dict[tuple[Columns, str], Determination]:
-    """Return the columns that tell a sensitive one in the sample beyond chance."""
+    """Return the columns that tell a sensitive one in the sample beyond chance, of ``least`` of the records."""
     found = _in_sample(exam, given, exam.source.sensitive, records)
-    return {key: each for key, each in found if each.evident and each.share >= WARNED}
+    return {key: each for key, each in found if each.evident and each.share >= least}
 
 
 def _in_sample(
@@ -156,16 +200,19 @@ def _question(exam: Examination, counted: str, prior: str) -> str:
 
 
 def _told(exam: Examination, columns: Columns, other: str, found: Determination) -> Finding:
-    severity: Severity = "refuse" if found.share >= REFUSED else "warn"
+    severity: Severity = "blocker" if found.share >= REFUSED else "warning"
     who = "public column" if len(columns) == 1 else "the public columns"
     verb = "tells" if len(columns) == 1 else "together tell"
+    share = percent(found.share)
+    if found.share < WARNED:
+        share = f"{round(found.share * exam.rows):,} of {exam.rows:,}"
     return Finding(
         severity,
-        "determined" if len(columns) == 1 else "determined_by_pair",
+        KINDS[len(columns) - 1],
         (*columns, other),
         found.share,
-        f"{who} {listed(columns)} {verb} the sensitive {other!r} of {percent(found.share)} of the records with a"
+        f"{who} {listed(columns)} {verb} the sensitive {other!r} of {share} of the records with a"
         f" certainty of {percent(exam.certainty)} or more, whatever is done to {other!r}",
-        f"exclude {listed(columns[:1])} or make it coarser in a view; if it is to be public, name it in public := […]",
+        keep_from_readers(columns, f"the noise in {other!r} hides nothing of these records"),
         exam.basis(),
     )

@@ -30,7 +30,7 @@ def domains_from_the_source(
         rare = int((counts < RARE).sum())
         found.append(
             Finding(
-                "warn" if rare and exam.rows >= RARE * len(counts) else "note",
+                "warning" if rare and exam.rows >= RARE * len(counts) else "note",
                 "domain_from_source",
                 (name,),
                 float(rare),
@@ -62,13 +62,13 @@ def domains_too_large_for_the_noise(
         readable = float(counts[counts >= least].sum()) / exam.rows
         found.append(
             Finding(
-                "warn" if readable < READABLE else "note",
+                "warning" if readable < READABLE else "note",
                 "smallest_count",
                 (name,),
                 float(np.ceil(least)),
-                f"with a retention of {perturbed.retention:.3g} over {size} values of {name!r}, a count among all"
-                f" {exam.rows:,} records is told to within half of itself from {least:,.0f} on;"
-                f" {int((counts >= least).sum())} of the values are as frequent",
+                f"at epsilon = {perturbed.ldp_epsilon:.3g} (retention {perturbed.retention:.3g}) over {size} values of"
+                f" {name!r}, counts below {least:,.0f} of {exam.rows:,} have an error of more than half;"
+                f" {int((counts >= least).sum())} of the values are more frequent",
                 "merge values in a view, take a larger epsilon, or a mechanism for large domains"
                 if readable < READABLE
                 else "nothing",

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.arrays import Integers
 from duckdb_priv.mechanism.determination import Codes
 from duckdb_priv.publisher.check.names import named_like_an_identifier
 from duckdb_priv.sqltext.quoting import identifier
@@ -120,12 +121,17 @@ class Examination:
     @cached_property
     def codes(self) -> dict[str, Codes]:
         """Number the values of every column of the sample, the missing one, if any, at last."""
-        return {name: codes for name, (codes, _) in self._numbered.items()}
+        return {name: codes for name, (codes, *_) in self._numbered.items()}
+
+    @property
+    def hashes(self) -> dict[str, Integers]:
+        """The hashes of the values of every column of the sample, by their numbers."""
+        return {name: hashes for name, (*_, hashes) in self._numbered.items()}
 
     @cached_property
     def profiles(self) -> dict[str, Profile]:
         """Look at every column: at the sample, and at the table where that does not say that it has few values."""
-        seen = {name: profile for name, (_, profile) in self._numbered.items()}
+        seen = {name: profile for name, (_, profile, _) in self._numbered.items()}
         if self.whole:
             return seen
         share = self.rows / max(1, self._sampled)
@@ -140,7 +146,7 @@ class Examination:
         return found
 
     @cached_property
-    def _numbered(self) -> dict[str, tuple[Codes, Profile]]:
+    def _numbered(self) -> dict[str, tuple[Codes, Profile, Integers]]:
         hashes = ", ".join(
             f"CASE WHEN {name} IS NOT NULL THEN hash({name}) END"
             for name in map(identifier, self.columns)
@@ -184,9 +190,10 @@ class Examination:
         return f"all records of every {rate}th value, by hash, among {self.rows:,} records"
 
 
-def _numbered(column: pa.ChunkedArray) -> tuple[Codes, Profile]:
-    """Number the values of a column, and count them."""
+def _numbered(column: pa.ChunkedArray) -> tuple[Codes, Profile, Integers]:
+    """Number the values of a column, and count them; return the hash of each value, too."""
     found, missing = pc.dictionary_encode(column.combine_chunks()), column.null_count
     distinct = len(found.dictionary)
     numbers = found.indices.fill_null(distinct).to_numpy().astype(np.int64)
-    return Codes(numbers, distinct + bool(missing)), Profile(len(column) - missing, distinct)
+    profile = Profile(len(column) - missing, distinct)
+    return Codes(numbers, distinct + bool(missing)), profile, found.dictionary.to_numpy()

@@ -8,15 +8,15 @@ from typing import Literal
 
 Columns = tuple[str, ...]
 """Columns by name."""
-Severity = Literal["refuse", "warn", "note"]
-SEVERITIES: tuple[Severity, ...] = ("refuse", "warn", "note")
-"""Worst first. refuse: publishing stops unless the columns are named in ``public``. warn: it says so in its
-receipt. note: it is told by ``priv.check`` alone."""
+Severity = Literal["blocker", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("blocker", "warning", "note")
+"""Worst first. blocker: publishing stops unless the columns are named in ``public``. warning: the receipt says it.
+note: only ``priv.check_source`` says it."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding of ``priv.check``."""
+    """A finding of ``priv.check_source``."""
 
     severity: Severity
     finding: str
@@ -24,10 +24,10 @@ class Finding:
     columns: Columns
     """The columns that it is about."""
     figure: float | None
-    """Its number; the statement says of what."""
-    statement: str
+    """Its number; ``what`` says of what."""
+    what: str
     """What is so, in words."""
-    advice: str
+    do: str
     """What to do."""
     basis: str
     """Which records were looked at."""
@@ -36,13 +36,27 @@ class Finding:
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Sort findings by severity; of one severity and kind, the largest figure first.
 
-    >>> mild, bad = (Finding(s, "alone", (), 0.5, "", "", "") for s in ("note", "refuse"))
+    >>> mild, bad = (Finding(s, "alone", (), 0.5, "", "", "") for s in ("note", "blocker"))
     >>> [each.severity for each in worst_first([mild, bad])]
-    ['refuse', 'note']
+    ['blocker', 'note']
     """
     return sorted(
         findings,
         key=lambda each: (SEVERITIES.index(each.severity), each.finding, -(each.figure or 0.0)),
+    )
+
+
+def keep_from_readers(columns: Sequence[str], cost: str) -> str:
+    """Say what to do with public columns: first what protects people, last how to publish them all the same.
+
+    >>> print(keep_from_readers(["icd"], "the noise hides nothing"))
+    exclude 'icd', make it coarser in a view, or add it to sensitive; public := ['icd', …] publishes it as it is: the noise hides nothing
+    """  # noqa: E501
+    it = "it" if len(columns) == 1 else "them"
+    named = ", ".join(map(repr, columns))
+    return (
+        f"exclude {listed(columns)}, make {it} coarser in a view, or add {it} to sensitive; public := [{named}, …]"
+        f" publishes {it} as {'it is' if it == 'it' else 'they are'}: {cost}"
     )
 
 

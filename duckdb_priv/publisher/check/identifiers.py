@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duckdb_priv.publisher.check.examination import MANY, Distinctness, Examination
-from duckdb_priv.publisher.check.finding import Finding, Severity, percent
+from duckdb_priv.publisher.check.finding import Finding, Severity, keep_from_readers, percent
 from duckdb_priv.publisher.check.names import named_like_an_identifier
 
 ENOUGH = 100
@@ -32,7 +32,7 @@ def identifiers_among(exam: Examination) -> list[Finding]:
 
 def _judged(exam: Examination, name: str, seen: Distinctness) -> Finding | None:
     present, enough = exam.profiles[name].present, exam.profiles[name].present >= ENOUGH
-    severity: Severity = "refuse" if enough else "note"
+    severity: Severity = "blocker" if enough else "note"
     figure = seen.alone
     if seen.most == 1 and present > 1:
         kind, what = "unique", f"public column {name!r} differs in every row: it identifies persons"
@@ -45,7 +45,7 @@ def _judged(exam: Examination, name: str, seen: Distinctness) -> Finding | None:
             f" {seen.per_value:.1f} records on average"
         )
     elif enough and seen.alone >= WARNED:
-        kind, severity = "nearly_unique", "refuse" if seen.alone >= REFUSED else "warn"
+        kind, severity = "nearly_unique", "blocker" if seen.alone >= REFUSED else "warning"
         what = (
             f"{percent(seen.alone)} of the records have a value of public column {name!r} that no"
             " other record has"
@@ -58,7 +58,7 @@ def _judged(exam: Examination, name: str, seen: Distinctness) -> Finding | None:
         (name,),
         figure,
         f"{what}: who knows the value of a person finds the record",
-        f"name {name!r} as record_id or person if it is one, else exclude it; if it is to be public, name it in"
-        " public := […]",
+        f"name {name!r} as record_id or person if it is one; else "
+        + keep_from_readers([name], "it finds the record of a person"),
         exam.basis(seen.rate),
     )

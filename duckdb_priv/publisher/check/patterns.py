@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckdb_priv.engine.source import is_one_of
 from duckdb_priv.publisher.check.examination import SAMPLE, TEXTS, Examination
-from duckdb_priv.publisher.check.finding import Finding, percent
+from duckdb_priv.publisher.check.finding import Finding, keep_from_readers, percent
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 MATCHED = 0.5
@@ -44,12 +44,12 @@ def telling_texts(exam: Examination) -> list[Finding]:
             if share >= MATCHED and distinct >= VARIED * texts:
                 found.append(
                     Finding(
-                        "refuse",
+                        "blocker",
                         kind,
                         (name,),
                         share,
                         f"public column {name!r} holds {PATTERNS[kind]}: {percent(share)} of its texts look like it",
-                        f"exclude {name!r}; if it is to be public, name it in public := […]",
+                        keep_from_readers([name], "it names or describes people"),
                         f"the texts of {'all' if exam.rows <= TEXTS else f'about {TEXTS:,}'} records",
                     )
                 )
@@ -70,7 +70,7 @@ def exact_times(exam: Examination) -> list[Finding]:
     rows = exam.query("times", shares=shares, sample=exam.sample)
     return [
         Finding(
-            "warn",
+            "warning",
             "exact_time",
             (name,),
             share,

@@ -31,7 +31,7 @@ def several_records_per_person(exam: Examination) -> list[Finding]:
         if seen.most > 1 and FEWEST <= seen.per_value <= MOST:
             found.append(
                 Finding(
-                    "warn",
+                    "warning",
                     "several_records_per_person",
                     (name,),
                     seen.per_value,
@@ -65,7 +65,7 @@ def records_of_persons(exam: Examination) -> list[Finding]:
     if missing:
         found.append(
             Finding(
-                "refuse",
+                "blocker",
                 "missing_persons",
                 person,
                 float(missing),

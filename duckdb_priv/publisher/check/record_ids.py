@@ -1,4 +1,4 @@
-"""Record ids that are missing or shared: such records could not be told apart, and would share their coins."""
+"""Record ids that are missing or shared: such records would share their noise."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from duckdb_priv.publisher.check.finding import Finding, listed
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 
 
+def missing_record_id() -> list[Finding]:
+    """Say what a publication without a record id costs."""
+    return [
+        Finding(
+            "warning",
+            "no_record_id",
+            (),
+            None,
+            "no record id is named: each publication draws new noise, so several of the same records can be averaged,"
+            " and the ledger adds them up",
+            "name record_id := the column, or the columns, that identify a record",
+            "the arguments",
+        )
+    ]
+
+
 def unusable_record_ids(exam: Examination, record_id: Sequence[str]) -> list[Finding]:
     """Count records without an id of their own."""
-    if not record_id:
-        return [
-            Finding(
-                "warn",
-                "no_record_id",
-                (),
-                None,
-                "no record id is named: each publication draws fresh coins, so several of the same records can be"
-                " averaged, and the ledger adds them up",
-                "name record_id := the column, or the columns, that identify a record",
-                "the arguments",
-            )
-        ]
     missing, repeated = exam.query(
         "ids",
         columns=identifiers(record_id),
@@ -34,7 +37,7 @@ def unusable_record_ids(exam: Examination, record_id: Sequence[str]) -> list[Fin
     if missing:
         found.append(
             Finding(
-                "refuse",
+                "blocker",
                 "missing_ids",
                 columns,
                 float(missing),
@@ -46,7 +49,7 @@ def unusable_record_ids(exam: Examination, record_id: Sequence[str]) -> list[Fin
     if repeated:
         found.append(
             Finding(
-                "refuse",
+                "blocker",
                 "repeated_ids",
                 columns,
                 float(repeated),

@@ -50,7 +50,7 @@ def texts_that_compare_as_equal(exam: Examination) -> list[Finding]:
     )
     return [
         Finding(
-            "warn",
+            "warning",
             "collation",
             (name,),
             float(different - equal),

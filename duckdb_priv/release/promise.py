@@ -1,0 +1,78 @@
+"""How promises are worded: a factor of odds that people can read, and a promise of nothing called that.
+
+One noisy value changes the odds between two true values by a factor of at most exp(epsilon). All that is published of
+a person composes: epsilon adds over the sensitive columns and over the records of the person.
+"""
+
+from __future__ import annotations
+
+import math
+
+VALUE, PERSON = 5.0, 10.0
+"""Above this epsilon a promise is next to nothing: of one noisy value, and of all that is published of a person."""
+READABLE = math.log(1e6)
+"""Up to this epsilon the factor is written as a number."""
+NOTHING = "promises next to nothing"
+
+
+def factor(epsilon: float) -> str:
+    """Write the factor that belongs to an epsilon, rounded up.
+
+    >>> factor(math.log(9)), factor(1.0), factor(8.789), factor(20.0)
+    ('at most 9', 'at most 2.719', 'at most 6,562', 'more than a million')
+    """
+    if not epsilon <= READABLE:
+        return "more than a million"
+    number = math.exp(epsilon)
+    digits = max(3 - math.floor(math.log10(number)), 0)
+    number = math.ceil(number * 10**digits * (1 - 1e-9)) / 10**digits
+    return (
+        f"at most {number:,.{digits}f}".rstrip("0").rstrip(".")
+        if digits
+        else f"at most {number:,.0f}"
+    )
+
+
+def weak(epsilon: float, limit: float = VALUE) -> str:
+    """Return the sentence that a promise of this epsilon ends with, where it is one of nothing.
+
+    >>> weak(2.0), weak(7.0), weak(7.0, PERSON)
+    ('', ' That promises next to nothing.', '')
+    """
+    return "" if epsilon <= limit else f" That {NOTHING}."
+
+
+def of_value(attribute: str, epsilon: float, what: str = "noisy value", more: str = "") -> str:
+    """State what one published value of an attribute says by itself; ``what`` is what a record shows.
+
+    >>> print(of_value("disease", math.log(9)))
+    From one noisy value alone: whatever was known before, the odds between two true values of disease change by a factor of at most 9 (epsilon = 2.197).
+    """  # noqa: E501
+    return (
+        f"From one {what} alone: whatever was known before, the odds between two true values of {attribute} change"
+        f" by a factor of {factor(epsilon)} (epsilon = {epsilon:.4g}){more}.{weak(epsilon)}"
+    )
+
+
+def of_person(
+    epsilon: float, delta: float, records: int, columns: int, *, known: bool, to: str = ""
+) -> str:
+    """State what all that is published of one person says, ``epsilon`` and ``delta`` being those of all of it.
+
+    ``known`` is whether it was counted that a person has at most so many records; ``to`` whom it is promised against.
+
+    >>> print(of_person(4 * math.log(9), 0.0, 2, 2, known=True))
+    All that is published of one person, 2 noisy values in each of up to 2 records, changes the odds between any two truths about the person by a factor of at most 6,561 (epsilon = 2 x 4.394 = 8.789).
+    """  # noqa: E501
+    each = "1 noisy value" if columns == 1 else f"{columns} noisy values"
+    sum_of = (
+        f"{records} x {epsilon / records:.4g} = {epsilon:.4g}" if records > 1 else f"{epsilon:.4g}"
+    )
+    shown = f"{each} in each of up to {records} records" if records > 1 else f"{each} in one record"
+    return (
+        f"All that is published of one person, {shown}, changes the odds between any two truths about the person by a"
+        f" factor of {factor(epsilon)} (epsilon = {sum_of}){to}"
+        + (f", but for delta = {delta:.3g}." if delta else ".")
+        + ("" if known else " Each further record of the person adds as much.")
+        + weak(epsilon, PERSON)
+    )
