@@ -6,16 +6,18 @@ Everything here goes through SQL that an analyst can run; only ``read_truth`` lo
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
 import numpy as np
 
-from duckdb_priv.card.charts import Chart, error_chart, posterior_chart
-from duckdb_priv.card.posteriors import amplification, highest_posteriors
+from duckdb_priv.card.charts import Chart, error_chart
+from duckdb_priv.card.posteriors import highest_posteriors
 from duckdb_priv.card.reliability import reliable_from
 from duckdb_priv.engine.source import Source, parse_name
 from duckdb_priv.errors import InvalidSource
@@ -34,31 +36,36 @@ QUERIES = 1500
 SETS = 3
 """How many public columns, and pairs of them, these are about at most. Each takes a statement, and how far a count is
 off depends on its size rather than on what is counted."""
+PERSON, OF_VALUE = "privacy_of_a_person", "local_differential_privacy"
+"""The guarantees of all that is published of a person, and of one value."""
 WORDS = ("title", "description", "contact", "licence")
 """What the publisher says of a release, for the header of its card."""
-SHOWN = 12
-"""How many values of an attribute are listed."""
+SHOWN, SHOWN_OF_SEVERAL = 12, 6
+"""How many values of an attribute are listed, of the only one and of one among several."""
 ERRORS = (0.1, 0.25)
 """Shares of a count by which estimates may be off: from which size on that holds is told."""
-SYMBOLS = {
-    "retention": ("p", "probability that a record keeps its value"),
-    "own": ("a", "probability that a record shows its own value"),
-    "other": ("q", "probability that a record shows one given other value"),
-    "domain_size": ("m", "how many values there are"),
-    "gamma": ("γ", "size of the decoy groups"),
-    "l": ("l", "smallest size of the groups, whose values are all different"),
-    "rho1": ("ρ₁", "largest prior that is protected"),
-    "rho2": ("ρ₂", "largest posterior that is allowed"),
-    "epsilon": ("ε", "differential privacy: odds change by exp(ε) at most"),
-    "epsilon1": ("ε₁", "what the choice of the levels took of ε"),
-    "delta": ("δ", "but for this probability"),
-    "k": ("k", "smallest group that is published"),
-    "beta": ("β", "probability that a record is sampled"),
-    "sample_size": ("s", "most records that represent one group"),
-    "together": ("", "rows of a group that were sampled together, 1 where some have left"),
-    "max_frequency": ("f", "largest frequency that is allowed for"),
+MEANINGS = {
+    "retention": "probability that a record keeps its value",
+    "gamma": "size of the decoy groups",
+    "l": "smallest size of the groups, whose values are all different",
+    "rho1": "what was thought at most so likely",
+    "rho2": "is thought at most so likely afterwards",
+    "epsilon": "epsilon",
+    "epsilon1": "what the choice of the levels took of epsilon",
+    "delta": "delta",
+    "k": "smallest group that is published",
+    "beta": "probability that a record is sampled",
+    "sample_size": "most records that represent one group",
+    "together": "rows of a group that were sampled together, 1 where some have left",
+    "max_frequency": "largest frequency that is allowed for",
 }
-"""Parameters by their names: the symbol of the papers, and what it is."""
+"""What parameters are, in words, by their names."""
+LEARNED = 10
+"""How many values the table of what can be learned has, the most exposed first."""
+WORST = ((0.75, "little"), (0.95, "something"), (0.995, "much"))
+NEARLY_ALL = "nearly everything"
+"""How much someone who was half sure learns, by how sure they may be afterwards."""
+SENTENCE = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -85,17 +92,35 @@ class AttributeCard:
 
     name: str
     values: Sequence[Value]
-    """The commonest."""
+    """Those of the most records first."""
     size: int
     errors: Chart | None
-    posteriors: Chart | None
-    most_exposed: Sequence[Value]
-    """Those whose probability rises the most."""
-    odds: float | None
-    """The largest factor by which odds change; None where there is none."""
     reliable: Sequence[tuple[float, float | None]]
     """Shares, and the size from which on nearly all counts are within plus and minus this share; empty where nothing
     was asked."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """What all that is published of one person can say."""
+
+    statement: str
+    half: float | None
+    """What someone who was half sure may be sure of afterwards; None where nothing is promised of all together."""
+    worst: str
+    """How much can be learned in the worst case, in words."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What can be learned of a person, of one value."""
+
+    column: str
+    value: Value
+    one: float
+    """How likely it is at most after one noisy value."""
+    all: float | None
+    """And after all that is published of the person."""
 
 
 @dataclass(frozen=True)
@@ -126,10 +151,13 @@ class Card:
     """What codes mean, by column."""
     levels: Mapping[str, int]
     """To which level of its hierarchy a column is generalized."""
-    parameters: Sequence[tuple[str, str, str]]
-    """Symbol, meaning, value."""
-    guarantees: Sequence[tuple[str | None, str, float | None, str]]
-    """Attribute, name, number, words."""
+    parameters: Sequence[tuple[str, str]]
+    """Meaning, value."""
+    person: Person | None
+    learned: Sequence[Learned]
+    """Values by how likely they are at most afterwards, the most exposed first."""
+    promises: Sequence[str]
+    """What is promised, in words, each sentence once."""
     attributes: Sequence[AttributeCard]
     statements: Sequence[tuple[str, str]]
     """What each does, and the SQL."""
@@ -169,6 +197,24 @@ def read_card(
     }
     sampled = not any(form_of(each).perturbed for each in attributes)
     covered = [answer[3] for answer in truth.answers.values()] if truth else []
+    guarantees = connection.execute(
+        "SELECT attribute, guarantee, value, statement FROM priv.guarantee WHERE release = ?",
+        [release],
+    ).fetchall()
+    person, epsilon = _person(guarantees)
+    cards = [
+        # Counts of a sample are off alike, whichever column they are about.
+        _read_attribute(
+            connection,
+            reader,
+            each,
+            dict(labels.get(each.name, ())),
+            truth,
+            asked=not sampled or each is attributes[0],
+        )
+        for each in attributes
+    ]
+    shown = SHOWN if sampled or len(cards) == 1 else SHOWN_OF_SEVERAL
     return Card(
         release=release,
         mechanism=mechanism,
@@ -183,23 +229,11 @@ def read_card(
         alone=_alone(connection, release),
         labels=labels,
         levels=json.loads(parameters).get("levels", {}),
-        parameters=_parameters(mechanism, json.loads(parameters), attributes),
-        guarantees=connection.execute(
-            "SELECT attribute, guarantee, value, statement FROM priv.guarantee WHERE release = ?",
-            [release],
-        ).fetchall(),
-        attributes=[
-            # Counts of a sample are off alike, whichever column they are about.
-            _read_attribute(
-                connection,
-                reader,
-                each,
-                dict(labels.get(each.name, ())),
-                truth,
-                asked=not sampled or each is attributes[0],
-            )
-            for each in attributes
-        ],
+        parameters=_parameters(mechanism, json.loads(parameters)),
+        person=person,
+        learned=_learned(cards, epsilon),
+        promises=_once([each for each in guarantees if each[1] != PERSON]),
+        attributes=[replace(each, values=each.values[:shown]) for each in cards],
         statements=_statements(reader),
         provenance=json.loads(provenance),
         scaled=any(form_of(each).scaled for each in attributes),
@@ -301,33 +335,96 @@ def _columns(rows: Sequence[Sequence[float]]) -> tuple[Vector, Vector, Vector, V
     return table[:, 0], table[:, 1], table[:, 2], table[:, 3]
 
 
-def _parameters(
-    mechanism: str, stated: Mapping[str, Any], attributes: Sequence[SensitiveAttribute]
-) -> list[tuple[str, str, str]]:
-    """List parameters with the symbols of the papers, the probabilities of each attribute behind them."""
+def _person(
+    guarantees: Sequence[tuple[str | None, str, float | None, str]],
+) -> tuple[Person | None, float | None]:
+    """Return what is said of a person, and its epsilon: that of all values and records, as the release states it.
+
+    Where a record has one noisy value, and nothing says how many records a person has, it is that of the value.
+    """
+    stated = {
+        name: (value, statement) for _, name, value, statement in guarantees if name == PERSON
+    }
+    of_values = [
+        (value, statement)
+        for attribute, name, value, statement in guarantees
+        if name == OF_VALUE and attribute is not None
+    ]
+    if PERSON in stated:
+        epsilon, statement = stated[PERSON]
+    elif len(of_values) == 1:
+        epsilon, statement = of_values[0]
+        statement = SENTENCE.split(statement)[0]
+        statement += " With several records of one person, epsilon is multiplied by their number."
+    else:
+        return None, None
+    half = None if epsilon is None else 1 / (1 + math.exp(-min(epsilon, 700.0)))
+    worst = next((words for most, words in WORST if (half or 0) <= most), NEARLY_ALL)
+    return Person(statement, half, worst), epsilon
+
+
+def _learned(attributes: Sequence[AttributeCard], epsilon: float | None) -> list[Learned]:
+    """List values of all attributes by how likely they are at most after all that is published of a person."""
+    factor = None if epsilon is None else math.exp(min(epsilon, 700.0))
+    found = [
+        Learned(
+            attribute.name,
+            value,
+            value.after,
+            None
+            if factor is None
+            else max(factor * value.before / (1 + value.before * (factor - 1)), value.after),
+        )
+        for attribute in attributes
+        for value in attribute.values
+        if value.after is not None and value.before > 0
+    ]
+    return sorted(found, key=lambda each: -(each.all or each.one))[:LEARNED]
+
+
+def _once(guarantees: Sequence[tuple[str | None, str, float | None, str]]) -> list[str]:
+    """Return all statements, and a sentence that several attributes share but for their names once.
+
+    >>> _once([("a", "x", 1.0, "Of a: 2. Same."), ("b", "x", 1.0, "Of b: 2. Same."), (None, "y", None, "Rest.")])
+    ['Of a or b: 2. Same.', 'Rest.']
+    """
+    groups: dict[tuple[str, str], list[str]] = {}
+    for attribute, name, _, statement in guarantees:
+        text = re.sub(rf"\b{re.escape(attribute)}\b", "\0", statement) if attribute else statement
+        groups.setdefault((name, text), []).append(attribute or "")
+    of: dict[str, list[str]] = {}
+    for (_, text), names in groups.items():
+        for sentence in SENTENCE.split(text):
+            of.setdefault(sentence, []).extend(names)
+    found, shared = [], []
+    for (_, text), names in groups.items():
+        own = [each for each in SENTENCE.split(text) if "\0" not in each or of[each] == names]
+        found.append(" ".join(own).replace("\0", _listed(names)))
+        shared += [each for each in SENTENCE.split(text) if each not in own]
+    return [
+        *filter(None, found),
+        *(each.replace("\0", _listed(of[each])) for each in dict.fromkeys(shared)),
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Join names, as in a sentence."""
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _parameters(mechanism: str, stated: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """List parameters with what they are, in words."""
     rows = []
     method = METHODS.get(mechanism)
-    symbols = SYMBOLS | dict(method.symbols if method else {})
+    own = {name: meaning for name, (_, meaning) in (method.symbols if method else {}).items()}
     for name, value in stated.items():
         if name == "levels":
             # Beside the columns that they are of.
             continue
-        symbol, meaning = symbols.get(name, ("", name.replace("_", " ")))
+        meaning = (MEANINGS | own).get(name, name.replace("_", " "))
         parts = value.items() if isinstance(value, dict) else [(None, value)]
         for part, number in parts:
-            rows.append(
-                (symbol, meaning if part is None else f"{meaning}: {part}", _written(number))
-            )
-    for attribute in attributes:
-        if not form_of(attribute).perturbed:
-            continue
-        of = f" of {attribute.name}" if len(attributes) > 1 else ""
-        rows.append(("m", f"{SYMBOLS['domain_size'][1]}{of}", str(attribute.size)))
-        for name in ("own", "other"):
-            numbers = set(attribute.numbers.get(name, ()))
-            if len(numbers) == 1:
-                symbol, meaning = SYMBOLS[name]
-                rows.append((symbol, f"{meaning}{of}", _written(numbers.pop())))
+            rows.append((meaning if part is None else f"{meaning}: {part}", _written(number)))
     return rows
 
 
@@ -348,26 +445,15 @@ def _read_attribute(
 ) -> AttributeCard:
     """Read what the card shows of an attribute; where it is not ``asked`` about, without its errors."""
     values = _values(connection, reader, attribute, labels, truth)
-    perturbed = [value for value in values if value.after is not None]
-    exposed = sorted(perturbed, key=lambda value: value.before - (value.after or 0))[:5]
     answers = truth.answers.get(attribute.name) if truth else None
     drawn: tuple[Vector, Vector, Vector | None] | None = None
     if asked:
         drawn = answers[:3] if answers else _answers(connection, reader, attribute)
-    odds = amplification(attribute) if perturbed else None
     return AttributeCard(
         name=attribute.name,
-        values=sorted(values, key=lambda value: -value.estimate)[:SHOWN],
+        values=sorted(values, key=lambda value: -value.estimate),
         size=attribute.size,
         errors=error_chart(*drawn) if drawn else None,
-        posteriors=posterior_chart(
-            odds,
-            [(each.label or str(each.name), each.before, each.after or 0) for each in perturbed],
-        )
-        if perturbed
-        else None,
-        most_exposed=exposed,
-        odds=odds,
         reliable=[(error, reliable_from(*drawn[:2], error)) for error in ERRORS]
         if drawn and len(drawn[0])
         else (),

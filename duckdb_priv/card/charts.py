@@ -23,8 +23,6 @@ MAX_ERROR = 2.0
 """The largest relative error that a picture has room for."""
 MIN_SPAN = 1.5
 """How far counts must differ for a picture to show anything."""
-SMALLEST_PRIOR = 1e-4
-"""The smallest prior that a picture has room for."""
 MAX_TICKS = 7
 """How many numbers stand on a logarithmic axis."""
 Z95 = 1.959963984540054
@@ -129,43 +127,6 @@ def error_chart(counts: Vector, stderrs: Vector, errors: Vector | None) -> Chart
         ),
         line=f"M{LEFT},{y.place(0)}H{WIDTH - RIGHT}",
         points=points,
-    )
-
-
-def posterior_chart(
-    amplification: float | None, values: Sequence[tuple[str, float, float]]
-) -> Chart:
-    """Draw posteriors over priors: the band that no published value leads out of, and some values.
-
-    ``amplification`` is the largest factor by which the odds of two true values change; None where there is none.
-    ``values`` are names with a prior and the highest posterior.
-    """
-    smallest = min((before for _, before, _ in values if before > 0), default=0.1)
-    low = max(10.0 ** math.floor(math.log10(smallest)), SMALLEST_PRIOR)
-    x = Axis(min(low, 0.1), 1, LEFT, WIDTH - RIGHT, logarithmic=True)
-    y = Axis(0, 1, HEIGHT - BOTTOM, TOP)
-    before = np.geomspace(x.low, 1, 61)
-    places = [x.place(each) for each in before.tolist()]
-    band = ""
-    if amplification is not None:
-        highest = amplification * before / (1 + before * (amplification - 1))
-        lowest = before / (before + (1 - before) * amplification)
-        band = _band(
-            places,
-            [y.place(each) for each in highest.tolist()],
-            [y.place(each) for each in lowest.tolist()],
-        )
-    same = (f"{at},{y.place(each)}" for at, each in zip(places, before.tolist(), strict=True))
-    return Chart(
-        x_ticks=[Tick(x.place(each), f"{100 * each:g}%") for each in round_numbers(x.low, 1)],
-        y_ticks=[Tick(y.place(each), f"{each:.0%}") for each in (0.0, 0.25, 0.5, 0.75, 1.0)],
-        band=band,
-        line="M" + "L".join(same),
-        points=[
-            (x.place(each), y.place(after), f"{name}: {each:.2%} to {after:.1%}")
-            for name, each, after in values
-            if each > 0
-        ],
     )
 
 

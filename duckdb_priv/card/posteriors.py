@@ -7,7 +7,6 @@ import numpy as np
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.difference_family import least_by_value, sums_by_block
-from duckdb_priv.mechanism.operator import ldp_epsilon
 from duckdb_priv.methods.common.operator_audit import drawn_operator, stored_code
 from duckdb_priv.release.model import Blocks, SensitiveAttribute
 
@@ -49,14 +48,3 @@ def _of_blocks(attribute: SensitiveAttribute, blocks: Blocks, prior: Vector) -> 
     reported = least_by_value(1 + (odds - 1) * within, len(prior), blocks.stride, blocks.first)
     highest: Vector = odds * prior / reported
     return highest
-
-
-def amplification(attribute: SensitiveAttribute) -> float | None:
-    """Return the largest factor by which a published value changes the odds; None where there is none."""
-    if attribute.blocks:
-        return stored_code(attribute, attribute.blocks)[1]
-    operator = drawn_operator(attribute)
-    if operator is None:
-        return None
-    epsilon = ldp_epsilon(operator)
-    return float(np.exp(epsilon)) if np.isfinite(epsilon) else None

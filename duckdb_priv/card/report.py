@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import uuid
 from functools import cache
@@ -10,7 +11,7 @@ from pathlib import Path
 import duckdb
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from duckdb_priv.card.card import Card, read_card, read_truth
+from duckdb_priv.card.card import Card, Value, read_card, read_truth
 from duckdb_priv.engine.procedures import is_interrupt
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.release import catalog
@@ -65,17 +66,19 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"share": share, "whole": whole, "number": number}
+    environment.filters |= {each.__name__: each for each in (share, whole, possible, interval)}
     return environment.get_template("card.html")
 
 
 def share(value: float) -> str:
-    """Write a share as a percentage with three digits that count.
+    """Write a share as a percentage with three digits that count, and never as all or nothing.
 
-    >>> share(0.12345), share(0.00012)
-    ('12.3%', '0.012%')
+    >>> share(0.12345), share(0.00012), share(0.99999), share(1e-9), share(0.0)
+    ('12.3%', '0.012%', 'more than 99.9%', 'less than 0.001%', '0%')
     """
-    return f"{100 * value:.3g}%"
+    if 0.9995 <= value < 1:
+        return "more than 99.9%"
+    return "less than 0.001%" if 0 < value < 1e-5 else f"{100 * value:.3g}%"
 
 
 def whole(value: float) -> str:
@@ -87,13 +90,25 @@ def whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def number(value: float) -> str:
-    """Write a number with four digits that count.
+def possible(value: Value) -> str:
+    """Write an estimate in whole records, the nearest that is possible.
 
-    >>> number(0.590402), number(1.176e-06), number(1234567)
-    ('0.5904', '1.176e-06', '1,234,567')
+    >>> possible(Value("flu", None, -20.3, 0.0, 68.2, 0.0, None, None))
+    '0'
     """
-    return f"{value:,.0f}" if value == int(value) else f"{value:.4g}"
+    return whole(max(0.0, min(value.estimate, value.high)))
+
+
+def interval(value: Value) -> str:
+    """Write what a count lies between, in whole records.
+
+    >>> interval(Value("flu", None, -20.3, -5.0, 68.2, 0.0, None, None))
+    'not above 69'
+    >>> interval(Value("flu", None, 200.3, 180.5, 221.2, 0.0, None, None))
+    '180 to 222'
+    """
+    low, high = math.floor(max(value.low, 0)), whole(math.ceil(value.high))
+    return f"not above {high}" if low == 0 else f"{whole(low)} to {high}"
 
 
 def write(html: str, path: Path) -> None:

@@ -31,8 +31,9 @@ GAIN = 0.1
 """Share of the records that a pair must tell beyond what either column does, to be a finding of its own."""
 WARNED = 0.01
 """Share of the records from which on it is said."""
-FEW = 20
-"""Records from which on it is said of one column, whatever their share: a flag can tell the value of a few people."""
+FEW, FLAG = 20, 20
+"""Records from which on it is said of one column of up to so many values, whatever the share of these records: a flag
+can tell the value of a few people."""
 KINDS = ("determined", "determined_by_pair", "determined_by_three")
 """What it is called, by how many columns tell it."""
 NEARLY = 0.1
@@ -51,9 +52,18 @@ def public_columns_that_tell(exam: Examination) -> list[Finding]:
     if not source.sensitive or not source.public:
         return []
     few = min(WARNED, FEW / max(exam.rows, 1))
+    least = {
+        name: few if exam.profiles[name].distinct <= FLAG else WARNED for name in source.public
+    }
     suspects = _suspects(exam, [(name,) for name in source.public], SAMPLE, few)
-    single = {key: _counted(exam, *key) for key in suspects}
-    telling = {key: each for key, each in single.items() if each.evident and each.share >= few}
+    single = {
+        key: _counted(exam, *key)
+        for key, each in suspects.items()
+        if each.share >= least[key[0][0]]
+    }
+    telling = {
+        key: each for key, each in single.items() if each.evident and each.share >= least[key[0][0]]
+    }
     findings = [_told(exam, *key, each) for key, each in telling.items()]
     # A column that tells by itself tells with every other one, too.
     innocent = [
