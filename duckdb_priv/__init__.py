@@ -12,6 +12,7 @@ from duckdb_priv.version import __version__
 if TYPE_CHECKING:
     from duckdb_priv.ordinary.rewrite import reconstruct, rewrite_sql
     from duckdb_priv.publisher.install import connect, install
+    from duckdb_priv.publisher.verify import verify
     from duckdb_priv.release.opening import open_release
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "open_release",
     "reconstruct",
     "rewrite_sql",
+    "verify",
 ]
 
 _EXPORTS = {
@@ -30,6 +32,7 @@ _EXPORTS = {
     "open_release": "duckdb_priv.release.opening:open_release",
     "reconstruct": "duckdb_priv.ordinary.rewrite:reconstruct",
     "rewrite_sql": "duckdb_priv.ordinary.rewrite:rewrite_sql",
+    "verify": "duckdb_priv.publisher.verify:verify",
 }
 """Where each name that is loaded late comes from."""
 

@@ -139,5 +139,9 @@ class InvalidReleaseFile(PrivError):
     """A file is not a release, is damaged, or was written by a newer library."""
 
 
+class NotVerified(InvalidReleaseFile):
+    """A release is not what its signature, its catalog or this library says."""
+
+
 class QueryRefused(PrivError):
     """A query asks of a release what only the true table could answer, or what cannot be estimated."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Self
 
@@ -24,7 +25,7 @@ from duckdb_priv.sqltext.literals import SEPARATORS, doubles, enum, is_among, te
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, computed, fill, read
 
-ENUM_IS_READ = not duckdb.__version__.startswith("1.")
+ENUM_IS_READ = ContextVar("ENUM_IS_READ", default=not duckdb.__version__.startswith("1."))
 """Whether versions from 1.2 on read an ENUM in a macro that this DuckDB writes: not one that 1.5 writes."""
 LISTED = 20
 """How many names an error message lists."""
@@ -352,7 +353,7 @@ class Written(Lookup):
         """Write the place in the domain of what a row of an ENUM reports, from 0."""
 
         def write(of: SensitiveAttribute) -> str:
-            if ENUM_IS_READ:
+            if ENUM_IS_READ.get():
                 return f"enum_code(CAST(_column AS {enum(of.values)}))::INTEGER"
             return f"(list_position({texts(of.values)}, CAST(_column AS VARCHAR)) - 1)"
 

@@ -28,10 +28,8 @@ class Declared:
     schemas: tuple[str, ...]
     version: int
     digest: str
-    path: str | None = None
-    format: str | None = None
-    card: bool | None = None
-    """Whether the page that explains it stands beside the file."""
+    export: Mapping[str, Any] | None = None
+    """What was said when it was exported last."""
     exported: int | None = None
     """The version that was exported last."""
 
@@ -39,6 +37,11 @@ class Declared:
     def source(self) -> str:
         """The table that is published."""
         return str(self.arguments["source"])
+
+    @property
+    def path(self) -> str | None:
+        """Where it was exported to last."""
+        return None if self.export is None else str(self.export["path"])
 
     @property
     def behind(self) -> bool:
@@ -55,13 +58,22 @@ def _read(
     cursor: duckdb.DuckDBPyConnection, condition: str, parameters: list[str]
 ) -> list[Declared]:
     rows = cursor.execute(
-        "SELECT release, mechanism, arguments, schemas, version, digest, path, format, card, exported"
+        "SELECT release, mechanism, schemas, version, digest, exported, arguments, export"
         f" FROM priv.publication WHERE {condition} ORDER BY release",
         parameters,
     ).fetchall()
     return [
-        Declared(release, mechanism, json.loads(arguments), tuple(schemas), *rest)
-        for release, mechanism, arguments, schemas, *rest in rows
+        Declared(
+            release,
+            mechanism,
+            json.loads(arguments),
+            tuple(schemas),
+            version,
+            digest,
+            None if export is None else json.loads(export),
+            exported,
+        )
+        for release, mechanism, schemas, version, digest, exported, arguments, export in rows
     ]
 
 
@@ -102,7 +114,7 @@ def declare(
         arguments, schemas = dict(before.arguments), before.schemas
     forget(workspace.cursor, given["release"])
     workspace.cursor.execute(
-        "INSERT INTO priv.publication VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO priv.publication VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [
             given["release"],
             mechanism,
@@ -110,7 +122,8 @@ def declare(
             list(schemas),
             version,
             digest,
-            *((before.path, before.format, before.card, before.exported) if before else [None] * 4),
+            json.dumps(before.export) if before and before.export else None,
+            before.exported if before else None,
         ],
     )
 
@@ -120,8 +133,8 @@ def forget(cursor: duckdb.DuckDBPyConnection, release: str) -> None:
     cursor.execute("DELETE FROM priv.publication WHERE lower(release) = lower(?)", [release])
 
 
-def keep_export(workspace: Workspace, release: str, path: str, form: str, *, card: bool) -> None:
-    """Keep where a release was exported to, once it stands there."""
+def keep_export(workspace: Workspace, release: str, export: Mapping[str, Any]) -> None:
+    """Keep how a release was exported, once that is done."""
     home = identifier(workspace.database)
     version = workspace.rows(
         f"SELECT version FROM {home}.priv.publication WHERE lower(release) = lower(?)", [release]
@@ -131,9 +144,9 @@ def keep_export(workspace: Workspace, release: str, path: str, form: str, *, car
         # Not in the transaction of the export, which writes to another database.
         with workspace.another_cursor() as cursor:
             cursor.execute(
-                f"UPDATE {home}.priv.publication SET path = ?, format = ?, card = ?, exported = ?"
+                f"UPDATE {home}.priv.publication SET export = ?, exported = ?"
                 " WHERE lower(release) = lower(?)",
-                [path, form, card, version[0][0], release],
+                [json.dumps(export), version[0][0], release],
             )
 
     if version:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,10 @@ from duckdb_priv.publisher.placing import (
     place_for,
     refuse_replaying,
 )
+from duckdb_priv.publisher.signing import Signature, SigningKey, sign_file, signing_key
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import FILE, FLAG, NAME, Arguments, argument, choice, read
+from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier, in_types, literal, without_carriage_returns
 
 STORAGE_VERSION = "v1.0.0"
@@ -65,6 +67,14 @@ class ExportArguments(Arguments):
     card: bool = argument(
         FLAG, "whether the page that explains it is written beside it, too", "false", default=True
     )
+    sign: bool = argument(FLAG, "whether it is signed", "true", default=False)
+    key_file: str | None = argument(
+        FILE, "the file of the key that it is signed with", "'hospital.key'", default=None
+    )
+
+    def __post_init__(self) -> None:
+        if self.key_file is not None and not self.sign:
+            raise InvalidParameter("key_file is for what is signed", hint="write sign := true")
 
 
 def export_with(
@@ -74,6 +84,7 @@ def export_with(
     (arguments,) = read(given, ExportArguments, of="export_release")
     release = catalog.find_release(workspace.cursor, arguments.release)
     path = place_for(arguments.path, arguments.format)
+    key = signing_key(arguments.key_file) if arguments.sign else None
     workspace.stage("asking for the card, and writing")
     if arguments.format == "duckdb":
         _check_replaceable_file(workspace, path, release)
@@ -81,21 +92,22 @@ def export_with(
         if arguments.card:
             page.check_replaceable(beside, release)
         html = page.named(maker(workspace.cursor, release), release)
-        _write_file(workspace, path, release, html)
+        _write_file(workspace, path, release, html, key)
         if arguments.card:
             page.write(workspace, beside, html)
     else:
         beside = path / PAGE
         _check_replaceable_folder(path, release)
         html = page.named(maker(workspace.cursor, release), release)
-        _write_folder(workspace, path, release, html, shown=arguments.card)
-    keep_export(workspace, release, str(path), arguments.format, card=arguments.card)
+        _write_folder(workspace, path, release, html, key, shown=arguments.card)
+    keep_export(workspace, release, asdict(replace(arguments, path=str(path))))
     return [
         {
             "release": release,
             "path": str(path),
             "format": arguments.format,
             "card": str(beside) if arguments.card else None,
+            "signed_with": None if key is None else key.public,
         }
     ]
 
@@ -160,8 +172,25 @@ def _title(release: str) -> str:
     return f"{SCRIPT_TITLE}\n-- Release: {release!r}\n"
 
 
-def _write_file(workspace: Workspace, path: Path, release: str, html: str) -> None:
+def _write_file(
+    workspace: Workspace, path: Path, release: str, html: str, key: SigningKey | None
+) -> None:
     part = begin(path)
+    finish = _write_database(workspace, part, release, html)
+
+    def move() -> None:
+        finish()
+        if key is not None:
+            sign_file(part, release, html, key)
+        move_file(part, path)
+
+    workspace.on_commit.append(move)
+
+
+def _write_database(
+    workspace: Workspace, part: Path, release: str, html: str
+) -> Callable[[], None]:
+    """Write a release file, and return what completes it once the transaction is committed."""
     alias = identifier(f"_priv_export_{uuid.uuid4().hex}")
     home = identifier(workspace.database)
     cursor = workspace.cursor
@@ -170,10 +199,9 @@ def _write_file(workspace: Workspace, path: Path, release: str, html: str) -> No
         cursor.execute(f"USE {home}")
         cursor.execute(f"DETACH {alias}")
 
-    def move() -> None:
+    def finish() -> None:
         cursor.execute(f"CHECKPOINT {alias}")
         detach()
-        move_file(part, path)
 
     def undo() -> None:
         with suppress(duckdb.Error):
@@ -196,24 +224,44 @@ def _write_file(workspace: Workspace, path: Path, release: str, html: str) -> No
         )
     name = identifier(release)
     cursor.execute(f"CREATE TABLE {SCHEMA}.{name} AS FROM {home}.{SCHEMA}.{name}")
+    create_objects(cursor, release, html)
+    return finish
+
+
+def create_objects(cursor: duckdb.DuckDBPyConnection, release: str, html: str) -> None:
+    """Create everything that a release file holds beside its catalog and its rows, which are there."""
     attributes = catalog.sensitive_attributes(cursor)
     for statement in comments.statements(cursor, release, attributes):
         cursor.execute(statement)
     macros.create(cursor, attributes)
-    for statement in (
+    for statement in _views(cursor, release, attributes, html):
+        cursor.execute(statement)
+
+
+def _views(
+    cursor: duckdb.DuckDBPyConnection,
+    release: str,
+    attributes: Sequence[SensitiveAttribute],
+    html: str,
+) -> list[str]:
+    return [
         *labels.statements(),
         *views.statements(cursor, release, attributes),
         *estimated.statements(cursor, release, attributes),
         *examples.statements(cursor, release, attributes),
         *read_me.statements(cursor, release, attributes),
         *page.statements(html),
-    ):
-        cursor.execute(statement)
-    workspace.on_commit.append(move)
+    ]
 
 
 def _write_folder(
-    workspace: Workspace, path: Path, release: str, html: str, *, shown: bool
+    workspace: Workspace,
+    path: Path,
+    release: str,
+    html: str,
+    key: SigningKey | None,
+    *,
+    shown: bool,
 ) -> None:
     part = begin(path)
     workspace.on_rollback.append(lambda: give_up(part))
@@ -227,11 +275,38 @@ def _write_folder(
         f"COPY (FROM {home}.{SCHEMA}.{identifier(release)})"
         f" TO {literal(str(part / DATA))} (FORMAT parquet, COMPRESSION zstd)"
     )
-    selected = f"{columns_sql(types)}\nFROM read_parquet('{DATA}')"
-    write_catalog(workspace, part, release, "TABLE", selected, html)
+    write_catalog(workspace, part, release, "TABLE", _selected(types), html)
     if shown:
         (part / PAGE).write_text(html, encoding="utf-8", newline="\n")
+    if key is not None:
+        _sign_folder(workspace, part, release, html, key)
     workspace.on_commit.append(lambda: move_folder(part, path))
+
+
+def _sign_folder(
+    workspace: Workspace, part: Path, release: str, html: str, key: SigningKey
+) -> None:
+    """Sign what a folder holds as that which the file of the same release does."""
+    beside = part / "signed.duckdb"
+    finish = _write_database(workspace, beside, release, html)
+
+    def sign() -> None:
+        finish()
+        signature = sign_file(beside, release, html, key)
+        beside.unlink()
+        with (part / SCRIPT).open("a", encoding="utf-8", newline="\n") as script:
+            script.write(signature_text(signature))
+
+    workspace.on_commit.append(sign)
+
+
+def signature_text(signature: Signature) -> str:
+    """Write the end of the script of a folder that is signed."""
+    return "\n" + ";\n\n".join(signature.statements) + ";\n"
+
+
+def _selected(types: Mapping[str, str]) -> str:
+    return f"{columns_sql(types)}\nFROM read_parquet('{DATA}')"
 
 
 def refuse_for_parquet(release: str, types: Mapping[str, str]) -> None:
@@ -270,13 +345,22 @@ def write_catalog(
             f"COPY (FROM {home}.priv.{table} WHERE release = {literal(release)})"
             f" TO {literal(str(part / CATALOG / f'{table}.parquet'))} (FORMAT parquet)"
         )
-    script = without_carriage_returns(_script(workspace, release, kind, selected, html))
+    script = script_text(workspace.cursor, release, kind, selected, html)
     (part / SCRIPT).write_text(script, encoding="utf-8", newline="\n")
 
 
-def _script(workspace: Workspace, release: str, kind: str, selected: str, html: str) -> str:
+def folder_script(
+    cursor: duckdb.DuckDBPyConnection, release: str, types: Mapping[str, str], html: str
+) -> str:
+    """Write the script of a folder with the rows of a release as Parquet, whose columns have these types."""
+    return script_text(cursor, release, "TABLE", _selected(types), html)
+
+
+def script_text(
+    cursor: duckdb.DuckDBPyConnection, release: str, kind: str, selected: str, html: str
+) -> str:
     """Write the script that turns the Parquet files into what a release file holds."""
-    attributes = catalog.sensitive_attributes(workspace.cursor, release)
+    attributes = catalog.sensitive_attributes(cursor, release)
     statements = [
         "CREATE SCHEMA IF NOT EXISTS priv",
         *(
@@ -285,13 +369,9 @@ def _script(workspace: Workspace, release: str, kind: str, selected: str, html: 
             for table in catalog.PUBLIC
         ),
         f"CREATE {kind} {identifier(release)} AS SELECT\n    {selected}",
-        *comments.statements(workspace.cursor, release, attributes, kind),
+        *comments.statements(cursor, release, attributes, kind),
         *(statement.rstrip().rstrip(";") for statement in macros.statements(Written(attributes))),
-        *labels.statements(),
-        *views.statements(workspace.cursor, release, attributes),
-        *estimated.statements(workspace.cursor, release, attributes),
-        *examples.statements(workspace.cursor, release, attributes),
-        *read_me.statements(workspace.cursor, release, attributes),
-        *page.statements(html),
+        *_views(cursor, release, attributes, html),
     ]
-    return _title(release) + SCRIPT_USE + "\n" + ";\n\n".join(statements) + ";\n"
+    script = _title(release) + SCRIPT_USE + "\n" + ";\n\n".join(statements) + ";\n"
+    return without_carriage_returns(script)

@@ -273,12 +273,7 @@ def _export(workspace: Workspace, said: Declared, row: dict[str, Any]) -> None:
         ) as other:
             find_procedure("export_release")(
                 other,
-                {
-                    "release": said.release,
-                    "path": said.path,
-                    "format": said.format,
-                    "card": said.card,
-                },
+                {**(said.export or {}), "release": said.release},
             )
     except PrivError as error:
         row["warnings"] = [
@@ -318,7 +313,8 @@ def publications(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[st
     for row in rows:
         said = known.get(row[0])
         state, advice, moved = _state(workspace, said, row[0])
-        of_file = (said.path, said.format, said.exported) if said else (None, None, None)
+        export = said.export if said and said.export else {}
+        of_file = (export.get("path"), export.get("format"), said.exported if said else None)
         found.append(
             {
                 **dict(zip(names, row, strict=True)),

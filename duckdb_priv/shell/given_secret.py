@@ -6,11 +6,11 @@ import base64
 import binascii
 import os
 import re
-import stat
 import subprocess
 from pathlib import Path
 
 from duckdb_priv.engine.randomness import SECRET_BYTES
+from duckdb_priv.engine.secrets import read_for_owner
 from duckdb_priv.errors import InvalidParameter, echoed
 
 VARIABLE = "DUCKDB_PRIV_SECRET"
@@ -64,36 +64,6 @@ def parsed(data: bytes, what: str) -> bytes:
             " duckdb-priv secret new FILE makes one",
         )
     return found
-
-
-def read_for_owner(path: Path, what: str) -> bytes:
-    """Read a file that only its owner may read.
-
-    Raises InvalidParameter where others may, too, and OSError where nobody can.
-    """
-    with path.open("rb") as file:
-        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-        if os.name == "posix" and mode & 0o077:
-            raise InvalidParameter(
-                f"{echoed(str(path))} holds {what}, and other users of this machine may read it",
-                hint=f"chmod 600 {path}",
-            )
-        return file.read()
-
-
-def write_for_owner(path: Path, data: bytes, what: str) -> None:
-    """Write a new file that only its owner may read; raises InvalidParameter where there is one already."""
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise InvalidParameter(
-            f"{echoed(str(path))} exists, and {what} is never overwritten",
-            hint="choose another name",
-        ) from None
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(handle)
 
 
 def written(secret: bytes) -> bytes:

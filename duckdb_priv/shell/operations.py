@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
@@ -114,21 +116,74 @@ def refresh(
     default="duckdb",
     help="Of PATH.",
 )
+@click.option("--sign", is_flag=True, help="Sign it: see duckdb-priv key new.")
+@click.option("--key-file", metavar="KEY", help="What to sign it with, unless it is the usual key.")
 @beside_options
 @results_options
 def export(
-    file: str, release: str, path: str, format_: str, beside: Beside, results: Results
+    file: str,
+    release: str,
+    path: str,
+    format_: str,
+    sign: bool,
+    key_file: str | None,
+    beside: Beside,
+    results: Results,
 ) -> None:
     """Write RELEASE of the database FILE to PATH, to hand it out."""
+    named = given({"format": format_, "sign": sign, "key_file": key_file})
     with closing(open_known(file, beside)) as connection:
         (row,) = watched(
-            connection,
-            lambda: call(connection, "export_release", release, path, format=format_),
+            connection, lambda: call(connection, "export_release", release, path, **named)
         )
-    results.row(row, f"{row['release']}: exported to {row['path']}")
+    signed = f", signed with {row['signed_with']}" if row["signed_with"] else ""
+    results.row(row, f"{row['release']}: exported to {row['path']}{signed}")
 
 
-COMMANDS = (check, audit, refresh, export)
+@click.command()
+@click.argument("file")
+@click.option("--key", metavar="PUBLIC", help="The public key of its publisher, or a file with it.")
+@results_options
+def verify(file: str, key: str | None, results: Results) -> None:
+    """Check that the release FILE, or a folder of Parquet files, is what its publisher signed.
+
+    Nothing of it is run. Every macro and view must be what this library writes for its catalog. Without --key it says
+    what could not be checked.
+    """
+    from duckdb_priv.publisher.verify import verify as verified
+
+    found = verified(file, key)
+    results.row(
+        asdict(found),
+        f"{file}: release {found.release} is verified: {'; '.join(found.checked)}",
+    )
+    for each in found.unchecked:
+        results.say(f"not checked: {each}")
+
+
+@click.group("key")
+def key_commands() -> None:
+    """Keys that releases are signed with."""
+
+
+@key_commands.command("new")
+@click.argument("file", required=False)
+@results_options
+def new(file: str | None, results: Results) -> None:
+    """Make a key in FILE, which only you may read, and the public one beside it: FILE.pub.
+
+    Without FILE, the key is made where sign := true looks for it.
+    """
+    from duckdb_priv.publisher.signing import default_place, new_key
+
+    place = Path(file) if file else default_place()
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    made = new_key(place)
+    results.row({"file": str(place), "public_key": made.public}, made.public)
+    results.say(f"the key is in {place}; give {place}.pub to those who verify your releases")
+
+
+COMMANDS = (check, audit, refresh, export, verify, key_commands)
 
 
 def call(

@@ -7,9 +7,7 @@ CREATE TABLE priv.publication (
     schemas   VARCHAR[] NOT NULL,
     version   INTEGER   NOT NULL CHECK (version >= 1),
     digest    VARCHAR   NOT NULL,
-    path      VARCHAR,
-    format    VARCHAR,
-    card      BOOLEAN,
+    export    VARCHAR,
     exported  INTEGER
 );
 COMMENT ON TABLE  priv.publication IS 'PRIVATE, never exported: how each release was declared, so that FROM priv.refresh(release) can publish its next version.';
@@ -19,7 +17,5 @@ COMMENT ON COLUMN priv.publication.arguments IS 'What was said when it was publi
 COMMENT ON COLUMN priv.publication.schemas IS 'Where names of tables were looked up, in order.';
 COMMENT ON COLUMN priv.publication.version IS 'The version that stands in the database.';
 COMMENT ON COLUMN priv.publication.digest IS 'Tells whether the source holds what that version was made of.';
-COMMENT ON COLUMN priv.publication.path IS 'Where it was exported to last; NULL if it never was.';
-COMMENT ON COLUMN priv.publication.format IS 'What was written there: duckdb or parquet.';
-COMMENT ON COLUMN priv.publication.card IS 'Whether the page that explains it was written beside it.';
-COMMENT ON COLUMN priv.publication.exported IS 'The version that was written there.';
+COMMENT ON COLUMN priv.publication.export IS 'What was said when it was exported last, a JSON object: path, format and more; NULL if it never was.';
+COMMENT ON COLUMN priv.publication.exported IS 'The version that was exported last.';

@@ -1,5 +1,6 @@
--- FROM priv.export_release(release, path [, format := 'duckdb' | 'parquet'] [, card := true])
---   -> release, path, format, seconds, card
+-- FROM priv.export_release(release, path [, format := 'duckdb' | 'parquet'] [, card := true] [, sign := false]
+--   [, key_file := …])
+--   -> release, path, format, seconds, card, signed_with
 --
 -- Writes what analysts get: one DuckDB file that every client from version 1.4 on opens, or a folder with Parquet
 -- files and a setup.sql. It holds the published table, the public catalog and the macros: no source row, no
@@ -10,17 +11,23 @@
 -- the release alone. It stands in the release, FROM priv.card, and unless card := false beside it: visits_public.html
 -- beside visits_public.duckdb, card.html in a folder.
 --
+-- sign := true signs it (Ed25519) with the key in key_file, in the file that DUCKDB_PRIV_KEY_FILE names, or in that which
+-- duckdb-priv key new makes. The signature is of the rows in their order, the catalog, the macros and the card, not of the
+-- bytes of the file: FROM priv.signature. duckdb-priv verify checks it with the public key.
+--
 -- Refused: a name that promises another format (x.csv), what is neither a file nor a folder, and in Parquet what would
 -- not read back the same (HUGEINT, INTERVAL, TIME WITH TIME ZONE).
 --
 --   FROM priv.export_release('visits_public', 'visits_public.duckdb');
 
-CREATE OR REPLACE MACRO priv.export_release(release, path, format := 'duckdb', card := true) AS TABLE
+CREATE OR REPLACE MACRO priv.export_release(release, path, format := 'duckdb', card := true, sign := false, key_file := NULL)
+AS TABLE
 WITH call AS MATERIALIZED (
-    SELECT uuid()::VARCHAR AS id, to_json({release: release, path: path, format: format, card: card, @caller@})::VARCHAR AS arguments
+    SELECT uuid()::VARCHAR AS id, to_json({release: release, path: path, format: format, card: card, sign: sign,
+        key_file: key_file, @caller@})::VARCHAR AS arguments
 ), @run@
 SELECT unnest(from_json(answer, '[{"release": "VARCHAR", "path": "VARCHAR", "format": "VARCHAR", "seconds": "DOUBLE",
-    "card": "VARCHAR"}]'), recursive := true)
+    "card": "VARCHAR", "signed_with": "VARCHAR"}]'), recursive := true)
 FROM answered;
 
 COMMENT ON MACRO TABLE priv.export_release IS

@@ -62,7 +62,7 @@ PUBLISHER = {
     ),
     "exact_large_sum_threshold": "gamma epsilon error_probability",
     "expected_error": "source release",
-    "export_release": "release path format card",
+    "export_release": "release path format card sign key_file",
     "fine_grain_plan": (
         "source sensitive requirements tolerance direction min_retention domain frequencies frequency_epsilon"
     ),
@@ -270,5 +270,6 @@ def test_the_package_offers_a_handful_of_names():
         "open_release",
         "reconstruct",
         "rewrite_sql",
+        "verify",
     ]
     assert all(hasattr(duckdb_priv, name) for name in duckdb_priv.__all__)

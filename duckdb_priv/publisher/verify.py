@@ -1,0 +1,444 @@
+"""Checks that a release is what this library wrote for its catalog, and that its publisher signed it.
+
+Nothing of the release is run. It is attached for reading in a DuckDB that reaches no other file; its rows and its
+catalog are copied from plain tables into a second database, in which the writers of this library make macros and views
+again; then the definitions of both are compared as texts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from duckdb_priv.errors import InvalidReleaseFile, NotVerified, echoed
+from duckdb_priv.estimator.written import ENUM_IS_READ, type_text
+from duckdb_priv.publisher import page
+from duckdb_priv.publisher.export import (
+    CATALOG,
+    DATA,
+    PAGE,
+    SCRIPT,
+    STORAGE_VERSION,
+    create_objects,
+    folder_script,
+    signature_text,
+)
+from duckdb_priv.publisher.signing import VIEW, Signature, public_key, signed_text
+from duckdb_priv.release import catalog
+from duckdb_priv.release.contents import comments, definitions
+from duckdb_priv.release.given import check_path
+from duckdb_priv.release.opening import open_release
+from duckdb_priv.sqltext.quoting import identifier, in_types, literal
+from duckdb_priv.version import __version__
+
+TEXT = re.compile(r"(E?)'((?:[^']|'')*)'")
+TYPE = re.compile(r"[A-Z][A-Z0-9_ ]*(\(\d+(, ?\d+)?\))?|ENUM\('(?:[^']|'')*'(, '(?:[^']|'')*')*\)")
+"""Types that columns of a folder may be read in: names and numbers, or a list of texts."""
+PARTS = {
+    "release": "another release",
+    "library": "another version of duckdb_priv",
+    "rows": "other rows",
+    "catalog": "another catalog",
+    "objects": "other macros, views or comments",
+    "card": "another card",
+}
+"""What is signed, by its name in the signature: what it is of where it differs."""
+GIVEN, WRITTEN = "given", "written"
+"""The databases: what was given, and what this library writes for its catalog."""
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was found of a release that is what it says."""
+
+    release: str
+    signed_by: str | None
+    """The public key by which it is signed, in base64; None where that was not checked."""
+    checked: tuple[str, ...]
+    unchecked: tuple[str, ...]
+    """What could not be checked, and why."""
+
+
+def verify(path: str | Path, key: str | Path | bytes | None = None) -> Verified:
+    """Check a release file, or a folder of Parquet files, without running anything of it.
+
+    With the public ``key`` of its publisher (a file, or what is in it): that its rows, its catalog, its macros and
+    views, and its card are those that were signed. With or without: that every macro and view is what this library
+    writes for its catalog, that it holds no other object, and that its rows agree with its catalog.
+
+    Raises NotVerified where it is not so, and InvalidReleaseFile where it is no release, or of a newer library.
+
+    >>> verify("nowhere.duckdb")
+    Traceback (most recent call last):
+    ...
+    duckdb_priv.errors.InvalidReleaseFile: there is no file 'nowhere.duckdb'
+    Hint: check the path; a release is one .duckdb file
+    """
+    check_path(path)
+    place, name = Path(path), echoed(str(path))
+    wanted = None if key is None else public_key(key)
+    if not place.is_dir():
+        # In a sentence of its own: what is no whole release of this library's time.
+        open_release(place).close()
+    try:
+        with _opened(place) as (connection, folder):
+            subject = _Folder if place.is_dir() else _File
+            return subject(connection, folder, place, name).verified(wanted)
+    except (duckdb.Error, ValueError, OSError, RecursionError, KeyError) as error:
+        if isinstance(error, InvalidReleaseFile):
+            raise
+        raise _not(name, f"it cannot be read as a release ({type(error).__name__})") from None
+
+
+def _not(name: str, why: str, hint: str | None = None) -> NotVerified:
+    return NotVerified(
+        f"{name} is not verified: {why}",
+        hint=hint or "do not use it; get it again from its publisher",
+    )
+
+
+@contextmanager
+def _opened(place: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
+    """Open a DuckDB that reads the given release, writes to a temporary folder, and reaches nothing else."""
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "autoload_known_extensions": "false",
+        "autoinstall_known_extensions": "false",
+        "python_enable_replacements": "false",
+    }
+    with tempfile.TemporaryDirectory() as folder, duckdb.connect(config=config) as connection:
+        reached = [folder]
+        if place.is_dir():
+            reached.append(str(place.resolve()))
+        else:
+            connection.execute(f"ATTACH {literal(str(place))} AS {GIVEN} (READ_ONLY)")
+        connection.execute(f"SET allowed_directories = [{', '.join(map(literal, reached))}]")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        yield connection, Path(folder)
+
+
+def _writers() -> Iterator[None]:
+    """Let macros be written as DuckDB 1 and as DuckDB 2 are given them, the usual way first."""
+    usual = ENUM_IS_READ.get()
+    for reads in (usual, not usual):
+        token = ENUM_IS_READ.set(reads)
+        try:
+            yield
+        finally:
+            ENUM_IS_READ.reset(token)
+
+
+class _Subject:
+    """A release that is verified."""
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, folder: Path, place: Path, name: str
+    ) -> None:
+        self.connection = connection
+        self.folder = folder
+        self.place = place
+        self.name = name
+        self.writings = 0
+
+    database: str
+    """The database whose contents are those of the release."""
+
+    def verified(self, wanted: str | None) -> Verified:
+        """Check everything."""
+        release, signature, same = self.compared(wanted)
+        self._agree(release)
+        version = self._version()
+        checked = ["its rows agree with its catalog"]
+        signed_by = wanted
+        if same:
+            checked.append("every macro and view is what this library writes for its catalog")
+        elif version == __version__ or signed_by is None:
+            raise _not(
+                self.name,
+                "a macro, view, table or comment is not what this library writes for its catalog",
+                None
+                if version == __version__
+                else f"duckdb_priv {version} wrote it, this is {__version__}: install that version, or give the key"
+                " that signed it",
+            )
+        unchecked = []
+        if signed_by is not None:
+            checked.append("rows, catalog, macros, views and card are those that were signed")
+        else:
+            why = (
+                "it is not signed"
+                if signature is None
+                else f"it says that {signature.public_key} signed it; give the key that its publisher gave you"
+            )
+            unchecked.append(f"who made it, and whether rows, numbers and card were changed: {why}")
+        return Verified(release, signed_by, tuple(checked), tuple(unchecked))
+
+    def compared(self, wanted: str | None) -> tuple[str, Signature | None, bool]:
+        """Return the release and its signature, which was checked, and whether all is as this library writes it."""
+        raise NotImplementedError
+
+    def _written_anew(self) -> None:
+        """Make a second database with the catalog of the release; it is then in use."""
+        self.connection.execute("USE memory")
+        self.connection.execute(f"DETACH DATABASE IF EXISTS {WRITTEN}")
+        self.writings += 1
+        self._attach("")
+        self.connection.execute(f"USE {WRITTEN}")
+        self.connection.execute("CREATE SCHEMA priv")
+        for table in catalog.PUBLIC:
+            self.connection.execute(catalog.table_definitions()[table])
+            self.connection.execute(f"INSERT INTO priv.{table} FROM {self._catalog(table)}")
+
+    def _attach(self, options: str) -> None:
+        place = self.folder / f"{self.writings}.duckdb"
+        self.connection.execute(
+            f"ATTACH {literal(str(place))} AS {WRITTEN} (STORAGE_VERSION {literal(STORAGE_VERSION)}{options})"
+        )
+
+    def _stored(self) -> None:
+        """Read the second database as it is stored: definitions are then as those that were stored before."""
+        self.connection.execute("USE memory")
+        self.connection.execute(f"DETACH {WRITTEN}")
+        self._attach(", READ_ONLY")
+
+    def _catalog(self, table: str) -> str:
+        raise NotImplementedError
+
+    def _release(self) -> str:
+        """Name the one release."""
+        names = self.connection.execute("SELECT release FROM priv.release").fetchall()
+        if len(names) != 1:
+            raise _not(self.name, f"its catalog is of {len(names)} releases, not of one")
+        ((release,),) = names
+        for table in catalog.PUBLIC[1:]:
+            of = self.connection.execute(f"SELECT DISTINCT release FROM priv.{table}").fetchall()
+            if of not in ([], [(release,)]):
+                raise _not(self.name, "its catalog is of several releases, not of one")
+        return str(release)
+
+    def _version(self) -> str:
+        ((version,),) = self.connection.execute(
+            f"SELECT library_version FROM {self.database}.priv.release"
+        ).fetchall()
+        return str(version)
+
+    def _check_signature(
+        self, release: str, html: str, signature: Signature | None, wanted: str | None
+    ) -> None:
+        """Require that the signature is of what the release holds, and by the key that is wanted, if one is."""
+        if signature is None:
+            if wanted is not None:
+                raise _not(self.name, "it is not signed")
+            return
+        try:
+            signed = dict(json.loads(signature.signed))
+        except (ValueError, TypeError):
+            signed = {}
+        found = json.loads(signed_text(self.connection, self.database, release, html, self.folder))
+        if set(signed) != set(found) or not signature.is_by(signature.public_key):
+            raise _not(self.name, "its signature is damaged")
+        differing = [PARTS[part] for part in PARTS if signed[part] != found[part]]
+        if differing:
+            raise _not(self.name, f"its signature is of {' and of '.join(differing)}")
+        if wanted is not None and not signature.is_by(wanted):
+            raise _not(
+                self.name,
+                "it is signed with another key",
+                "ask its publisher which key is theirs, by another way than the file came",
+            )
+
+    def _agree(self, release: str) -> None:
+        """Check that the rows agree with the catalog, of the second database."""
+        connection, table = self.connection, f"{WRITTEN}.main.{identifier(release)}"
+        connection.execute(f"USE {WRITTEN}")
+        ((rows,),) = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
+        ((stated,),) = connection.execute("SELECT rows_published FROM priv.release").fetchall()
+        if rows != stated:
+            raise _not(self.name, f"it has {rows:,} rows, and its catalog says {stated:,}")
+        types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {table}").fetchall()}
+        attributes = catalog.sensitive_attributes(connection)
+        of_sensitive = {each.column: each for each in attributes}
+        columns = catalog.published_columns(connection, release)
+        if sorted(types) != sorted(each.name for each in columns):
+            raise _not(self.name, "it has other columns than its catalog says")
+        stated_types = dict(
+            connection.execute("SELECT column_name, type FROM priv.attribute").fetchall()
+        )
+        for column, kind in types.items():
+            attribute = of_sensitive.get(column)
+            expected = stated_types[column] if attribute is None else type_text(attribute)
+            if kind != expected and not (kind.startswith("ENUM(") and expected.startswith("ENUM")):
+                raise _not(
+                    self.name, f"column {echoed(column)} has another type than its catalog says"
+                )
+            if attribute is None or attribute.blocks or kind.endswith("]"):
+                continue
+            if kind.startswith("ENUM("):
+                ((values,),) = connection.execute(
+                    f"SELECT enum_range(CAST(NULL AS {type_text(attribute)}))::VARCHAR[]"
+                ).fetchall()
+                kept = connection.table(f"{WRITTEN}.main.{identifier(release)}").select(
+                    f"enum_range({identifier(column)})::VARCHAR[]"
+                )
+                if rows and kept.limit(1).fetchall() != [(values,)]:
+                    raise _not(
+                        self.name, f"column {echoed(column)} has another domain than its catalog"
+                    )
+            ((outside,),) = connection.execute(
+                f"SELECT count(*) FROM {table} AS t WHERE NOT EXISTS (FROM priv.coefficient AS c WHERE c.attribute = ?"
+                f" AND c.value IS NOT DISTINCT FROM t.{identifier(column)}::VARCHAR)",
+                [attribute.name],
+            ).fetchall()
+            if outside:
+                raise _not(
+                    self.name,
+                    f"{outside:,} rows show values of {echoed(column)} that are not in its domain",
+                )
+        connection.execute("USE memory")
+
+
+class _File(_Subject):
+    """A release file."""
+
+    database = GIVEN
+
+    def compared(self, wanted: str | None) -> tuple[str, Signature | None, bool]:
+        """Compare the definitions and comments of the file with those that are written for its catalog."""
+        tables = self.connection.execute(
+            "SELECT schema_name, table_name, sql FROM system.main.duckdb_tables() WHERE database_name = ?",
+            [GIVEN],
+        ).fetchall()
+        names = {(schema, table) for schema, table, _ in tables}
+        if not names >= {("priv", table) for table in catalog.PUBLIC}:
+            raise _not(self.name, "its catalog is no plain tables")
+        if any("GENERATED ALWAYS AS" in sql for *_, sql in tables):
+            raise _not(self.name, "a column in it is computed when it is read")
+        self._written_anew()
+        release = self._release()
+        if names != {*(("priv", table) for table in catalog.PUBLIC), ("main", release)}:
+            raise _not(self.name, "it holds another table, or the release is no plain table")
+        found = definitions(self.connection, GIVEN, self.folder)
+        said = comments(self.connection, GIVEN)
+        views = dict(
+            self.connection.execute(
+                "SELECT schema_name || '.' || view_name, sql FROM system.main.duckdb_views() WHERE database_name = ?",
+                [GIVEN],
+            ).fetchall()
+        )
+        (html,) = self._texts(views.get(page.VIEW, ""), 1)
+        signature = Signature(*self._texts(views[VIEW], 3)) if VIEW in views else None
+        self._check_signature(release, html, signature, wanted)
+        for _ in _writers():
+            self._write(release, html, signature)
+            if (
+                definitions(self.connection, WRITTEN, self.folder) == found
+                and comments(self.connection, WRITTEN) == said
+            ):
+                return release, signature, True
+        return release, signature, False
+
+    def _texts(self, sql: str, number: int) -> list[str]:
+        """Return the first texts of a view; that there is nothing else in it shows when it is compared."""
+        found = [text.replace("''", "'") for _, text in TEXT.findall(sql)[:number]]
+        if len(found) < number:
+            raise _not(self.name, "its card or its signature is missing or damaged")
+        return found
+
+    def _write(self, release: str, html: str, signature: Signature | None) -> None:
+        self._written_anew()
+        name = identifier(release)
+        self.connection.execute(f"CREATE TABLE main.{name} AS FROM {GIVEN}.main.{name}")
+        create_objects(self.connection, release, html)
+        for statement in [] if signature is None else signature.statements:
+            self.connection.execute(statement)
+        self._stored()
+
+    def _catalog(self, table: str) -> str:
+        return f"{GIVEN}.priv.{table}"
+
+
+class _Folder(_Subject):
+    """A folder of Parquet files with a script."""
+
+    database = WRITTEN
+
+    def compared(self, wanted: str | None) -> tuple[str, Signature | None, bool]:
+        """Compare the script of the folder with that which is written for its catalog."""
+        files = {
+            each.relative_to(self.place).as_posix()
+            for each in self.place.rglob("*")
+            if not each.is_dir() or each.is_symlink()
+        }
+        needed = {SCRIPT, DATA, *(f"{CATALOG}/{table}.parquet" for table in catalog.PUBLIC)}
+        if files - {PAGE} != needed:
+            raise _not(self.name, "it is no folder of a release, or holds other files")
+        script = (self.place / SCRIPT).read_bytes().decode("utf-8")
+        (html,) = self._texts(script, page.VIEW, 1)
+        signature = (
+            Signature(*self._texts(script, VIEW, 3)) if f"CREATE VIEW {VIEW} " in script else None
+        )
+        if PAGE in files and (self.place / PAGE).read_bytes() != html.encode():
+            raise _not(self.name, f"{PAGE} is not the card in {SCRIPT}")
+        self._written_anew()
+        release = self._release()
+        self._read_rows(release, script)
+        types = {
+            row[0]: row[1]
+            for row in self.connection.execute(f"DESCRIBE main.{identifier(release)}").fetchall()
+        }
+        for _ in _writers():
+            expected = folder_script(self.connection, release, types, html)
+            if signature is not None:
+                expected += signature_text(signature)
+            if expected == script:
+                create_objects(self.connection, release, html)
+                self._stored()
+                self._check_signature(release, html, signature, wanted)
+                return release, signature, True
+        raise _not(self.name, f"{SCRIPT} is not what this library writes for its catalog")
+
+    def _read_rows(self, release: str, script: str) -> None:
+        """Read the rows in the types that the catalog says; which values a public ENUM has, the script alone says."""
+        rows = f"read_parquet({literal(str(self.place.resolve() / DATA))})"
+        stated = dict(
+            self.connection.execute("SELECT column_name, type FROM priv.attribute").fetchall()
+        )
+        stated |= {
+            each.column: type_text(each)
+            for each in catalog.sensitive_attributes(self.connection, release)
+        }
+        types = {}
+        for name, kind, *_ in self.connection.execute(f"DESCRIBE FROM {rows}").fetchall():
+            types[name] = kind if stated.get(name) in (None, kind) else stated[name]
+            if types[name] == "ENUM":
+                _, _, after = script.partition(f"{identifier(name)}::")
+                types[name] = after.partition(f" AS {identifier(name)}")[0]
+            if types[name] != kind and not TYPE.fullmatch(types[name]):
+                raise _not(self.name, f"column {echoed(name)} has a type that is not read here")
+        self.connection.execute(
+            f"CREATE TABLE main.{identifier(release)} AS SELECT {in_types(types)} FROM {rows}"
+        )
+
+    def _texts(self, script: str, view: str, number: int) -> list[str]:
+        """Return the texts of a view in the script; that there is nothing else shows when it is compared."""
+        _, found, after = script.partition(f"CREATE VIEW {view} AS FROM (VALUES (")
+        texts = [
+            re.sub(r"\\([r\\])", lambda at: {"r": "\r", "\\": "\\"}[at[1]], text)
+            if escaped
+            else text
+            for escaped, text in TEXT.findall(after)[:number]
+        ]
+        if not found or len(texts) < number:
+            raise _not(self.name, "its card or its signature is missing or damaged")
+        return [text.replace("''", "'") for text in texts]
+
+    def _catalog(self, table: str) -> str:
+        place = self.place.resolve() / CATALOG / f"{table}.parquet"
+        return f"read_parquet({literal(str(place))})"

@@ -1,0 +1,130 @@
+"""What a release holds, as digests that a copy in another format or by another DuckDB leaves as they are.
+
+Nothing of what is looked at is run: rows are read from plain tables, and macros and views as texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from duckdb_priv.release import catalog
+from duckdb_priv.release.normal_form import normal_statements
+from duckdb_priv.sqltext.quoting import identifier, literal
+
+BATCH_ROWS = 100_000
+AS_THEY_ARE = re.compile(r"U?(TINY|SMALL|BIG)INT|U?INTEGER|BOOLEAN|FLOAT|DOUBLE|DATE|VARCHAR")
+"""Types whose values Arrow holds in one way; values of others are read as their texts."""
+MICROSECONDS = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+"""Times whose texts depend on a zone or a format: read as numbers."""
+COMMENTS = {
+    "schema": "SELECT schema_name, '', comment FROM system.main.duckdb_schemas()",
+    "table": "SELECT schema_name, table_name, comment FROM system.main.duckdb_tables()",
+    "column": "SELECT schema_name, table_name || '.' || column_name, comment FROM system.main.duckdb_columns()",
+    "view": "SELECT schema_name, view_name, comment FROM system.main.duckdb_views()",
+    "function": "SELECT schema_name, function_name, comment FROM system.main.duckdb_functions()",
+    "type": "SELECT schema_name, type_name, comment FROM system.main.duckdb_types()",
+    "index": "SELECT schema_name, index_name, comment FROM system.main.duckdb_indexes()",
+    "sequence": "SELECT schema_name, sequence_name, comment FROM system.main.duckdb_sequences()",
+}
+
+
+def definitions(connection: duckdb.DuckDBPyConnection, database: str, folder: Path) -> list[str]:
+    """List the statements that make the objects of a database, in their normal form, sorted.
+
+    DuckDB writes them, with the rows, into the folder. No other way shows the defaults of a macro's parameters.
+    """
+    place = folder / uuid.uuid4().hex
+    connection.execute(
+        f"EXPORT DATABASE {identifier(database)} TO {literal(str(place))} (FORMAT parquet)"
+    )
+    return sorted(normal_statements((place / "schema.sql").read_text("utf-8")))
+
+
+def comments(connection: duckdb.DuckDBPyConnection, database: str) -> set[tuple[str, ...]]:
+    """Return the comments on the objects of a database, each with what it is on."""
+    return {
+        (kind, *map(str, row))
+        for kind, query in COMMENTS.items()
+        for row in connection.execute(
+            f"SELECT * FROM ({query} WHERE database_name = ?) WHERE comment IS NOT NULL",
+            [database],
+        ).fetchall()
+    }
+
+
+def digest_of_texts(texts: Iterable[str]) -> str:
+    """Return the SHA-256 digest of a list of texts."""
+    return hashlib.sha256(
+        json.dumps(list(texts), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    ).hexdigest()
+
+
+def catalog_digest(connection: duckdb.DuckDBPyConnection, database: str) -> str:
+    """Return the digest of the rows of the catalog."""
+    texts = []
+    for table in catalog.PUBLIC:
+        answer = connection.execute(f"FROM {identifier(database)}.priv.{table}")
+        names = [column[0] for column in answer.description]
+        rows = [json.dumps([table, names, row], default=str) for row in answer.fetchall()]
+        texts += sorted(rows)
+    return digest_of_texts(texts)
+
+
+def rows_digest(connection: duckdb.DuckDBPyConnection, database: str, release: str) -> str:
+    """Return the digest of the published rows, in their order, with the names and types of the columns."""
+    table = f"{identifier(database)}.main.{identifier(release)}"
+    columns = [(row[0], row[1]) for row in connection.execute(f"DESCRIBE {table}").fetchall()]
+    kinds = [kind.partition("(")[0] for _, kind in columns]
+    selected = ", ".join(
+        f"{_read(identifier(name), kind)} AS c{number}"
+        for number, ((name, _), kind) in enumerate(zip(columns, kinds, strict=True))
+    )
+    hashes = [hashlib.sha256() for _ in columns]
+    with connection.sql(f"SELECT {selected} FROM {table}").to_arrow_reader(BATCH_ROWS) as reader:
+        for batch in reader:
+            for each, column in zip(hashes, batch.columns, strict=True):
+                for piece in _bytes(column):
+                    each.update(piece)
+    return digest_of_texts(
+        text
+        for (name, _), kind, each in zip(columns, kinds, hashes, strict=True)
+        for text in (name, kind, each.hexdigest())
+    )
+
+
+def _read(column: str, kind: str) -> str:
+    if AS_THEY_ARE.fullmatch(kind):
+        return column
+    return (
+        f"system.main.epoch_us({column})" if kind in MICROSECONDS else f"CAST({column} AS VARCHAR)"
+    )
+
+
+def _bytes(column: pa.Array) -> Iterator[memoryview | bytes]:
+    """Yield the bytes of an array: which values are missing, and each value, wherever batches begin and end."""
+    yield memoryview(column.is_null().cast(pa.uint8()).buffers()[1])[: len(column)]
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        yield from _text_bytes(column.cast(pa.large_string()).fill_null(""))
+        return
+    numbers = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
+    filled = numbers.fill_null(pa.scalar(0, pa.int32()).cast(numbers.type))
+    width = filled.type.bit_width // 8
+    yield memoryview(filled.buffers()[1])[filled.offset * width :][: len(filled) * width]
+
+
+def _text_bytes(texts: pa.Array) -> Iterator[memoryview | bytes]:
+    _, places, data = texts.buffers()
+    ends = np.frombuffer(places, np.int64)[texts.offset :][: len(texts) + 1]
+    # Lengths keep ('ab', 'c') and ('a', 'bc') apart.
+    yield np.diff(ends).tobytes()
+    if data is not None and len(ends):
+        yield memoryview(data)[ends[0] : ends[-1]]

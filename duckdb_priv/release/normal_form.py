@@ -1,0 +1,157 @@
+"""The text of a macro or view in a form that does not depend on the DuckDB that parsed or printed it.
+
+Versions of DuckDB keep the same expression in slightly different trees, and print the same tree in slightly different
+words. What differs without meaning anything else is written in one way here. Everything else stays, parentheses
+included: two texts of one normal form compute the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+TOKEN = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[^\W\d]\w*|\s+|.""", re.DOTALL
+)
+PLAIN = re.compile(r'"[A-Za-z_]\w*"')
+NUMBER = re.compile(r"\d")
+WORD = re.compile(r"\w")
+TRUTHS = {"'t'": "true", "'f'": "false"}
+OPERATORS_BEFORE = frozenset(
+    {"AND", "OR", "NOT", "IN", "THEN", "ELSE", "WHEN", "AS", "BY", "BETWEEN"}
+)
+"""Words after which a parenthesis begins a term, and no call."""
+
+Tree = list["str | Tree"]
+
+
+def normal(text: str) -> str:
+    """Write a definition in its normal form.
+
+    >>> normal('main.list_sort(list(x), "a") + CAST(0.5 AS DOUBLE)')
+    'list_sort ( list ( x ) , a ) + 0.5'
+    >>> normal("(NOT (x IN (1, 2)))") == normal("(x NOT IN (1, 2))")
+    True
+    >>> normal("f((lambda x, y: x))") == normal("f((row(x, y) -> x))")
+    True
+    >>> normal("a * (b + c)") == normal("(a * b) + c")
+    False
+    """
+    return " ".join(_written(_simplified(_tree(text))))
+
+
+def normal_statements(script: str) -> list[str]:
+    """List the statements of a script, each in its normal form.
+
+    >>> normal_statements("SELECT ';' ; SELECT (1);")
+    ["SELECT ';'", 'SELECT ( 1 )']
+    """
+    found: list[Tree] = [[]]
+    for each in _tree(script):
+        if each == ";":
+            found.append([])
+        else:
+            found[-1].append(each)
+    return [" ".join(_written(_simplified(tree))) for tree in found if tree]
+
+
+def _tree(text: str) -> Tree:
+    """Read tokens into nested lists, one for each pair of parentheses."""
+    stack: list[Tree] = [[]]
+    for token in TOKEN.findall(text):
+        if token.isspace():
+            continue
+        if token == "(":
+            inner: Tree = []
+            stack[-1].append(inner)
+            stack.append(inner)
+        elif token == ")" and len(stack) > 1:
+            stack.pop()
+        else:
+            stack[-1].append(_token(token))
+    return stack[0]
+
+
+def _token(token: str) -> str:
+    """Write a name without quotes where it needs none, and a number in one way.
+
+    >>> _token('"DOUBLE"'), _token("0.150e0"), _token("3.0"), _token("7")
+    ('DOUBLE', '0.15', '3', '7')
+    """
+    if PLAIN.fullmatch(token):
+        return token[1:-1]
+    if NUMBER.match(token) and not token.isdigit() and "_" not in token:
+        number = float(token)
+        return str(int(number)) if number.is_integer() and number < 2**53 else repr(number)
+    return token
+
+
+def _simplified(tree: Tree) -> Tree:
+    out: Tree = []
+    for each in tree:
+        if isinstance(each, str):
+            out.append(each)
+            # What DuckDB itself brings along is called with or without the name of its schema.
+            if out[-2:] == ["main", "."]:
+                del out[-2:]
+                if out[-2:] == ["system", "."]:
+                    del out[-2:]
+            continue
+        inner = _simplified(each)
+        before = out[-1] if out else ""
+        called = (
+            isinstance(before, str) and bool(WORD.match(before)) and before not in OPERATORS_BEFORE
+        )
+        if called and (shorter := _call(str(before), inner)) is not None:
+            out[-1:] = shorter
+        elif not called and (term := _term(inner)) is not None:
+            out += term
+        else:
+            out.append(inner)
+    return out
+
+
+def _call(name: str, inside: Tree) -> Tree | None:
+    """Return how a call is written otherwise, if it is."""
+    if name == "CAST" and inside[-2:] == ["AS", "DOUBLE"] and _is_number(inside[:-2]):
+        return inside[:-2]
+    if name == "CAST" and inside[1:] == ["AS", "BOOLEAN"] and inside[0] in TRUTHS:
+        return [TRUTHS[str(inside[0])]]
+    if name == "list" and "ORDER" in inside:
+        place = inside.index("ORDER")
+        if inside[place + 2 :] == inside[:place]:
+            return [
+                "list_sort",
+                ["list", inside[:place], ",", "'ORDER_DEFAULT'", ",", "'ORDER_DEFAULT'"],
+            ]
+    return None
+
+
+def _is_number(tree: Tree) -> bool:
+    digits = tree[1:] if tree[:1] == ["-"] else tree
+    return len(digits) == 1 and isinstance(digits[0], str) and bool(NUMBER.match(digits[0]))
+
+
+def _term(inside: Tree) -> Tree | None:
+    """Return how a term in parentheses is written otherwise, if it is."""
+    if inside[:1] == ["lambda"] and ":" in inside:
+        place = inside.index(":")
+        names = inside[1:place]
+        return [[*(names if len(names) == 1 else ["row", names]), "-", ">", *inside[place + 1 :]]]
+    if len(inside) == 2 and inside[0] == "-" and isinstance(inside[1], list):
+        return inside
+    if len(inside) == 2 and inside[0] == "NOT" and isinstance(inside[1], list):
+        among = inside[1]
+        if len(among) > 2 and among[-2] == "IN" and among.count("IN") == 1:
+            return [[*among[:-2], "NOT", *among[-2:]]]
+    return None
+
+
+def _written(tree: Tree) -> Iterator[str]:
+    for each in tree:
+        if isinstance(each, str):
+            yield each
+        else:
+            yield "("
+            yield from _written(each)
+            yield ")"
