@@ -44,6 +44,11 @@ def lines(
         f"{title or f'The table {release}'}: {rows:,} rows, published by duckdb_priv.", WIDTH
     )
     yield from _warning(attributes)
+    for (statement,) in connection.execute(
+        "SELECT statement FROM priv.guarantee WHERE release = ? AND guarantee = 'records_left_out'",
+        [release],
+    ).fetchall():
+        yield from wrap(statement, WIDTH)
     table = plain_identifier(release)
     if attributes:
         yield "Estimates of the true counts, between low and high (95%):"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.source import Source, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
@@ -99,6 +100,7 @@ def compare(workspace: Workspace, arguments: EvaluationArguments) -> Source:
     source = _open_source(workspace, arguments, readers)
     _take_workload(workspace, arguments, source, readers)
     workspace.stage("counting the truth")
+    _count_what_entered(workspace, source, readers)
     count(workspace.cursor, source)
     workspace.stage("asking the releases")
     reconstruct(
@@ -134,6 +136,27 @@ def _open_source(
         public=_within(source.types, set.intersection(*published)),
         sensitive=_within(source.types, set.union(*sensitive)),
     )
+
+
+def _count_what_entered(workspace: Workspace, source: Source, readers: Sequence[Reader]) -> None:
+    """Count the truth among the records that entered each release, where ``max_rows`` left some out.
+
+    ``_priv_entered`` has a row for each such release and query.
+    """
+    workspace.cursor.execute(
+        "CREATE OR REPLACE TEMP TABLE _priv_entered"
+        " (release VARCHAR, query BIGINT, records BIGINT, true_count BIGINT)"
+    )
+    for reader in readers:
+        last = catalog.last_publication(workspace.cursor, reader.release)
+        if last.max_rows is None or not {*last.record_id, *last.person} <= {*source.types}:
+            continue
+        whole = replace(source, record_id=last.record_id, person=last.person)
+        count(workspace.cursor, count_persons(workspace, whole, last.max_rows))
+        workspace.cursor.execute(
+            "INSERT INTO _priv_entered SELECT ?, query, records, true_count FROM _priv_counts",
+            [reader.release],
+        )
 
 
 def _levels(workspace: Workspace, readers: Sequence[Reader]) -> dict[str, int]:

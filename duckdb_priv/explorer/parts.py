@@ -13,12 +13,14 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from html import escape
 from pathlib import Path
 
 from duckdb_priv.errors import InvalidParameter, PrivError
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE / "page"
+INDEX = "index.html"
 ORDERED = ("package.json", "package-lock.json")
 ENGINE = {
     "@duckdb/duckdb-wasm": (
@@ -116,15 +118,25 @@ def keep(source: Path, target: Path, patterns: tuple[str, ...]) -> None:
         shutil.copyfile(path, copy)
 
 
-def write(folder: Path) -> None:
-    """Write the page into a new folder, for any web server.
+def write(folder: Path, release: Path | None = None) -> None:
+    """Write the page into a new folder, for any web server; with a release, which the page then opens by itself.
 
-    Raises EngineMissing, and InvalidParameter where there is something of that name.
+    Raises EngineMissing, and InvalidParameter where there is something of that name, or the release is called like a
+    file of the page.
     """
     files = parts()
     if folder.exists():
         raise InvalidParameter(f"{str(folder)!r} is there already", hint="name a new folder")
+    if release is not None and release.name in {Path(name).parts[0] for name in files}:
+        raise InvalidParameter(
+            f"{release.name!r} is the name of a file of the page", hint="rename the release file"
+        )
     for name, path in files.items():
         copy = folder / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
+    if release is not None:
+        shutil.copyfile(release, folder / release.name)
+        page = (PAGE / INDEX).read_text("utf-8")
+        named = f'<meta name="release" content="{escape(release.name)}">\n<title>'
+        (folder / INDEX).write_text(page.replace("<title>", named, 1), "utf-8", newline="\n")

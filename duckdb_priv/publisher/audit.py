@@ -36,7 +36,9 @@ def _verdict(findings: Sequence[AuditRow]) -> AuditRow:
     """Sum up whether what was claimed holds."""
     judged = [each for each in findings if each["holds"] is not None]
     broken = [each for each in judged if not each["holds"]]
-    statement = f"Everything that is claimed holds: {len(judged)} claims were recomputed, the others are to be known."
+    statement = (
+        f"All {len(judged)} claims were checked and hold. The other rows are for information."
+    )
     if broken:
         named = ", ".join(
             dict.fromkeys(
@@ -48,8 +50,15 @@ def _verdict(findings: Sequence[AuditRow]) -> AuditRow:
             f"{len(broken)} of {len(judged)} claims do not hold: {named}. Do not hand this release out: publish it"
             " again with replace := true, and audit that."
         )
-    # Each failure is one row that does not hold; the verdict counts them, and is none.
-    return finding("verdict", statement, float(len(broken)))
+    return finding(
+        "verdict",
+        statement,
+        float(len(broken)),
+        not broken,
+        claims=len(judged),
+        hold=len(judged) - len(broken),
+        fail=len(broken),
+    )
 
 
 def _findings(workspace: Workspace, given: Mapping[str, Any]) -> list[AuditRow]:

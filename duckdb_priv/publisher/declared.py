@@ -11,8 +11,11 @@ import duckdb
 
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PublicationFailed
+from duckdb_priv.release.request import Request
 from duckdb_priv.sqltext.quoting import identifier
 
+WORDS = ("title", "description", "contact", "licence")
+"""What is said for readers; it stays where a release is replaced."""
 OF_ONE_CALL = ("release", "replace", "append", "republish")
 """What is said for one call, and not for the versions to come."""
 
@@ -126,6 +129,17 @@ def declare(
             before.exported if before else None,
         ],
     )
+
+
+def words_kept(request: Request, before: Declared | None) -> dict[str, Any]:
+    """Return what was said of a release for its readers, where it is replaced and that is not said anew."""
+    if before is None or not request.replace:
+        return {}
+    return {
+        name: before.arguments[name]
+        for name in WORDS
+        if getattr(request, name) is None and name in before.arguments
+    }
 
 
 def forget(cursor: duckdb.DuckDBPyConnection, release: str) -> None:

@@ -20,14 +20,14 @@ from duckdb_priv.errors import PublicationFailed, ReleaseExists, echoed
 from duckdb_priv.estimator import macros, views
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
-from duckdb_priv.publisher import comments, persons, versions
+from duckdb_priv.publisher import absent, comments, persons, versions
 from duckdb_priv.publisher.budget import require_budget
 from duckdb_priv.publisher.charging import charges
 from duckdb_priv.publisher.check.check import findings_before_publishing
 from duckdb_priv.publisher.check.record_ids import missing_record_id
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.comparing import told_of_comparing
-from duckdb_priv.publisher.declared import declare, forget
+from duckdb_priv.publisher.declared import declare, forget, words_kept
 from duckdb_priv.publisher.declared import find as find_declared
 from duckdb_priv.publisher.dictionaries import narrow
 from duckdb_priv.publisher.grouping import group_once
@@ -81,6 +81,8 @@ def publish(
     """
     request, arguments = method.read(given)
     declared = find_declared(workspace.cursor, request.release)
+    if kept := words_kept(request, declared):
+        request, given = replace(request, **kept), {**given, **kept}
     prepared = prepare(method, workspace, request, arguments, follows=follows)
     plan = prepared.plan
     workspace.stage("drawing values")
@@ -156,9 +158,10 @@ def prepare(
         drop(workspace.cursor, workspace.database, extended)
     plan = told_of_comparing(method, plan)
     of_persons = persons.guarantees_of_persons(plan, source, earlier)
+    missing = absent.records_left_out(workspace, request, plan, whole, source)
     plan = replace(
         plan,
-        guarantees=[*plan.guarantees, *of_persons],
+        guarantees=[*plan.guarantees, *of_persons, *missing],
         strongest=" ".join(
             [
                 plan.strongest,
@@ -174,6 +177,7 @@ def prepare(
         *named,
         *persons.warnings_of_nothing(plan, of_persons),
         *costs,
+        *absent.warnings_of_absence(plan, whole, source),
         *persons.warnings_of_persons(source, request),
         *(each.what for each in findings if each.severity == "warning"),
     ]

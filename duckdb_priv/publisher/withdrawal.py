@@ -13,7 +13,7 @@ from duckdb_priv.errors import InvalidParameter, InvalidSource, PrivError, echoe
 from duckdb_priv.publisher.declared import Declared, all_declared
 from duckdb_priv.release.arguments import ANYTHING, NAME, Arguments, argument, choice, read
 from duckdb_priv.release.catalog import now, spent
-from duckdb_priv.release.promise import factor
+from duckdb_priv.release.promise import sure_of
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 COLUMNS = {"record": "record_id", "person": "person"}
@@ -291,9 +291,10 @@ def _told(
 ) -> dict[str, Any]:
     epsilon = spent(workspace.cursor, declared.release)
     told = (
-        "what it tells has no epsilon"
+        "how much they say about you has no limit in numbers"
         if epsilon is None
-        else f"it changes the odds between two true values by a factor of {factor(epsilon)}"
+        else "someone who was half sure of a true value of yours may be"
+        f" {sure_of(epsilon)} sure after seeing what one record of yours shows there"
     )
     out = f"The {kind} is out of the next version: FROM priv.refresh({literal(declared.release)})."
     if not known:
@@ -305,5 +306,7 @@ def _told(
         "release": declared.release,
         "version": declared.version,
         "epsilon": epsilon,
-        "statement": f"{out} Version {declared.version} and those before cannot be taken back; of a record {told}.",
+        "statement": f'{out} To read to the person: "From now on nothing of yours is in what we publish of this table.'
+        f" Version {declared.version} and those before were handed out and cannot be taken back. They show noisy"
+        f' values, not your true ones: {told}."',
     }

@@ -33,6 +33,16 @@ def factor(epsilon: float) -> str:
     )
 
 
+def sure_of(epsilon: float) -> str:
+    """Write how sure someone may be afterwards who was half sure before.
+
+    >>> sure_of(math.log(9)), sure_of(20.0)
+    ('90%', 'more than 99.9%')
+    """
+    share = 1 / (1 + math.exp(-min(epsilon, 700.0)))
+    return "more than 99.9%" if share >= 0.9995 else f"{math.ceil(1000 * share - 1e-6) / 10:g}%"
+
+
 def weak(epsilon: float, limit: float = VALUE) -> str:
     """Return the sentence that a promise of this epsilon ends with, where it is one of nothing.
 

@@ -140,7 +140,10 @@ def report(
     "--install", is_flag=True, help="Fetch what the page counts with: 36 MB, once, with npm."
 )
 @click.option(
-    "--write", "folder", metavar="DIR", help="Write the page into a new folder, for any web server."
+    "--write",
+    "folder",
+    metavar="DIR",
+    help="Write the page into a new folder, for any web server; with FILE, which it then opens.",
 )
 def explore(
     file: str | None, question: str, browser: bool, install: bool, folder: str | None
@@ -156,13 +159,13 @@ def explore(
     with one_sentence():
         if install:
             click.echo(parts.install())
-        if folder is not None:
-            parts.write(Path(folder))
-            click.echo(folder)
-        if file is None and (install or folder is not None):
-            return
         if file is not None:
             open_release(file).close()
+        if folder is not None:
+            parts.write(Path(folder), None if file is None else Path(file))
+            click.echo(folder)
+        if folder is not None or (file is None and install):
+            return
         with Explorer(parts.parts(), None if file is None else Path(file)) as server:
             address = server.address(question)
             click.echo(f"{address}\nThe page is there until Ctrl-C.")

@@ -2,8 +2,8 @@
 --
 -- Recomputes what a release claims, from its operator as stored and from the source as it is now. holds is
 -- true or false for what was claimed, and NULL for what is only to be known; unit says what value is measured in.
--- The first row is the verdict: whether all that is claimed holds, in words, and how many claims do not. For the
--- publisher: it speaks of true frequencies.
+-- The first row is the verdict: holds is true if all that is claimed holds, the statement says it in words, value is how many
+-- claims do not hold, and the parameters count them. For the publisher: it speaks of true frequencies.
 --
 --   SELECT guarantee, value, holds FROM priv.audit('visits_public');
 

@@ -1,12 +1,13 @@
 -- FROM priv.evaluate(source, release [, workload := 'table' | queries := 5000, seed := 0]
 --   [, hierarchies := 'table'] [, method := 'inverse'] [, confidence := 0.95])
 --   -> release, query, conditions, attribute, value, records, true_count, estimate, stderr, low, high,
---      relative_error, covered
+--      relative_error, covered, true_count_all
 --
 -- Answers a workload from a release, or from each of a list of releases, and from the source: one row per
 -- release and query. A workload is what priv.workload gives, or any table with the columns query (a number),
 -- conditions (a MAP from public columns to values), attribute and value. Without one, one is drawn. records is how
--- many records meet the conditions; relative_error is NULL where the true count is 0. With hierarchies, those that a
+-- many records meet the conditions. Where max_rows left records out of the release, records and true_count are of those that
+-- entered, and true_count_all is of all. relative_error is NULL where the true count is 0. With hierarchies, those that a
 -- generalized release was published with, the source is generalized to its levels first. For the publisher: it states
 -- true counts.
 --
@@ -24,7 +25,7 @@ WITH call AS MATERIALIZED (
 ), @ask@
 SELECT unnest(from_json(answer, '[{"release": "VARCHAR", "query": "BIGINT", "conditions": "MAP(VARCHAR, VARCHAR)",
     "attribute": "VARCHAR", "value": "VARCHAR", "records": "BIGINT", "true_count": "BIGINT", "estimate": "DOUBLE",
-    "stderr": "DOUBLE", "low": "DOUBLE", "high": "DOUBLE", "relative_error": "DOUBLE", "covered": "BOOLEAN"}]'),
+    "stderr": "DOUBLE", "low": "DOUBLE", "high": "DOUBLE", "relative_error": "DOUBLE", "covered": "BOOLEAN", "true_count_all": "BIGINT"}]'),
     recursive := true)
 FROM answered;
 

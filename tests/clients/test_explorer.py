@@ -108,14 +108,20 @@ def expected(shown: Shown, path: Path) -> list[list[str]]:
         return [
             [
                 *("(missing)" if each is None else str(each) for each in row[:groups]),
-                *(rounded(row[names.index(name)], row[names.index("stderr")]) for name in ("estimate", "low", "high")),
+                *shown_numbers(dict(zip(names, row, strict=True)), percent="100 *" in shown["sql"]),
             ]
             for row in found.fetchall()
         ]  # fmt: skip
 
 
-def rounded(number: float, stderr: float) -> str:
-    digits = min(6, max(0, 1 - math.floor(math.log10(stderr))))
+def shown_numbers(row: dict[str, float], percent: bool) -> list[str]:
+    """What people see: the nearest possible numbers, records as whole ones."""
+    possible = (max(0, min(row["estimate"], row["high"])), max(0, row["low"]), row["high"])
+    return [rounded(each, row["stderr"] if percent else None) for each in possible]
+
+
+def rounded(number: float, stderr: float | None) -> str:
+    digits = min(6, max(0, 1 - math.floor(math.log10(stderr)))) if stderr else 0
     exact = Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     return f"{exact:,}".replace("-0", "0") if exact == 0 else f"{exact:,}"
 
@@ -217,7 +223,7 @@ def test_codes_are_read_by_their_labels(tab: Tab, site: str, folder: Path) -> No
     assert shown["rows"][1:] == expected(shown, folder / "coded.duckdb")
     assert (shown["rows"][0][0], "\"sex\" IN ('2')" in shown["sql"]) == ("value", True)
     told = tab.do("evaluate", text="document.getElementById('asked').textContent")["value"]
-    assert told == "Records with icd = not examined by value where sex = <b>female"
+    assert told == "How many records have icd = not examined, by value, where sex = <b>female"
 
 
 OPTIONS = "[...document.querySelectorAll('[name=value] option')].map((each) => each.textContent)"
@@ -301,6 +307,25 @@ def site(tab: Tab, folder: Path) -> Iterator[str]:
         server.shutdown()
     with pytest.raises(duckdb_priv.errors.InvalidParameter, match="is there already"):
         parts.write(place)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_page_that_was_written_with_a_release_opens_it(
+    tab: Tab, folder: Path, tmp_path: Path, width: int
+) -> None:
+    """No address names the file: readers install nothing, and choose nothing."""
+    written = CliRunner().invoke(
+        main, ["explore", str(folder / "visits.duckdb"), "--write", str(tmp_path / "site")]
+    )
+    assert (written.exit_code, written.output) == (0, f"{tmp_path / 'site'}\n")
+    handler = partial(Quiet, directory=str(tmp_path / "site"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/"
+        shown = tab.do("visit", address=address, width=width)
+        server.shutdown()
+    assert (shown["title"], shown["problem"], shown["wider"]) == ("Visits", "", 0)
+    assert shown["rows"][1:] == expected(shown, folder / "visits.duckdb")
 
 
 def test_a_sample_beside_the_page(tab: Tab, site: str, folder: Path) -> None:
@@ -454,6 +479,18 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     helpless = runner.invoke(main, ["explore", "--install"])
     assert helpless.exit_code == 1
     assert "there is none on the PATH" in helpless.output
+
+
+def test_a_release_that_is_called_like_the_page_is_not_written_over_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "parts", lambda: {path.name: path for path in parts.PAGE.iterdir()})
+    (tmp_path / "index.html").write_text("")
+    with pytest.raises(
+        duckdb_priv.errors.InvalidParameter, match="is the name of a file of the page"
+    ):
+        parts.write(tmp_path / "site", tmp_path / "index.html")
+    assert not (tmp_path / "site").exists()
 
 
 def test_the_command_says_where_the_page_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,9 +131,8 @@ def test_releases_are_evaluated_as_an_analyst_asks_them(con: duckdb.DuckDBPyConn
         "FROM priv.evaluate('visits', ['strict', 'mild'], workload := 'drawn', confidence := 0.9)"
     ).fetchall()
     assert len(rows) == 600
-    for release, _, conditions, of, value, records, true_count, *answer, error, covered in rows[
-        ::25
-    ]:
+    for release, _, conditions, of, value, records, true_count, *rest in rows[::25]:
+        *answer, error, covered, true_count_all = rest
         value_sql = "NULL" if value is None else f"'{value}'"
         expected = con.execute(
             f"SELECT unnest(priv.reconstructed_interval('{release}.{of}', noisy_{of}, {value_sql},"
@@ -143,6 +142,8 @@ def test_releases_are_evaluated_as_an_analyst_asks_them(con: duckdb.DuckDBPyConn
         assert (*answer, records) == pytest.approx(expected)
         assert error == pytest.approx(abs(answer[0] - true_count) / true_count)
         assert covered == (answer[2] <= true_count <= answer[3])
+        # No record was left out of these releases.
+        assert true_count_all == true_count
 
 
 def test_anybody_may_write_a_workload(con: duckdb.DuckDBPyConnection) -> None:
@@ -397,3 +398,31 @@ def test_the_workload_of_the_papers_takes_seconds(
     assert 0.93 < coverage < 0.99
     assert 0.02 < error < 0.3
     assert seconds < 60, f"{seconds:.1f} s, on a machine that may be busy; alone it takes under 10"
+
+
+def test_a_release_is_compared_with_what_entered_and_with_all(con, tmp_path: Path) -> None:
+    """Fifteen patients have 160 stays each, of which two enter: counts are of what entered."""
+    con.execute(
+        "CREATE OR REPLACE TABLE stays AS SELECT i AS id, if(i % 10 < 3, i % 50, i) AS patient, i % 4 AS ward,"
+        " if(i % 10 < 3, 'often', 'rarely') AS disease FROM range(8000) AS t(i);"
+        " CREATE OR REPLACE TABLE two AS FROM (VALUES (1, MAP {}, 'disease', 'often'),"
+        " (2, MAP {}, 'disease', 'rarely'))"
+        " AS t(query, conditions, attribute, value);"
+        " FROM priv.publish_uniform('stays', 'limited', sensitive := 'disease', epsilon := 2.0, record_id := 'id',"
+        " person := 'patient', max_rows := 2, public := ['ward'])"
+    )
+    rows = con.execute(
+        "SELECT value, records, true_count, true_count_all, covered"
+        " FROM priv.evaluate('stays', 'limited', workload := 'two') ORDER BY query"
+    ).fetchall()
+    assert rows == [("often", 5630, 30, 2400, True), ("rarely", 5630, 5600, 5600, True)]
+    con.execute("FROM priv.export_release('limited', ?)", [str(tmp_path / "r.duckdb")])
+    ((left,),) = con.execute(
+        "SELECT value FROM priv.guarantee WHERE release = 'limited' AND guarantee = 'records_left_out'"
+    ).fetchall()
+    with duckdb.connect(tmp_path / "r.duckdb", read_only=True) as reader:
+        text = " ".join(line for (line,) in reader.execute("FROM READ_ME").fetchall())
+        assert f"About {left:,.0f} records (give or take 30) are not here" in text
+        ((card,),) = reader.execute("FROM priv.card").fetchall()
+        assert "Records that are not here." in card
+    con.execute("FROM priv.drop_release('limited'); DROP TABLE stays; DROP TABLE two")

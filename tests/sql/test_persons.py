@@ -333,3 +333,35 @@ def test_check_takes_the_persons_and_finds_them(con):
     con.execute("UPDATE stays SET patient_nbr = NULL WHERE encounter_id < 7")
     missing = con.execute(query.format(", person := 'patient_nbr'")).fetchall()
     assert ("blocker", "missing_persons", ["patient_nbr"], 7.0) in missing
+
+
+def test_how_many_records_are_not_here_is_in_the_release(con):
+    """At most two records of each enter; the number of the others is noisy, and the same when published again."""
+    receipt = publish(con, max_rows=2)
+    left = 1500 - 2 * PATIENTS
+    assert any(f"max_rows leaves out {left:,} of 1,500" in each for each in receipt["warnings"])
+    value, parameters = claims(con)["records_left_out"]
+    # Discrete Laplace noise is beyond this once in a thousand million.
+    assert abs(value - left) <= math.log(1e9) / parameters["epsilon"]
+    publish(con, max_rows=2, replace=True)
+    assert claims(con)["records_left_out"][0] == value
+    publish(con, "whole")
+    assert "records_left_out" not in claims(con, "whole")
+
+
+@pytest.mark.once
+def test_a_sample_says_nothing_of_what_is_missing(con):
+    publish(con, method="safe_k", max_rows=2)
+    assert "records_left_out" not in claims(con)
+
+
+@pytest.mark.once
+def test_what_was_said_for_readers_stays_when_a_release_is_replaced(con):
+    said = {"title": "Stays", "description": "One row a stay", "contact": "ask@example.org"}
+    publish(con, **said)
+    publish(con, replace=True, title="Hospital stays")
+    assert con.execute("SELECT title, description, contact FROM priv.release").fetchall() == [
+        ("Hospital stays", "One row a stay", "ask@example.org")
+    ]
+    publish(con, replace=True)
+    assert con.execute("SELECT title FROM priv.release").fetchall() == [("Hospital stays",)]

@@ -265,7 +265,7 @@ def test_it_is_evaluated_advised_and_on_a_page(
     for connection in (con, analyst):
         card = read_card(connection, "blocks")
         assert any(
-            meaning == "how many blocks of values there are" for _, meaning, _ in card.parameters
+            meaning == "how many blocks of values there are" for meaning, _ in card.parameters
         )
         assert len(card.attributes[0].values) > 10
 
@@ -298,6 +298,7 @@ def test_the_audit_recomputes_design_law_and_bounds(con: duckdb.DuckDBPyConnecti
     audit = dict(con.execute("SELECT guarantee, holds FROM priv.audit('blocks')").fetchall())
     assert {name: audit[name] for name in audit if audit[name] is not None} == dict.fromkeys(
         (
+            "verdict",
             "operator",
             "local_differential_privacy",
             "upward_privacy",

@@ -293,6 +293,7 @@ def test_guarantees_are_audited(released: duckdb.DuckDBPyConnection) -> None:
     assert claimed["large_sum_threshold"] == 149
     assert {name for name, (_, holds) in found.items() if holds} == {
         *claimed,
+        "verdict",
         "eligible",
         "noise_as_stated",
     }

@@ -38,6 +38,10 @@ def test_a_record_is_out_of_the_next_version_of_every_release(con):
     rows = con.execute("FROM priv.withdraw('v', 7, kind := 'record')").fetchall()
     assert [(release, version) for release, version, *_ in rows] == [("r", 1), ("s", 1)]
     assert all("cannot be taken back" in statement for *_, statement, _ in rows)
+    assert all(
+        "To read to the person: " in statement and "exp(" not in statement
+        for *_, statement, _ in rows
+    )
     for release in ("r", "s"):
         assert 7 in ages(con, release)
         ((gone, adds),) = con.execute(

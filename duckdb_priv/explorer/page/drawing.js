@@ -6,10 +6,16 @@ const BARS = 40;
 const ROWS = 200;
 const CHARACTER = 7;
 
-/** Round to what the error supports: two digits of the standard error. */
-export function rounded(number, stderr) {
+/** The nearest numbers that are possible, for people: no fewer than none, and no more than the interval allows. */
+export function possible(row) {
+  const within = (number) => (number === null ? null : Math.max(0, row.high === null ? number : Math.min(number, row.high)));
+  return { ...row, estimate: within(row.estimate), low: row.low === null ? null : Math.max(0, row.low) };
+}
+
+/** Round to what the error supports, two digits of the standard error; records are whole. */
+export function rounded(number, stderr, unit) {
   if (number === null || !Number.isFinite(number)) return number === Infinity ? 'no limit' : '–';
-  const digits = stderr > 0 ? Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(stderr)))) : number % 1 ? 2 : 0;
+  const digits = unit === 'records' ? 0 : stderr > 0 ? Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(stderr)))) : number % 1 ? 2 : 0;
   const shown = number.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return shown.replace(/^-(0(\.0+)?)$/, '$1');
 }
@@ -47,7 +53,7 @@ export function draw(place, answer, trend) {
     left = members.length - few.length;
     if (left) said.push(`${left} more bars${heading ? ` of ${heading}` : ''}`);
     const picture = trend ? line(few, answer, along, [low, high]) : bars(few, along, unit, width, [low, high]);
-    // Names of marks say nothing to who hears them: the picture has one name, and its numbers a table.
+    // Names of marks say nothing to someone who hears them: the picture has one name, and its numbers a table.
     for (const mark of picture.querySelectorAll('[aria-label]')) mark.removeAttribute('aria-label');
     picture.setAttribute('role', 'img');
     picture.setAttribute('aria-label', `${answer.words}${heading ? `, ${heading}` : ''}: ${trend ? 'a line with a band' : 'bars with intervals'}; the numbers are in the table.`);
@@ -99,7 +105,7 @@ function line(rows, { unit, width, dates }, along, [low, high]) {
 }
 
 /** Lay an answer out as a table, and return how many rows are left out. */
-export function tabulate(place, { rows, names, labels, words, confidence }) {
+export function tabulate(place, { rows, names, labels, words, confidence, unit }) {
   const head = ['estimate', 'low', 'high'];
   const table = document.createElement('table');
   table.createCaption().textContent = `${words}, with ${100 * confidence}% intervals`;
@@ -112,7 +118,7 @@ export function tabulate(place, { rows, names, labels, words, confidence }) {
     for (const name of names)
       line.append(Object.assign(document.createElement('th'), { scope: 'row', textContent: named(row[name]), className: row[name] === null ? 'missing' : '' }));
     for (const name of head)
-      line.append(Object.assign(document.createElement('td'), { className: 'number', textContent: rounded(row[name], row.stderr) }));
+      line.append(Object.assign(document.createElement('td'), { className: 'number', textContent: rounded(row[name], row.stderr, unit) }));
   }
   place.replaceChildren(table);
   return Math.max(0, rows.length - ROWS);

@@ -1,5 +1,5 @@
 // The page: opens a release, lets people choose a question, and shows the answer.
-import { draw, rounded, tabulate } from './drawing.js';
+import { draw, possible, rounded, tabulate } from './drawing.js';
 import { ORDERED, Problem, called, columns, filtersBy, first, groups, identifier, read, settled, sql, words, written } from './question.js';
 import { open } from './release.js';
 
@@ -50,7 +50,7 @@ function calm() {
 async function show(file) {
   calm();
   release = null;
-  for (const id of ['question', 'answer', 'promises']) at(id).hidden = true;
+  for (const id of ['question', 'answer', 'promises', 'absent']) at(id).hidden = true;
   at('title').textContent = 'Release explorer';
   for (const id of ['description', 'facts']) at(id).textContent = '';
   say(`Opening ${file.name}: the first time, the engine of 36 MB is loaded.`, true);
@@ -95,6 +95,8 @@ function introduce() {
     ...release.promises.map((text) => Object.assign(document.createElement('li'), { textContent: text })),
   );
   at('promises').hidden = false;
+  at('absent').textContent = release.absent ?? '';
+  at('absent').hidden = !release.absent;
   filters();
   form.hidden = false;
 }
@@ -242,7 +244,7 @@ async function count() {
   if (mine !== asked) return;
   for (const { as, labels } of asks) if (labels.size) for (const row of rows) row[as] = called(row[as], labels);
   answer = {
-    rows, names,
+    rows: rows.map(possible), names,
     labels: asks.map((each) => each.name),
     words: words(question, release),
     confidence: question.confidence,
@@ -267,7 +269,9 @@ function summary() {
   if (names.length) return `${rows.length} ${rows.length === 1 ? 'row' : 'rows'}.`;
   const [{ estimate, stderr, low, high }] = rows;
   if (estimate === null) return 'No records are chosen by these conditions, or their number cannot be estimated.';
-  return `About ${rounded(estimate, stderr)} ${unit}: with ${100 * question.confidence}% confidence ${rounded(low, stderr)} to ${rounded(high, stderr)}.`;
+  const [count, least, most] = [estimate, low, high].map((each) => rounded(each, stderr, unit));
+  const between = low > 0 ? `${least} to ${most}` : `not above ${most}`;
+  return `About ${count} ${unit}: with ${100 * question.confidence}% confidence ${between}.`;
 }
 
 async function copy(text, said) {
@@ -312,8 +316,9 @@ addEventListener('drop', (event) => {
   if (file) show(file);
 });
 
-/** ?open=NAME opens a release that stands beside the page. */
-const beside = new URLSearchParams(location.search).get('open');
+/** ?open=NAME opens a release that is beside the page, and a page that was written with one opens that. */
+const beside = new URLSearchParams(location.search).get('open') ?? document.querySelector('meta[name=release]')?.content;
+say('');
 if (beside) {
   at('opening').hidden = true;
   const name = beside.split(/[\\/]/).pop();

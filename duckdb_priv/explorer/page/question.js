@@ -111,9 +111,9 @@ export function sql(question, release) {
 
 /** The question in words, for headings and for who hears it. */
 export function words(question, release) {
-  const what = question.show === 'percent' ? 'Percent of records' : 'Records';
+  const what = question.show === 'percent' ? 'What percent of records have' : 'How many records have';
   const read = (value, { labels }) => labels.get(value) ?? value ?? 'missing';
-  const of = question.value === undefined ? `by ${question.of}` : `with ${question.of} = ${read(question.value, attributeOf(release, question.of))}`;
+  const of = question.value === undefined ? `each ${question.of}` : `${question.of} = ${read(question.value, attributeOf(release, question.of))}`;
   const by = [question.by, question.and].filter(Boolean);
   const where = Object.entries(question.where).map(([name, { from, to, values }]) => {
     if (from && to) return `${name} from ${from} to ${to}`;
@@ -123,9 +123,9 @@ export function words(question, release) {
   });
   return [
     `${what} ${of}`,
-    ...(by.length ? [`${question.value === undefined ? 'and' : 'by'} ${by.join(' and ')}`] : []),
+    ...(by.length ? [`by ${by.join(' and ')}`] : []),
     ...(where.length ? [`where ${where.join(', ')}`] : []),
-  ].join(' ');
+  ].join(', ');
 }
 
 /** Filters by column: any column, whatever it is called (`constructor`). */

@@ -140,12 +140,13 @@ async function described(file, rows) {
   for (const { attribute, column_name: column, role } of described)
     if (role === 'public' || role === 'generalized')
       columns.push(await summary(name, column, types.find((each) => each.name === column).type, labelsOf(attribute), rows));
-  const guarantees = await rows('SELECT statement FROM priv.guarantee ORDER BY ALL');
+  const guarantees = await rows('SELECT guarantee, statement FROM priv.guarantee ORDER BY ALL');
   return {
     name,
     file: file.name,
     about: about[0],
-    promises: guarantees.map((each) => each.statement),
+    promises: [...new Set(guarantees.map((each) => each.statement))],
+    absent: guarantees.find((each) => each.guarantee === 'records_left_out')?.statement,
     attributes,
     columns,
     weight: described.find(({ role }) => role === 'scale')?.column_name,
