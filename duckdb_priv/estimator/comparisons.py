@@ -5,11 +5,20 @@ All of them are made of one or two sums over the rows at hand (``sets``), by for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import combinations
 
-from duckdb_priv.estimator.forms import FORMS, INTERVAL
-from duckdb_priv.estimator.set_formulas import GIVEN, formula, let, listed, mistake, moments, reach
+from duckdb_priv.estimator.forms import FORMS
+from duckdb_priv.estimator.set_formulas import (
+    GIVEN,
+    combination,
+    interval,
+    listed,
+    mean_of,
+    mistake,
+    quotient,
+)
 from duckdb_priv.estimator.sets import Coefficient, Part, Sets
 from duckdb_priv.estimator.written import Lookup, by_text
 from duckdb_priv.sqltext.literals import concatenated
@@ -80,10 +89,10 @@ def _guards(lookup: Lookup) -> dict[str, str]:
 # What is made of one sum, or of two.
 
 
-def interval(form: str, of: Lookup) -> str:
+def of_values(form: str, of: Lookup) -> str:
     """Write the interval of how many records have one of the values."""
     sets = Sets(form, of)
-    return sets.written(_interval(sets, Part(sets.every, "_values")))
+    return sets.written(interval(sets.functional(Part(sets.every, "_values"))))
 
 
 def share(form: str, of: Lookup) -> str:
@@ -91,24 +100,23 @@ def share(form: str, of: Lookup) -> str:
     sets = Sets(form, of)
     one = Part(sets.every, "_values")
     if not sets.form.perturbed:
-        return sets.written(_compared(sets, "ratio", one, Part(sets.every, None), most="1e0"))
-    size = f"nullif({sets.total(one.rows)}, 0)"
-    divided = let("v", formula("interval_per"), r=_interval(sets, one), n=size)
-    return sets.written(divided)
+        return sets.written(_ratio(sets, one, Part(sets.every, None), most="1e0"))
+    return sets.written(_linear(sets, (_per_record(sets, one), one)))
 
 
-def of_values(name: str) -> Answer:
+def two_values(made: Made) -> Answer:
     """Compare how many records have one of some values, and of others."""
 
     def write(form: str, of: Lookup) -> str:
         sets = Sets(form, of)
-        one, two = Part(sets.every, "_values"), Part(sets.every, "_other_values")
-        return sets.written(_counts(sets, name, one, two))
+        return sets.written(
+            made(sets, Part(sets.every, "_values"), Part(sets.every, "_other_values"))
+        )
 
     return write
 
 
-def of_groups(name: str, *, shares: bool = False) -> Answer:
+def two_groups(made: Made, *, shares: bool = False) -> Answer:
     """Compare how many records of two groups have one of the values, or what shares."""
 
     def write(form: str, of: Lookup) -> str:
@@ -118,67 +126,46 @@ def of_groups(name: str, *, shares: bool = False) -> Answer:
         sets = Sets(form, of, groups)
         one, two = (Part(Coefficient((each,)).times(sets.every), "_values") for each in groups)
         if not shares:
-            return sets.written(_counts(sets, name, one, two))
-        return sets.written(_compared(sets, name, one, two, shares=True, **SHARES[name]))
+            return sets.written(made(sets, one, two))
+        return sets.written(made(sets, one, two, _per_record(sets, one), _per_record(sets, two)))
 
     return write
 
 
 def total(form: str, of: Lookup) -> str:
-    """Write the interval of the sum of an amount: what is positive of it, less what is negative."""
+    """Write the interval of the sum of an amount."""
     sets = Sets(form, of, by_row=True)
-    above, below = (
-        Part(Coefficient((f"_amount {sign} 0",), (amount,)).times(sets.every), "_values")
-        for sign, amount in ((">", "_amount::DOUBLE"), ("<", "(-_amount::DOUBLE)"))
-    )
-    known = " + ".join(sets.total(each.rows.times(each.rows)) for each in (above, below))
-    return sets.written(_finite(known, _counts(sets, "difference", above, below)))
+    amounts = Part(Coefficient((), (AMOUNT,)).times(sets.every), "_values", "_amount")
+    known = sets.total(amounts.rows.times(amounts.rows))
+    return sets.written(_finite(known, interval(sets.functional(amounts))))
 
 
 def mean(form: str, of: Lookup) -> str:
     """Write the interval of the mean of an amount: the least one, and the mean of what is above it."""
     sets = Sets(form, of, by_row=True)
     count = Part(Coefficient(("_amount IS NOT NULL",)).times(sets.every), "_values")
-    amounts = Part(count.rows.times(Coefficient((), ("_amount::DOUBLE",))), "_values")
+    amounts = Part(count.rows.times(Coefficient((), (AMOUNT,))), "_values", "_amount")
     least, most = (sets.take(f"{bound}(_amount)::DOUBLE") for bound in ("min", "max"))
-    compared = let(
-        "p",
-        formula("ratio"),
-        a="list_extract(r, 1)",
-        b="list_extract(r, 2)",
-        covariance=f"(q).covariance - {least} * (q).count.variance",
-        most=f"{most} - {least}",
-    )
-    shifted = formula("shifted_by_row" if sets.form.varied else "shifted")
-    answer = let(
-        "q",
-        f"[{compared} FOR r IN [{_reaches(sets, [shifted, '(q).count'], once=False)}]][1]",
-        amounts=sets.sums(amounts),
-        count=sets.sums(count),
-        covariance=sets.covariance(amounts, count),
-        least=least,
+    covariance = sets.covariance(amounts, count)
+    answer = mean_of(
+        sets.form,
+        sets.sums(amounts),
+        sets.sums(count),
+        sets.products(amounts, count),
+        covariance,
+        sets.constant("rows") if sets.form.from_histogram else "NULL",
+        least,
+        most,
     )
     known = sets.total(amounts.rows.times(amounts.rows))
-    return sets.written(_finite(known, let("v", formula("moved"), r=answer, n=least)))
+    return sets.written(_finite(known, answer))
 
 
+AMOUNT = "_amount::DOUBLE"
 Answer = Callable[[str, Lookup], str]
 """Writes an answer for the attributes of one form."""
-SHARES = {"difference": {"least": "-1e0", "most": "1e0"}, "ratio": {}}
-"""By what is made of two shares: where it lies."""
-ANSWERS: Mapping[str, Answer] = {
-    "interval_of_set": interval,
-    "share_of_set": share,
-    "difference_of_sets": of_values("difference"),
-    "ratio_of_sets": of_values("ratio"),
-    "difference_of_groups": of_groups("difference"),
-    "ratio_of_groups": of_groups("ratio"),
-    "difference_of_shares": of_groups("difference", shares=True),
-    "ratio_of_shares": of_groups("ratio", shares=True),
-    "sum_of_set": total,
-    "mean_of_set": mean,
-}
-"""By the place that is filled."""
+Made = Callable[..., str]
+"""Writes what is made of two sums, and of the factors that they stand with."""
 
 
 def _finite(sum_of_squares: str, answer: str) -> str:
@@ -187,48 +174,42 @@ def _finite(sum_of_squares: str, answer: str) -> str:
     return f"CASE WHEN isfinite({sum_of_squares}) THEN {answer} ELSE {error} END"
 
 
-def _counts(sets: Sets, name: str, one: Part, two: Part) -> str:
-    if name == "ratio":
-        return _compared(sets, name, one, two)
-    if not sets.form.perturbed:
-        return _compared(sets, name, one, two, least="'-inf'::DOUBLE")
-    least, most = f"-{sets.total(two.rows)}", sets.total(one.rows)
-    return _compared(sets, name, one, two, least=least, most=most)
+def _per_record(sets: Sets, part: Part) -> str:
+    return f"(1 / nullif({sets.total(part.rows)}::DOUBLE, 0))"
 
 
-def _compared(
-    sets: Sets,
-    name: str,
-    one: Part,
-    two: Part,
-    *,
-    shares: bool = False,
-    least: str = "0e0",
-    most: str = "'inf'::DOUBLE",
+def _linear(sets: Sets, *terms: tuple[str, Part]) -> str:
+    """Write the interval of a linear combination of sums: of factors, with parts."""
+    covariances = [sets.covariance(one, two) for (_, one), (_, two) in combinations(terms, 2)]
+    return interval(combination([(f, sets.functional(part)) for f, part in terms], covariances))
+
+
+def _difference(sets: Sets, one: Part, two: Part, f: str = "1e0", g: str = "1e0") -> str:
+    return _linear(sets, (f, one), (f"-{g}", two))
+
+
+def _ratio(
+    sets: Sets, one: Part, two: Part, f: str = "", g: str = "", most: str = "'inf'::DOUBLE"
 ) -> str:
-    sizes = [f"nullif({sets.total(each.rows)}, 0)" if shares else "1" for each in (one, two)]
-    compared = let(
-        "p",
-        formula(name),
-        a="list_extract(r, 1)",
-        b="list_extract(r, 2)",
-        covariance=f"{sets.covariance(one, two)} / ({sizes[0]} * {sizes[1]})::DOUBLE",
-        least=least,
+    return quotient(
+        sets.functional(one),
+        sets.functional(two),
+        sets.covariance(one, two),
         most=most,
+        factor=f"({f} / {g})" if f else "1e0",
     )
-    once = sets.once(one) and sets.once(two)
-    sums = [sets.sums(each, size, once=once) for each, size in zip((one, two), sizes, strict=True)]
-    return f"[{compared} FOR r IN [{_reaches(sets, sums, once=once)}]][1]"
 
 
-def _interval(sets: Sets, part: Part) -> str:
-    """Write the interval of one sum."""
-    once = sets.once(part)
-    made = moments(sets.form, once=once)
-    return f"[{INTERVAL} FOR i IN [{made} FOR s IN [{sets.sums(part, once=once)}]]][1]"
-
-
-def _reaches(sets: Sets, sums: Sequence[str], *, once: bool) -> str:
-    """Write how far each sum reaches to both sides of its estimate."""
-    made = moments(sets.form, once=once)
-    return f"[{reach()} FOR i IN [{made} FOR s IN [{', '.join(sums)}]]]"
+ANSWERS: Mapping[str, Answer] = {
+    "interval_of_set": of_values,
+    "share_of_set": share,
+    "difference_of_sets": two_values(_difference),
+    "ratio_of_sets": two_values(_ratio),
+    "difference_of_groups": two_groups(_difference),
+    "ratio_of_groups": two_groups(_ratio),
+    "difference_of_shares": two_groups(_difference, shares=True),
+    "ratio_of_shares": two_groups(_ratio, shares=True),
+    "sum_of_set": total,
+    "mean_of_set": mean,
+}
+"""By the place that is filled."""

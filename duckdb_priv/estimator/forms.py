@@ -180,7 +180,7 @@ def _sections(file: str) -> dict[str, str]:
     }
 
 
-INTERVAL = _sections(COMMON)["interval"]
+INTERVAL = expand(_sections(COMMON)["interval"], _sections(COMMON))
 """The interval, the same for all forms: over ``i``, their moments ``m`` and the quantile ``z``."""
 
 FORMS: Mapping[str, Form] = {

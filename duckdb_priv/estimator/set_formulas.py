@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import combinations
 
-from duckdb_priv.estimator.forms import FIELD, FORMS, INTERVAL, Form
+from duckdb_priv.estimator.forms import FIELD, FORMS, Form
 from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import expand, sections, template
 
 FRAGMENTS = "analyst/fragments"
 FIELD_OF_STEP = re.compile(r"\(t\)\.([a-z]\w*)")
+NO_PAIRS = "[{i: 0, j: 0, covariance: 0e0}][:0]"
 TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
 """What the catalog may say of single values; of sets it follows from two averages."""
 
@@ -84,13 +86,93 @@ def _formulas() -> Mapping[str, str]:
 
 @cache
 def formula(name: str) -> str:
-    """Return a formula with all formulas that it mentions: those for sets, on top of those for scaled counts."""
+    """Return a formula of sets, or the test of all estimates, with all formulas that it mentions."""
     return expand(_formulas()[name], _formulas())
 
 
-def reach() -> str:
-    """Write how far a sum reaches to both sides of its estimate, over i."""
-    return f"[{formula('reach')} FOR r IN [{INTERVAL}]][1]"
+def interval(tested: str) -> str:
+    """Write the interval of what is tested."""
+    return f"[{formula('ends')} FOR u IN [{tested}]][1]"
+
+
+def combination(
+    parts: Sequence[tuple[str, str]], covariances: Sequence[str], constant: str = "0e0"
+) -> str:
+    """Write what is tested of a linear combination: of factors, with what is tested of its parts.
+
+    The ``covariances`` are those of the first part with the second, the third, ..., of the second with the third, ...
+    """
+    pairs = [
+        struct(i=str(i), j=str(j), covariance=covariance)
+        for (i, j), covariance in zip(
+            combinations(range(1, len(parts) + 1), 2), covariances, strict=True
+        )
+    ]
+    return let(
+        "p",
+        formula("combination"),
+        factors=f"[{', '.join(factor for factor, _ in parts)}]",
+        parts=f"[{', '.join(tested for _, tested in parts)}]",
+        pairs=f"[{', '.join(pairs)}]" if pairs else NO_PAIRS,
+        constant=constant,
+    )
+
+
+def quotient(
+    above: str,
+    below: str,
+    covariance: str,
+    *,
+    least: str = "0e0",
+    most: str = "'inf'::DOUBLE",
+    factor: str = "1e0",
+    constant: str = "0e0",
+) -> str:
+    """Write the interval of a quotient of what is tested of its parts, times a factor, and a constant more."""
+    return let(
+        "p",
+        formula("quotient"),
+        a=above,
+        b=below,
+        covariance=covariance,
+        least=least,
+        most=most,
+        factor=factor,
+        constant=constant,
+    )
+
+
+def mean_of(
+    form: Form,
+    amounts: str,
+    count: str,
+    products: Mapping[str, str],
+    covariance: str,
+    published: str,
+    least: str,
+    most: str,
+) -> str:
+    """Write the interval of a mean: the least amount, and the mean of what is above it.
+
+    ``amounts`` and ``count`` are the structs of both sums.
+    """
+    return let(
+        "q",
+        quotient(
+            f"[{functional(form, 'amount')} FOR s IN [{formula('shifted')}]][1]",
+            f"[{functional(form)} FOR s IN [(q).count]][1]",
+            "(q).covariance - (q).least * (q).count.variance",
+            most="(q).most - (q).least",
+            constant="(q).least",
+        ),
+        amounts=amounts,
+        count=count,
+        products=struct(**products),
+        covariance=covariance,
+        published=published,
+        least=least,
+        most=most,
+    )
 
 
 def mistake(*conditions: tuple[str, str], last: str = "NULL") -> str:
@@ -123,22 +205,26 @@ def plausible(form: Form) -> str:
     return form.text("plausible")
 
 
-def moments(form: Form, *, once: bool) -> str:
-    """Return what an interval is made of, over s; ``once`` where every record counts once."""
+@cache
+def functional(form: Form, kind: str = "") -> str:
+    """Return what is tested of a sum, over s; ``once`` where every record counts once, or of an ``amount``."""
     every = dict(_formulas())
     if form.varied:
         every["slack"] = every["slack_by_row"]
+    if kind == "amount" and form.scaled:
+        # The scale of a record is a part of its amount.
+        kind = ""
     if not form.from_histogram:
-        every["spread_of_one"] = "(s).law.slope"
-    for kind in (["once"] if once else []) + ([] if form.perturbed else ["sample"]):
+        every |= {"spread_of_one": "(s).law.slope", "left": "1"}
+    for each in (kind, "" if form.perturbed else "sample"):
         every |= {
-            name.removeprefix(f"{kind}."): text
+            name.removeprefix(f"{each}."): text
             for name, text in _formulas().items()
-            if name.startswith(f"{kind}.")
+            if each and name.startswith(f"{each}.")
         }
     if not form.alike:
-        every["zero"] = every["zero_of_drawn"]
-    return expand(every["moments"], every)
+        every["line"] = every["drawn"]
+    return expand(every["test"], every)
 
 
 @cache

@@ -18,6 +18,7 @@ from duckdb_priv.estimator.set_formulas import (
     TERMS,
     chosen,
     formula,
+    functional,
     let,
     listed,
     lists_missing,
@@ -78,6 +79,15 @@ class Part:
 
     rows: Coefficient
     values: str | None
+    amount: str = ""
+    """A factor of the coefficients that may be negative."""
+
+    def signed(self, sign: str) -> Coefficient:
+        """Return the coefficients that are positive, or the negative ones, as positive numbers."""
+        if not self.amount:
+            return self.rows
+        factors = self.rows.factors if sign == ">" else ("(-1)", *self.rows.factors)
+        return Coefficient((*self.rows.conditions, f"{self.amount} {sign} 0"), factors)
 
 
 class Sets:
@@ -151,78 +161,98 @@ class Sets:
             published=published,
         )
 
-    def sums(self, part: Part, per: str = "1", *, once: bool = False) -> str:
-        """Write the struct of what one sum and its interval are made of; the sum is to be divided by ``per``.
+    def functional(self, part: Part) -> str:
+        """Write what is tested of one sum."""
+        once = self.once(part)
+        kind = "once" if once else "amount" if part.amount else ""
+        return f"[{functional(self.form, kind)} FOR s IN [{self.sums(part, once=once)}]][1]"
+
+    def sums(self, part: Part, *, once: bool = False) -> str:
+        """Write the struct of what one sum and its interval are made of.
 
         Less is needed where every record counts ``once``.
         """
         rows, squared = part.rows, part.rows.times(part.rows)
         self._require_plausible(part)
-        estimate = self._sum(rows, part.values)
-        if self.form.varied:
-            return self._sums_by_row(part, per, estimate)
-        total = f"{self.total(rows)}::DOUBLE"
         given = {
-            "estimate": estimate,
+            "estimate": self._sum(rows, part.values),
             "variance": self.covariance(part, part),
-            "total": total,
-            "law": self._law(part.values),
-            "published": "NULL",
-            "share": "0e0",
-            "beta": "NULL" if self.form.perturbed else self._number("own"),
-            "per": f"{per}::DOUBLE",
+            "total": f"{self.total(part.signed('>'))}::DOUBLE",
+            "opposite": f"{self.total(part.signed('<'))}::DOUBLE" if part.amount else "0e0",
+            "law": self._law_by_row(part) if self.form.varied else self._law(part.values),
+            "share": self._share(part),
             "z": self.quantile(),
         }
-        if not once:
-            given |= {
-                "doubled": self._sum(squared, part.values),
-                "squares": f"{self.total(squared)}::DOUBLE",
-                "largest": self.take(f"{rows.extreme('max')}::DOUBLE"),
-            }
-        if self.form.from_histogram:
-            squares = f"nullif({self.total(squared)}::DOUBLE, 0)"
-            published = self.constant("rows")
-            given["published"] = published
-            given["share"] = f"coalesce(least({total} ** 2 / {squares} / {published}, 1), 0)"
+        if not once or not self.form.perturbed:
+            given |= self._sampled(part)
+        if once:
+            return struct(**given)
+        unit = SCALES if self.form.varied else Coefficient()
+        by_row = squared.times(unit)
+        given |= {
+            "doubled": self._sum(by_row, part.values),
+            "squares": f"{self.total(by_row)}::DOUBLE",
+            "plain_squares": f"{self.total(squared)}::DOUBLE",
+            "largest": self._largest(part),
+        }
         return struct(**given)
+
+    def products(self, amounts: Part, count: Part) -> dict[str, str]:
+        """Write the sums over products of the coefficients of amounts and of a count."""
+        both = amounts.rows.times(count.rows)
+        by_row = both.times(SCALES) if self.form.varied else both
+        return {
+            "product": self._sum(by_row, amounts.values),
+            "squares": f"{self.total(by_row)}::DOUBLE",
+            "plain_squares": f"{self.total(both)}::DOUBLE",
+        }
+
+    def _largest(self, part: Part) -> str:
+        largest = f"{part.rows.extreme('max')}::DOUBLE"
+        if part.amount:
+            largest = f"greatest({largest}, -{part.rows.extreme('min')}::DOUBLE)"
+        return self.take(largest)
+
+    def _share(self, part: Part) -> str:
+        """Write which share of the table's records would give the same sum with equal coefficients."""
+        if not self.form.from_histogram:
+            return "0e0"
+        squares = f"nullif({self.total(part.rows.times(part.rows))}::DOUBLE, 0)"
+        total = f"{self.total(part.rows)}::DOUBLE"
+        return f"coalesce(least({total} ** 2 / {squares} / {self.constant('rows')}, 1), 0)"
+
+    def _sampled(self, part: Part) -> dict[str, str]:
+        """Write what is known of rows that are a sample: of which some may be hidden."""
+        if self.form.perturbed:
+            return {"beta": "1e0", "k": "0e0", "classes": "0e0"}
+        classes = (
+            f"{self.constant('classes')} * {self._size(part.values)} / {self.take(self._of.size())}"
+        )
+        seen = f"CASE WHEN {self._shown(Coefficient(part.rows.conditions), part.values)} > 0 THEN 1 ELSE 0 END"
+        return {
+            "beta": self._number("own"),
+            "k": self.constant("k"),
+            "classes": f"greatest({classes} - {seen}, 0)",
+        }
 
     def once(self, part: Part) -> bool:
         """Whether every record counts once in a sum."""
         return not (part.rows.factors or self.form.varied)
 
-    def _sums_by_row(self, part: Part, per: str, estimate: str) -> str:
-        """Write that struct where rows differ in their scale u: the squares of coefficients stand with it."""
-        rows = part.rows
-        squared, scaled = rows.times(rows), rows.times(SCALES)
-        both = squared.times(SCALES)
+    def _law_by_row(self, part: Part) -> str:
+        """Write what an interval needs to know besides, where rows differ in their scale: slope is that of scale 1."""
+        both = part.rows.times(part.rows).times(SCALES)
         noisy = f"coalesce({self.total(both.times(SCALES))} / nullif({self.total(both)}, 0), 0)"
         size, values = self.take(self._of.size()), self._size(part.values)
         spread = f"({size} - 2 * {values})"
         some = f"CASE WHEN {values} = {size} THEN 0 ELSE 1 END"
-        law = struct(
+        return struct(
             slope=f"{some} * {spread}",
             half_step=f"{some} * (1 + {size} * {noisy}) / 2",
             upward=f"{some} * (1 + {spread} * {noisy})",
             downward=f"{some} * (1 - {spread} * {noisy})",
             shrinkage="0e0",
             noisy=noisy,
-        )
-        return struct(
-            estimate=estimate,
-            doubled=self._sum(both, part.values),
-            doubled_once=self._sum(scaled, part.values),
-            variance=self.covariance(part, part),
-            total=f"{self.total(rows)}::DOUBLE",
-            plain_squares=f"{self.total(squared)}::DOUBLE",
-            squares=f"{self.total(both)}::DOUBLE",
-            squares_once=f"{self.total(scaled)}::DOUBLE",
-            largest=self.take(f"{rows.extreme('max')}::DOUBLE"),
-            law=law,
-            published="NULL::DOUBLE",
-            share="0e0",
-            beta="NULL::DOUBLE",
-            per=f"{per}::DOUBLE",
-            z=self.quantile(),
         )
 
     def _require_plausible(self, part: Part) -> None:

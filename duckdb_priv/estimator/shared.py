@@ -13,11 +13,10 @@ from functools import cache
 from duckdb_priv.estimator.forms import FORMS, INTERVAL
 from duckdb_priv.estimator.set_formulas import (
     formula,
+    functional,
     listed,
     lists_missing,
-    moments,
     plausible,
-    reach,
 )
 from duckdb_priv.sqltext.builtins import qualified
 from duckdb_priv.sqltext.folding import folded
@@ -50,14 +49,9 @@ SHARED: Mapping[str, Shared] = {
         VALUES,
     ),
     "_listed": Shared("What is given, a value or a list, as a list of texts.", listed, VALUES),
-    "_reach": Shared(
-        "How far a sum may lie below and above its estimate, from its moments.",
-        lambda _: reach(),
-        ("i",),
-    ),
-    "_moments": Shared(
-        "What the interval of a sum is made of, where every record counts once.",
-        lambda _: moments(FORMS["two_weights"], once=True),
+    "_functional": Shared(
+        "What is tested of a sum in which every record counts once.",
+        lambda _: functional(FORMS["two_weights"], "once"),
         ("s",),
     ),
     "_plausible": Shared(
@@ -68,10 +62,15 @@ SHARED: Mapping[str, Shared] = {
     "_score_interval": Shared(
         "The interval of an estimate, from its moments.", lambda _: INTERVAL, ("i",)
     ),
-    "_difference": Shared(
-        "The interval of a difference of two sums.", lambda _: formula("difference"), ("p",)
+    "_ends": Shared("The interval of what is tested.", lambda _: formula("ends"), ("u",)),
+    "_combination": Shared(
+        "What is tested of a linear combination of sums.",
+        lambda _: formula("combination"),
+        ("p",),
     ),
-    "_ratio": Shared("The interval of a ratio of two sums.", lambda _: formula("ratio"), ("p",)),
+    "_quotient": Shared(
+        "The interval of a quotient of two sums.", lambda _: formula("quotient"), ("p",)
+    ),
 }
 """By the name of the macro. One that has the formula of another in its own stands before it."""
 

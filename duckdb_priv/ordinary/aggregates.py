@@ -182,7 +182,8 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
     if name == "count_if":
         return Estimate([whole.where(*conjuncts(argument))], _same)
     if name == "sum":
-        return Estimate([_summed(whole, argument)], _same)
+        amount, negated = _without_sign(argument)
+        return Estimate([_summed(whole, amount)], _negated if negated else _same)
     counted = whole.where(*_not_null(argument))
     if name in ("avg", "mean"):
         return Estimate([_summed(whole, argument), counted], _average)
@@ -328,8 +329,21 @@ def _not_null(value: exp.Expr) -> list[exp.Expr]:
     return [exp.Not(this=exp.Is(this=exp.paren(value.copy()), expression=exp.Null()))]
 
 
+def _without_sign(value: exp.Expr) -> tuple[exp.Expr, bool]:
+    """Return a value without the signs before it, and whether they change it."""
+    negated = False
+    while isinstance(value, exp.Paren | exp.Neg):
+        negated ^= isinstance(value, exp.Neg)
+        value = value.this
+    return value, negated
+
+
 def _same(estimate: exp.Expr) -> exp.Expr:
     return estimate
+
+
+def _negated(estimate: exp.Expr) -> exp.Expr:
+    return exp.Neg(this=estimate)
 
 
 def _average(total: exp.Expr, records: exp.Expr) -> exp.Expr:

@@ -175,6 +175,10 @@ def _ratio(value: exp.Expr, estimates: Collection[str], factor: str) -> Ratio | 
     if above is None or below is None:
         return None
     top, bottom = value.this, value.expression
+    while isinstance(top, exp.Neg | exp.Paren):
+        factor = _product("-1", factor) if isinstance(top, exp.Neg) else factor
+        top = top.this
+        above = _linear(top, estimates)
     # 100 * a / b is a hundred times a / b: then that a is a count is seen.
     if isinstance(top, exp.Mul):
         for one, other in ((top.this, top.expression), (top.expression, top.this)):

@@ -1,8 +1,9 @@
 """Intervals beside estimates: for every result of a SELECT, how far it may be off.
 
-A count of a set of values of one attribute has the score interval of priv.reconstructed_interval (``score.py``). Other
-counts, sums and differences have an interval of z standard errors, quotients have Fieller's, and other functions that
-of the delta method, with exact covariances (``records.py``).
+Every result is a functional, a sum over records, or a quotient of two, and has the interval of the one test that the
+functions of ``priv`` invert, too (``sql/analyst/fragments/sets.sql``). ``score.py`` has what is tested of sums over
+records with one of a set of values; of others it is the estimate with its variance (``records.py``). Functions that
+are neither, such as a standard deviation, are taken for linear nearby: the delta method.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from statistics import NormalDist
 
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
+from duckdb_priv.estimator.set_formulas import combination, interval, let, quotient, struct
 from duckdb_priv.ordinary.arithmetic import (
     Linear,
     Ratio,
@@ -24,7 +27,6 @@ from duckdb_priv.ordinary.arithmetic import (
 )
 from duckdb_priv.ordinary.frame import Frame, Measure, PlainColumn, Steps, select_sql
 from duckdb_priv.ordinary.names import Names, column, named, text
-from duckdb_priv.ordinary.noise import formula
 from duckdb_priv.ordinary.records import Records, StepColumns
 from duckdb_priv.ordinary.scope import ESTIMATED
 from duckdb_priv.ordinary.score import TABLE, Score
@@ -35,6 +37,11 @@ from duckdb_priv.sqltext.quoting import literal
 ENDS = ("stderr", "low", "high")
 """What stands beside an estimate; the parts of a struct, and the endings of the columns."""
 LEAST, MOST = "'-inf'::DOUBLE", "'inf'::DOUBLE"
+MOVED = (
+    "{stderr: abs((v).f) * (v).r.stderr, low: least((v).f * (v).r.low, (v).f * (v).r.high),"
+    " high: greatest((v).f * (v).r.low, (v).f * (v).r.high)}"
+)
+"""An interval times a factor."""
 
 
 @dataclass
@@ -126,21 +133,11 @@ class Intervals:
         if meaning is None:
             return None
         if isinstance(meaning, Ratio):
-            return self._ratio(meaning)
-        if isinstance(meaning, Linear) and len(meaning.terms) == 1:
-            ((name, factor),) = meaning.terms.items()
-            ends = self._single(name)
-            if factor == "1" and meaning.constant == "0":
-                return ends
-            return self._take(
-                formula(
-                    "moved",
-                    ends=self._ends.sql(ends),
-                    factor=factor,
-                    constant=meaning.constant,
-                )
-            )
-        return self._wald(text(value), self._variance(meaning.terms))
+            return self._take(self._ratio(meaning))
+        if isinstance(meaning, Linear):
+            return self._take(interval(self._combination(meaning.terms, meaning.constant)))
+        # What is no functional, nor a quotient of two, is taken for linear nearby: the delta method.
+        return self._take(interval(self._nearby(text(value), self._variance(meaning.terms))))
 
     def _known_ends(self, value: exp.Expr) -> str | None:
         if isinstance(value, exp.Column) and not value.table:
@@ -151,21 +148,6 @@ class Intervals:
                 hint="ask for the quantile itself, or leave out intervals",
             )
         return None
-
-    def step(self, name: str) -> str:
-        """Take the column with how far one record may move a count or sum at most."""
-        weighed = self._records.weighed(name)
-        return self._records.estimates.take(f"coalesce(max({weighed}) - min({weighed}), 0)", "step")
-
-    def _slope(self, name: str) -> str:
-        """Take the column with what one record more that is counted adds to the variance of a count.
-
-        For a count to which reports add a or b, and a on average 1 from records that are counted and 0 from others,
-        the variances of the two kinds of records differ by a + b - 1.
-        """
-        weighed = self._records.weighed(name)
-        slope = f"coalesce(greatest(max({weighed}) + min({weighed}) - 1, 0), 0)"
-        return self._records.estimates.take(slope, "slope")
 
     def _numbers(self) -> list[str]:
         """List the numbers of attributes that are needed besides those of the weights."""
@@ -188,93 +170,123 @@ class Intervals:
             estimates = after
         return found
 
-    def _single(self, name: str) -> str:
-        """Take the column with the ends of a count or a sum."""
+    def _combination(self, terms: Summands, constant: str = "0") -> str:
+        """Write what is tested of a linear combination."""
+        if list(terms.values()) == ["1"] and constant == "0":
+            return self._functional(next(iter(terms)))
+        parts = [(f"({factor})::DOUBLE", self._functional(name)) for name, factor in terms.items()]
+        covariances = [
+            self._covariance(one, two, together=not self.windows.found.keys().isdisjoint(terms))
+            for one, two in combinations(terms, 2)
+        ]
+        return combination(parts, covariances, f"({constant})::DOUBLE")
+
+    def _functional(self, name: str) -> str:
+        """Write what is tested of a count or a sum."""
         if name in self.windows.found:
-            counts = self.measures[self.windows.found[name].of].counts
-            least = "0e0" if counts else LEAST
-            return self._wald(text(name), self.windows.covariance(name, name), least=least)
+            return self._of_window(name)
+        known = self._score.functional(name, self._z)
+        if known is not None:
+            return known
+        variance = self._records.covariance(name, name)
         if not self.measures[name].counts:
-            return self._wald(text(name), self._records.covariance(name, name))
-        ends = self._score.ends(name, self._z)
-        if ends is not None:
-            return self._take(ends)
-        step, most = self.step(name), MOST
+            return self._nearby(text(name), variance)
+        most = MOST
         if not self.frame.joined:
             cell = self._records.cell(self.measures[name].cell)
             most = self._records.estimates.take(f"coalesce(sum({cell}), 0)", "rows")
-        return self._wald(
-            text(name),
-            self._records.covariance(name, name),
-            half_step=f"{step} / 2",
-            slope=self._slope(name),
-            least="0e0",
-            most=most,
+        slope = self._slope(name)
+        step = f"{self.step(name)} / 2"
+        return self._nearby(
+            text(name), variance, least="0e0", most=most, rise=slope, fall=f"-{slope}", step=step
         )
 
-    def _wald(
+    def _of_window(self, name: str) -> str:
+        """Write what is tested of a window: of what it adds up, with its own variance."""
+        of = self.windows.found[name].of
+        return let(
+            "w",
+            "{estimate: (w).estimate, variance: (w).variance, there: (w).variance, rise: (w).u.rise, fall: (w).u.fall,"
+            " above: (w).u.above, below: (w).u.below, least: (w).u.least, most: 'inf'::DOUBLE, more: (w).u.more,"
+            " less: (w).u.less, z: (w).u.z}",
+            estimate=text(name),
+            variance=self.windows.covariance(name, name),
+            u=self._functional(of),
+        )
+
+    def _nearby(
         self,
         estimate: str,
         variance: str,
         *,
-        half_step: str = "0",
-        slope: str = "0",
         least: str = LEAST,
         most: str = MOST,
+        rise: str = "0e0",
+        fall: str = "0e0",
+        step: str = "0e0",
     ) -> str:
-        return self._take(
-            formula(
-                "wald",
-                estimate=estimate,
-                variance=variance,
-                half_step=half_step,
-                slope=slope,
-                least=least,
-                most=most,
-                z=self._z,
-            )
-        )
+        """Write what is tested of a sum of which no more is known, with its variance for the line of it."""
+        return struct(
+            estimate=estimate, variance=variance, there=variance, rise=rise, fall=fall, above=step,
+            below=step, least=least, most=most, more="0e0", less="0e0", z=self._z,
+        )  # fmt: skip
 
     def _ratio(self, of: Ratio) -> str:
-        counts = self._counts(of.numerator) and self._counts(of.denominator)
+        """Write the interval of a quotient."""
+        if list(of.above.values()) == list(of.below.values()) == ["1"]:
+            (total,), (count,) = of.above, of.below
+            mean = self._score.mean(total, count, self._z)
+            if mean is not None:
+                return let("v", MOVED, r=mean, f=of.factor) if of.factor != "1" else mean
         together = not self.windows.found.keys().isdisjoint([*of.above, *of.below])
-        return self._take(
-            formula(
-                "ratio",
-                n=of.numerator,
-                d=of.denominator,
-                v=self._variance(of.above, together=together),
-                w=self._variance(of.below, together=together),
-                c=self._variance(of.above, of.below, together=together),
-                factor=of.factor,
-                least="0e0" if counts else LEAST,
-                z=self._z,
-            )
+        least = "0e0" if self._counts(of.above) and self._counts(of.below) else LEAST
+        return quotient(
+            self._combination(of.above),
+            self._combination(of.below),
+            self._variance(of.above, of.below, together=together),
+            least=least,
+            factor=f"({of.factor})::DOUBLE",
         )
 
-    def _counts(self, name: str) -> bool:
-        """Whether a part of a quotient is a count, and cannot be negative: a sum, or a difference of counts, may be."""
-        name = self.windows.found[name].of if name in self.windows.found else name
-        return name in self.measures and self.measures[name].counts
+    def _counts(self, terms: Summands) -> bool:
+        """Whether a part of a quotient is a count times a factor: a sum, or a difference of counts, may be negative."""
+        names = [
+            self.windows.found[each].of if each in self.windows.found else each for each in terms
+        ]
+        return len(names) == 1 and names[0] in self.measures and self.measures[names[0]].counts
+
+    def _covariance(self, one: str, two: str, *, together: bool) -> str:
+        if one in self.windows.found or two in self.windows.found:
+            return self.windows.covariance(one, two)
+        return self.windows.of_group(one, two) if together else self._score.covariance(one, two)
 
     def _variance(
         self, terms: Summands, others: Summands | None = None, *, together: bool = False
     ) -> str:
         """Write the variance of a linear combination, or the covariance of two."""
         parts = []
-        windows = self.windows.found
-        together = together or not windows.keys().isdisjoint(terms)
+        together = together or not self.windows.found.keys().isdisjoint(terms)
         for one, factor in terms.items():
             for two, other in (terms if others is None else others).items():
                 product = " * ".join(f"({each})" for each in (factor, other) if each != "1")
-                if one in windows or two in windows:
-                    covariance = self.windows.covariance(one, two)
-                elif together:
-                    covariance = self.windows.of_group(one, two)
-                else:
-                    covariance = self._records.covariance(one, two)
+                covariance = self._covariance(one, two, together=together)
                 parts.append(f"{product} * {covariance}" if product else covariance)
         return " + ".join(parts) or "0"
+
+    def step(self, name: str) -> str:
+        """Take the column with how far one record may move a count or sum at most."""
+        weighed = self._records.weighed(name)
+        return self._records.estimates.take(f"coalesce(max({weighed}) - min({weighed}), 0)", "step")
+
+    def _slope(self, name: str) -> str:
+        """Take the column with what one record more that is counted adds to the variance of a count.
+
+        For a count to which reports add a or b, and a on average 1 from records that are counted and 0 from others,
+        the variances of the two kinds of records differ by a + b - 1.
+        """
+        weighed = self._records.weighed(name)
+        slope = f"coalesce(greatest(max({weighed}) + min({weighed}) - 1, 0), 0)"
+        return self._records.estimates.take(slope, "slope")
 
     def _take(self, ends: str) -> str:
         return self._ends.take(ends, "ends")

@@ -77,6 +77,11 @@ class Noise:
             public, before = (*one.public, *one.public), one.before
         return self.cell(self.cells.sum(public, before, count))
 
+    def of_one(self, v: str, w: str) -> str:
+        """Write h g - q of a record, for what it adds to two sums."""
+        q = self.column(f"sum({text(self.cells.weight)} * {v} * {w})", "square")
+        return f"({self.estimate(v)} * {self.estimate(w)} - {q})"
+
     def of_histogram(
         self, one: Measure, two: Measure, v: str, w: str, mean: str, other_mean: str
     ) -> str:
@@ -87,10 +92,7 @@ class Noise:
         and ``other_mean``, a sum varies as that of v - k mean, and the records that it leaves out vary as -k mean;
         these count twice, as they do for a count (``mechanism/splu.md``).
         """
-        weight, shown = text(self.cells.weight), text(self.cells.shown)
-
-        def noise(a: str, b: str) -> str:
-            return f"({self.estimate(a)} * {self.estimate(b)} - {self.column(f'sum({weight} * {a} * {b})', 'square')})"
+        shown = text(self.cells.shown)
 
         def k(average: str) -> str:
             reported = self.column(f"max(CASE WHEN {shown} THEN {average} ELSE 0 END)", "reported")
@@ -103,9 +105,10 @@ class Noise:
         rows = self.cell(self.cells.sum((), ()))
         total = literal(float(self.cells.release.constants.get("rows", 1)))
         return (
-            f"sum({products} * {noise(v, w)}) - {k(other_mean)} * sum({self.cell(one.cell)} * {noise(v, other_mean)})"
-            f" - {k(mean)} * sum({self.cell(two.cell)} * {noise(mean, w)})"
-            f" + {k(mean)} * {k(other_mean)} * sum({rows} * {noise(mean, other_mean)})"
+            f"sum({products} * {self.of_one(v, w)})"
+            f" - {k(other_mean)} * sum({self.cell(one.cell)} * {self.of_one(v, other_mean)})"
+            f" - {k(mean)} * sum({self.cell(two.cell)} * {self.of_one(mean, w)})"
+            f" + {k(mean)} * {k(other_mean)} * sum({rows} * {self.of_one(mean, other_mean)})"
             f" * (1 + 2 * greatest({total} - sum({rows}), 0) / greatest(sum({rows}), 1))"
         )
 

@@ -139,6 +139,10 @@ class Records:
             f"coalesce({found}, 0)", "variance" if one == two else "covariance"
         )
 
+    def noise(self, one: str, two: str) -> str:
+        """Write what a record adds to the covariance of two sums, but for what their public values are."""
+        return self._noise.of_one(self._added(one), self._added(two))
+
     def across(
         self, one: str, two: str, partition: Sequence[str], order: exp.Expr | None = None
     ) -> str:

@@ -7,12 +7,14 @@ and if it has none (``laws``). Source: Wilson (1927); ``mechanism/score_interval
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from duckdb_priv.estimator.forms import INTERVAL
-from duckdb_priv.ordinary.frame import filtered, select_sql
+from duckdb_priv.estimator.forms import FORMS, Form
+from duckdb_priv.estimator.set_formulas import formula as sets_formula
+from duckdb_priv.estimator.set_formulas import functional, let, mean_of, struct
+from duckdb_priv.ordinary.frame import Measure, filtered, select_sql
 from duckdb_priv.ordinary.law import true_value, weight_sql
 from duckdb_priv.ordinary.names import LINE, fresh, text
 from duckdb_priv.ordinary.noise import FROM_HISTOGRAM, TRUTH_IS_RANDOM, formula, inflation
@@ -35,166 +37,252 @@ class Score:
         self.laws: dict[str, str] = {}
         """Columns of the laws, by the counts that they are of."""
 
-    def ends(self, name: str, z: str) -> str | None:
-        """Write the ends of a count's interval; none where it has no score interval."""
-        if self._frame.joined:
+    def functional(self, name: str, z: str) -> str | None:
+        """Write what is tested of a count or a sum; none where no more than its variance is known."""
+        records, of = self._records, self._records.measures[name]
+        if self._frame.joined or not self._is_known(of):
             return None
-        if self._frame.release.sampled:
-            moments = self._of_sample(name)
-        elif self._records.form in TRUTH_IS_RANDOM:
-            moments = self._of_groups(name)
-        elif self._has_law(name):
-            moments = self._of_reports(name)
-        else:
-            return None
-        none = ("zero", "slack", "upward", "downward", "certain", "hidden", "hidden_spread")
-        absent = dict.fromkeys(none, "0e0")
-        fields = ", ".join(f"{each}: {sql}" for each, sql in (absent | moments).items())
-        return f"[{INTERVAL} FOR i IN [{{estimate: {text(name)}, {fields}, z: {z}}}]][1]"
+        form = FORMS[records.form or "sample"]
+        if form.baseline:
+            return self._of_groups(name, z) if of.counts else None
+        given = self._sums(name, form, z)
+        return f"[{functional(form, self._kind(of, form))} FOR s IN [{struct(**given)}]][1]"
 
-    def _has_law(self, name: str) -> bool:
-        """Whether a count is of a set of values of one attribute, chosen by nothing else."""
-        return (
+    def mean(self, total: str, count: str, z: str) -> str | None:
+        """Write the interval of a quotient that is the mean of an amount; none where it is not known to be one."""
+        records = self._records
+        of, counted = records.measures.get(total), records.measures.get(count)
+        if of is None or counted is None or self._frame.joined or not counted.counts:
+            return None
+        known = {text(each) for each in of.before}
+        more = [each for each in counted.before if text(each) not in known]
+        if (
+            not (of.public and self._is_known(of) and self._is_known(counted))
+            or of.conditions != counted.conditions
+            or not all(_is_there(each, of.public) for each in more)
+            or records.form in TRUTH_IS_RANDOM
+        ):
+            return None
+        form, cells, take = (
+            FORMS[records.form or "sample"],
+            self._frame.cells,
+            records.estimates.take,
+        )
+        amount = _parsed(" * ".join(map(_double, of.public)))
+
+        def extreme(which: str) -> str:
+            found = records.cell(cells.aggregate(which, amount.copy(), counted.before))
+            return take(f"{which}({found})", which)
+
+        products = {
+            "product": self._weighed(total, self._squares(of.public, counted.before, form)),
+            "squares": self._summed(self._squares(of.public, counted.before, form), "squares"),
+            "plain_squares": self._summed(self._squares(of.public, counted.before, form, plain=True), "squares"),
+        }  # fmt: skip
+        return mean_of(
+            form,
+            struct(**self._sums(total, form, z, once=False)),
+            struct(**self._sums(count, form, z, once=False)),
+            products,
+            self.covariance(total, count),
+            records.constant("rows") if form.from_histogram else "NULL",
+            extreme("min"),
+            extreme("max"),
+        )
+
+    def covariance(self, one: str, two: str) -> str:
+        """Write the covariance of two sums; of one with itself, its variance."""
+        records, cells = self._records, self._frame.cells
+        of, other = records.measures[one], records.measures[two]
+        if records.form not in FROM_HISTOGRAM or not (self._is_known(of) and self._is_known(other)):
+            return records.covariance(one, two)
+        published = records.constant("rows")
+        both = tuple(dict.fromkeys((*of.before, *other.before)))
+
+        def noise(public: tuple[exp.Expr, ...] = (), before: tuple[exp.Expr, ...] = ()) -> str:
+            found = f"{records.cell(cells.sum(public, before))} * {records.noise(one, two)}"
+            return records.estimates.take(f"coalesce(sum({found}), 0)", "noise")
+
+        return let(
+            "b",
+            sets_formula("from_histogram"),
+            noise=noise((*of.public, *other.public), both),
+            c_noise=noise(of.public, of.before),
+            d_noise=noise(other.public, other.before),
+            every_noise=noise(),
+            c_mean=f"{self._net(of)} / {published}",
+            d_mean=f"{self._net(other)} / {published}",
+            c_shrinkage=f"{self._law_of(one)}.shrinkage",
+            d_shrinkage=f"{self._law_of(two)}.shrinkage",
+            rows=self._summed(cells.sum((), ()), "rows"),
+            published=published,
+        )
+
+    def _net(self, of: Measure) -> str:
+        return self._summed(self._frame.cells.sum(of.public, of.before), "rows")
+
+    def _is_known(self, of: Measure) -> bool:
+        """Whether a sum is of public values, over records with one of a set of values of one attribute."""
+        if of.factors:
+            return False
+        return self._frame.release.sampled or (
             self._records.one_attribute
             and self._frame.separable
             and not self._frame.subtotals
-            and self._records.measures[name].of_attribute
+            and of.of_attribute
         )
 
-    def _total(self, name: str) -> str:
-        cell = self._records.cell(self._records.measures[name].cell)
-        return self._records.estimates.take(f"coalesce(sum({cell}), 0)", "rows")
+    @staticmethod
+    def _kind(of: Measure, form: Form) -> str:
+        """Say which sections are those of a sum, as ``functional`` calls it."""
+        if of.public:
+            return "amount"
+        return "copied" if form.copied else "" if form.weighed else "once"
 
-    def _of_sample(self, name: str) -> dict[str, str]:
-        """Of records that show the truth, and are there with a known probability."""
-        own, k = self._records.constant("beta"), self._records.constant("k")
+    def _sums(self, name: str, form: Form, z: str, *, once: bool | None = None) -> dict[str, str]:
+        """Write what a sum and its interval are made of, as in sql/analyst/fragments/sets.sql."""
+        of = self._records.measures[name]
+        given = {
+            "estimate": text(name),
+            "variance": self.covariance(name, name),
+            "total": f"{self._total(of)}::DOUBLE",
+            "opposite": "0e0",
+            "law": self._law(name, form),
+            "share": self._share(of, form),
+            "z": z,
+            **self._sampled(form),
+        }
+        if of.public:
+            product = " * ".join(_double(each) for each in of.public)
+            above, below = (_parsed(f"{product} {sign} 0") for sign in "><")
+            given["total"] = self._total(of, (above,))
+            given["opposite"] = f"-{self._total(of, (below,))}"
+        if once is None:
+            once = self._kind(of, form) == "once"
+        if once:
+            return given
+        squares = self._squares((*of.public, *of.public), of.before, form)
+        plain = self._squares((*of.public, *of.public), of.before, form, plain=True)
+        return given | {
+            "doubled": self._weighed(name, squares),
+            "squares": self._summed(squares, "squares"),
+            "plain_squares": self._summed(plain, "squares"),
+            "largest": self._largest(of, form),
+            "copied": self._copied(of, form),
+        }
+
+    def _total(self, of: Measure, also: tuple[exp.Expr, ...] = ()) -> str:
+        cell = self._frame.cells.sum(of.public, (*of.before, *also)) if also else of.cell
+        return self._summed(cell, "rows")
+
+    def _summed(self, cell: str, stem: str) -> str:
+        """Take the column with the sum of what cells have."""
+        return self._records.estimates.take(f"coalesce(sum({self._records.cell(cell)}), 0)", stem)
+
+    def _weighed(self, name: str, column: str) -> str:
+        """Take the column with the sum of what cells have, times what their records count for."""
+        found = f"{self._records.cell(column)} * {self._records.weighed(name)}"
+        return self._records.estimates.take(f"coalesce(sum({found}), 0)", "doubled")
+
+    def _squares(
+        self,
+        factors: Sequence[exp.Expr],
+        before: Sequence[exp.Expr],
+        form: Form,
+        *,
+        plain: bool = False,
+    ) -> str:
+        """Take the column of the cells with the sum of squared coefficients, times what rows are perturbed by."""
+        cells, count = self._frame.cells, "1"
+        if form.copied:
+            count = inflation(cells.given_scale)
+        elif form.scaled:
+            count = f"{cells.given_scale} ** 2"
+        elif form.varied and not plain:
+            count = cells.given_scale
+        return cells.sum(factors, before, count)
+
+    def _largest(self, of: Measure, form: Form) -> str:
+        cells = self._frame.cells
+        scale = cells.given_scale if form.scaled else ""
+        factors = [*map(_double, of.public), inflation(scale) if form.copied else scale]
+        product = " * ".join(each for each in factors if each)
+        if not product:
+            return "1e0"
+        size = _parsed(f"abs({product})")
+        cell = self._records.cell(cells.aggregate("max", size, of.before))
+        least = "0" if of.public else "1"
+        return self._records.estimates.take(f"coalesce(max({cell}), {least})", "largest")
+
+    def _copied(self, of: Measure, form: Form) -> str:
+        """Take the column with how many records more there may be of copies of a sample."""
+        if not form.copied:
+            return "0e0"
+        cells = self._frame.cells
+        more = cells.sum((), of.before, f"CASE WHEN {cells.given_scale} > 1 THEN 1 ELSE 0 END")
+        return self._summed(more, "copied")
+
+    def _share(self, of: Measure, form: Form) -> str:
+        if not form.from_histogram:
+            return "0e0"
+        total = self._net(of)
+        squares = self._frame.cells.sum((*of.public, *of.public), of.before)
+        squares = self._summed(squares, "squares")
+        share = f"{total} ** 2 / nullif({squares}, 0) / {self._records.constant('rows')}"
+        return f"coalesce(least({share}, 1), 0)"
+
+    def _sampled(self, form: Form) -> dict[str, str]:
+        if form.perturbed:
+            return {"beta": "1e0", "k": "0e0", "classes": "0e0"}
         # Which classes a condition leaves is not worked out: all that the levels allow may hide some.
-        classes = self._records.constant("classes")
-        rows = self._records.cell(
-            self._frame.cells.sum((), self._records.measures[name].before, "1")
+        return {each: self._records.constant(each) for each in ("beta", "k", "classes")}
+
+    def _law(self, name: str, form: Form) -> str:
+        """Write the law of a set of values."""
+        if not form.perturbed:
+            own = self._records.constant("beta")
+            return struct(
+                slope=f"1 - {own}", half_step="0.5e0", upward=f"1 - 2 * {own}",
+                downward=f"2 * {own} - 1", shrinkage="0e0",
+            )  # fmt: skip
+        law = self._law_of(name)
+        if not form.varied:
+            return law
+        # Of rows that are perturbed as far as their scale u says; the law is that of u = 1, with the slope m - 2 k.
+        of, cells = self._records.measures[name], self._frame.cells
+        (attribute,), scale = cells.attributes.values(), cells.given_scale
+        both = (*of.public, *of.public)
+        once, twice = (
+            self._summed(cells.sum(both, of.before, count), "scales")
+            for count in (scale, f"{scale} ** 2")
         )
-        certain = f"coalesce(sum({rows} * {self._records.weighed(name)}), 0)"
-        return {
-            "variance": self._records.covariance(name, name),
-            "slope": f"(1 - {own}) / {own}",
-            "half_step": f"0.5 / {own}",
-            "upward": f"(1 - 2 * {own}) / {own}",
-            "downward": f"(2 * {own} - 1) / {own}",
-            "certain": self._records.estimates.take(certain, "certain"),
-            "hidden": f"{classes} * {k} / {own}",
-            "hidden_spread": f"sqrt({classes}) * (sqrt({k}) + 2) / {own}",
-            "total": "'inf'::DOUBLE",
-        }
+        noisy = f"coalesce({twice} / nullif({once}, 0), 0)"
+        return struct(
+            slope=f"{law}.slope", half_step=f"(1 + {attribute.size} * {noisy}) / 2",
+            upward=f"1 + {law}.slope * {noisy}", downward=f"1 - {law}.slope * {noisy}",
+            shrinkage="0e0", noisy=noisy,
+        )  # fmt: skip
 
-    def _of_groups(self, name: str) -> dict[str, str]:
-        """Of true values that vary, given what is published."""
-        total = self._total(name)
-        if self._records.form == "listed":
-            cell = self._records.cell(self._records.measures[name].cell)
-            holders = f"coalesce(sum({cell}) FILTER (WHERE {self._records.weighed(name)} > 0), 0)"
-            total = self._records.estimates.take(holders, "holders")
-        return {
-            "variance": (variance := self._records.covariance(name, name)),
-            "zero": variance,
-            "slope": "0e0",
-            "half_step": "0.5e0",
-            "total": f"{total}::DOUBLE",
-        }
-
-    def _of_reports(self, name: str) -> dict[str, str]:
-        """Of reports that vary, given the true values."""
+    def _law_of(self, name: str) -> str:
         if name not in self.laws:
             self.laws[name] = fresh("law", self._records.taken)
             self._records.taken.add(self.laws[name])
-        law = f"{TABLE}.{text(self.laws[name])}"
-        total = f"{self._total(name)}::DOUBLE"
-        variance, slope = self._records.covariance(name, name, raw=True), f"{law}.slope"
-        floor = f"greatest({total} - 1, 0) * {law}.scatter + {law}.most_scatter"
-        moments = {
-            "variance": variance,
-            "slope": slope,
-            "half_step": f"{law}.half_step",
-            "zero": floor,
-            "upward": f"{law}.upward",
-            "downward": f"{law}.downward",
-            "total": total,
-        }
-        if self._records.form in FROM_HISTOGRAM:
-            share = self._records.estimates.take(
-                f"least({self._records.rows(name)} / {self._records.constant('rows')}, 1)", "share"
-            )
-            kept = formula("kept", share=share, k=f"{law}.shrinkage")
-            variance, floor = f"{kept} * {variance}", f"{kept} * ({floor})"
-            slope = f"(1 - {share} * {law}.shrinkage ** 2) * {law}.slope"
-            moments |= {"variance": variance, "slope": slope}
-        if self._records.form in (*WITH_TERMS, *FROM_HISTOGRAM):
-            nearest = f"least(greatest({text(name)}, 0), {total})"
-            moments["zero"] = f"greatest({variance} - {slope} * {nearest}, {floor})"
-        if self._records.form in ("scaled", "duplicated"):
-            moments |= self._of_scales(name, law)
-        elif self._frame.cells.scale_key:
-            moments |= self._by_row(name, law)
-        return moments
+        return f"{TABLE}.{text(self.laws[name])}"
 
-    def _of_scales(self, name: str, law: str) -> dict[str, str]:
-        """What rows that stand for several records each change, or that appear several times."""
-        records, cells = self._records, self._frame.cells
-        of, scale = records.measures[name], cells.given_scale
-        copied = records.form == "duplicated"
-        inflated = inflation(scale)
-        squares = records.cell(cells.sum((), of.before, inflated if copied else f"{scale} ** 2"))
-        heaviest: exp.Expr = exp.maybe_parse(inflated if copied else scale, dialect="duckdb")
-        largest = records.cell(cells.aggregate("max", heaviest, of.before))
-        take = records.estimates.take
-        typical = take(
-            f"coalesce(sum({squares}) / nullif(sum({records.cell(of.cell)}), 0), 1)", "typical"
-        )
-        biggest = take(f"coalesce(max({largest}), 1)", "largest")
-        doubled = take(f"coalesce(sum({squares} * {records.weighed(name)}), 0)", "doubled")
-        total = f"round({self._total(name)}, 6)"
-        if copied:
-            more = records.cell(
-                cells.sum((), of.before, f"CASE WHEN {scale} > 1 THEN 1 ELSE 0 END")
-            )
-            total = f"({self._total(name)} + {take(f'coalesce(sum({more}), 0)', 'copied')})::DOUBLE"
-        variance = records.covariance(name, name, raw=True)
-        excess = f"{law}.spread * greatest({typical} * {text(name)} - {doubled}, 0)"
-        return {
-            "slope": f"{law}.spread * {typical}",
-            "half_step": f"{biggest} * {law}.half_step",
-            "zero": f"{variance} + {excess} - {law}.spread * {typical} * {text(name)}",
-            "upward": f"{law}.upward * {biggest}",
-            "downward": f"{law}.downward * {biggest}",
-            "slack": f"{law}.spread * ({biggest} - {typical})",
-            "total": total,
-        }
-
-    def _by_row(self, name: str, law: str) -> dict[str, str]:
-        """What rows change that are perturbed as far as their scale u says; the law is that of u = 1.
-
-        As in sql/analyst/estimators/by_group.sql, for k values of m: the law's slope is m - 2 k, and its scatter
-        k + k (m - k).
-        """
-        records, cells = self._records, self._frame.cells
-        of, scale = records.measures[name], cells.given_scale
-        scales = records.cell(cells.sum((), of.before, scale))
-        squares = records.cell(cells.sum((), of.before, f"{scale} ** 2"))
-        take, (attribute,) = records.estimates.take, cells.attributes.values()
-        once = take(f"coalesce(sum({scales}), 0)", "scales")
-        twice = take(f"coalesce(sum({squares}), 0)", "squares")
-        doubled = take(f"coalesce(sum({scales} * {records.weighed(name)}), 0)", "doubled")
-        total = f"{self._total(name)}::DOUBLE"
-        typical = f"coalesce({once} / nullif({total}, 0), 0)"
-        noisy = f"coalesce({twice} / nullif({once}, 0), 0)"
-        values = f"({attribute.size} - {law}.slope) / 2"
-        excess = f"{law}.slope * ({doubled} - {typical} * {text(name)})"
-        return {
-            "slope": f"{law}.slope * {typical}",
-            "half_step": f"(1 + {attribute.size} * {noisy}) / 2",
-            "zero": f"{values} * ({once} + ({attribute.size} - {values}) * {twice}) + greatest({excess}, 0)",
-            "upward": f"1 + {law}.slope * {noisy}",
-            "downward": f"1 - {law}.slope * {noisy}",
-        }
+    def _of_groups(self, name: str, z: str) -> str:
+        """Of true values that vary, given what is published: their variance depends on the groups alone."""
+        records = self._records
+        total = self._total(records.measures[name])
+        if records.form == "listed":
+            cell = records.cell(records.measures[name].cell)
+            holders = f"coalesce(sum({cell}) FILTER (WHERE {records.weighed(name)} > 0), 0)"
+            total = records.estimates.take(holders, "holders")
+        variance = records.covariance(name, name)
+        return struct(
+            estimate=text(name), variance=variance, there=variance, rise="0e0", fall="0e0",
+            above="0.5e0", below="0.5e0", least="0e0", most=f"{total}::DOUBLE", more="0e0",
+            less="0e0", z=z,
+        )  # fmt: skip
 
     # The laws themselves.
 
@@ -298,3 +386,21 @@ class Score:
             outside=f"avg({h}) FILTER (WHERE NOT {within})",
             **own,
         )
+
+
+def _double(value: exp.Expr) -> str:
+    return f"CAST({text(value)} AS DOUBLE)"
+
+
+def _parsed(sql: str) -> exp.Expr:
+    found: exp.Expr = exp.maybe_parse(sql, dialect="duckdb")
+    return found
+
+
+def _is_there(condition: exp.Expr, amounts: Sequence[exp.Expr]) -> bool:
+    """Whether a condition says that a part of some amounts is not missing."""
+    inner = condition.this if isinstance(condition, exp.Not) else None
+    if not isinstance(inner, exp.Is) or not isinstance(inner.expression, exp.Null):
+        return False
+    part = inner.this.unnest()
+    return any(each == part for amount in amounts for each in amount.walk())

@@ -4,9 +4,8 @@ A sum is taken over the rows of ``c * h``: the coefficient c is public, h is the
 Two sums over the same records vary together, so that the interval of their difference does not follow from their own
 intervals alone; ``covariance`` says how much they do. Derivation: ``comparison.md`` beside this file.
 
-Source: Zou and Donner, "Construction of confidence limits about effect measures: a general approach", Statistics in
-Medicine 27 (2008), for differences; Donner and Zou, "Closed-form confidence intervals for functions of the normal mean
-and standard deviation", Statistical Methods in Medical Research 21 (2012), for ratios.
+Source: Wilson (1927) for the test, Fieller, "Some problems in interval estimation", Journal of the Royal Statistical
+Society B 16 (1954), for quotients.
 """
 
 from __future__ import annotations
@@ -19,13 +18,31 @@ from numpy.typing import ArrayLike
 from duckdb_priv.mechanism.arrays import Floats, Matrix, Vector
 
 
-class Reach(NamedTuple):
-    """A sum, and how far its interval reaches; arrays that broadcast."""
+class Functional(NamedTuple):
+    """What is tested of a sum; arrays that broadcast. ``sql/analyst/estimators/common.sql`` says what each is."""
 
     estimate: Floats
     variance: Floats
-    below: Floats
+    there: Floats
+    rise: Floats
+    fall: Floats
     above: Floats
+    below: Floats
+    least: Floats
+    most: Floats
+
+    @property
+    def nearest(self) -> Floats:
+        """The variance by its line at the possible value that is nearest, and no less than is estimated."""
+        outside = self.rise * np.maximum(self.least - self.estimate, 0)
+        outside = outside + self.fall * np.maximum(self.estimate - self.most, 0)
+        return np.maximum(np.maximum(self.there + outside, self.variance), 0)
+
+    @property
+    def scale(self) -> Floats:
+        """By how much the standard error is taken to be larger than it is estimated."""
+        known = np.maximum(self.variance, 1e-300)
+        return np.where(self.variance > 0, np.sqrt(self.nearest / known), 0)
 
 
 class Interval(NamedTuple):
@@ -64,102 +81,140 @@ def covariance(
     return float(np.sum(coefficients * others * (weights * other_weights - shared)))
 
 
-def reach(
-    estimate: ArrayLike,
-    variance: ArrayLike,
-    low: ArrayLike,
-    high: ArrayLike,
-    half_step: ArrayLike,
-    total: ArrayLike,
-    z: float,
-) -> Reach:
-    """Return how far the interval of a sum reaches to both sides of its estimate.
+def functional(
+    coefficients: Floats, weights: Floats, other: float, step: float, *, dense: bool = False
+) -> Functional:
+    """Return what is tested of sums of c h, at 95%, where all values have the same two probabilities.
 
-    Where it is cut, at 0 or at the ``total``, z standard errors and the continuity correction stand for it.
+    ``weights`` has one line for each run. Sums of amounts that differ are ``dense``.
 
-    >>> reach(-2.0, 4.0, 0.0, 3.0, 1.0, 100.0, 2.0)
-    Reach(estimate=array(-2.), variance=array(4.), below=array(5.), above=array(5.))
+    >>> h = np.repeat([[1.9, -0.1]], [40, 60], axis=1)
+    >>> [round(float(each.item()), 6) for each in functional(np.ones(100), h, 0.05, 2.0)][:5]
+    [70.0, 75.0, 75.0, 0.8, -0.8]
     """
-    point, noise, down, up = (
-        np.asarray(each, np.float64) for each in (estimate, variance, low, high)
-    )
-    usual = z * np.sqrt(np.maximum(noise, 0)) + np.asarray(half_step, np.float64)
-    below = np.where(down > 0, point - down, np.maximum(point - down, usual))
-    possible = np.asarray(total, np.float64)
-    above = np.where(up < possible, up - point, np.maximum(up - point, usual))
-    return Reach(point, noise, below, above)
+    c, z = coefficients, 1.959963984540054
+    estimate, variance = weights @ c, (weights * weights - weights) @ (c * c)
+    total, opposite = float(np.maximum(c, 0).sum()), float(np.maximum(-c, 0).sum())
+    typical, largest = float((c * c).sum()) / max(total + opposite, 1e-300), float(np.abs(c).max())
+    upward = step * (1 - 2 * other)
+    spread = upward - 1
+    size = np.abs(estimate) if opposite else estimate
+    there = variance + np.maximum(spread * (typical * size - weights @ (c * c)), 0)
+    slope, tail = spread * typical, (z**2 - 1) / 6
+    slack = 0.0 if dense else z * max(spread * (largest - typical), 0)
+    lean = max(upward, 2 - upward)
+    high, low = (lean, lean) if opposite else (2 - upward, upward)
+    above, below = (0 if dense else largest * max(step / 2, tail * each) for each in (high, low))
+    return Functional(
+        *map(
+            np.asarray,
+            (
+                estimate, variance, there, slope if total or not opposite else -slope,
+                slope if opposite else -slope, above + slack, below + (slack if opposite else 0.0),
+                -opposite, total,
+            ),
+        )
+    )  # fmt: skip
 
 
-def correlation(a: Reach, b: Reach, covariance: ArrayLike) -> Floats:
-    """Return the correlation of two sums; 0 where a variance is estimated as 0 or less."""
-    product = np.maximum(a.variance, 0) * np.maximum(b.variance, 0)
-    scaled = np.divide(covariance, np.sqrt(product), out=np.zeros_like(product), where=product > 0)
-    return np.asarray(np.clip(scaled, -1, 1))
+def ends(u: Functional, z: float) -> Interval:
+    """Return the interval of what is tested: the values that the estimate is no further from than noise takes it.
+
+    >>> count = Functional(*map(np.float64, (50, 100, 100, 0, 0, 1, 1, 0, 1000)))
+    >>> [float(each) for each in ends(count, 2.0)]
+    [50.0, 10.0, 29.0, 71.0]
+    """
+    near = np.clip(u.estimate, u.least, u.most)
+    bend, other_bend = z * u.fall / 2, z * u.rise / 2
+    low = u.estimate - u.below - z * bend
+    low = low - z * np.sqrt(np.maximum(u.there + u.fall * u.below, 0) + bend**2)
+    high = u.estimate + u.above + z * other_bend
+    high = high + z * np.sqrt(np.maximum(u.there + u.rise * u.above, 0) + other_bend**2)
+    low = np.clip(np.minimum(low, near - u.below), u.least, u.most)
+    high = np.clip(np.maximum(high, near + u.above), u.least, u.most)
+    low = np.where(u.estimate - u.below <= u.least, u.least, low)
+    high = np.where(u.estimate + u.above >= u.most, u.most, high)
+    return Interval(u.estimate, np.sqrt(np.maximum(u.variance, 0)), low, high)
 
 
 def difference(
-    a: Reach, b: Reach, covariance: ArrayLike, least: ArrayLike, most: ArrayLike
-) -> Interval:
-    """Return the interval of a difference, from how far those of its parts reach on the side that matters.
+    a: Functional, b: Functional, covariance: ArrayLike, factors: tuple[float, float] = (1, 1)
+) -> Functional:
+    """Return what is tested of a difference, which is a sum itself, of two sums times factors.
 
     Two complementary groups of one table, whose errors cancel each other in the sum: in the difference they add up.
 
-    >>> half = Reach(*map(np.float64, (50.0, 100.0, 20.0, 20.0)))
-    >>> [float(each) for each in difference(half, half, -100.0, -100.0, 100.0)]
-    [0.0, 20.0, -40.0, 40.0]
+    >>> half = Functional(*map(np.float64, (50, 100, 100, 0, 0, 0, 0, 0, 100)))
+    >>> float(difference(half, half, -100.0).variance)
+    400.0
     """
-    point, rho = a.estimate - b.estimate, correlation(a, b, covariance)
-    down = np.sqrt(np.maximum(a.below**2 + b.above**2 - 2 * rho * a.below * b.above, 0))
-    up = np.sqrt(np.maximum(a.above**2 + b.below**2 - 2 * rho * a.above * b.below, 0))
-    error = np.sqrt(np.maximum(a.variance + b.variance - 2 * np.asarray(covariance), 0))
-    return Interval(
-        point, error, np.clip(point - down, least, most), np.clip(point + up, least, most)
+    f, g = factors
+    together = 2 * f * g * np.asarray(covariance)
+    apart = f**2 * a.nearest + g**2 * b.nearest
+    there = apart - together * a.scale * b.scale
+    steps = np.where(there > 1e-12 * apart, 1, 0)
+    part = f**2 * a.nearest / np.maximum(apart, 1e-300)
+    rise = np.maximum(part * f * a.rise + (1 - part) * g * b.fall, 0)
+    fall = np.maximum(part * f * a.fall + (1 - part) * g * b.rise, 0)
+    return Functional(
+        f * a.estimate - g * b.estimate,
+        f**2 * a.variance + g**2 * b.variance - together,
+        there,
+        rise,
+        fall,
+        steps * np.maximum(f * a.above, g * b.below),
+        steps * np.maximum(f * a.below, g * b.above),
+        f * a.least - g * b.most,
+        f * a.most - g * b.least,
     )
 
 
-def ratio(a: Reach, b: Reach, covariance: ArrayLike, most: ArrayLike = np.inf) -> Interval:
-    """Return the interval of a ratio of two counts: the quotients t for which a - t b may be 0.
+def ratio(
+    a: Functional, b: Functional, covariance: ArrayLike, z: float, most: ArrayLike = np.inf
+) -> Interval:
+    """Return the interval of a ratio of two sums that are not negative: the quotients t for which a - t b may be 0.
 
-    It has no upper end where b may be 0; estimate and standard error are NaN where b is estimated as 0 or less.
+    It has no upper end and no standard error where b may be 0; the estimate is NaN where b is estimated as 0 or less.
 
-    >>> two, one = (Reach(*map(np.float64, each)) for each in ((20.0, 1.0, 2.0, 2.0), (10.0, 1.0, 2.0, 2.0)))
-    >>> [round(float(each), 3) for each in ratio(two, one, 0.0)]
+    >>> two, one = (Functional(*map(np.float64, (each, 1, 1, 0, 0, 0, 0, 0, 99))) for each in (20, 10))
+    >>> [round(float(each), 3) for each in ratio(two, one, 0.0, 2.0)]
     [2.0, 0.224, 1.619, 2.547]
     """
-    rho = correlation(a, b, covariance)
+    together = z**2 * np.asarray(covariance) * a.scale * b.scale
+
+    def reach(u: Functional, growth: Floats, sign: int) -> tuple[Floats, Floats]:
+        bend = z**2 * np.maximum(growth, 0) / 2
+        return u.estimate + sign * bend, z**2 * u.nearest + bend**2
+
+    def roots(n: Floats, v: Floats, d: Floats, w: Floats) -> tuple[Floats, ...]:
+        zero, free, middle = n**2 - v, d**2 - w, n * d - together
+        return zero, free, middle, np.sqrt(np.maximum(middle**2 - free * zero, 0))
+
+    down, up = reach(a, a.fall, -1), reach(a, a.rise, 1)
+    small, large = reach(b, b.fall, -1), reach(b, b.rise, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
+        zero, _, middle, root = roots(*down, *large)
+        low = np.where((down[0] > 0) & (zero > 0), zero / (middle + root), 0)
+        zero, free, middle, root = roots(*up, *small)
+        closed = (small[0] > 0) & (free > 0)
+        high = np.where(closed, (middle + root) / free, np.inf)
         point = np.where(b.estimate > 0, a.estimate / b.estimate, np.nan)
-        error = (
-            np.sqrt(np.maximum(a.variance - 2 * point * covariance + point**2 * b.variance, 0))
-            / b.estimate
-        )
-
-        def root(one: Floats, other: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-            square, product = b.estimate**2 - other**2, a.estimate * b.estimate - rho * one * other
-            constant = a.estimate**2 - one**2
-            found = np.sqrt(np.maximum(product**2 - square * constant, 0))
-            return square, product, constant, found
-
-        _, product, constant, found = root(a.below, b.above)
-        inside = (a.estimate > a.below) & (product + found > 0)
-        low = np.where(inside, np.minimum(constant / (product + found), most), 0)
-        square, product, _, found = root(a.above, b.below)
-        high = np.where(b.estimate > b.below, np.clip((product + found) / square, 0, most), most)
-    return Interval(point, error, low, high)
+        noise = a.variance - 2 * point * covariance + point**2 * b.variance
+        error = np.where(closed, np.sqrt(np.maximum(noise, 0)) / b.estimate, np.nan)
+    return Interval(point, error, np.clip(low, 0, most), np.clip(high, 0, most))
 
 
 def mean(
-    amounts: Reach, count: Reach, covariance: ArrayLike, bounds: tuple[ArrayLike, ArrayLike]
+    amounts: Functional,
+    count: Functional,
+    covariance: ArrayLike,
+    bounds: tuple[ArrayLike, ArrayLike],
+    z: float,
 ) -> Interval:
     """Return the interval of a mean within bounds: the lower bound, and the ratio to the count of what is above it.
 
     ``amounts`` is the sum of the amounts less the lower bound each.
-
-    >>> above = Reach(*map(np.float64, (200.0, 400.0, 40.0, 40.0)))
-    >>> count = Reach(*map(np.float64, (100.0, 100.0, 20.0, 20.0)))
-    >>> [round(float(each), 3) for each in mean(above, count, 200.0, (1.0, 10.0))]
-    [3.0, 0.0, 3.0, 3.0]
     """
     least, most = (np.asarray(each, np.float64) for each in bounds)
-    found = ratio(amounts, count, covariance, most - least)
+    found = ratio(amounts, count, covariance, z, most - least)
     return Interval(found.estimate + least, found.stderr, found.low + least, found.high + least)

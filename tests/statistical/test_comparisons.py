@@ -1,6 +1,6 @@
 """Coverage of intervals of lists, shares, differences, ratios, sums and means, of 95%.
 
-By the law of perturbed counts in numpy, and of what SQL answers for releases of fixed coins. All seeds are fixed. A
+By the law of perturbed counts in numpy, and of what SQL answers for releases of a fixed secret. All seeds are fixed. A
 design fails when its coverage is significantly below what is asked of it, which such an interval does with
 probability 1e-9.
 """
@@ -14,8 +14,7 @@ import duckdb
 import numpy as np
 import pytest
 from reference import comparison
-from reference.comparison import Interval, Reach
-from reference.score_interval import score_interval
+from reference.comparison import Functional, Interval
 from scipy.special import ndtri
 from scipy.stats import binom
 
@@ -32,37 +31,16 @@ def fewest(runs: int, nominal: float) -> int:
     return int(binom.ppf(FALSE_ALARM, runs, nominal))
 
 
-def weighted(operator: Uniform, amounts: Floats, shows: Floats) -> Reach:
-    """How far the sum of the amounts of records with a value reaches; ``shows`` has one line for each run."""
-    p, own, other = operator.retention, operator.own, operator.other
-    h = (shows - other) / p
-    estimate, variance = h @ amounts, (h * h - h) @ amounts**2
-    total, squares, largest = amounts.sum(), (amounts**2).sum(), amounts.max()
-    typical, spread = squares / total, (1 - own - other) / p
-    excess = np.maximum(typical * estimate - h @ amounts**2, 0)
-    half_step = largest / (2 * p)
-    low, high = score_interval(
-        estimate,
-        variance + spread * (excess - typical * estimate),
-        spread * typical,
-        half_step,
-        total,
-        slack=spread * (largest - typical),
-        upward=largest * (1 - 2 * other) / p,
-        downward=largest * (2 * own - 1) / p,
-    )
-    return comparison.reach(estimate, variance, low, high, half_step, total, Z)
+def weighted(operator: Uniform, amounts: Floats, shows: Floats) -> Functional:
+    """What is tested of the sum of the amounts of records with a value; ``shows`` has one line for each run."""
+    h = (shows - operator.other) / operator.retention
+    dense = len({*amounts[amounts != 0]}) > 1
+    return comparison.functional(amounts, h, operator.other, 1 / operator.retention, dense=dense)
 
 
 def covered(interval: Interval, truth: float) -> int:
     inside = (interval.low <= truth + 1e-9) & (truth - 1e-9 <= interval.high)
     return int(inside.sum())
-
-
-def per(reach: Reach, size: int) -> Reach:
-    return Reach(
-        reach.estimate / size, reach.variance / size**2, reach.below / size, reach.above / size
-    )
 
 
 GROUPS = [
@@ -78,23 +56,26 @@ def test_two_groups_are_compared(
 ) -> None:
     random = np.random.default_rng(1)
 
-    def count(rows: int, true: int) -> Reach:
+    def count(rows: int, true: int) -> Functional:
         own = random.binomial(true, operator.own, RUNS)
         shown = own + random.binomial(rows - true, operator.other, RUNS)
-        p, a, q = operator.retention, operator.own, operator.other
-        estimate, spread = (shown - rows * q) / p, (1 - a - q) / p
-        zero = np.full(RUNS, rows * q * (1 - q) / p**2)
-        low, high = score_interval(
-            estimate, zero, spread, 0.5 / p, rows, upward=(1 - 2 * q) / p, downward=(2 * a - 1) / p
+        p, q = operator.retention, operator.other
+        estimate, spread = (shown - rows * q) / p, (1 - operator.own - q) / p
+        variance = rows * q * (1 - q) / p**2 + spread * estimate
+        above, below = (
+            max(0.5 / p, (Z**2 - 1) / 6 * each)
+            for each in (spread + 2 * operator.own - 1, spread + 1)
         )
-        variance = zero + spread * estimate
-        return per(comparison.reach(estimate, variance, low, high, 0.5 / p, rows, Z), rows)
+        return Functional(
+            estimate, variance, variance, *map(np.float64, (spread, -spread, above, below, 0, rows))
+        )
 
     one, two = count(n, k), count(others, of_others)
-    difference = comparison.difference(one, two, 0.0, -1.0, 1.0)
+    shares = comparison.difference(one, two, 0.0, (1 / n, 1 / others))
+    difference = comparison.ends(shares, Z)
     assert covered(difference, k / n - of_others / others) >= fewest(RUNS, 0.94)
-    ratio = comparison.ratio(one, two, 0.0)
-    assert covered(ratio, k / n / (of_others / others)) >= fewest(RUNS, 0.94)
+    ratio = comparison.ratio(one, two, 0.0, Z)
+    assert covered(ratio, k / of_others) >= fewest(RUNS, 0.94)
 
 
 AMOUNTS = {
@@ -113,15 +94,13 @@ def test_sums_and_means(operator: Uniform, amounts: str, n: int, k: int) -> None
     of_rows = AMOUNTS[amounts](random, n)
     true = np.arange(n) < k
     shows = random.random((runs, n)) < np.where(true, operator.own, operator.other)
-    total = weighted(operator, of_rows, shows)
-    nothing = Reach(*(np.zeros(runs) for _ in range(4)))
-    found = comparison.difference(total, nothing, 0.0, 0.0, of_rows.sum())
-    assert covered(found, of_rows[true].sum()) >= fewest(runs, 0.95)
+    found = comparison.ends(weighted(operator, of_rows, shows), Z)
+    assert covered(found, of_rows[true].sum()) >= fewest(runs, 0.94)
     least = of_rows.min()
     above, count = (weighted(operator, each, shows) for each in (of_rows - least, np.ones(n)))
     h = (shows - operator.other) / operator.retention
     together = (h * h - h) @ (of_rows - least)
-    mean = comparison.mean(above, count, together, (least, of_rows.max()))
+    mean = comparison.mean(above, count, together, (least, of_rows.max()), Z)
     assert covered(mean, of_rows[true].mean()) >= fewest(runs, 0.94)
 
 

@@ -30,6 +30,12 @@ CAST(@blocks@ - @moved@ AS INTEGER)
 -- name: cell.other
 @number.other@
 
+-- name: zero
+-- The variance if no record had the value, exactly; or by the line through that of the nearest possible count, where that is
+-- more: as for sets of values, of which a block holds some.
+greatest(@variance@ - @slope@ * least(greatest(@estimate@, 0), @total@),
+    s.total * s.other * (1 - s.other) / (s.own - s.other) ** 2)
+
 -- name: mle
 -- The largest likelihood of how many blocks hold the value: the estimate, cut.
 least(greatest(@estimate@, 0), s.total)::DOUBLE

@@ -75,30 +75,38 @@ s.total::DOUBLE
 -- The quantile of the normal distribution that belongs to the confidence.
 @normal_quantile@
 
--- name: interval
--- Score interval with continuity correction (Wilson 1927, for a variance that is linear in the true count): the roots of
--- (estimate -+ step - k)^2 = z^2 * (zero + slope * k). The step is half of that between neighbouring estimates, or the term
--- of Cornish and Fisher (1938) for the skewness where that is more, as it is above 95%.
--- However unlikely an estimate is, the ends reach a step beyond the possible count that is nearest to it.
--- What may be hidden counts upwards alone.
--- Where there is no variance, the count lies within half_step of the middle for certain, and there is no estimate.
--- Over i, the moments.
+-- name: test
+-- What is tested of a count, over i, its moments: at the line of the variance, and how far an estimate may lie from the true count
+-- before noise is asked. That is half the step between neighbouring estimates, or the term of Cornish and Fisher (1938) for the
+-- skewness where that is more, as it is above 95%. What may be hidden counts upwards alone.
+{estimate: i.estimate, variance: i.variance, there: i.zero + i.slope * i.estimate, rise: i.slope, fall: -i.slope,
+ above: greatest(i.half_step, (i.z ** 2 - 1) / 6 * i.downward) + i.z * i.slack,
+ below: greatest(i.half_step, (i.z ** 2 - 1) / 6 * i.upward),
+ least: i.certain, most: i.total, more: i.hidden + i.z * i.hidden_spread, less: 0e0, z: i.z}
+
+-- name: ends
+-- The one test, inverted: a value is accepted where the estimate lies no further from it than a step and z standard errors, as
+-- they would be if it were true (Wilson 1927). Over u: estimate and variance; there, the variance by its line at the estimate;
+-- rise and fall, how much it grows for each record that the true value is higher, and lower; above and below, the steps that a
+-- value may be higher and lower; least and most, between which it lies; more and less, what is added to the ends.
+-- However unlikely an estimate is, the ends reach a step beyond the possible value that is nearest to it.
+-- Where there is no variance, the value lies within a step of the middle for certain, and there is no estimate.
 [{
-    estimate: CASE WHEN i.variance IS NOT NULL THEN i.estimate END,
-    stderr: CASE WHEN i.variance IS NOT NULL THEN sqrt(greatest(i.variance, 0)) END,
-    low: CASE WHEN i.estimate <= e.below THEN 0 ELSE least(greatest(least(
-            i.estimate - e.below + e.bend
-            - sqrt(e.square * greatest(i.zero + i.slope * (i.estimate - e.below), 0) + e.bend ** 2),
-            e.nearest - e.below), i.certain, 0), i.total) END,
-    high: CASE WHEN i.estimate + e.above >= i.total THEN i.total ELSE least(greatest(
-            i.estimate + e.above + e.bend
-            + sqrt(e.square * greatest(i.zero + i.slope * (i.estimate + e.above), 0) + e.bend ** 2),
-            e.nearest + e.above) + i.hidden + i.z * i.hidden_spread, i.total) END
-} FOR e IN [{
-    nearest: least(greatest(i.estimate, 0), i.total), square: i.z ** 2, bend: i.z ** 2 * i.slope / 2,
-    below: greatest(i.half_step, (i.z ** 2 - 1) / 6 * i.upward),
-    above: greatest(i.half_step, (i.z ** 2 - 1) / 6 * i.downward) + i.z * i.slack
- }]][1]
+    estimate: CASE WHEN u.variance IS NOT NULL THEN u.estimate END,
+    stderr: CASE WHEN u.variance IS NOT NULL AND u.estimate IS NOT NULL THEN sqrt(greatest(u.variance, 0)) END,
+    low: CASE WHEN u.estimate IS NULL THEN NULL WHEN u.estimate - u.below <= u.least THEN u.least ELSE least(greatest(least(
+            u.estimate - u.below - u.z ** 2 * u.fall / 2
+            - u.z * sqrt(greatest(u.there + u.fall * u.below, 0) + (u.z * u.fall / 2) ** 2),
+            nearest - u.below) - u.less, u.least), u.most) END,
+    high: CASE WHEN u.estimate IS NULL THEN NULL WHEN u.estimate + u.above >= u.most THEN u.most ELSE greatest(least(greatest(
+            u.estimate + u.above + u.z ** 2 * u.rise / 2
+            + u.z * sqrt(greatest(u.there + u.rise * u.above, 0) + (u.z * u.rise / 2) ** 2),
+            nearest + u.above) + u.more, u.most), u.least) END
+} FOR nearest IN [least(greatest(u.estimate, u.least), u.most)]][1]
+
+-- name: interval
+-- The same of a count, over i, its moments.
+[@ends@ FOR u IN [@test@]][1]
 
 -- name: kept
 -- The part of the variance of s that is left because the histogram that the weights come from has its noise in part from

@@ -1,103 +1,155 @@
 -- sets: how many records have one of a set of values, each counted by a coefficient that its public columns decide (1, whether it
--- is in a group, its scale, an amount), and what is made of one or two such sums. A sum is that over the rows of c * h, with h the
--- weight of the row for the set, the sum of W[x, y] over the values x of the set. Derivation: mechanism/comparison.md.
+-- is in a group, its scale, an amount), and what is made of such sums. A sum is that over the rows of c * h, with h the weight of
+-- the row for the set, the sum of W[x, y] over the values x of the set. Derivation: mechanism/comparison.md.
 --
--- How a row's weight is found differs from form to form (analyst/sets.py); what follows from the sums does not. Records with
--- coefficients are here what records with a scale are to the form scaled, on whose sections these build. Over s:
+-- How a row's weight is found differs from form to form (estimator/sets.py, ordinary/score.py); what follows from the sums does
+-- not. Over s:
 --
 --   estimate, doubled    sum of c * h and of c ** 2 * h
 --   variance             of the estimate
---   total, squares       sum of c and of c ** 2
---   largest              the largest c
+--   total, opposite      sum of the positive c, and of the negative ones, as a positive number
+--   squares, largest     sum of c ** 2, and the largest of the absolute c
 --   law                  of a count in which every record counts once: slope and the like (ordinary/intervals.sql)
---   once, sample         are how sections begin that take the place of others: where every record counts once, and where rows
---                        are a sample
---   published, share     how many records the table has, where weights are made from its histogram, and which share of them
---                        would give the same sum with equal coefficients; else NULL and 0
---   beta                 the probability that a record is there, where the rows are a sample
---   per                  what the sum is divided by
+--   once, sample         are how sections begin that replace others: where every record counts once, and where rows are a sample
+--   share                of the records of the table that would give the same sum with equal coefficients, where weights are made
+--                        from its histogram; else 0
+--   beta, k, classes     the probability that a record is there, where the rows are a sample, and what may be hidden
 --   z                    the quantile of the normal distribution that belongs to the confidence
 --
 -- Where rows differ in their scale u, squares is the sum of c ** 2 * u, and doubled that of c ** 2 * u * h: law.slope * u is what one
 -- record adds to the variance there. squares_once and doubled_once have c once, plain_squares is the sum of c ** 2, and law.noisy the scale
 -- of the rows that the noise comes from.
 
--- name: moments
-{estimate: @centre@, variance: @spread@, zero: @zero@, slope: @slope@, half_step: @half_step@, slack: @slack@,
- upward: @upward@, downward: @downward@, certain: @certain@, hidden: 0e0, hidden_spread: 0e0, total: @total@,
- z: s.z, n: s.per}
-
--- name: estimate
-s.estimate
-
--- name: variance
-s.variance
+-- name: test
+-- What is tested of such a sum (common.sql has what its parts mean).
+{estimate: s.estimate, variance: s.variance, there: @line@, rise: @rise@, fall: @fall@, above: @above@, below: @below@,
+ least: @least@, most: @most@, more: @more@, less: 0e0, z: s.z}
 
 -- name: spread_of_one
 s.law.slope * (1 - s.share * s.law.shrinkage ** 2)
 
--- name: half_step
+-- name: typical
+-- The coefficient of a typical record, of those by which the variance grows.
+CASE WHEN s.total + s.opposite > 0 THEN s.squares / (s.total + s.opposite) ELSE 1 END
+
+-- name: slope
+@spread_of_one@ * @typical@
+
+-- name: there
+-- The variance, and how much larger it is if the records that have the value have the coefficients of typical ones.
+s.variance + greatest(@spread_of_one@
+    * (@typical@ * CASE WHEN s.opposite > 0 THEN abs(s.estimate) ELSE s.estimate END - s.doubled), 0)
+
+-- name: line
+@there@
+
+-- name: once.there
+-- Where every record counts once, none is heavier than another.
+s.variance
+
+-- name: drawn
+-- The same where a row's weight is one of many: rows that show none of those that scatter most seem to have no noise.
+CASE WHEN s.opposite > 0 THEN greatest(@there@, @floor@)
+    ELSE greatest(@there@ - @slope@ * least(greatest(s.estimate, 0), s.total), @floor@) + @slope@ * s.estimate END
+
+-- name: once.drawn
+greatest(s.variance - @slope@ * least(greatest(s.estimate, 0), s.total), @floor@) + @slope@ * s.estimate
+
+-- name: floor
+-- The variance if the sum were 0, where records are like those of the whole release, but for one of the noisiest.
+@left@ * (greatest(s.squares - s.largest ** 2, 0) * s.law.scatter + s.largest ** 2 * s.law.most_scatter)
+
+-- name: once.floor
+@left@ * (greatest(s.total - 1, 0) * s.law.scatter + s.law.most_scatter)
+
+-- name: left
+-- The part of a variance that is left where weights come from the histogram of what is published.
+((1 - s.share * s.law.shrinkage) ** 2 + 2 * s.share * (1 - s.share) * s.law.shrinkage ** 2)
+
+-- name: rise
+-- A sum is higher where more records have the value, or fewer of those that are subtracted.
+CASE WHEN s.total > 0 OR s.opposite = 0 THEN @slope@ ELSE -(@slope@) END
+
+-- name: fall
+CASE WHEN s.opposite > 0 THEN @slope@ ELSE -(@slope@) END
+
+-- name: slack
+-- How much the standard error may be too small because records with the value are taken for typical ones.
+greatest(@spread_of_one@ * (s.largest - @typical@), 0)
+
+-- name: slack_by_row
+-- The same where rows differ in how far they are perturbed: what coefficients that differ add, in rows that the noise comes from.
+greatest(@spread_of_one@ * s.law.noisy * CASE WHEN s.total + s.opposite > 0
+    THEN s.largest - s.plain_squares / (s.total + s.opposite) ELSE 0 END, 0)
+
+-- name: step
+-- Half the step of possible values.
 s.largest * s.law.half_step
 
--- name: excess
-@spread_of_one@ * greatest(@typical@ * s.estimate - s.doubled, 0)
+-- name: amount.step
+-- Sums of amounts that differ are dense: there is no step between them, and no skewness that does not even out.
+CASE WHEN s.plain_squares < s.largest * (s.total + s.opposite) * 0.999999999e0 THEN 0 ELSE s.largest * s.law.half_step END
 
--- name: once.zero
--- Where every record counts once, none is heavier than another.
-s.variance - @slope@ * s.estimate
+-- name: tail
+-- The term of Cornish and Fisher for the skewness, by that of one record.
+CASE WHEN @step@ > 0 THEN s.largest * (s.z ** 2 - 1) / 6 ELSE 0 END
 
--- name: once.zero_of_drawn
-greatest(s.variance - @slope@ * least(greatest(s.estimate, 0), @total@),
-    ((1 - s.share * s.law.shrinkage) ** 2 + 2 * s.share * (1 - s.share) * s.law.shrinkage ** 2)
-    * (greatest(s.total - 1, 0) * s.law.scatter + s.law.most_scatter))
+-- name: above
+-- The step, or the term for the skewness where that is more; and the slack.
+greatest(@step@, @tail@ * CASE WHEN s.opposite > 0 THEN greatest(s.law.upward, s.law.downward) ELSE s.law.downward END)
+    + s.z * @slack@
+
+-- name: below
+greatest(@step@, @tail@ * CASE WHEN s.opposite > 0 THEN greatest(s.law.upward, s.law.downward) ELSE s.law.upward END)
+    + CASE WHEN s.opposite > 0 THEN s.z * @slack@ ELSE 0 END
+
+-- name: amount.slack
+0e0
 
 -- name: once.slope
 @spread_of_one@
 
--- name: once.slack
-0e0
+-- name: once.rise
+@slope@
 
--- name: once.half_step
-s.law.half_step
+-- name: once.fall
+-(@slope@)
 
--- name: once.upward
-s.law.upward
+-- name: once.above
+greatest(s.law.half_step, (s.z ** 2 - 1) / 6 * s.law.downward)
 
--- name: once.downward
-s.law.downward
+-- name: once.below
+greatest(s.law.half_step, (s.z ** 2 - 1) / 6 * s.law.upward)
 
--- name: zero_of_drawn
--- The variance if the sum were 0, where a row's weight is one of many: rows that show none of those that scatter most seem to
--- have no noise.
-greatest(s.variance + @excess@ - @slope@ * least(greatest(s.estimate, 0), @total@),
-    ((1 - s.share * s.law.shrinkage) ** 2 + 2 * s.share * (1 - s.share) * s.law.shrinkage ** 2)
-    * (greatest(s.squares - s.largest ** 2, 0) * s.law.scatter + s.largest ** 2 * s.law.most_scatter))
+-- name: least
+0 - round(s.opposite, 6)
 
--- name: slack_by_row
--- Where rows differ in how far they are perturbed: what coefficients that differ add, in rows that the noise comes from.
-@spread_of_one@ * s.law.noisy * CASE WHEN s.total > 0 THEN s.largest - s.plain_squares / s.total ELSE 0 END
-
--- name: upward
-s.largest * s.law.upward
-
--- name: downward
-s.largest * s.law.downward
-
--- name: certain
-0e0
-
--- name: total
+-- name: most
 round(s.total, 6)
 
--- name: once.total
+-- name: once.least
+0e0
+
+-- name: once.most
 s.total
 
--- name: sample.certain
--- Where the rows are a sample, those that are there have the value.
-s.beta * s.estimate
+-- name: copied.most
+-- A record that should appear 1.99 times may appear once.
+s.total + s.copied
 
--- name: sample.total
+-- name: more
+0e0
+
+-- name: sample.least
+-- Where the rows are a sample, those that are there have the value.
+CASE WHEN s.opposite > 0 THEN '-inf'::DOUBLE ELSE s.beta * s.estimate END
+
+-- name: sample.most
 'inf'::DOUBLE
+
+-- name: sample.more
+-- Classes with fewer than k sampled records are suppressed (sample.sql).
+s.largest * (s.classes * s.k + s.z * sqrt(s.classes) * (sqrt(s.k) + 2))
 
 -- name: from_histogram
 -- The covariance of two sums where weights are made from the published histogram, which has part of its noise from the same
@@ -108,76 +160,93 @@ b.noise - b.d_shrinkage * b.d_mean * b.c_noise - b.c_shrinkage * b.c_mean * b.d_
       * (1 + 2 * greatest(b.published - b.rows, 0) / greatest(b.rows, 1))
 
 -- name: shifted
--- The sum of amounts less the least of them, from that of the amounts and from the count. Over q: amounts and count, the
--- covariance of the two, and the least amount.
+-- The sum of amounts less the least of them, from that of the amounts and from the count. Over q: both, the sums over products of
+-- the coefficients of both, their covariance, and the least and the largest amount.
 {estimate: q.amounts.estimate - q.least * q.count.estimate,
- doubled: q.amounts.doubled - 2 * q.least * q.amounts.estimate + q.least ** 2 * q.count.estimate,
+ doubled: q.amounts.doubled - 2 * q.least * q.products.product + q.least ** 2 * q.count.doubled,
  variance: q.amounts.variance - 2 * q.least * q.covariance + q.least ** 2 * q.count.variance,
- total: greatest(q.amounts.total - q.least * q.count.total, 0),
- squares: greatest(q.amounts.squares - 2 * q.least * q.amounts.total + q.least ** 2 * q.count.total, 0),
- largest: q.amounts.largest - q.least, law: q.count.law, published: q.count.published,
- share: CASE WHEN q.count.published IS NULL THEN 0 ELSE coalesce(least((q.amounts.total - q.least * q.count.total) ** 2
-     / nullif(q.amounts.squares - 2 * q.least * q.amounts.total + q.least ** 2 * q.count.total, 0) / q.count.published, 1), 0) END,
- beta: q.count.beta, per: 1e0, z: q.count.z}
+ total: greatest(q.amounts.total - q.amounts.opposite - q.least * q.count.total, 0), opposite: 0e0,
+ squares: greatest(q.amounts.squares - 2 * q.least * q.products.squares + q.least ** 2 * q.count.squares, 0),
+ plain_squares: greatest(
+     q.amounts.plain_squares - 2 * q.least * q.products.plain_squares + q.least ** 2 * q.count.plain_squares, 0),
+ largest: (q.most - q.least) * q.count.largest, 
+ share: CASE WHEN q.published IS NULL THEN 0 ELSE coalesce(least((q.amounts.total - q.amounts.opposite - q.least * q.count.total) ** 2
+     / nullif(q.amounts.squares - 2 * q.least * q.products.squares + q.least ** 2 * q.count.squares, 0) / q.published, 1), 0) END,
+ law: q.count.law, beta: q.count.beta, k: q.count.k, classes: q.count.classes, z: q.count.z}
 
--- name: shifted_by_row
--- The same where rows differ in their scale: what is squared stands with it.
-{estimate: q.amounts.estimate - q.least * q.count.estimate,
- doubled: q.amounts.doubled - 2 * q.least * q.amounts.doubled_once + q.least ** 2 * q.count.doubled,
- variance: q.amounts.variance - 2 * q.least * q.covariance + q.least ** 2 * q.count.variance,
- total: greatest(q.amounts.total - q.least * q.count.total, 0),
- plain_squares: greatest(q.amounts.plain_squares - 2 * q.least * q.amounts.total + q.least ** 2 * q.count.total, 0),
- squares: greatest(q.amounts.squares - 2 * q.least * q.amounts.squares_once + q.least ** 2 * q.count.squares, 0),
- largest: q.amounts.largest - q.least, law: q.count.law, published: q.count.published, share: q.count.share,
- beta: q.count.beta, per: 1e0, z: q.count.z}
+-- name: nearest
+-- The variance of u by its line at the possible value that is nearest to the estimate, and no less than the one that is estimated.
+greatest(u.there + u.rise * greatest(u.least - u.estimate, 0) + u.fall * greatest(u.estimate - u.most, 0), u.variance, 0)
+
+-- name: scale
+-- By how much the standard error of u is taken to be larger than it is estimated.
+CASE WHEN u.variance > 0 THEN sqrt(@nearest@ / u.variance) ELSE 0 END
+
+-- name: combination
+-- A linear combination is a sum itself. Over p: factors, and what is tested of each part; pairs of parts, i and j, with their
+-- covariance; and a constant. Parts are as correlated where their variances are taken to be larger than they are estimated.
+-- An estimate that is off is so by each part in proportion to its variance, and so the variance grows; that it shrinks is not
+-- taken for sure. Parts whose noise cancels have no steps.
+[{estimate: CASE WHEN list_count([t.f * t.u.estimate FOR t IN e.q]) = len(e.q)
+      THEN p.constant + list_sum([t.f * t.u.estimate FOR t IN e.q]) END,
+  variance: list_sum([t.f ** 2 * t.u.variance FOR t IN e.q])
+      + coalesce(list_sum([2 * e.q[r.i].f * e.q[r.j].f * r.covariance FOR r IN p.pairs]), 0),
+  there: e.there,
+  rise: CASE WHEN len(e.q) = 1 THEN e.q[1].rise WHEN e.steps > 0
+      THEN greatest(list_sum([t.f ** 2 * t.nearest * t.rise FOR t IN e.q]) / e.apart, 0) ELSE 0 END,
+  fall: CASE WHEN len(e.q) = 1 THEN e.q[1].fall WHEN e.steps > 0
+      THEN greatest(list_sum([t.f ** 2 * t.nearest * t.fall FOR t IN e.q]) / e.apart, 0) ELSE 0 END,
+  above: e.steps * list_max([CASE WHEN t.f > 0 THEN t.f * t.u.above ELSE -t.f * t.u.below END FOR t IN e.q]),
+  below: e.steps * list_max([CASE WHEN t.f > 0 THEN t.f * t.u.below ELSE -t.f * t.u.above END FOR t IN e.q]),
+  least: p.constant + list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.least ELSE t.f * t.u.most END FOR t IN e.q]),
+  most: p.constant + list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.most ELSE t.f * t.u.least END FOR t IN e.q]),
+  more: list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.more ELSE -t.f * t.u.less END FOR t IN e.q]),
+  less: list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.less ELSE -t.f * t.u.more END FOR t IN e.q]),
+  z: e.q[1].u.z}
+ FOR e IN [
+    {q: d.q, there: d.there, apart: d.apart, steps: CASE WHEN len(d.q) > 1 AND d.there <= 1e-12 * d.apart THEN 0 ELSE 1 END}
+    FOR d IN [
+        {q: q, apart: list_sum([t.f ** 2 * t.nearest FOR t IN q]),
+         there: CASE WHEN len(q) = 1 THEN q[1].f ** 2 * q[1].u.there ELSE list_sum([t.f ** 2 * t.nearest FOR t IN q])
+             + coalesce(list_sum([2 * q[r.i].f * q[r.j].f * r.covariance * q[r.i].scale * q[r.j].scale FOR r IN p.pairs]), 0) END}
+        FOR q IN [[{f: p.factors[k], u: u, nearest: @nearest@, scale: @scale@,
+             rise: CASE WHEN p.factors[k] > 0 THEN p.factors[k] * u.rise ELSE -p.factors[k] * u.fall END,
+             fall: CASE WHEN p.factors[k] > 0 THEN p.factors[k] * u.fall ELSE -p.factors[k] * u.rise END}
+            FOR u, k IN p.parts]]]]][1]
 
 -- name: reach
--- How far a sum may lie below and above its estimate. Where its interval is cut at what is possible, that says too little of
--- the other of two sums: then it is z standard errors and the continuity correction.
--- Over i, the moments, of which n is what the sum is to be divided by, and r, their interval.
-{estimate: i.estimate / i.n, variance: i.variance / i.n ** 2,
- below: CASE WHEN r.low > i.certain THEN i.estimate - r.low
-     ELSE greatest(i.estimate - r.low, i.z * r.stderr + i.half_step) END / i.n,
- above: CASE WHEN r.high < i.total THEN r.high - i.estimate
-     ELSE greatest(r.high - i.estimate, i.z * r.stderr + i.half_step) END / i.n}
+-- How far from its estimate a value of u may be, on either side: the middle, and the square of what noise adds.
+{high: u.estimate + u.z ** 2 * greatest(u.rise, 0) / 2 + u.more,
+ high_noise: u.z ** 2 * @nearest@ + (u.z ** 2 * greatest(u.rise, 0) / 2) ** 2,
+ low: u.estimate - u.z ** 2 * greatest(u.fall, 0) / 2 - u.less,
+ low_noise: u.z ** 2 * @nearest@ + (u.z ** 2 * greatest(u.fall, 0) / 2) ** 2, scale: @scale@}
 
--- name: correlation
-CASE WHEN p.a.variance > 0 AND p.b.variance > 0
-    THEN least(greatest(p.covariance / sqrt(p.a.variance * p.b.variance), -1), 1) ELSE 0 END
-
--- name: difference
--- The interval of a difference from those of its parts (Zou and Donner 2008, MOVER, with correlation): each reaches as far as
--- its interval does on the side that matters. Over p: the sums a and b, their covariance, least and most.
-[{estimate: e.estimate,
-  stderr: CASE WHEN e.estimate IS NOT NULL THEN sqrt(greatest(p.a.variance + p.b.variance - 2 * p.covariance, 0)) END,
-  low: least(greatest(e.estimate - sqrt(greatest(
-      p.a.below ** 2 + p.b.above ** 2 - 2 * e.correlation * p.a.below * p.b.above, 0)), p.least), p.most),
-  high: greatest(least(e.estimate + sqrt(greatest(
-      p.a.above ** 2 + p.b.below ** 2 - 2 * e.correlation * p.a.above * p.b.below, 0)), p.most), p.least)}
- FOR e IN [{estimate: p.a.estimate - p.b.estimate, correlation: @correlation@}]][1]
-
--- name: ratio
--- The interval of a ratio in the same way (Donner and Zou 2012): the quotients t for which a - t b is no further from 0 than the
--- intervals of a and b reach. Where b may be 0 it has no upper end but p.most, and where b is estimated as 0 or less, there is
--- no estimate.
-[{estimate: e.ratio,
-  stderr: CASE WHEN e.ratio IS NOT NULL THEN sqrt(greatest(
-      p.a.variance - 2 * e.ratio * p.covariance + e.ratio ** 2 * p.b.variance, 0)) / p.b.estimate END,
-  low: CASE WHEN p.a.estimate > p.a.below AND e.lower + sqrt(greatest(e.lower ** 2 - e.lowest * e.least, 0)) > 0
-      THEN least(e.least / (e.lower + sqrt(greatest(e.lower ** 2 - e.lowest * e.least, 0))), p.most) ELSE 0e0 END,
-  high: CASE WHEN p.b.estimate > p.b.below
-      THEN least(greatest((e.upper + sqrt(greatest(e.upper ** 2 - e.highest * e.most, 0))) / e.highest, 0), p.most)
-      ELSE p.most END}
- FOR e IN [{ratio: CASE WHEN p.b.estimate > 0 THEN p.a.estimate / p.b.estimate END,
-    lowest: p.b.estimate ** 2 - p.b.above ** 2, least: p.a.estimate ** 2 - p.a.below ** 2,
-    lower: p.a.estimate * p.b.estimate - @correlation@ * p.a.below * p.b.above,
-    highest: p.b.estimate ** 2 - p.b.below ** 2, most: p.a.estimate ** 2 - p.a.above ** 2,
-    upper: p.a.estimate * p.b.estimate - @correlation@ * p.a.above * p.b.below}]][1]
-
--- name: interval_per
--- An interval divided by a number that is known. Over v, the interval r and the number n.
-{estimate: v.r.estimate / v.n, stderr: v.r.stderr / v.n, low: v.r.low / v.n, high: v.r.high / v.n}
-
--- name: moved
--- An interval r moved by a number n, over v.
-{estimate: v.r.estimate + v.n, stderr: v.r.stderr, low: v.r.low + v.n, high: v.r.high + v.n}
+-- name: quotient
+-- A quotient t of a and b is accepted where the functional a - t * b accepts 0 (Fieller 1954, with the variances of the test).
+-- Over p: a, b, their covariance, between what the quotient lies, and factor and constant of what is answered.
+-- A higher quotient than the estimate is one where a is higher or b is lower, with the variance that a would have then; a lower
+-- one is one where a is lower or b is higher. Each end is a root of (n - t d) ** 2 = v - 2 t c + t ** 2 w. Quotients are dense:
+-- there is no step between them.
+-- Where b may be 0, the quotient has no upper end and no standard error; where a or b may be negative, no end at all.
+[{estimate: p.constant + p.factor * e.quotient,
+  stderr: CASE WHEN e.closed AND e.quotient IS NOT NULL THEN abs(p.factor) / p.b.estimate * sqrt(greatest(
+      p.a.variance - 2 * e.quotient * p.covariance + e.quotient ** 2 * p.b.variance, 0)) END,
+  low: p.constant + p.factor * CASE WHEN p.factor > 0 THEN e.low ELSE e.high END,
+  high: p.constant + p.factor * CASE WHEN p.factor > 0 THEN e.high ELSE e.low END}
+ FOR e IN [
+    {quotient: CASE WHEN p.b.estimate > 0 THEN p.a.estimate / p.b.estimate END, closed: r[2].d > 0 AND r[2].open > 0,
+     low: least(greatest(CASE WHEN r[3].n > 0 AND r[3].zero > 0 AND (p.b.least >= 0 OR r[4].open > 0)
+             THEN r[3].zero / (r[3].middle + r[3].root)
+         WHEN r[4].d > 0 AND r[4].open > 0 THEN (r[4].middle - r[4].root) / r[4].open ELSE '-inf'::DOUBLE END, p.least), p.most),
+     high: greatest(least(CASE WHEN r[1].n < 0 AND r[1].zero > 0 AND (p.b.least >= 0 OR r[2].open > 0)
+             THEN r[1].zero / (r[1].middle - r[1].root)
+         WHEN r[2].d > 0 AND r[2].open > 0 THEN (r[2].middle + r[2].root) / r[2].open ELSE 'inf'::DOUBLE END, p.most), p.least)}
+    FOR r IN [
+        [{n: k.n, d: k.d, zero: k.n ** 2 - k.v, open: k.d ** 2 - k.w, middle: k.n * k.d - k.c,
+          root: sqrt(greatest((k.n * k.d - k.c) ** 2 - (k.d ** 2 - k.w) * (k.n ** 2 - k.v), 0))}
+         FOR k IN [
+            {n: o[1].high, v: o[1].high_noise, d: o[2].high, w: o[2].high_noise, c: p.a.z ** 2 * p.covariance * o[1].scale * o[2].scale},
+            {n: o[1].high, v: o[1].high_noise, d: o[2].low, w: o[2].low_noise, c: p.a.z ** 2 * p.covariance * o[1].scale * o[2].scale},
+            {n: o[1].low, v: o[1].low_noise, d: o[2].high, w: o[2].high_noise, c: p.a.z ** 2 * p.covariance * o[1].scale * o[2].scale},
+            {n: o[1].low, v: o[1].low_noise, d: o[2].low, w: o[2].low_noise, c: p.a.z ** 2 * p.covariance * o[1].scale * o[2].scale}]]
+        FOR o IN [[@reach@ FOR u IN [p.a, p.b]]]]]][1]

@@ -1,33 +1,5 @@
--- intervals: the ends of intervals in the answers of ordinary SQL, over m, a struct of what they are made of.
---
--- Every section gives a struct of stderr, low and high. z is the quantile of the normal distribution. Counts of values of one
--- attribute have the interval of analyst/estimators/common.sql instead.
-
--- name: wald
--- z standard errors and half a step to both sides, within what is possible. An impossible estimate hides how far it is off:
--- the variance grows by slope for each record up to the nearest possible count, and the ends reach half a step beyond that.
-CASE WHEN m.estimate IS NOT NULL THEN
- [{stderr: sqrt(greatest(m.variance, 0)),
-   low: least(greatest(least(m.estimate - e.reach, e.nearest) - m.half_step, m.least), m.most),
-   high: greatest(least(greatest(m.estimate + e.reach, e.nearest) + m.half_step, m.most), m.least)}
-  FOR e IN [{nearest: _nearest, reach: m.z * sqrt(greatest(m.variance + greatest(m.slope * (_nearest - m.estimate), 0), 0))}
-   FOR _nearest IN [least(greatest(m.estimate, m.least), m.most)]]][1] END
-
--- name: moved
--- An interval times a factor, and a constant more.
-{stderr: abs(m.factor) * m.ends.stderr, low: m.constant + least(m.factor * m.ends.low, m.factor * m.ends.high),
- high: m.constant + greatest(m.factor * m.ends.low, m.factor * m.ends.high)}
-
--- name: ratio
--- Fieller (1954): the quotients r for which n - r d is no further from 0 than z of its standard errors, with v and w the
--- variances of n and d, and c their covariance. Where d may be 0, it has no ends, and no standard error.
-[{stderr: CASE WHEN r.bounded THEN abs(m.factor) * sqrt(greatest(m.v - 2 * r.ratio * m.c + r.ratio ** 2 * m.w, 0)) / abs(m.d) END,
-  low: least(m.factor * r.low, m.factor * r.high), high: greatest(m.factor * r.low, m.factor * r.high)}
- FOR r IN [{ratio: m.n / m.d, bounded: q.a > 0,
-    low: CASE WHEN q.a > 0 THEN greatest((q.b - sqrt(greatest(q.b ** 2 - q.a * q.g, 0))) / q.a, m.least) ELSE m.least END,
-    high: CASE WHEN q.a > 0 THEN greatest((q.b + sqrt(greatest(q.b ** 2 - q.a * q.g, 0))) / q.a, m.least)
-        ELSE 'inf'::DOUBLE END}
-  FOR q IN [{a: m.d ** 2 - m.z ** 2 * m.w, b: m.n * m.d - m.z ** 2 * m.c, g: m.n ** 2 - m.z ** 2 * m.v}]]][1]
+-- intervals: what ordinary SQL knows of sets of values, over structs. The interval itself is that of all estimates: what is tested is
+-- in analyst/fragments/sets.sql, and the test in analyst/estimators/common.sql.
 
 -- name: kept
 -- The part of a variance that is left where weights come from the histogram of what is published (mechanism/splu.md).

@@ -1,0 +1,113 @@
+"""One question has one answer, whichever way it is asked: estimate, standard error and both ends of the interval."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import duckdb
+import pytest
+from ordinary.releases import CALLS, of_run
+
+import duckdb_priv
+
+QUESTIONS = {
+    title: [each.strip() for each in statements.split(";\n") if each.strip()]
+    for title, statements in re.findall(
+        r"^-- ([^\n]*)\n((?:[^-\n].*\n)+)",
+        (Path(__file__).parent / "one_answer.sql").read_text("utf-8"),
+        re.MULTILINE,
+    )
+}
+"""By title: one question, as statements of functions and of ordinary SQL."""
+FEW = "cost < 8"
+REFUSED = "how many there are in a group is not known|a baseline to compare with"
+
+
+def answers(connection: duckdb.DuckDBPyConnection, statement: str, form: str) -> list[tuple]:
+    """Ask in one way, and return the groups, estimate, standard error and ends, in one order."""
+    places = {
+        "of": f"'visits.disease', {column(connection)}",
+        "weight": ", weight := scale" if weighed(connection) else "",
+        "named": ", weight := 'scale'" if weighed(connection) else "",
+        "few": "true" if form == "sample" else FEW,
+    }
+    statement = re.sub(r"\{(\w+)\}", lambda place: places[place[1]], statement)
+    if "priv." in statement:
+        found = connection.execute(statement).fetchall()
+    else:
+        found = duckdb_priv.reconstruct(connection, statement, intervals=True).fetchall()
+    return sorted(found, key=lambda row: str(row[:-4]))
+
+
+def column(connection: duckdb.DuckDBPyConnection) -> str:
+    ((name,),) = connection.execute(
+        "SELECT column_name FROM priv.attribute WHERE attribute = 'disease'"
+    ).fetchall()
+    return name
+
+
+def weighed(connection: duckdb.DuckDBPyConnection) -> bool:
+    return "scale" in {name for name, *_ in connection.execute("DESCRIBE visits").fetchall()}
+
+
+def same(row: tuple, right: tuple, *, hidden: bool) -> bool:
+    """Whether two rows answer the same; ``hidden`` where the functions alone know which classes may be hidden."""
+    *groups, estimate, stderr, _, high = right
+    if list(row[:-4]) != groups:
+        return False
+    if estimate is None:
+        # Ordinary SQL divides by what is not positive, if it is asked to.
+        return row[-3] is None
+    if hidden:
+        return row[-4:-2] == pytest.approx((estimate, stderr), rel=1e-9) and row[-1] > 0.999 * high
+    return all(
+        one == other or one == pytest.approx(other, rel=1e-9, abs=1e-7)
+        for one, other in zip(row[-4:], right[-4:], strict=True)
+    )
+
+
+def compare(connection: duckdb.DuckDBPyConnection, title: str, form: str) -> list[tuple]:
+    """Return what differs."""
+    every = []
+    for statement in QUESTIONS[title]:
+        try:
+            every.append((statement, answers(connection, statement, form)))
+        except duckdb.Error as error:
+            if not re.search(REFUSED, str(error)):
+                raise
+    (_, expected), *others = every
+    assert expected
+    return [
+        (other, row, right)
+        for other, found in others
+        for row, right in zip(found, expected, strict=True)
+        if not same(row, right, hidden=form == "sample")
+    ]
+
+
+@pytest.fixture(scope="module")
+def opened(
+    tmp_path_factory: pytest.TempPathFactory,
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+    for_files: Callable[..., AbstractContextManager[None]],
+) -> Callable[[str], duckdb.DuckDBPyConnection]:
+    def get(form: str) -> duckdb.DuckDBPyConnection:
+        with for_files():
+            path = of_run(tmp_path_factory, form, prepared)
+        connection = duckdb.connect()
+        connection.execute(f"ATTACH '{path}' AS r (READ_ONLY)")
+        connection.execute("USE r")
+        return connection
+
+    return get
+
+
+@pytest.mark.parametrize("form", CALLS)
+def test_a_question_has_one_answer(form: str, opened) -> None:
+    with opened(form) as connection:
+        for title in QUESTIONS:
+            different = compare(connection, title, form)
+            assert not different, (title, *different[0])
