@@ -43,7 +43,7 @@ class Execution:
     def __init__(self, connection: duckdb.DuckDBPyConnection, console: Console) -> None:
         self._connection = connection
         self._console = console
-        self._instance = _instance(connection)
+        self._instance = instance_of(connection)
         self._stop = Event()
         show_progress(connection)
         if self._instance is not None:
@@ -130,7 +130,7 @@ def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _instance(connection: duckdb.DuckDBPyConnection) -> Instance | None:
+def instance_of(connection: duckdb.DuckDBPyConnection) -> Instance | None:
     """Return what runs the procedures of a connection, if duckdb_priv has prepared it."""
     try:
         (name,) = connection.execute("SELECT _priv_instance(1)").fetchall()[0]

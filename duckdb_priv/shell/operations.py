@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 import duckdb
 
-from duckdb_priv.errors import one_line
+from duckdb_priv.errors import UnknownRelease, one_line
 from duckdb_priv.publisher.check.finding import SEVERITIES
 from duckdb_priv.shell.database_files import Beside, must_exist, open_known, open_publisher
 from duckdb_priv.shell.execution import watched
@@ -23,7 +23,7 @@ from duckdb_priv.shell.options import (
     only_option,
     results_options,
 )
-from duckdb_priv.shell.outcome import Results
+from duckdb_priv.shell.outcome import Results, one_sentence
 
 Row = dict[str, Any]
 
@@ -183,7 +183,86 @@ def new(file: str | None, results: Results) -> None:
     results.say(f"the key is in {place}; give {place}.pub to those who verify your releases")
 
 
-COMMANDS = (check, audit, refresh, export, verify, key_commands)
+@click.command()
+@click.argument("plan")
+@only_option
+@dry_run_option
+@click.option(
+    "--fail-on", type=click.Choice(LEVELS), help="In place of fail_on in the file: see check."
+)
+@beside_options
+@results_options
+def publish(
+    plan: str,
+    only: tuple[str, ...],
+    dry_run: bool,
+    fail_on: str | None,
+    beside: Beside,
+    results: Results,
+) -> None:
+    """Publish what the TOML file PLAN declares: what is new or has changed, and the next version of the rest.
+
+    What has changed in the file is shown as a diff. Ends with 3, and publishes nothing, where something in a source is
+    as severe as --fail-on.
+    """
+    from duckdb_priv.shell.plan import read_plan
+    from duckdb_priv.shell.publishing import FOUND, publish_all
+    from duckdb_priv.shell.refreshing import FAILED, sentence
+
+    declared = read_plan(plan)
+    beside = replace(
+        beside,
+        attached=(*declared.attached, *beside.attached),
+        scripts=(*declared.scripts, *beside.scripts),
+    )
+    must_exist(declared.database)
+    with closing(open_publisher(declared.database, beside)) as connection:
+        rows = publish_all(
+            connection,
+            declared,
+            Path(plan).resolve().parent,
+            only,
+            fail_on=fail_on or declared.fail_on,
+            dry_run=dry_run,
+        )
+        while row := watched(connection, lambda: next(rows, None)):
+            for line in row.get("changes") or ():
+                results.say(f"{row['release']}: {line}")
+            if row["state"] == FAILED:
+                results.fail(f"{row['release']}: not published: {row['statement']}")
+            elif row["state"] == FOUND:
+                results.found = True
+                click.echo(f"{row['release']}: not published: {row['statement']}", err=True)
+            if results.as_json or row["state"] not in (FAILED, FOUND):
+                results.row(row, sentence(row))
+
+
+@click.command()
+@click.argument("file")
+@click.argument("releases", nargs=-1)
+def declare(file: str, releases: tuple[str, ...]) -> None:
+    """Write what is declared of RELEASES of the database FILE, or of all, as a file for publish."""
+    from duckdb_priv.methods.register import METHODS
+    from duckdb_priv.publisher.declared import all_declared
+    from duckdb_priv.shell.plan import said, written
+    from duckdb_priv.shell.publishing import source_text
+
+    with one_sentence(), closing(open_known(file)) as connection:
+        known = {
+            each.release: each for each in all_declared(connection) if each.mechanism in METHODS
+        }
+        for name in releases:
+            if name not in known:
+                raise UnknownRelease.among("release", name, known)
+        found = {}
+        for name in releases or known:
+            each, text = known[name], source_text(connection, name)
+            arguments = {**each.arguments, **({} if text is None else {"source": text})}
+            found[name] = said(METHODS[each.mechanism], arguments, each.export)
+        click.echo(written(str(Path(file).resolve()), found), nl=False)
+
+
+COMMANDS = (check, publish, declare, audit, refresh, export, verify, key_commands)
 
 
 def call(

@@ -1,0 +1,208 @@
+"""Carries out what a file of publications declares: publishes what is new or has changed, refreshes the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from duckdb_priv.engine.procedures import undone, working
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, NotInstalled, UnknownRelease, one_line
+from duckdb_priv.publisher import declared
+from duckdb_priv.publisher.check.check import CheckArguments
+from duckdb_priv.publisher.check.finding import SEVERITIES
+from duckdb_priv.publisher.procedures import PUBLISH, find_procedure
+from duckdb_priv.release.arguments import specs
+from duckdb_priv.shell.database_files import EXPECTED, explain
+from duckdb_priv.shell.execution import instance_of
+from duckdb_priv.shell.options import LEVELS
+from duckdb_priv.shell.plan import Planned, Publications, changes, said
+from duckdb_priv.shell.refreshing import FAILED, refresh_all
+from duckdb_priv.sqltext.quoting import identifier, literal
+
+QUERY = re.compile(r"\s*(SELECT|FROM|WITH)\b", re.IGNORECASE)
+FILES = re.compile(r".*(\.parquet|\*)", re.DOTALL)
+FOUND = "found"
+"""The state of a release that was not published for what was found in its source."""
+
+
+def publish_all(
+    connection: duckdb.DuckDBPyConnection,
+    plan: Publications,
+    folder: Path,
+    only: Collection[str],
+    *,
+    fail_on: str,
+    dry_run: bool,
+) -> Iterator[dict[str, Any]]:
+    """Carry out what is declared, and yield what became of each release; one that fails keeps no other from it."""
+    names = [each.release for each in plan.releases]
+    for name in only:
+        if name not in names:
+            raise UnknownRelease.among("release", name, names, of="the file")
+    for planned in plan.releases:
+        if not only or planned.release in only:
+            try:
+                yield _Publication(connection, planned, folder, dry_run).result(fail_on)
+            except EXPECTED as error:
+                yield {
+                    "release": planned.release,
+                    "state": FAILED,
+                    "statement": one_line(explain(error)),
+                }
+
+
+class _Publication:
+    """One release that is declared in a file."""
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        planned: Planned,
+        folder: Path,
+        dry_run: bool,
+    ) -> None:
+        instance = instance_of(connection)
+        if instance is None:
+            raise NotInstalled("the connection is not prepared for publishing")
+        self.connection, self.instance = connection, instance
+        self.planned, self.folder, self.dry_run = planned, folder, dry_run
+        ((self.database,),) = connection.execute("SELECT current_database()").fetchall()
+
+    def result(self, fail_on: str) -> dict[str, Any]:
+        """Publish, refresh or leave the release, and say what became of it."""
+        release = self.planned.release
+        before = declared.find(self.connection, release)
+        there = {} if before is None else self._as_declared(before)
+        changed = changes(there, self.planned.said) if before else []
+        if before is not None and _but_export(there) == _but_export(self.planned.said):
+            (row,) = refresh_all(self.connection, [release], dry_run=self.dry_run)
+        elif found := self._found(fail_on):
+            return {"release": release, "state": FOUND, "changes": changed, "statement": found}
+        else:
+            row = self._published(replace=before is not None)
+        row["changes"] = changed
+        if not self.dry_run and row["state"] != FAILED:
+            row["path"] = self._exported(row)
+        return row
+
+    def _as_declared(self, before: declared.Declared) -> dict[str, Any]:
+        arguments = {**before.arguments}
+        if (text := self.source_text()) is not None:
+            arguments["source"] = text
+        method = self.planned.method
+        there = said(method, arguments, before.export) if before.mechanism == method.name else {}
+        return there or {"method": before.mechanism}
+
+    def source_text(self) -> str | None:
+        """Return the query or the files of the view that was made for the release."""
+        return source_text(self.connection, self.planned.release)
+
+    def _found(self, fail_on: str) -> str | None:
+        """Say what in the source is too severe; None where nothing is."""
+        if not self.planned.method.sensitive:
+            return None
+        asked = {
+            name: value
+            for name, value in self.planned.arguments.items()
+            if name in specs(CheckArguments)
+        }
+        with undone(self.instance, self.database, ("main",)) as workspace:
+            source = self._source(workspace)
+            findings = find_procedure("check_source")(workspace, {**asked, "source": source})
+        named = set(_listed(asked.get("public")))
+        sensitive = set(_listed(asked.get("sensitive")))
+        severe = [
+            each
+            for each in findings
+            if SEVERITIES.index(each["severity"]) <= LEVELS.index(fail_on)
+            and not set(each["columns"]) - sensitive <= named
+        ]
+        return "; ".join(f"{each['severity']}: {each['what']}" for each in severe) or None
+
+    def _published(self, *, replace: bool) -> dict[str, Any]:
+        opening = undone if self.dry_run else working
+        arguments = {**self.planned.arguments, "release": self.planned.release, "replace": replace}
+        with opening(self.instance, self.database, ("main",)) as workspace:
+            source = self._source(workspace)
+            publish = find_procedure(f"{PUBLISH}{self.planned.method.name}")
+            (receipt,) = publish(workspace, {**arguments, "source": source})
+        state = "would be published" if self.dry_run else "published"
+        rows = receipt["rows_published"]
+        return {
+            "release": self.planned.release,
+            "state": state,
+            "rows_published": rows,
+            "warnings": list(receipt["warnings"]),
+            "statement": f"{rows:,} rows {state}",
+        }
+
+    def _source(self, workspace: Workspace) -> str:
+        """Name the table to publish; for a query or files, a view that is made of them."""
+        text = str(self.planned.arguments["source"])
+        query = self._query(text)
+        if query is None:
+            return text
+        name = view_name(self.planned.release)
+        if workspace.rows(
+            "SELECT 1 FROM duckdb_tables() WHERE database_name = ? AND lower(table_name) = lower(?)",
+            [workspace.database, name],
+        ):
+            raise InvalidParameter(
+                f"a table is called {name!r}, as the view for the source of {self.planned.release!r} would be",
+                hint="rename it",
+            )
+        if self.source_text() != text:
+            workspace.cursor.execute(f"CREATE OR REPLACE VIEW main.{identifier(name)} AS {query}")
+            workspace.cursor.execute(f"COMMENT ON VIEW main.{identifier(name)} IS {literal(text)}")
+        return name
+
+    def _query(self, text: str) -> str | None:
+        if QUERY.match(text):
+            return text
+        if FILES.fullmatch(text):
+            place = text if "://" in text else str(self.folder / text)
+            return f"FROM read_parquet({literal(place)})"
+        return None
+
+    def _exported(self, row: dict[str, Any]) -> str | None:
+        """Export the release as the file says, unless that is done, and return where it is."""
+        wanted = self.planned.said.get("export")
+        if wanted is None:
+            return None
+        after = declared.require(self.connection, self.planned.release)
+        if said(self.planned.method, {}, after.export).get("export") == wanted and not after.behind:
+            return str(wanted["path"])
+        with working(self.instance, self.database, ("main",)) as workspace:
+            (receipt,) = find_procedure("export_release")(
+                workspace, {**wanted, "release": self.planned.release}
+            )
+        row["statement"] += f", exported to {receipt['path']}"
+        return str(receipt["path"])
+
+
+def _but_export(declaration: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in declaration.items() if name != "export"}
+
+
+def view_name(release: str) -> str:
+    """Name the view of a query or files that a release is published from."""
+    return f"{release}_source"
+
+
+def source_text(connection: duckdb.DuckDBPyConnection, release: str) -> str | None:
+    """Return the query or the files that a release is published from, where a view was made of them."""
+    rows = connection.execute(
+        "SELECT comment FROM duckdb_views() WHERE database_name = current_database() AND schema_name = 'main'"
+        " AND view_name = ? AND comment IS NOT NULL",
+        [view_name(release)],
+    ).fetchall()
+    return rows[0][0] if rows else None
+
+
+def _listed(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(value or ())
