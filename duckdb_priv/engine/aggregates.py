@@ -18,7 +18,7 @@ from duckdb_priv.engine.kernel import Kernel, Step
 from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import SetApart, Workspace
-from duckdb_priv.sqltext.quoting import identifier, identifiers
+from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
 from duckdb_priv.sqltext.steady import steady_text
 from duckdb_priv.sqltext.templates import body, fill, read
 
@@ -60,6 +60,25 @@ class GroupCounts:
         return GroupCounts(
             self.size[chosen], self.count[chosen], self.top[chosen], self.number[chosen]
         )
+
+
+def on_axis_sql(
+    attribute: str,
+    at: Callable[[str], str],
+    low: float,
+    high: float,
+    table: str,
+    count: str = "count(*)",
+) -> str:
+    """Write the query of ``OnAxis`` over a table expression; ``count`` adds up rows that stand for several records."""
+    wrong = (
+        "_priv_at IS NULL",
+        "NOT isfinite(_priv_at)",
+        f"isfinite(_priv_at) AND NOT _priv_at BETWEEN {literal(low)} AND {literal(high)}",
+    )
+    counts = ", ".join(f"coalesce({count} FILTER ({each}), 0)" for each in wrong)
+    number = at(f"s.{identifier(attribute)}")
+    return f"SELECT {counts} FROM (SELECT s.*, {number} AS _priv_at FROM {table} AS s)"
 
 
 def steady_sql(names: Sequence[str], types: Mapping[str, str]) -> str:
@@ -113,6 +132,15 @@ def count_groups(
 
 
 @dataclass(frozen=True)
+class OnAxis:
+    """How many records have no number, one that is not finite, and one outside of a range."""
+
+    missing: int
+    infinite: int
+    outside: int
+
+
+@dataclass(frozen=True)
 class Aggregates:
     """What is asked of a source before anything is planned."""
 
@@ -135,6 +163,11 @@ class Aggregates:
             f"SELECT value::VARCHAR, rows FROM (SELECT {column} AS value, count(*) AS rows"
             f" FROM {self.source.table} GROUP BY ALL) ORDER BY value NULLS LAST"
         )
+
+    def on_axis(self, attribute: str, at: Callable[[str], str], low: float, high: float) -> OnAxis:
+        """Count the records of which a number that ``at`` writes, from a column, has no place in a range."""
+        query = on_axis_sql(attribute, at, low, high, self.source.table)
+        return OnAxis(*self.workspace.rows(query)[0])
 
     def group_counts(self, attribute: str) -> GroupCounts:
         """Count the values of an attribute in every micro group."""

@@ -14,6 +14,7 @@ from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.evaluation.answers import Reader, count, open_reader, open_workload, reconstruct
 from duckdb_priv.evaluation.workload import TABLE as QUERIES
 from duckdb_priv.evaluation.workload import Draw, DrawArguments, draw
+from duckdb_priv.methods.common.cuts import as_published
 from duckdb_priv.methods.common.hierarchy import generalize
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import (
@@ -126,6 +127,7 @@ def _open_source(
 ) -> Source:
     """Open the table with the truth: conditions are about columns that no release perturbs."""
     source = open_source(workspace, arguments.source, Roles())
+    source = as_published(workspace, source, *(reader.release for reader in readers))
     if arguments.hierarchies is not None:
         levels = _levels(workspace, readers)
         source = generalize(workspace, source, arguments.hierarchies, levels)

@@ -17,6 +17,7 @@ from duckdb_priv.errors import InvalidParameter, InvalidSource, PrivError, echoe
 from duckdb_priv.mechanism import operator as operators
 from duckdb_priv.mechanism.arrays import Matrix, Vector
 from duckdb_priv.mechanism.operator import MAX_CONDITION_NUMBER, condition_number, invert
+from duckdb_priv.methods.common.cuts import as_published
 from duckdb_priv.methods.common.operator_audit import stored_operator
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import NAME, Arguments, argument, read
@@ -117,6 +118,7 @@ def _true_counts(workspace: Workspace, attribute: SensitiveAttribute, name: str)
             f"the source {echoed(name)} of {attribute.release!r} cannot be read: {error.message}",
             hint=error.hint,
         ) from error
+    source = as_published(workspace, source, attribute.release)
     column = key_expression(attribute.name, source.types[attribute.name])
     found = dict(
         workspace.rows(f"SELECT {column}::VARCHAR, count(*) FROM {source.table} GROUP BY ALL")

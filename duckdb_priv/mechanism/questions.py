@@ -36,7 +36,7 @@ an estimate, even where the mean alone is asked."""
 FIRST, FINALISTS, LAST = 250, 3, 800
 """Steps from every start, how many starts go on, and for how many steps."""
 FEW = 20
-"""Domains of so few values have four times as many starts: their steps take little."""
+"""Domains of so few values have twice as many starts: their steps take little."""
 REMEMBERED = 10
 """Steps from which the search knows the curvature."""
 LEAST_SCALE = 1e-12
@@ -198,6 +198,44 @@ def exact_amplification(operator: Matrix) -> Fraction:
     return max(Fraction(max(symbol), min(symbol)) for symbol in symbols)
 
 
+def claimed_amplification(operator: Matrix) -> float:
+    """Return the exact likelihood ratio as a double, rounded up.
+
+    >>> claimed_amplification(np.array([[0.75, 0.25], [0.25, 0.75]]))
+    3.0
+    """
+    exact = exact_amplification(operator)
+    nearest = float(exact)
+    return nearest if exact <= Fraction(nearest) else math.nextafter(nearest, math.inf)
+
+
+def share_kept(operator: Matrix, amplification: float) -> float:
+    """Return the share of what records show that ``diluted`` keeps for likelihoods within a factor.
+
+    >>> share_kept(uniform_operator(2, 3.0), 2.0)
+    0.6666666666666666
+    """
+    odds = (amplification - 1) / float(operator.min(axis=1).sum())
+    return odds / (odds + claimed_amplification(operator) - amplification)
+
+
+def diluted(operator: Matrix, kept: float) -> tuple[Matrix, Matrix]:
+    """Return the operator that keeps a share of what is shown and redraws the rest, and both one after the other.
+
+    The rest is redrawn with the least likelihoods of the symbols: then all ratios become smaller together.
+
+    >>> diluted(uniform_operator(2, 3.0), 2 / 3)[1].round(4)
+    array([[0.6667, 0.3333],
+           [0.3333, 0.6667]])
+    """
+    least = operator.min(axis=1)
+    transition = as_drawn(
+        kept * np.eye(len(operator)) + (1 - kept) * (least / least.sum())[:, None]
+    )
+    composed: Matrix = transition @ operator
+    return transition, composed / composed.sum(axis=0)
+
+
 def _within(operator: Matrix, amplification: float) -> Matrix:
     """Return the operator as it is drawn from, mixed with as little of the uniform distribution as its ratio needs."""
     share = 0.0
@@ -306,7 +344,7 @@ def _raw_error(gram: Matrix, operator: Matrix) -> float:
 def _starts(m: int, ratio: float) -> Iterator[Matrix]:
     """Yield patterns within the bounds: near randomized response, and blocks of values that turn."""
     rng = np.random.default_rng(SEED)
-    repeats = 8 if m <= FEW else 2
+    repeats = 4 if m <= FEW else 2
     for near in (0.9, 0.5) * (repeats // 2):
         yield (0.98 - near) / 2 + near * np.eye(m) + 0.02 * rng.random((m, m))
     # Blocks of a share 1 / (ratio + 1) have the least noise for single values, larger ones for sums of many.

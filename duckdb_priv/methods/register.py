@@ -190,6 +190,7 @@ METHODS = Register(
     "duckdb_priv.methods.block_design",
     "duckdb_priv.methods.fine_grain",
     "duckdb_priv.methods.matrix",
+    "duckdb_priv.methods.for_questions",
     "duckdb_priv.methods.reconstruction_private",
     "duckdb_priv.methods.shuffled",
     "duckdb_priv.methods.splu",

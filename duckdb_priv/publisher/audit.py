@@ -14,6 +14,7 @@ from duckdb_priv.engine.source import Source, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PrivError
 from duckdb_priv.estimator.forms import form_of
+from duckdb_priv.methods.common.cuts import as_published
 from duckdb_priv.methods.common.findings import Audited, AuditRow, Subject, finding
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher.comments import SCHEMA
@@ -108,7 +109,8 @@ def _source_as_it_is(workspace: Workspace, release: str, method: Method) -> Sour
     roles = Roles(last.attributes if method.sensitive else (), last.record_id, person=person)
     try:
         source = leave_out_withdrawn(workspace, open_source(workspace, last.source, roles))
-        return count_persons(workspace, source, last.max_rows if limited else None)
+        source = count_persons(workspace, source, last.max_rows if limited else None)
+        return as_published(workspace, source, release)
     except (PrivError, duckdb.Error):
         return None
 

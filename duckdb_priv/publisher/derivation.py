@@ -16,17 +16,26 @@ from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated
+from duckdb_priv.mechanism.operator import invert
+from duckdb_priv.methods.common.cuts import STATED
 from duckdb_priv.methods.common.derivation import Asked, Coarser
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.parameters import EPSILON, RETENTION
 from duckdb_priv.methods.common.perturbation import Coins, Drawn, perturb_kernel
+from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import versions
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import declare
 from duckdb_priv.publisher.declared import find as find_declared
 from duckdb_priv.publisher.persons import RECORDS, guarantees_of_persons
-from duckdb_priv.publisher.publish import create_table, described_types, introduce, make_room
+from duckdb_priv.publisher.publish import (
+    create_table,
+    described_types,
+    histograms,
+    introduce,
+    make_room,
+)
 from duckdb_priv.publisher.recording import write_catalog
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import (
@@ -116,10 +125,14 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
         for number, each in enumerate(found)
     ]
     plan = _plan(method.derives, source, found, draws, json.loads(provenance), columns)
+    last = catalog.last_publication(workspace.cursor, finer)
+    kept = {name: last.parameters[name] for name in STATED if name in last.parameters}
+    plan = replace(plan, parameters={**kept, **plan.parameters})
     plan = replace(plan, guarantees=[*plan.guarantees, *guarantees_of_persons(plan, source)])
     target = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(request.release)}"
     types = create_table(workspace, plan, target, source.table)
-    last = catalog.last_publication(workspace.cursor, finer)
+    if plan.complete is not None:
+        plan = plan.complete(plan, histograms(workspace, target, plan))
     write_catalog(
         workspace.cursor,
         request,
@@ -272,6 +285,11 @@ def _plan(
         else {each.attribute.name: each.parameters.get(name) for each in found}
         for name in found[0].parameters
     }
+    operators = {
+        each.attribute.name: (invert(each.operator), each.operator)
+        for each in found
+        if each.operator is not None
+    }
     return Plan(
         mechanism=mechanism,
         parameters=parameters,
@@ -292,4 +310,5 @@ def _plan(
         ],
         strongest=f"{guarantees[0].statement} {derived.statement}",
         rows_expected=source.rows,
+        complete=completed_by(operators) if operators else None,
     )

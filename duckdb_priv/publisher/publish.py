@@ -204,7 +204,7 @@ def record(
             hint="take coarser levels, a smaller k or a larger beta",
         )
     if plan.complete is not None:
-        plan = plan.complete(plan, _histograms(workspace, target, plan))
+        plan = plan.complete(plan, histograms(workspace, target, plan))
     workspace.stage("writing the catalog")
     labels, left_out = labels_of(workspace, request.labels, prepared.book, plan, target)
     charged, changes = charges(workspace, prepared.method, plan, prepared.recognition)
@@ -282,7 +282,7 @@ def described_types(types: Mapping[str, str]) -> dict[str, str]:
     return {name: ENUM_VALUES.sub("ENUM", kind) for name, kind in types.items()}
 
 
-def _histograms(workspace: Workspace, target: str, plan: Plan) -> dict[str, dict[str | None, int]]:
+def histograms(workspace: Workspace, target: str, plan: Plan) -> dict[str, dict[str | None, int]]:
     """Count, by sensitive attribute, the published rows that show each value."""
     return {
         attribute: dict(

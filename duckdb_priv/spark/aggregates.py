@@ -16,7 +16,15 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 from pyspark.sql import types as spark
 
-from duckdb_priv.engine.aggregates import LIMIT, Aggregates, GroupCounts, steady_sql, value_texts
+from duckdb_priv.engine.aggregates import (
+    LIMIT,
+    Aggregates,
+    GroupCounts,
+    OnAxis,
+    on_axis_sql,
+    steady_sql,
+    value_texts,
+)
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step
 from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.errors import InvalidSource
@@ -103,6 +111,37 @@ class SparkAggregates(Aggregates):
         return self.workspace.rows(
             f"SELECT {value}::VARCHAR, {ROWS} FROM {table} ORDER BY {value} NULLS LAST"
         )
+
+    def on_axis(self, attribute: str, at: Callable[[str], str], low: float, high: float) -> OnAxis:
+        """Count the records of which a number has no place in a range; DuckDB reads timestamps, value by value."""
+        kind, value = self._records.schema[attribute].dataType, column(attribute)
+        if isinstance(kind, spark.DateType):
+            value = f.datediff(value, f.lit("1970-01-01"))
+        elif not isinstance(kind, spark.NumericType):
+            return self._on_axis_by_value(attribute, at, low, high)
+        place = value.cast("double")
+        infinite = f.isnan(place) | (f.abs(place) == float("inf"))
+        found = self.frame.ask(
+            ("on axis", attribute, low, high),
+            lambda: self._records.select(
+                f.count_if(place.isNull()).alias("missing"),
+                f.count_if(infinite).alias("infinite"),
+                f.count_if(~infinite & ~place.between(low, high)).alias("outside"),
+            ),
+        )
+        return OnAxis(**found.to_pylist()[0])
+
+    def _on_axis_by_value(
+        self, attribute: str, at: Callable[[str], str], low: float, high: float
+    ) -> OnAxis:
+        found = self.histogram(attribute)
+        kind = self.source.types[attribute]
+        texts = (
+            f"unnest(?::VARCHAR[])::{kind} AS {identifier(attribute)}, unnest(?::BIGINT[]) AS _rows"
+        )
+        query = on_axis_sql(attribute, at, low, high, f"(SELECT {texts})", "sum(_rows)")
+        values = [value for value, _ in found], [rows for _, rows in found]
+        return OnAxis(*map(int, self.workspace.rows(query, list(values))[0]))
 
     def sizes_of_groups(self, step: Step) -> dict[int, int]:
         """Count the groups of each size, the smallest first; they stay in Spark."""

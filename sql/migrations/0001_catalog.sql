@@ -1,6 +1,7 @@
 -- The tables of sql/catalog. No version is tagged yet, so a change of the catalog is a change of those files.
 @attribute@
 @budget@
+@chosen_operator@
 @coefficient@
 @drawn@
 @fingerprint@

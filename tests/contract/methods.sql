@@ -10,6 +10,9 @@ FROM range(3000) AS t(i);
 CREATE TABLE reactions AS
 SELECT id, age, ward, 'r' || lpad((hash('reaction' || id) % 60)::VARCHAR, 2, '0') AS reaction FROM visits;
 
+CREATE TABLE stays AS
+SELECT id, age, ward, if(hash('ill' || id) % 20 = 0, NULL, (hash('days' || id) % 5)::INTEGER) AS days FROM visits;
+
 CREATE TABLE exchange AS
 WITH disease AS (SELECT unnest(['none', 'flu', 'asthma', 'cancer', NULL]) AS value)
 SELECT a.value AS original, b.value AS published, if(a.value IS NOT DISTINCT FROM b.value, 0.6, 0.1) AS probability
@@ -33,6 +36,9 @@ FROM priv.publish_fine_grain('visits', 'r', sensitive := 'disease', record_id :=
 
 -- method: matrix
 FROM priv.publish_matrix('visits', 'r', sensitive := 'disease', record_id := 'id', matrix := 'exchange');
+
+-- method: for_questions
+FROM priv.publish_for_questions('stays', 'r', sensitive := 'days', record_id := 'id', questions := 'ranges', low := 0, high := 5, bins := 5, epsilon := 1.0);
 
 -- method: reconstruction_private
 FROM priv.publish_reconstruction_private('visits', 'r', sensitive := 'disease', record_id := 'id', retention := 0.5, epsilon := 0.3, delta := 0.3);

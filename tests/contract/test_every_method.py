@@ -41,7 +41,8 @@ class Case:
 
     @property
     def source(self) -> str:
-        return "reactions" if "'reactions'" in self.statement else "visits"
+        found = re.search(r"'(\w+)'", self.statement)
+        return found[1] if found else ""
 
     @property
     def perturbs(self) -> bool:
@@ -51,7 +52,7 @@ class Case:
     def attribute(self) -> str:
         if not self.perturbs:
             return "age"
-        return "reaction" if self.source == "reactions" else "disease"
+        return {"reactions": "reaction", "stays": "days", "visits": "disease"}[self.source]
 
     @property
     def column(self) -> str:
@@ -59,7 +60,9 @@ class Case:
 
     @property
     def value(self) -> str:
-        return {"age": "'30'", "reaction": "'r07'", "disease": "'flu'"}[self.attribute]
+        return {"age": "'30'", "days": "'3'", "reaction": "'r07'", "disease": "'flu'"}[
+            self.attribute
+        ]
 
     def publish(
         self, connection: Connection, *more: str, source: str = "", release: str = "r"

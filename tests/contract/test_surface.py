@@ -83,6 +83,9 @@ PUBLISHER = {
         "source release sensitive requirements tolerance direction min_retention domain frequencies"
         " frequency_epsilon" + COMMON
     ),
+    "publish_for_questions": (
+        "source release sensitive questions bins low high epsilon rho1 rho2 rounding clip" + COMMON
+    ),
     "publish_matrix": "source release sensitive matrix" + COMMON,
     "publish_reconstruction_private": (
         "source release sensitive retention ldp_epsilon epsilon delta bound max_frequency sampling domain republish"
@@ -147,6 +150,7 @@ ANALYST = {
 MACROS = PUBLISHER | ANALYST
 PRIVATE_TABLES = {
     "budget",
+    "chosen_operator",
     "drawn",
     "fingerprint",
     "grouped_attribute",

@@ -66,6 +66,8 @@ CASES = {
     " public := ['gender'], epsilon := 1.0)",
     "fine grain": f"publish_fine_grain({VISITS}, tolerance := 2)",
     "matrix": f"publish_matrix({VISITS}, matrix := 'exchange')",
+    "for questions": "publish_for_questions('visits', 'r', record_id := 'id', sensitive := 'age', public := 'gender',"
+    " questions := 'mean', bins := [18, 40, 90], rounding := 'random', epsilon := 1.0)",
     "distribution": f"publish_distribution({VISITS})",
     "reconstruction private": f"publish_reconstruction_private({VISITS}, public := ['gender'], retention := 0.4,"
     " epsilon := 0.3, delta := 0.1, republish := true)",

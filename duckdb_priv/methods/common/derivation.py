@@ -52,6 +52,8 @@ class Coarser:
     epsilon: float
     guarantees: Sequence[Guarantee]
     parameters: Mapping[str, Any]
+    operator: Matrix | None = None
+    """What a record of each true value shows, where intervals are completed from the published histogram."""
 
 
 def coarser_uniform(finer: SensitiveAttribute, release: str, asked: Asked) -> Coarser:

@@ -13,7 +13,8 @@ import pyarrow as pa
 from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.byte_order import one_zero
 from duckdb_priv.engine.kernel import Table
-from duckdb_priv.engine.source import Source, key_type
+from duckdb_priv.engine.randomness import FreshBits, KeyedBits
+from duckdb_priv.engine.source import Source, key_expression, key_type
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, how_many
 from duckdb_priv.release.arguments import nested
@@ -78,6 +79,21 @@ class Domain:
             columns | numbers,
             f"position, text::{key_type(self.source_type)} AS value,"
             f" text::{self.published_type} AS published{more}",
+        )
+
+    @property
+    def coins(self) -> Mapping[str, KeyedBits | FreshBits]:
+        """Random bits that finding the value of a record takes, by the names of their places."""
+        return {}
+
+    def placed(self, source: Source, records: str) -> str:
+        """Write the table expression of the records with what finding their values takes."""
+        return records
+
+    def found(self, n: int) -> str:
+        """Write the condition that ``d{n}`` is the value of a record ``s``."""
+        return (
+            f"d{n}.value IS NOT DISTINCT FROM s.{key_expression(self.attribute, self.source_type)}"
         )
 
     @property

@@ -12,7 +12,7 @@ from duckdb_priv.engine import randomness
 from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.drawing import Drawing
 from duckdb_priv.engine.kernel import DRAWN, RECORDS, Kernel, Table
-from duckdb_priv.engine.source import Source, key_expression
+from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.alias import AliasTables
 from duckdb_priv.methods.common.domain import Domain
@@ -251,7 +251,10 @@ def perturb_kernel(source: Source, perturbations: Sequence[Drawn]) -> Kernel:
     return Kernel(
         reads=source.read_types,
         select=_published_sql(source, perturbations, place(DRAWN)),
-        coins={f"coins{n}": each.coins.bits for n, each in enumerate(perturbations)},
+        coins={
+            **{f"coins{n}": each.coins.bits for n, each in enumerate(perturbations)},
+            **{name: bits for each in perturbations for name, bits in each.domain.coins.items()},
+        },
         drawing=_drawing(source, perturbations, place(RECORDS)),
         tables={name: table for each in perturbations for name, table in each.tables().items()},
     )
@@ -283,6 +286,8 @@ def coded_sql(
     """
     number, text = source.id_arguments
     codes = (f"d{n}.position AS _code{n}" for n in range(len(domains)))
+    for domain in domains:
+        records = domain.placed(source, records)
     return expand(
         body(read("publisher/fragments", "coded")),
         {
@@ -294,8 +299,7 @@ def coded_sql(
             "codes": ", ".join([*codes, *carried]),
             "source": f"{records} AS s",
             "domains": " ".join(
-                f"JOIN {domain.table} AS d{n} ON d{n}.value IS NOT DISTINCT FROM"
-                f" s.{key_expression(domain.attribute, domain.source_type)}"
+                f"JOIN {domain.table} AS d{n} ON {domain.found(n)}"
                 for n, domain in enumerate(domains)
             ),
         },

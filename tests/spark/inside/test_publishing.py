@@ -54,6 +54,12 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "matrix",
         {"sensitive": "disease", "record_id": "ward", "matrix": "exchange", **PUBLIC},
     ),
+    "numbers and dates": (
+        "for_questions",
+        {"sensitive": ["age", "outcome"], "record_id": "id", "epsilon": 1.0, "public": ["gender"],
+         "questions": {"age": "mean", "outcome": "ranges"}, "rounding": "random", "clip": True,
+         "bins": {"age": [18, 40, 80], "outcome": ["2026-01-01", "2026-01-04", "2026-01-06"]}},
+    ),
     "block design": (
         "block_design",
         {"sensitive": ["age", "disease"], "record_id": "id", "epsilon": 1.0, "public": ["gender", "score"]},

@@ -1,0 +1,236 @@
+"""Numbers, dates and timestamps that are cut at stated edges: what a record's value is after the cut.
+
+A column is read on an axis of doubles: a number as it is, a date in days, a timestamp in microseconds. A bin holds what
+is from its lower edge up to, and without, its upper edge; the last one holds its upper edge, too. Or a number is
+rounded at random to one of the two edges beside it, so that its mean stays what it is: the bits of that have a key of
+their own, and belong to the record, whatever its value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from duckdb_priv.engine.randomness import FreshBits, KeyedBits
+from duckdb_priv.engine.source import INTEGER, Source, is_one_of
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.methods.common.domain import Domain
+from duckdb_priv.methods.common.perturbation import open_coins
+from duckdb_priv.release import catalog
+from duckdb_priv.sqltext.literals import texts
+from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.templates import place
+
+STATED = ("edges", "rounding")
+"""The parameters of a release that say where its values are cut."""
+NUMBERS = ("FLOAT", "DOUBLE", "DECIMAL")
+TIMES = ("TIMESTAMP",)
+AT, BITS, PLACE = "_priv_at", "_priv_rounding", "_priv_place"
+"""Columns beside a record: where its value is on the axis, the bits that round it, and its place in the domain."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where the values of an attribute are cut."""
+
+    attribute: str
+    kind: str
+    """Type of the column."""
+    edges: tuple[float, ...]
+    """On the axis, in increasing order."""
+    rounded: bool = False
+    """Whether a number is rounded at random to one of the two edges beside it, and not put into a bin."""
+
+    @property
+    def size(self) -> int:
+        """How many values there are, without the missing one."""
+        return len(self.edges) - (not self.rounded)
+
+    def records(self, source: Source, records: str, stream: str, number: int) -> str:
+        """Write the records of a table expression, with the place of the value of each as ``_priv_place{number}``.
+
+        ``stream`` is the number of the bits that round.
+        """
+        bits = ""
+        if self.rounded:
+            function, _ = source.drawing("bits")
+            ids = ", ".join(source.id_arguments[: 1 if source.integer_id else 2])
+            bits = f", {function}({stream}::UBIGINT, {ids}, 0::UINTEGER) AS {BITS}"
+        at = axis_sql(f"s.{identifier(self.attribute)}", self.kind)
+        return (
+            f"(SELECT * EXCLUDE ({AT}{f', {BITS}' if bits else ''}), {self._place()} AS {PLACE}{number}"
+            f" FROM (SELECT s.*, {at} AS {AT}{bits} FROM {records} AS s))"
+        )
+
+    def _place(self) -> str:
+        """Write the place of a value; NULL has the one behind all others."""
+        places = [f"{n}::UINTEGER" for n in range(self.size)]
+        if self.rounded:
+            # The 53 highest bits, as a number from 0 up to 1.
+            share = f"({BITS} >> 11::UBIGINT)::DOUBLE * {literal(2.0**-53)}"
+            places = [
+                f"CASE WHEN {share} * {literal(high - low)} < {AT} - {literal(low)}"
+                f" THEN {n + 1} ELSE {n} END::UINTEGER"
+                for n, (low, high) in enumerate(pairwise(self.edges))
+            ]
+        found = _among(places, [literal(edge) for edge in self.edges[1:-1]])
+        return f"CASE WHEN {AT} IS NULL THEN {self.size}::UINTEGER ELSE {found} END"
+
+
+def _among(places: Sequence[str], bounds: Sequence[str]) -> str:
+    """Write which of the places a number on the axis has, of as many halvings as it takes.
+
+    >>> _among(["'low'", "'mid'", "'high'"], ["1", "2"])
+    "CASE WHEN _priv_at < 1 THEN 'low' ELSE CASE WHEN _priv_at < 2 THEN 'mid' ELSE 'high' END END"
+    """
+    if len(places) == 1:
+        return places[0]
+    half = len(places) // 2
+    low, high = (
+        _among(places[:half], bounds[: half - 1]),
+        _among(places[half:], bounds[half:]),
+    )
+    return f"CASE WHEN {AT} < {bounds[half - 1]} THEN {low} ELSE {high} END"
+
+
+def is_ordered(kind: str) -> bool:
+    """Say whether values of a type can be cut.
+
+    >>> is_ordered("DECIMAL(9,2)"), is_ordered("DATE"), is_ordered("VARCHAR"), is_ordered("TIME")
+    (True, True, False, False)
+    """
+    return is_whole(kind) or is_one_of(kind, *NUMBERS, *TIMES)
+
+
+def is_whole(kind: str) -> bool:
+    """Say whether values of a type are whole numbers on the axis, and a value between two of them is none.
+
+    >>> is_whole("INTEGER"), is_whole("DATE"), is_whole("DOUBLE")
+    (True, True, False)
+    """
+    return bool(INTEGER.match(kind)) or kind in ("HUGEINT", "UHUGEINT", "DATE")
+
+
+def axis_sql(value: str, kind: str) -> str:
+    """Write where a value is on the axis; what is infinite stays so.
+
+    >>> print(axis_sql("income", "INTEGER"))
+    (income)::DOUBLE
+    """
+    if kind == "DATE":
+        return _finite(value, f"(({value}) - DATE '1970-01-01')::DOUBLE")
+    if is_one_of(kind, *TIMES):
+        return _finite(f"({value})::TIMESTAMP", f"epoch_us(({value})::TIMESTAMP)::DOUBLE")
+    return f"({value})::DOUBLE"
+
+
+def _finite(value: str, at: str) -> str:
+    return f"CASE WHEN isfinite({value}) THEN {at} WHEN {value} IS NOT NULL THEN 'inf'::DOUBLE END"
+
+
+@dataclass(frozen=True)
+class CutDomain(Domain):
+    """The values of a cut attribute."""
+
+    cut: Cut
+    number: int
+    """Which of the attributes it is."""
+    bits: KeyedBits | FreshBits | None
+    """What rounds."""
+
+    @property
+    def coins(self) -> Mapping[str, KeyedBits | FreshBits]:
+        """The bits that round."""
+        return {} if self.bits is None else {self._stream: self.bits}
+
+    @property
+    def _stream(self) -> str:
+        return f"rounding{self.number}"
+
+    def placed(self, source: Source, records: str) -> str:
+        """Add the place of each value."""
+        return self.cut.records(source, records, place(self._stream), self.number)
+
+    def found(self, n: int) -> str:
+        """Compare places."""
+        return f"d{n}.position = s.{PLACE}{self.number}"
+
+
+def rounding_bits(workspace: Workspace, source: Source, cut: Cut) -> KeyedBits | FreshBits | None:
+    """Return what rounds the values of an attribute; None where they are put into bins."""
+    if not cut.rounded:
+        return None
+    context: dict[str, object] = {
+        "mechanism": "rounding",
+        "attribute": cut.attribute.lower(),
+        "edges": cut.edges,
+    }
+    return open_coins(workspace, source, context).bits
+
+
+def as_published(workspace: Workspace, source: Source, *releases: str) -> Source:
+    """Return a source in which the values that releases cut are what they are after the cut, as texts.
+
+    Raises InvalidParameter where releases cut an attribute differently, and InvalidSource where it was rounded with
+    bits that nobody can draw again.
+    """
+    cuts: dict[str, tuple[Cut, str]] = {}
+    for release in releases:
+        for cut in _stated_cuts(workspace, source, release):
+            first, of = cuts.setdefault(cut.attribute, (cut, release))
+            if first != cut:
+                raise InvalidParameter(
+                    f"{of!r} and {release!r} cut {cut.attribute!r} at different edges",
+                    hint="ask of one at a time",
+                )
+    for number, (cut, release) in enumerate(cuts.values()):
+        records = cut.records(*_rounding(workspace, source, cut, release), number)
+        values = workspace.rows(
+            "SELECT value FROM priv.coefficient WHERE release = ? AND attribute = ? ORDER BY position",
+            [release, cut.attribute],
+        )
+        value = f"({texts(value for (value,) in values)})[{PLACE}{number} + 1]"
+        source = replace(
+            source,
+            table=f"(SELECT * EXCLUDE ({PLACE}{number}) REPLACE ({value} AS {identifier(cut.attribute)})"
+            f" FROM {records})",
+            types={**source.types, cut.attribute: "VARCHAR"},
+        )
+    return source
+
+
+def _stated_cuts(workspace: Workspace, source: Source, release: str) -> Iterator[Cut]:
+    ((text,),) = workspace.rows("SELECT parameters FROM priv.release WHERE release = ?", [release])
+    stated = json.loads(text)
+    for name, edges in stated.get("edges", {}).items():
+        if name in source.types:
+            yield Cut(name, source.types[name], tuple(edges), stated["rounding"] == "random")
+
+
+def _rounding(
+    workspace: Workspace, source: Source, cut: Cut, release: str
+) -> tuple[Source, str, str]:
+    """Return the source with the record id that rounds its numbers, where it is read, and the number of the bits."""
+    if not cut.rounded:
+        return source, source.table, ""
+    record_id = catalog.last_publication(workspace.cursor, release).record_id
+    source = replace(source, record_id=record_id)
+    bits = rounding_bits(workspace, source, cut)
+    if not isinstance(bits, KeyedBits):
+        raise InvalidSource(
+            f"{cut.attribute!r} was rounded at random without a record id, so that nobody knows how",
+            hint="publish it with record_id, or with rounding := 'middle'",
+        )
+    return source, source.table, str(workspace.open_stream(bits))
+
+
+def refuse_unordered(source: Source, attribute: str) -> None:
+    """Refuse a column that cannot be cut."""
+    if not is_ordered(kind := source.types[attribute]):
+        raise InvalidParameter(
+            f"sensitive column {attribute!r} has type {kind.split('(')[0]}, which cannot be cut into bins",
+            hint="numbers, dates and timestamps can; publish_uniform and publish_block_design take any column",
+        )

@@ -1,0 +1,39 @@
+"""Audit of ordered values that were perturbed by a chosen operator."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from duckdb_priv.mechanism.questions import exact_amplification
+from duckdb_priv.methods.common.findings import AuditRow, Subject, finding, source_changed
+from duckdb_priv.methods.common.local_privacy import audit_limits
+from duckdb_priv.methods.common.operator_audit import (
+    audit_against_source,
+    audit_operator,
+    stored_operator,
+)
+from duckdb_priv.methods.common.shuffles import audit_shuffle
+
+
+def audit(subject: Subject) -> list[AuditRow]:
+    """Recompute what is promised of one record, and of a record among those with the same public columns."""
+    operator = stored_operator(subject.attribute)
+    exact = exact_amplification(operator)
+    claimed = subject.claims["local_differential_privacy"][1]["amplification"]
+    rows = [
+        *audit_operator(subject, operator),
+        finding(
+            "largest_likelihood_ratio",
+            "The largest ratio of two probabilities with which a value is published, from the integers that records are"
+            " drawn by: no more than is claimed.",
+            float(exact),
+            exact <= Fraction(claimed),
+            subject.attribute.name,
+        ),
+        *audit_limits(subject, float(exact)),
+        *audit_shuffle(subject),
+    ]
+    true = subject.true_counts()
+    if true is None or true.sum() != subject.shown_counts().sum():
+        return [*rows, source_changed(subject)]
+    return [*rows, *audit_against_source(subject, operator, true)]

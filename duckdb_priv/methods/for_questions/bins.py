@@ -1,0 +1,215 @@
+"""Where numbers are cut, and what the values are called that come of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from duckdb_priv.engine.aggregates import aggregates_of
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.mechanism.questions import MOST_VALUES
+from duckdb_priv.methods.common.cuts import (
+    Cut,
+    CutDomain,
+    axis_sql,
+    is_whole,
+    refuse_unordered,
+    rounding_bits,
+)
+from duckdb_priv.methods.for_questions.arguments import RANDOM, ForQuestionsArguments
+from duckdb_priv.release.arguments import nested
+
+DIGITS = 12
+"""How many digits edges of equal width and the middles of bins have."""
+
+
+@dataclass(frozen=True)
+class Binned:
+    """A sensitive attribute that is cut."""
+
+    domain: CutDomain
+    points: tuple[float, ...]
+    """Where its values are on the axis, without the missing one."""
+
+
+def open_binned(
+    workspace: Workspace, source: Source, arguments: ForQuestionsArguments
+) -> list[Binned]:
+    """Cut every sensitive attribute.
+
+    Raises InvalidParameter for edges that cut nothing, and InvalidSource for records outside of all bins.
+    """
+    return [
+        _open(workspace, source, attribute, number, arguments)
+        for number, attribute in enumerate(source.sensitive)
+    ]
+
+
+def of_attribute(given: Any, source: Source, attribute: str) -> Any:
+    """Return what an argument says of an attribute: a struct says it for each, anything else for all."""
+    if not isinstance(given, Mapping):
+        return given
+    return nested(given, source.sensitive, "sensitive column").get(attribute)
+
+
+def _open(
+    workspace: Workspace,
+    source: Source,
+    attribute: str,
+    number: int,
+    arguments: ForQuestionsArguments,
+) -> Binned:
+    refuse_unordered(source, attribute)
+    kind = source.types[attribute]
+    bins, low, high = (
+        of_attribute(given, source, attribute)
+        for given in (arguments.bins, arguments.low, arguments.high)
+    )
+    edges = _edges(workspace, attribute, kind, bins, low, high)
+    cut = Cut(attribute, kind, edges, arguments.rounding == RANDOM)
+    if not 2 <= cut.size <= MOST_VALUES:
+        raise InvalidParameter(
+            f"the bins of {attribute!r} make {cut.size} values, and 2 to {MOST_VALUES} are allowed",
+            hint="give more or fewer edges",
+        )
+    missing = _look(workspace, source, cut, clip=arguments.clip)
+    points = edges if cut.rounded else _middles(attribute, kind, edges)
+    value_type, texts = _texts(workspace, kind, points)
+    if len(set(texts)) < len(texts):
+        raise InvalidParameter(
+            f"bins of {attribute!r} are so narrow that two have one value", hint="take fewer bins"
+        )
+    domain = CutDomain(
+        attribute=attribute,
+        values=(*texts, None) if missing else tuple(texts),
+        counts=(),
+        provenance="given",
+        source_type=value_type,
+        table=f"_priv_domain_{number}",
+        cut=cut,
+        number=number,
+        bits=rounding_bits(workspace, source, cut),
+    )
+    return Binned(domain, points)
+
+
+def on_axis(workspace: Workspace, values: Sequence[Any], kind: str) -> list[float | None]:
+    """Read values that somebody wrote as a column has them; NULL for what is none, or infinite."""
+    times = kind == "DATE" or kind.startswith("TIMESTAMP")
+    read = f"TRY_CAST(written AS {kind if times else 'DOUBLE'})"
+    found = workspace.rows(
+        f"SELECT {axis_sql(read, kind)} FROM (SELECT unnest(?::VARCHAR[]) AS written)",
+        [[None if value is None or isinstance(value, bool) else str(value) for value in values]],
+    )
+    return [at if at is not None and math.isfinite(at) else None for (at,) in found]
+
+
+def _edges(
+    workspace: Workspace, attribute: str, kind: str, bins: Any, low: Any, high: Any
+) -> tuple[float, ...]:
+    """Return the edges on the axis, in increasing order."""
+    listed = isinstance(bins, list | tuple)
+    if listed == (low is not None) or listed == (high is not None):
+        raise InvalidParameter(
+            f"the bins of {attribute!r} are given "
+            + ("twice" if listed else "as a number, without low and high"),
+            hint="write bins := [0, 20, 40, 65, 100], or low := 0, high := 100, bins := 64",
+        )
+    written = bins if listed else [low, high]
+    edges = on_axis(workspace, written, kind)
+    if unread := [value for value, at in zip(written, edges, strict=True) if at is None]:
+        raise InvalidParameter(
+            f"an edge of {attribute!r} is {unread[0]!r}, which is no finite {_word(kind)}",
+            hint="write edges as the column has its values",
+        )
+    found = [at for at in edges if at is not None]
+    if not listed:
+        if isinstance(bins, bool) or not isinstance(bins, int | float) or bins != int(bins):
+            raise InvalidParameter(
+                f"bins must be a list of edges or a whole number, got {bins!r}",
+                hint="write bins := 64",
+            )
+        _check_number(attribute, int(bins))
+        width = (found[1] - found[0]) / int(bins)
+        found = [
+            *(float(f"{found[0] + n * width:.{DIGITS}g}") for n in range(int(bins))),
+            found[1],
+        ]
+        if kind == "DATE":
+            found = [float(round(at)) for at in found]
+    _check_number(attribute, len(found) - 1)
+    if any(right <= left for left, right in pairwise(found)):
+        raise InvalidParameter(
+            f"the edges of {attribute!r} do not increase", hint="write the lowest first, each once"
+        )
+    return tuple(found)
+
+
+def _check_number(attribute: str, bins: int) -> None:
+    if not 2 <= bins <= MOST_VALUES:
+        raise InvalidParameter(
+            f"{attribute!r} is cut into {bins} bin{'s' if bins != 1 else ''}, and 2 to {MOST_VALUES} are allowed",
+            hint="64 bins are usual for a number of many values",
+        )
+
+
+def _word(kind: str) -> str:
+    return "number" if not (kind == "DATE" or kind.startswith("TIMESTAMP")) else kind.lower()
+
+
+def _look(workspace: Workspace, source: Source, cut: Cut, *, clip: bool) -> bool:
+    """Look for values that have no bin; return whether some are missing."""
+    found = aggregates_of(workspace, source).on_axis(
+        cut.attribute, lambda value: axis_sql(value, cut.kind), cut.edges[0], cut.edges[-1]
+    )
+    if found.infinite:
+        raise InvalidSource(
+            f"{found.infinite} records have a {cut.attribute!r} that is not a number or infinite",
+            hint="make it NULL in a view, and publish the view",
+        )
+    if found.outside and not clip:
+        raise InvalidSource(
+            f"{found.outside} records have a {cut.attribute!r} outside of all bins",
+            hint="widen the outer bins, or put them into those with clip := true",
+        )
+    return found.missing > 0
+
+
+def _middles(attribute: str, kind: str, edges: Sequence[float]) -> tuple[float, ...]:
+    """Return the middle of each bin: of whole numbers, that of those from one edge up to, and without, the next."""
+    if not is_whole(kind):
+        return tuple(float(f"{(low + high) / 2:.{DIGITS}g}") for low, high in pairwise(edges))
+    middles = []
+    for low, high in pairwise(edges):
+        first, last = math.ceil(low), math.ceil(high) - 1
+        if first > last:
+            raise InvalidParameter(
+                f"a bin of {attribute!r} holds no whole number",
+                hint="take fewer bins, or whole edges",
+            )
+        middles.append((first + last) / 2)
+    # Between two days there is none.
+    return tuple(float(math.floor(at)) if kind == "DATE" else at for at in middles)
+
+
+def _texts(workspace: Workspace, kind: str, points: Sequence[float]) -> tuple[str, list[str]]:
+    """Return the type of values at points of the axis, and their texts."""
+    whole = all(at.is_integer() for at in points)
+    if kind == "DATE":
+        value_type, value = kind, "DATE '1970-01-01' + _at::INTEGER"
+    elif kind.startswith("TIMESTAMP"):
+        value_type, value = "TIMESTAMP", "make_timestamp(_at::BIGINT)"
+    elif is_whole(kind) and whole:
+        value_type, value = kind, "_at"
+    else:
+        value_type, value = "DOUBLE", "_at"
+    rows = workspace.rows(
+        f"SELECT ({value})::{value_type}::VARCHAR FROM (SELECT unnest(?::DOUBLE[]) AS _at)",
+        [list(points)],
+    )
+    return value_type, [text for (text,) in rows]

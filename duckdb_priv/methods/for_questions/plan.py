@@ -1,0 +1,211 @@
+"""Publishing ordered values by the operator that has the least expected error for stated questions.
+
+Source: McKenna, Maity, Mazumdar, Miklau, "A workload-adaptive mechanism for linear queries under local differential
+privacy" (2020).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from duckdb_priv.engine.plan import Plan
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.alias import alias_tables
+from duckdb_priv.mechanism.arrays import Matrix
+from duckdb_priv.mechanism.operator import invert
+from duckdb_priv.mechanism.questions import (
+    claimed_amplification,
+    error_bound,
+    mean_error,
+    uniform_operator,
+)
+from duckdb_priv.mechanism.uniform import amplification_gamma, epsilon_amplification
+from duckdb_priv.methods.common.local_privacy import rho_guarantee
+from duckdb_priv.methods.common.perturbation import Exchange, open_coins, perturb_kernel
+from duckdb_priv.methods.common.score_terms import completed_by
+from duckdb_priv.methods.common.shuffles import shuffle_guarantees
+from duckdb_priv.methods.for_questions.arguments import ForQuestionsArguments
+from duckdb_priv.methods.for_questions.asked import chosen_operator, gram_of, named
+from duckdb_priv.methods.for_questions.bins import Binned, of_attribute, open_binned
+from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
+from duckdb_priv.release.promise import of_value
+
+MECHANISM = "for_questions"
+
+
+@dataclass(frozen=True)
+class Answering:
+    """One attribute with the operator that was chosen for its questions."""
+
+    binned: Binned
+    questions: str
+    gram: Matrix
+    operator: Matrix
+
+    @property
+    def attribute(self) -> str:
+        """The name of the attribute."""
+        return self.binned.domain.attribute
+
+    @property
+    def amplification(self) -> float:
+        """The largest likelihood ratio, computed from the integers that records are drawn by."""
+        return claimed_amplification(self.operator)
+
+    @property
+    def error(self) -> float:
+        """The standard deviation that one record adds to a question."""
+        return mean_error(self.gram, self.operator)
+
+    @property
+    def bound(self) -> float:
+        """What no operator can be better than."""
+        return error_bound(self.gram, self.amplification)
+
+    @property
+    def uniform_error(self) -> float:
+        """The same under uniform perturbation with the same promise."""
+        return mean_error(self.gram, uniform_operator(len(self.gram), self.amplification))
+
+
+def plan(
+    workspace: Workspace, source: Source, release: str, arguments: ForQuestionsArguments
+) -> Plan:
+    """Decide everything about a release whose sensitive numbers answer stated questions best."""
+    limits = None
+    if arguments.rho1 is not None and arguments.rho2 is not None:
+        limits = arguments.rho1, arguments.rho2
+        amplification = amplification_gamma(*limits)
+    else:
+        assert arguments.epsilon is not None
+        amplification = epsilon_amplification(arguments.epsilon)
+    of = [
+        _answering(
+            workspace,
+            source,
+            each,
+            of_attribute(arguments.questions, source, each.domain.attribute),
+            amplification,
+        )
+        for each in open_binned(workspace, source, arguments)
+    ]
+    draws = [_exchange(workspace, source, each) for each in of]
+    attributes = [_attribute(release, each) for each in of]
+    guarantees = [
+        claim for each in of for claim in operator_guarantees(each.attribute, each.operator, limits)
+    ]
+    return Plan(
+        mechanism=MECHANISM,
+        parameters=_parameters(of, arguments, math.log(amplification)),
+        kernel=perturb_kernel(source, draws),
+        columns=source.published_roles,
+        attributes=attributes,
+        provenance={each.attribute: each.binned.domain.provenance for each in of},
+        guarantees=[*guarantees, *shuffle_guarantees(workspace, source, attributes)],
+        ledger=[
+            LedgerEntry(
+                attribute=each.attribute,
+                epsilon=math.log(each.amplification),
+                coins=draw.coins.fingerprint,
+                fresh=draw.coins.fresh,
+            )
+            for each, draw in zip(of, draws, strict=True)
+        ],
+        strongest=" ".join([guarantees[0].statement, *map(_gained, of)]),
+        rows_expected=source.rows,
+        complete=completed_by(
+            {each.attribute: (invert(each.operator), each.operator) for each in of}
+        ),
+    )
+
+
+def _answering(
+    workspace: Workspace, source: Source, binned: Binned, questions: Any, amplification: float
+) -> Answering:
+    gram = gram_of(workspace, source, binned, questions)
+    operator = chosen_operator(workspace, binned.domain.attribute, gram, amplification)
+    return Answering(binned, questions, gram, operator)
+
+
+def _parameters(
+    of: list[Answering], arguments: ForQuestionsArguments, epsilon: float
+) -> dict[str, Any]:
+    return {
+        "questions": {each.attribute: each.questions for each in of},
+        "epsilon": epsilon,
+        **({"rho1": arguments.rho1, "rho2": arguments.rho2} if arguments.rho1 is not None else {}),
+        "edges": {each.attribute: each.binned.domain.cut.edges for each in of},
+        "rounding": arguments.rounding,
+        "error": {each.attribute: each.error for each in of},
+        "bound": {each.attribute: each.bound for each in of},
+    }
+
+
+def _exchange(workspace: Workspace, source: Source, each: Answering) -> Exchange:
+    tables, domain = alias_tables(each.operator), each.binned.domain
+    digest = hashlib.sha256(tables.bounds.tobytes() + tables.aliases.tobytes()).hexdigest()
+    coins = open_coins(
+        workspace,
+        source,
+        {
+            "mechanism": MECHANISM,
+            "attribute": domain.attribute.lower(),
+            "domain": domain.digest,
+            "edges": domain.cut.edges,
+            "rounded": domain.cut.rounded,
+            "matrix": digest,
+        },
+    )
+    return Exchange(domain, coins, tables)
+
+
+def _attribute(release: str, each: Answering) -> SensitiveAttribute:
+    domain = each.binned.domain
+    return SensitiveAttribute(
+        release=release,
+        name=domain.attribute,
+        type=domain.catalog_type,
+        values=domain.values,
+        form="operator",
+        numbers={},
+        lists={
+            "weights": invert(each.operator).tolist(),
+            "operator": each.operator.T.tolist(),
+        },
+    )
+
+
+def operator_guarantees(
+    attribute: str, operator: Matrix, limits: tuple[float, float] | None = None
+) -> list[Guarantee]:
+    """Say what a chosen operator promises of an attribute."""
+    amplification = claimed_amplification(operator)
+    epsilon = math.log(amplification)
+    found = [
+        Guarantee(
+            "local_differential_privacy",
+            of_value(attribute, epsilon),
+            value=epsilon,
+            attribute=attribute,
+            parameters={"amplification": amplification, "domain_size": len(operator)},
+        )
+    ]
+    return [*found, *([rho_guarantee(attribute, amplification, limits)] if limits else [])]
+
+
+def _gained(each: Answering) -> str:
+    """Say what the operator was chosen for, and how much better it is than uniform perturbation."""
+    cut = each.binned.domain.cut
+    rounded = (
+        "Numbers are rounded at random to one of the two edges beside them, so that means stay what they are."
+        if cut.rounded
+        else "A value is the middle of its bin: an interval covers the noise, and not that."
+    )
+    return (
+        f"The values of {each.attribute}, in {len(cut.edges) - 1} bins, are perturbed for {named(each.questions)}: the"
+        f" error is {each.uniform_error / each.error:.3g} times less than with uniform perturbation. {rounded}"
+    )

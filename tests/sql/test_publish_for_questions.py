@@ -1,0 +1,268 @@
+"""Releases of numbers that answer stated questions best: their law, what is cut where, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+
+import duckdb
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import duckdb_priv
+
+FALSE_ALARM = 1e-9
+SECRET = bytes(range(32))
+ROWS = 20_000
+WORLD = f"""
+    CREATE TABLE stays AS
+    SELECT i AS id, i % 3 AS ward, (hash('a' || i) % 40 + hash('b' || i) % 41)::INTEGER AS age,
+        if(i % 10 = 0, NULL, (hash('c' || i) % 100_000) / 1e3) AS cost,
+        DATE '2020-01-01' + (hash('d' || i) % 366)::INTEGER AS day,
+        TIMESTAMP '2020-01-01 00:00:00' + to_seconds((hash('e' || i) % 86_400)::INTEGER) AS seen,
+        'x' AS word
+    FROM range({ROWS}) AS t(i)
+"""
+HIDDEN = "record_id := 'id', public := 'ward'"
+PUBLISH = f"FROM priv.publish_for_questions('stays', 'r', {HIDDEN}, "
+AGES = "sensitive := 'age', low := 0, high := 80, bins := 8, epsilon := 1.5"
+
+
+@pytest.fixture(scope="module")
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb_priv.connect(secret=SECRET) as connection:
+        connection.execute(WORLD)
+        connection.execute("CREATE TABLE asked AS SELECT 0 AS low, 17 AS high, 2.0 AS weight")
+        yield connection
+        connection.execute("DROP TABLE stays")
+
+
+def publish(con: duckdb.DuckDBPyConnection, arguments: str) -> dict:
+    cursor = con.execute(f"{PUBLISH}{arguments}, replace := true)")
+    names = [column[0] for column in cursor.description]
+    return dict(zip(names, cursor.fetchall()[0], strict=True))
+
+
+def values(con: duckdb.DuckDBPyConnection) -> list[str | None]:
+    rows = con.execute("SELECT value FROM priv.coefficient WHERE release = 'r' ORDER BY position")
+    return [value for (value,) in rows.fetchall()]
+
+
+def operator(con: duckdb.DuckDBPyConnection) -> np.ndarray:
+    rows = con.execute(
+        "SELECT operator FROM priv.coefficient WHERE release = 'r' ORDER BY position"
+    )
+    return np.array([row for (row,) in rows.fetchall()]).T
+
+
+def counted(con: duckdb.DuckDBPyConnection, query: str, of: list[str | None]) -> np.ndarray:
+    found = dict(con.execute(query).fetchall())
+    return np.array([found.get(value, 0) for value in of], dtype=np.float64)
+
+
+def test_records_show_values_with_the_probabilities_of_the_operator(con):
+    publish(con, f"{AGES}, questions := 'ranges'")
+    assert values(con) == ["4.5", "14.5", "24.5", "34.5", "44.5", "54.5", "64.5", "74.5"]
+    places = "least(age // 10, 7)::INTEGER"
+    true = counted(con, f"SELECT {places}, count(*) FROM stays GROUP BY ALL", list(range(8)))
+    shown = counted(con, "SELECT noisy_age::VARCHAR, count(*) FROM r GROUP BY ALL", values(con))
+    law = operator(con)
+    # The covariance of sums of independent draws, of rank 7.
+    covariance = np.diag(law @ true) - (law * true) @ law.T
+    off = (shown - law @ true)[:-1]
+    distance = off @ np.linalg.solve(covariance[:-1, :-1], off)
+    assert chi2.sf(distance, 7) > FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    ("column", "bins", "expected"),
+    [
+        ("age", "low := 0, high := 80, bins := 4", ["9.5", "29.5", "49.5", "69.5"]),
+        ("age", "bins := [0, 1, 2, 81]", ["0", "1", "41"]),
+        ("cost", "bins := [0, 0.1, 0.3, 100]", ["0.05", "0.2", "50.15", None]),
+        ("day", "bins := ['2020-01-01', '2020-02-01', '2020-12-31']", ["2020-01-16", "2020-07-16"]),
+        (
+            "day",
+            "low := DATE '2020-01-01', high := '2020-12-31', bins := 2",
+            ["2020-03-31", "2020-09-30"],
+        ),
+        (
+            "seen",
+            "low := '2020-01-01', high := '2020-01-02', bins := 2",
+            ["2020-01-01 06:00:00", "2020-01-01 18:00:00"],
+        ),
+    ],
+)
+def test_a_value_is_the_middle_of_its_bin(con, column, bins, expected):
+    publish(con, f"sensitive := '{column}', {bins}, epsilon := 2.0, questions := 'prefixes'")
+    assert values(con) == expected
+    assert (False,) not in con.execute("SELECT holds FROM priv.audit('r')").fetchall()
+    assert con.execute(
+        "SELECT count(*) FROM priv.audit('r') WHERE guarantee = 'noise_as_stated'"
+    ).fetchone() == (1,)
+
+
+def test_random_rounding_keeps_the_mean_and_is_the_same_again(con):
+    asked = "sensitive := 'age', bins := [0, 30, 80], questions := 'mean', epsilon := 1.5, rounding := 'random'"
+    publish(con, asked)
+    assert values(con) == ["0", "30", "80"]
+    first = con.execute("FROM r ORDER BY ALL").fetchall()
+    ((estimate, truth),) = con.execute(
+        "SELECT 30 * priv.reconstructed_count('r', noisy_age, '30')"
+        " + 80 * priv.reconstructed_count('r', noisy_age, '80'), (SELECT sum(age) FROM stays) FROM r"
+    ).fetchall()
+    ((variance,),) = con.execute(
+        "SELECT sum((30 * priv.weight('r', noisy_age, '30') + 80 * priv.weight('r', noisy_age, '80')) ** 2) FROM r"
+    ).fetchall()
+    # Six standard deviations of noise and rounding, at the fixed secret.
+    assert abs(estimate - truth) < 6.2 * math.sqrt(variance)
+    publish(con, asked)
+    assert con.execute("FROM r ORDER BY ALL").fetchall() == first
+    # The audit rounds as the publication did.
+    audit = "SELECT holds FROM priv.audit('r') WHERE guarantee = 'noise_as_stated'"
+    assert con.execute(audit).fetchall() == [(True,)]
+
+
+def test_rounding_is_to_the_edges_beside_and_by_the_distance(con):
+    """Where nothing is exchanged, a record shows what rounding gives: epsilon 20 leaves all but a few in a million."""
+    publish(
+        con,
+        "sensitive := 'age', bins := [0, 30, 80], questions := 'values', epsilon := 19, rounding := 'random'",
+    )
+    shown = counted(
+        con, "SELECT noisy_age::VARCHAR, count(*) FROM r GROUP BY ALL", ["0", "30", "80"]
+    )
+    up = "SELECT sum(greatest(0, 30 - age) / 30.0), sum(greatest(0, age - 30) / 50.0) FROM stays"
+    low, high = con.execute(up).fetchone()
+    spread = (
+        "SELECT sum(if(age < 30, age / 30.0 * (1 - age / 30.0), 0)),"
+        " sum(if(age > 30, (age - 30) / 50.0 * (80 - age) / 50.0, 0)) FROM stays"
+    )
+    for found, mean, variance in zip(
+        shown[[0, 2]], (low, high), con.execute(spread).fetchone(), strict=True
+    ):
+        assert abs(found - mean) < 6.2 * math.sqrt(variance)
+
+
+def test_what_is_outside_is_counted_or_clipped(con):
+    with pytest.raises(duckdb.Error, match=r"records have a 'age' outside of all bins") as error:
+        publish(
+            con, "sensitive := 'age', bins := [20, 30, 60], questions := 'ranges', epsilon := 1.0"
+        )
+    (outside,) = con.execute(
+        "SELECT count(*) FROM stays WHERE NOT age BETWEEN 20 AND 60"
+    ).fetchone()
+    assert f": {outside} records" in str(error.value)
+    publish(
+        con,
+        "sensitive := 'age', bins := [20, 30, 60], questions := 'ranges', epsilon := 1.0, clip := true",
+    )
+    assert values(con) == ["24.5", "44.5"]
+    assert (False,) not in con.execute("SELECT holds FROM priv.audit('r')").fetchall()
+
+
+def test_the_operator_is_searched_once(con):
+    publish(con, f"{AGES}, questions := 'prefixes'")
+    kept = con.execute("SELECT count(*) FROM priv.chosen_operator").fetchone()
+    before = operator(con)
+    # Another operator is stored in its place: the next publication takes it.
+    con.execute(
+        "UPDATE priv.chosen_operator SET operator = list_transform(operator, lambda p: p * 0.75 + 0.03125)"
+    )
+    publish(con, f"{AGES}, questions := 'prefixes'")
+    assert con.execute("SELECT count(*) FROM priv.chosen_operator").fetchone() == kept
+    assert operator(con) == pytest.approx(before * 0.75 + 0.03125)
+    con.execute("DELETE FROM priv.chosen_operator")
+
+
+def test_several_columns_and_a_table_of_questions(con):
+    receipt = publish(
+        con,
+        "sensitive := ['age', 'cost'], questions := {'age': 'asked', 'cost': 'mean'},"
+        " bins := {'age': [0, 18, 40, 81], 'cost': 4}, low := {'cost': 0}, high := {'cost': 100}, epsilon := 1.0",
+    )
+    assert "the questions in asked" in receipt["guarantee"]
+    (parameters,) = con.execute(
+        "SELECT parameters FROM priv.release WHERE release = 'r'"
+    ).fetchone()
+    stated = json.loads(parameters)
+    assert stated["edges"] == {"age": [0, 18, 40, 81], "cost": [0, 25, 50, 75, 100]}
+    assert stated["bound"]["cost"] <= stated["error"]["cost"]
+    assert (False,) not in con.execute("SELECT holds FROM priv.audit('r')").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("sensitive := 'age', bins := [0, 50, 40]", "edges of 'age' do not increase"),
+        ("sensitive := 'age', bins := [0, 0, 40]", "edges of 'age' do not increase"),
+        ("sensitive := 'age', bins := [0, 80]", "'age' is cut into 1 bin, and 2 to 128"),
+        ("sensitive := 'age', bins := []", "'age' is cut into -1 bins, and 2 to 128"),
+        ("sensitive := 'age', low := 0, high := 80, bins := 129", "cut into 129 bins, and 2 to 128"),
+        ("sensitive := 'age', low := 0, high := 80, bins := 128, rounding := 'random'", "make 129 values"),
+        ("sensitive := 'age', low := 0, high := 80, bins := 2.5", "a list of edges or a whole number, got 2.5"),
+        ("sensitive := 'age', low := 0, high := 80, bins := 100", "a bin of 'age' holds no whole number"),
+        ("sensitive := 'age', low := 80, high := 0, bins := 4", "edges of 'age' do not increase"),
+        ("sensitive := 'age', low := 0, bins := 4", "as a number, without low and high"),
+        ("sensitive := 'age', bins := 4", "as a number, without low and high"),
+        ("sensitive := 'age', low := 0, bins := [0, 80, 90]", "are given twice"),
+        ("sensitive := 'age', bins := [0, 'nan'::DOUBLE, 90]", "is .*nan.*, which is no finite number"),
+        ("sensitive := 'age', bins := ['0', 'much']", "an edge of 'age' is 'much', which is no finite number"),
+        ("sensitive := 'day', bins := [0, 50, 90]", "which is no finite date"),
+        ("sensitive := 'age', bins := {'cost': 3}, low := 0, high := 80", "no column of the sensitive|'cost'"),
+        ("sensitive := 'word', bins := [0, 50, 90]", "'word' has type VARCHAR, which cannot be cut into bins"),
+        (f"{AGES}, questions := 'wide'", "no table or view"),
+        (f"{AGES}, questions := 'nowhere'", "a row of the table of questions 'nowhere' names no bin"),
+        (f"{AGES}, questions := 'weightless'", "a row without a range, or without a weight above 0"),
+        (f"{AGES}, questions := 'none'", "the table of questions 'none' has no row"),
+        (f"{AGES}, questions := 'ward'", "no column 'low'"),
+        (f"{AGES}, rounding := 'up'", "rounding must be 'middle' or 'random', got 'up'"),
+        (f"{AGES}, rho1 := 0.1", "give either epsilon, or rho1 and rho2, not both"),
+        ("sensitive := 'age', bins := [0, 40, 81], epsilon := 30", "an epsilon from 0.001 to 20"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(con, arguments, told):
+    con.execute("CREATE OR REPLACE TABLE nowhere AS SELECT 81 AS low, 90 AS high, 1 AS weight")
+    con.execute("CREATE OR REPLACE TABLE weightless AS SELECT 0 AS low, 90 AS high, 0 AS weight")
+    con.execute("CREATE OR REPLACE TABLE none AS FROM nowhere LIMIT 0")
+    con.execute("CREATE OR REPLACE TABLE ward AS SELECT 1 AS ward")
+    more = "" if "epsilon" in arguments else ", epsilon := 1.0"
+    more += "" if "questions" in arguments else ", questions := 'ranges'"
+    con.execute("FROM priv.publications()")
+    before = con.execute("SELECT count(*) FROM priv.ledger()").fetchone()
+    with pytest.raises(duckdb.Error, match=told):
+        publish(con, arguments + more)
+    assert con.execute("SELECT count(*) FROM priv.ledger()").fetchone() == before
+
+
+@pytest.mark.parametrize("wrong", ["'nan'::DOUBLE", "'inf'::DOUBLE", "'-inf'::DOUBLE"])
+def test_numbers_that_are_none_are_refused_even_where_others_are_clipped(con, wrong):
+    con.execute(
+        f"CREATE OR REPLACE VIEW odd AS SELECT id, ward, if(id < 3, {wrong}, cost) AS cost FROM stays"
+    )
+    with pytest.raises(
+        duckdb.Error, match="3 records have a 'cost' that is not a number or infinite"
+    ):
+        con.execute(
+            f"FROM priv.publish_for_questions('odd', 'r', {HIDDEN}, replace := true, sensitive := 'cost',"
+            " questions := 'mean', bins := [0, 50, 100], epsilon := 1.0, clip := true)"
+        ).fetchall()
+
+
+def test_coarser_releases_keep_the_pattern(con):
+    publish(con, f"{AGES}, questions := 'ranges'")
+    con.execute("FROM priv.derive('r', 'coarse', epsilon := 0.5, replace := true)").fetchall()
+    ((epsilon,),) = con.execute(
+        "SELECT value FROM priv.guarantee WHERE release = 'coarse' AND guarantee = 'local_differential_privacy'"
+    ).fetchall()
+    assert 0.5 - 1e-6 < epsilon <= 0.5
+    assert (False,) not in con.execute("SELECT holds FROM priv.audit('coarse')").fetchall()
+    ((interval, truth),) = con.execute(
+        "SELECT priv.reconstructed_interval('coarse', noisy_age, '44.5', confidence := 0.999999999),"
+        " (SELECT count(*) FROM stays WHERE age BETWEEN 40 AND 49) FROM coarse"
+    ).fetchall()
+    assert interval["low"] <= truth <= interval["high"]
+    with pytest.raises(duckdb.Error, match="what is asked for is no coarser"):
+        con.execute("FROM priv.derive('r', 'coarse', epsilon := 1.6, replace := true)").fetchall()
