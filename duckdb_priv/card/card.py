@@ -526,7 +526,9 @@ def _answers(
         every += (
             f" release = {literal(attribute.release)} AND attribute = {literal(attribute.name)})"
         )
-        value = f"list_extract({every}, {column} % {attribute.size} + 1)"
+        value = f"list_extract({every}, {column}::INTEGER % {attribute.size} + 1)"
+    elif not form_of(attribute).listed and attribute.type != "ENUM":
+        value = f"{column}::{attribute.type}"
     # The questions are about the attribute, and what is shown of it is what there is to draw them from.
     table = f"(SELECT * EXCLUDE ({column}), {value} AS {name} FROM main.{identifier(attribute.release)})"
     described = connection.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()

@@ -17,22 +17,22 @@ from dataclasses import asdict, dataclass, field
 from duckdb_priv.estimator import shared
 from duckdb_priv.estimator.blocks import PLACES, block_facts
 from duckdb_priv.estimator.forms import CONSTANTS, FORMS, form_of
-from duckdb_priv.estimator.set_formulas import listed
 from duckdb_priv.estimator.shared import SHARED
 from duckdb_priv.estimator.written import (
     RELEASE_FIELDS,
     Lookup,
     Shape,
+    is_enumerated,
     listing,
     query_texts,
     release_fields,
     there_is,
+    twin_names,
     type_name,
-    type_text,
 )
 from duckdb_priv.release.model import LISTS, NUMBERS, SensitiveAttribute
-from duckdb_priv.sqltext.builtins import qualified
-from duckdb_priv.sqltext.literals import SEPARATORS, enum, packed, texts
+from duckdb_priv.sqltext.aggregates import qualified
+from duckdb_priv.sqltext.literals import SEPARATORS, packed, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import MARKED_ARGUMENT, body, fill, read
 
@@ -41,7 +41,7 @@ QUERIES = ("inverse", "bayesian", "change", "pattern", "law", "own", "weight", "
 BETWEEN = SEPARATORS[0]
 """Stands between fields that hold names of ours and numbers only, and between texts that have no such character."""
 FACTS, LISTS_, QUERIES_, TEXTS, LISTING = "_facts", "_lists", "_queries", "_texts", "_listing"
-TYPE, COLUMN, BLOCKS = "_type", "_column", "_blocks"
+TYPE, COLUMN, TWINS, BLOCKS = "_type", "_column", "_twins", "_blocks"
 SAID = {
     FACTS: "The numbers",
     LISTS_: "The matrices",
@@ -50,6 +50,7 @@ SAID = {
     LISTING: "The domain, for people,",
     TYPE: "The type of the column",
     COLUMN: "The name of the column",
+    TWINS: "The columns that have the same type",
     BLOCKS: "The blocks of values",
 }
 """By the macro that chooses: what it gives."""
@@ -80,7 +81,7 @@ class NamedAttribute:
     release: str
     name: str
     form: str
-    type: str
+    enumerated: bool
     column: str = ""
     """Name of its published column."""
     lower_release: str = ""
@@ -94,7 +95,8 @@ class NamedAttribute:
     @property
     def has_place(self) -> bool:
         """Whether what its rows report is looked up by the place in an ENUM."""
-        return FORMS[self.form].by_record and self.type == "ENUM"
+        form = FORMS[self.form]
+        return self.enumerated and (form.by_record or form.blocks)
 
     def macro(self, kind: str) -> str:
         """Name the macro that is its own."""
@@ -114,7 +116,9 @@ def choice_names() -> set[str]:
 
 def own_statements(attribute: SensitiveAttribute) -> tuple[list[str], dict[str, str]]:
     """Write the macros that are an attribute's own, and return what is short besides, by the macro that chooses."""
-    each = NamedAttribute(attribute.release, attribute.name, attribute.form, attribute.type)
+    each = NamedAttribute(
+        attribute.release, attribute.name, attribute.form, is_enumerated(attribute)
+    )
     of = f"of {attribute.release}.{attribute.name}, for the functions of the analyst."
     statements, short = [], {}
     for kind, text in _texts_of(attribute).items():
@@ -126,7 +130,7 @@ def own_statements(attribute: SensitiveAttribute) -> tuple[list[str], dict[str, 
             statements.append(_macro("attribute", each.macro(kind), comment, content=content))
     if each.has_place:
         comment = f"The place in the domain of what a row reports {of}"
-        statements.append(_macro("place", each.macro(PLACE), comment, enum=enum(attribute.values)))
+        statements.append(_macro("place", each.macro(PLACE), comment, enum=attribute.column_type))
     return statements, short
 
 
@@ -145,7 +149,8 @@ def _texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
         TEXTS: packed(value for value in attribute.values if value is not None),
         LISTING: listing(attribute.values),
         COLUMN: attribute.column,
-        TYPE: type_text(attribute),
+        TYPE: attribute.column_type,
+        TWINS: packed(twin_names(attribute)),
         BLOCKS: ",".join(block_facts(attribute.blocks)) if attribute.blocks else "",
     }
 
@@ -341,6 +346,10 @@ class Chosen(Lookup):
         """Write the name of its published column."""
         return f"priv.{COLUMN}({self._key})"
 
+    def twins(self) -> str:
+        """Write the list of names that other columns of its type have, of the release."""
+        return _unpacked(f"priv.{TWINS}({self._key})")
+
     def joined(self) -> str:
         """Write whether it can be asked for together with others."""
         return f"CAST({self._field(FACTS, 'joined')} AS BOOLEAN)"
@@ -363,7 +372,7 @@ class Chosen(Lookup):
         return f"priv._number({self._key}, {_place(name)})"
 
     def place(self) -> str:
-        """Write the place in the domain of what a row of an ENUM reports, from 0."""
+        """Write the place of what a row reports among all that it can, from 0: in the domain, or among the blocks."""
         return f"priv.{PLACE}({self._key}, _column)"
 
     def blocks(self) -> Mapping[str, str]:
@@ -372,10 +381,6 @@ class Chosen(Lookup):
         found = [f"list_extract({every}, {place})" for place in range(1, len(PLACES) + 1)]
         numbers = [f"CAST({each} AS INTEGER)" for each in found[:-1]]
         return dict(zip(PLACES, [*numbers, found[-1]], strict=True))
-
-    def reports(self, values: str) -> str:
-        """Write whether a row reports the value, or one of those, that an argument is; NULL where it is missing."""
-        return f"list_contains({listed(values)}, CAST(_column AS VARCHAR))"
 
     def query(self, name: str, arguments: Mapping[str, str]) -> str:
         """Write the text of a query, or of a part of one, with the arguments of the call in it."""

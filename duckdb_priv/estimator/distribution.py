@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from duckdb_priv.estimator.blocks import block_places, first_blocks
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.release.model import SensitiveAttribute
-from duckdb_priv.sqltext.builtins import qualified
+from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.literals import doubles, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -31,8 +31,6 @@ TOO_MANY = (
     "the iterative Bayesian method would take hours over this many values in blocks"
     "\nHint: leave method out, for unbiased estimates with intervals"
 )
-UNNAMED = "CASE WHEN database IS NULL THEN 'true' ELSE 'false' END"
-"""Whether it is left to DuckDB which table is found, as text."""
 CONFIDENCE = "CAST(confidence AS VARCHAR)"
 USUAL = {"0.95": 1.9599639845400536}
 """Quantiles of the normal distribution, as their formula gives them, by the texts of usual confidences: planning the
@@ -53,7 +51,6 @@ def _quantile() -> str:
 
 QUANTILE = _quantile()
 ARGUMENTS = {
-    "unnamed": UNNAMED,
     "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
     "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
     "quantile": QUANTILE,

@@ -22,7 +22,7 @@ from duckdb_priv.estimator.estimated_cells import FOLDER, WeightedTable, cells, 
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
-from duckdb_priv.sqltext.builtins import qualified
+from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, sections
 

@@ -14,7 +14,7 @@ from duckdb_priv.estimator.estimated_names import MESSAGES, SPREAD, SPREAD_TYPE,
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.estimator.weights import numbers_of, weight
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
-from duckdb_priv.sqltext.builtins import qualified
+from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, sections
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from duckdb_priv.estimator.distribution import QUANTILE, UNNAMED
+from duckdb_priv.estimator.distribution import QUANTILE
 from duckdb_priv.estimator.forms import INTERVAL
 from duckdb_priv.estimator.written import Lookup
-from duckdb_priv.sqltext.builtins import qualified
+from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.templates import body, computed, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
@@ -16,7 +16,6 @@ ATTRIBUTES, VALUES = (f"TRY_CAST({name} AS VARCHAR[])" for name in ("_attributes
 EACH, VALUE = (f"CAST(list_extract({of}, i) AS VARCHAR)" for of in (ATTRIBUTES, VALUES))
 QUOTED = f"'''' || replace({VALUE}, '''', '''''') || ''''"
 OF_EACH = {
-    "unnamed": UNNAMED,
     "database": "coalesce('\"' || replace(database, '\"', '\"\"') || '\".', '')",
     "bit": "CAST(1 << (i - 1) AS VARCHAR)",
     "value": f"coalesce({QUOTED}, 'NULL')",

@@ -44,9 +44,13 @@ def _here(of: SensitiveAttribute, law: str) -> str:
 def _is_value(of: SensitiveAttribute) -> str:
     """Write whether a record shows the value. Every text of a type is read back as its value."""
     column = identifier(of.column)
-    places = {"equals": equals(has_missing=True), "compared": column, "value": template("{value}")}
+    places = {
+        "equals": equals(has_missing=True),
+        "compared": f"{column}::VARCHAR",
+        "value": template("{value}"),
+    }
     if of.blocks:
-        places |= block_places(of.blocks) | {"block": column, "position": _place(of)}
+        places |= block_places(of.blocks) | {"block": f"{column}::INTEGER", "position": _place(of)}
     return form_of(of).matched(places)
 
 

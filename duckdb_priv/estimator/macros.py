@@ -16,7 +16,6 @@ says that its database has, or chooses by release.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -31,23 +30,15 @@ from duckdb_priv.estimator.set_formulas import chosen as chosen_by_reported
 from duckdb_priv.estimator.shared import shortened
 from duckdb_priv.estimator.written import Lookup, Shape, Written, by_text, merged, shapes_of
 from duckdb_priv.release import catalog
-from duckdb_priv.release.model import LISTS, NUMBERS, SCALE, SensitiveAttribute
+from duckdb_priv.release.model import LISTS, MANY_VALUES, NUMBERS, SCALE, SensitiveAttribute
 from duckdb_priv.sqltext import templates
-from duckdb_priv.sqltext.builtins import ALL_SOUND, TEXTS_DIFFER, qualified, sound
+from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, expand, fill, read, template
+from duckdb_priv.sqltext.templates import body, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
-SHADOWED = (
-    "a macro of yours takes the place of an operator, or of a function behind lists and structs, which this one is"
-    " written with\nHint: drop it; FROM duckdb_functions() WHERE NOT internal lists the macros there are"
-)
-COLLATED = (
-    "different texts are equal under your setting default_collation, and an estimate would count other values as well"
-    "\nHint: RESET default_collation"
-)
 LAYOUT = (chosen.FIELDS, chosen.QUERIES, tuple(chosen.SAID), blocks.PLACES)
 """How what is known of an attribute is laid out in the macros that are its own."""
 
@@ -149,8 +140,7 @@ def statements(lookup: Lookup) -> list[str]:
     fillings |= comparisons.fillings(lookup)
     found = []
     for name in templates.names("analyst"):
-        text = folded(expand(body(read("analyst", name)), fillings))
-        found.append(qualified(fill(text, {"sound": sound(text)})))
+        found.append(qualified(folded(fill(body(read("analyst", name)), fillings))))
     return found
 
 
@@ -168,8 +158,10 @@ def _known(
     connection: duckdb.DuckDBPyConnection, short: Mapping[tuple[str, str], Mapping[str, str]]
 ) -> list[NamedAttribute]:
     rows = connection.execute(
-        "SELECT release, attribute, form, type, column_name, lower(release), lower(attribute),"
-        " lower(column_name) = lower(release) FROM priv.attribute ORDER BY release, attribute"
+        "SELECT release, attribute, form, (type = 'ENUM' AND blocks IS NULL)"
+        f" OR coalesce(blocks.number, domain_size) <= {MANY_VALUES}, column_name,"
+        " lower(release), lower(attribute), lower(column_name) = lower(release)"
+        " FROM priv.attribute ORDER BY release, attribute"
     ).fetchall()
     namesakes = {release for release, *_, namesake in rows if namesake}
     return [
@@ -199,28 +191,20 @@ def _guards(lookup: Lookup) -> dict[str, str]:
     return {
         **{name: _right(mistake) for name, mistake in RIGHT.items()},
         "confident": "(confidence > 0 AND confidence < 1)",
-        # What stands where a call is not right: right is true, or an error, unless a macro of the reader's made it up.
-        "no_number": template("CAST(@shadowed@ AS DOUBLE)"),
-        "no_interval": template(
-            "CAST(@shadowed@ AS STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE))"
-        ),
-        "sound_query": ALL_SOUND,
         "here": lookup.is_here(),
         "value_fits": value_fits,
         "known_row": template(
-            "(@sound@ AND coalesce(@here@ AND @value_fits@, false) AND @row_weight_fits@ AND @column_fits_row@"
+            "(coalesce(@here@ AND @value_fits@, false) AND @row_weight_fits@ AND @column_fits_row@"
             " AND @is_record@)"
         ),
         "known_release": f"(CASE WHEN {lookup.is_here()} THEN true END)",
         # The type of an aggregate is known without it. Its name is not; but columns without missing values are counted
         # by counting rows, which is done anyhow.
-        "column_fits": _column_fits(
-            lookup, "any_value(_column)", "count(_column)", "coalesce(bool_and({}), true)"
-        ),
+        "column_fits": _column_fits(lookup, "any_value(_column)", "count(_column)"),
         # A row that an outer join adds reports nothing, and is told from a record where none reports the missing value.
         "are_records": _unless_missing(lookup, "coalesce(count_if(_column IS NULL), 0) = 0"),
         "is_record": _unless_missing(lookup, "_column IS NOT NULL"),
-        "column_fits_row": _column_fits(lookup, "_column", "_column", "coalesce({}, true)"),
+        "column_fits_row": _column_fits(lookup, "_column", "_column"),
         "by_reported": "len([t FOR t IN [CAST(group_columns AS VARCHAR), CAST(condition AS VARCHAR)]"
         " IF regexp_matches(lower(t), "
         + lookup.named("reported", "list_extract(string_split(_release, '.'), 1)")
@@ -230,7 +214,7 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         "weight_fits": by_form(
             lookup,
             lambda form, _: (
-                f"(count(weight) = count(*) AND {_is_scale('alias(any_value(weight))')})"
+                f"(count(weight) = count(*) AND alias(any_value(weight)) = 'any_value({SCALE})')"
                 if FORMS[form].weighed
                 else ("(count(weight) = 0)" if has_weighed else "(weight IS NULL)")
             ),
@@ -238,7 +222,7 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         "weight_right": by_form(
             lookup,
             lambda form, _: (
-                f"coalesce({_is_scale('lower(CAST(weight AS VARCHAR))', NAMED)}, false)"
+                f"""coalesce(lower(trim(CAST(weight AS VARCHAR))) IN ('{SCALE}', '"{SCALE}"'), false)"""
                 if FORMS[form].weighed
                 else "(weight IS NULL)"
             ),
@@ -246,7 +230,7 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         "row_weight_fits": by_form(
             lookup,
             lambda form, _: (
-                f"(weight IS NOT NULL AND {_is_scale('alias(weight)')})"
+                f"(weight IS NOT NULL AND alias(weight) = '{SCALE}')"
                 if FORMS[form].varied
                 else "(weight IS NULL)"
             ),
@@ -267,78 +251,24 @@ def _right(mistake: str) -> str:
     return template(f"[coalesce(error(_priv_text), true) FOR _priv_text IN [@{mistake}@]][1]")
 
 
-CAST = r"(?:(?:TRY_)?CAST\()*"
-CORRELATED = (r"(?:CASE  WHEN \(\()?", r"(?: IS NULL\)\) THEN \(0\) ELSE .*)?")
-"""What DuckDB, before 2.0, writes around a count in a subquery that looks at a row outside of it."""
-SCALED = rf"{CAST}{SCALE}(?: AS (?:DOUBLE|FLOAT|DECIMAL\([0-9]+,[1-9][0-9]*\))\))*"
-"""The names that DuckDB gives to the column that records are weighed by, in types that hold it: no formula, and no
-number."""
-NAMED = rf"\s*(?:[\w\"]+\.)*\"?{SCALE}\"?\s*"
-"""The texts that name it in a query."""
-
-
-def _not_beginning(prefix: str) -> str:
-    """Return a pattern of names, not of formulas, that do not begin in some way.
-
-    >>> print(_not_beginning("ab"))
-    (?:(?:[^()'a]|a[^()'b])[^()']*|a)
-    """
-    other = "|".join(f"{prefix[:i]}[^()'{letter}]" for i, letter in enumerate(prefix))
-    short = "|".join(prefix[: i + 1] for i in range(len(prefix) - 1))
-    return f"(?:(?:{other})[^()']*|{short})"
-
-
-UNREPORTED = _not_beginning("noisy_")
-
-
-def _is_scale(weight: str, pattern: str = SCALED) -> str:
-    """Write whether the text of a weight is the column that records are weighed by."""
-    before, after = weight.split("weight")
-    called = before.partition("alias(")[2]
-    around = f"^{re.escape(called)}{pattern}{re.escape(')' if called else '')}$"
-    return f"regexp_matches({before}weight{after}, {literal(around)})"
-
-
 def _unless_missing(lookup: Lookup, present: str) -> str:
     """Write whether rows report a value, where the missing one is none."""
     missing = lookup.has_missing()
     return missing if missing == "true" else f"({missing} OR {present})"
 
 
-def _column_fits(lookup: Lookup, typed: str, called: str, every: str) -> str:
-    """Write whether a column may be the one that was published.
+def _column_fits(lookup: Lookup, typed: str, called: str) -> str:
+    """Write whether a column is the one that was published: its type says so, the ENUM of the domain.
 
-    ``typed`` has the type of the column, and ``called`` holds its name; ``every`` says that all rows are so.
-
-    Its type says so, which costs nothing; an ENUM of other values is another column. A column of yet another type
-    may come from a view or from Parquet: its values must all be in the domain. One whose name says that it is reported
-    is this one, or another attribute's, however alike their values are; a view may call it anything else. What is
-    computed from it is no column: DuckDB writes parentheses around it.
+    ``typed`` has the type of the column, and ``called`` holds its name, which tells it from others of the same type. A
+    view may call it anything else.
     """
-    before, after = called.split("_column")
-    pattern = concatenated(
-        literal(rf"^{CORRELATED[0]}{re.escape(before)}{CAST}(?:\Q"),
-        lookup.column(),
-        literal(rf"\E|{UNREPORTED})(?: AS .*)?{re.escape(after)}{CORRELATED[1]}$"),
-    )
-    named = f"regexp_matches(alias({called}), {pattern})"
-    # Briefly: it is planned with every question, and seldom asked.
-    known = every.format(lookup.is_value("CAST(_column AS VARCHAR)"))
-    fits = (
-        f"CASE typeof({typed}) WHEN {lookup.type()} THEN true ELSE"
-        f" left(typeof({typed}), 5) NOT IN ('ENUM(', '\"NULL') AND {known} END"
-    )
-
-    def write(form: str, of: Lookup) -> str:
-        if FORMS[form].listed:
-            return "true"
-        if not FORMS[form].blocks:
-            return f"({fits})"
-        block, most = "TRY_CAST(_column AS INTEGER)", f"{of.blocks()['blocks']} - 1"
-        numbered = f"coalesce({block} BETWEEN 0 AND {most}, _column IS NULL)"
-        return f"({every.format(numbered)})"
-
-    return f"({by_form(lookup, write)} AND {named})"
+    fits = f"typeof({typed}) = {lookup.type()}"
+    if any(shape.has_twins for shape in lookup.shapes.values()):
+        before, after = called.split("_column")
+        names = f"[{literal(before)} || _priv_name || {literal(after)} FOR _priv_name IN {lookup.twins()}]"
+        fits += f" AND NOT list_contains({names}, alias({called}))"
+    return by_form(lookup, lambda form, _: "true" if FORMS[form].listed else f"({fits})")
 
 
 def _estimates(lookup: Lookup) -> dict[str, str]:
@@ -346,7 +276,7 @@ def _estimates(lookup: Lookup) -> dict[str, str]:
     several = len(lookup.shapes) > 1
 
     def write(name: str, form: str, of: Lookup) -> str:
-        kind = "records" if several and of.shapes[form].only_texts else "rows"
+        kind = "records" if several and of.shapes[form].enumerated else "rows"
         return FORMS[form].estimator(name, _places(form, of, lookup), kind)
 
     inverse, bayesian = (
@@ -371,19 +301,13 @@ def _estimates(lookup: Lookup) -> dict[str, str]:
 def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
     """Write what the sections of one form look up, in macros for several forms."""
     several = len(lookup.shapes) > 1
-    # A macro is bound for the forms of all releases, whichever is asked: a list and a value that it is compared
-    # with, or a value that is taken for a list, have nothing in common but their texts.
-    as_text = several and any(FORMS[name].listed for name in lookup.shapes)
-    compared, value = (
-        f"CAST({name} AS VARCHAR)" if as_text else name for name in ("_column", "_value")
-    )
     places = {
         "has_missing": of.has_missing(),
         "equals": equals(has_missing=of.shapes[form].has_missing),
-        "compared": compared,
-        "value": value,
+        "compared": "CAST(_column AS VARCHAR)",
+        "value": "CAST(_value AS VARCHAR)",
         "column": f"(CASE WHEN {of.is_here()} THEN _column END)" if several else "_column",
-        "list": f"CAST((CASE WHEN {of.is_here()} THEN {compared} END) AS VARCHAR[])"
+        "list": f"CAST((CASE WHEN {of.is_here()} THEN CAST(_column AS VARCHAR) END) AS VARCHAR[])"
         if several
         else "CAST(_column AS VARCHAR[])",
         "scale": "weight",
@@ -397,7 +321,9 @@ def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
         **of.blocks(),
     }
     places["last"] = last_shown(places["column"], has_missing=of.shapes[form].has_missing)
-    places["block"] = f"TRY_CAST({compared if as_text else places['column']} AS INTEGER)"
+    places["block"] = (
+        of.place() if of.shapes[form].enumerated else f"TRY_CAST({places['column']} AS INTEGER)"
+    )
     position = (
         fill(FORMS[form].text("position"), places) if "position" in FORMS[form].sections else "NULL"
     )
@@ -467,7 +393,6 @@ def _messages(lookup: Lookup) -> dict[str, str]:
             (template("@row_weight_fits@"), template("@mistaken_row_weight@")),
             (template("@column_fits_row@"), template("@mistaken_column@")),
             (template("@is_record@"), template("@mistaken_join@")),
-            last=template("@shadowed@"),
         ),
         "mistaken_join": concatenated(
             literal('among these rows are some that are no records of "'),
@@ -486,7 +411,6 @@ def _messages(lookup: Lookup) -> dict[str, str]:
                 ": give that column, as it is\nHint: not a public one, and not its name as a text"
             ),
         ),
-        "shadowed": f"CASE WHEN {TEXTS_DIFFER} THEN {literal(SHADOWED)} ELSE {literal(COLLATED)} END",
         "mistaken_rows": chosen_by_reported(asked),
         "mistaken_confidence": literal(
             "confidence must lie strictly between 0 and 1; 0.95 is usual\nHint: write confidence := 0.95"

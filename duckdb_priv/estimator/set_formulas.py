@@ -22,7 +22,6 @@ GIVEN = tuple(
     (template(f"@{right}@"), template(f"@{wrong}@"))
     for right, wrong in (
         ("weight_fits", "mistaken_weight"),
-        ("sound", "shadowed"),
         ("column_fits", "mistaken_column"),
         ("are_records", "mistaken_join"),
     )
@@ -175,12 +174,13 @@ def mean_of(
     )
 
 
-def mistake(*conditions: tuple[str, str], last: str = "NULL") -> str:
-    """Write the words that belong to the first condition that does not hold; ``last`` where all do.
+def mistake(*conditions: tuple[str, str]) -> str:
+    """Write the words that belong to the first condition that does not hold; NULL where all do.
 
     >>> print(mistake(("a > 0", "'a'"), ("b > 0", "'b'")))
     CASE WHEN a > 0 THEN CASE WHEN b > 0 THEN NULL ELSE 'b' END ELSE 'a' END
     """
+    last = "NULL"
     for condition, words in reversed(conditions):
         last = f"CASE WHEN {condition} THEN {last} ELSE {words} END"
     return last

@@ -475,7 +475,7 @@ class Sets:
         )
 
     def _shows(self, values: str) -> str:
-        found = self._of.reports(values)
+        found = f"list_contains({listed(values)}, CAST(_column AS VARCHAR))"
         if not self._shape.has_missing:
             return found
         return f"({found} OR (_column IS NULL AND {lists_missing(listed(values))}))"
@@ -537,7 +537,7 @@ class Sets:
         """Write the place in the domain of what is shown, from 1; that of a block among all blocks."""
         if self.form.blocks:
             return f"(TRY_CAST({column} AS INTEGER) + 1)"
-        if self._shape.only_texts:
+        if self._shape.enumerated:
             return f"coalesce({self._of.place().replace('_column', column)} + 1, {self._of.size()})"
         texts, size = self._of.texts(), self._of.size()
         return f"coalesce(list_position({texts}, CAST({column} AS VARCHAR)), {size})"

@@ -18,7 +18,7 @@ from duckdb_priv.estimator.set_formulas import (
     lists_missing,
     plausible,
 )
-from duckdb_priv.sqltext.builtins import qualified
+from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import body, fill, read

@@ -167,10 +167,10 @@ def _values_of_blocks(attribute: SensitiveAttribute) -> str:
     kind, name = attribute.type, identifier(attribute.name)
     this = f"release = {literal(attribute.release)} AND attribute = {literal(attribute.name)}"
     return (
-        f"SELECT (held.first + c.position * a.blocks.stride) % a.blocks.number AS block,"
-        f" list(CAST(c.value AS {kind}) ORDER BY c.position ASC) AS {name}"
+        f"SELECT number::VARCHAR AS block, list(CAST(value AS {kind}) ORDER BY position ASC) AS {name} FROM ("
+        f"SELECT (held.first + c.position * a.blocks.stride) % a.blocks.number AS number, c.value, c.position"
         f" FROM (FROM priv.attribute WHERE {this}) AS a, (SELECT unnest(blocks.first) AS first FROM priv.attribute"
-        f" WHERE {this}) AS held, (FROM priv.coefficient WHERE {this}) AS c GROUP BY block ORDER BY block"
+        f" WHERE {this}) AS held, (FROM priv.coefficient WHERE {this}) AS c) GROUP BY number ORDER BY number"
     )
 
 

@@ -18,10 +18,9 @@ from duckdb_priv.estimator import distribution, joint_texts
 from duckdb_priv.estimator.blocks import PLACES, block_places
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.estimator.public_only import reaching
-from duckdb_priv.estimator.set_formulas import listed
 from duckdb_priv.release.model import NUMBERS, SensitiveAttribute
-from duckdb_priv.sqltext.builtins import qualified
-from duckdb_priv.sqltext.literals import SEPARATORS, doubles, enum, is_among, texts
+from duckdb_priv.sqltext.aggregates import qualified
+from duckdb_priv.sqltext.literals import SEPARATORS, doubles, is_among, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, computed, fill, read
 
@@ -36,23 +35,26 @@ class Shape:
     """What the text of the macros depends on, of all attributes whose estimates take one form."""
 
     form: str
-    only_texts: bool
-    """Whether the values of all of them are an ENUM."""
+    enumerated: bool
+    """Whether the columns of all of them are an ENUM of the domain."""
     has_missing: bool
     """Whether the missing value belongs to the domain of any."""
     plain: bool = False
     """Whether none of their values holds the character that separates texts first of all."""
     equal: frozenset[str] = frozenset()
     """Numbers that, in each of them, are the same for all values."""
+    has_twins: bool = False
+    """Whether a release of any has several columns of one type."""
 
     def __or__(self, other: Shape) -> Shape:
         """Return what the text for attributes of both depends on."""
         return Shape(
             self.form,
-            self.only_texts and other.only_texts,
+            self.enumerated and other.enumerated,
             self.has_missing or other.has_missing,
             self.plain and other.plain,
             self.equal & other.equal,
+            self.has_twins or other.has_twins,
         )
 
 
@@ -107,6 +109,10 @@ class Lookup(ABC):
         """Write the name of its published column."""
 
     @abstractmethod
+    def twins(self) -> str:
+        """Write the list of names that other columns of its type have, of the release."""
+
+    @abstractmethod
     def joined(self) -> str:
         """Write whether it can be asked for together with others."""
 
@@ -124,15 +130,11 @@ class Lookup(ABC):
 
     @abstractmethod
     def place(self) -> str:
-        """Write the place in the domain of what a row of an ENUM reports, from 0."""
+        """Write the place of what a row reports among all that it can, from 0: in the domain, or among the blocks."""
 
     @abstractmethod
     def blocks(self) -> Mapping[str, str]:
         """Write what is known of the blocks that rows report, by the names of blocks.PLACES."""
-
-    @abstractmethod
-    def reports(self, values: str) -> str:
-        """Write whether a row reports the value, or one of those, that an argument is; NULL where it is missing."""
 
     @abstractmethod
     def query(self, name: str, arguments: Mapping[str, str]) -> str:
@@ -196,10 +198,9 @@ def keys(attributes: Iterable[tuple[str, str]]) -> dict[str, int]:
     return found
 
 
-def type_text(attribute: SensitiveAttribute) -> str:
-    """Return the type of the published column of an attribute, as DuckDB's typeof says it where it can be printed."""
-    kind = attribute.column_type
-    return enum(attribute.values) if kind == "ENUM" else kind
+def is_enumerated(attribute: SensitiveAttribute) -> bool:
+    """Whether the column of an attribute is an ENUM, so that what a row shows has a place in its type."""
+    return attribute.column_type.startswith("ENUM(")
 
 
 def type_name(attribute: SensitiveAttribute) -> str:
@@ -207,10 +208,13 @@ def type_name(attribute: SensitiveAttribute) -> str:
 
     Characters that are not printed are written in ways that differ between versions: there DuckDB is asked.
     """
-    kind = type_text(attribute)
-    if attribute.column_type != "ENUM" or kind.isprintable():
-        return literal(kind)
-    return f"typeof(CAST(NULL AS {kind}))"
+    kind = attribute.column_type
+    return literal(kind) if kind.isprintable() else f"typeof(CAST(NULL AS {kind}))"
+
+
+def twin_names(attribute: SensitiveAttribute) -> list[str]:
+    """List how DuckDB may name the columns that have the type of an attribute's."""
+    return [name for twin in attribute.twins for name in dict.fromkeys((twin, identifier(twin)))]
 
 
 def listing(values: Sequence[str | None]) -> str:
@@ -236,10 +240,11 @@ def shapes_of(attributes: Iterable[SensitiveAttribute]) -> dict[str, Shape]:
     for each in attributes:
         shape = Shape(
             form_of(each).name,
-            each.type == "ENUM",
+            is_enumerated(each),
             each.has_missing,
             not any(SEPARATORS[0] in value for value in each.values if value is not None),
             frozenset(name for name in NUMBERS if len(set(each.numbers.get(name, ()))) <= 1),
+            bool(each.twins),
         )
         found = merged(found, {shape.form: shape})
     return found
@@ -324,6 +329,10 @@ class Written(Lookup):
         """Write the name of its published column."""
         return self._chosen(lambda of: literal(of.column))
 
+    def twins(self) -> str:
+        """Write the list of names that other columns of its type have, of the release."""
+        return self._chosen(lambda of: texts(twin_names(of)))
+
     def joined(self) -> str:
         """Write whether it can be asked for together with others."""
         return self._chosen(lambda of: literal(form_of(of).joined), known=False)
@@ -350,14 +359,16 @@ class Written(Lookup):
         return self._chosen(lambda of: literal(of.constants[name]), lambda of: name in of.constants)
 
     def place(self) -> str:
-        """Write the place in the domain of what a row of an ENUM reports, from 0."""
+        """Write the place of what a row reports among all that it can, from 0: in the domain, or among the blocks."""
 
         def write(of: SensitiveAttribute) -> str:
             if ENUM_IS_READ.get():
-                return f"enum_code(CAST(_column AS {enum(of.values)}))::INTEGER"
+                return f"enum_code(TRY_CAST(_column AS {of.column_type}))::INTEGER"
+            if of.blocks:
+                return "TRY_CAST(_column AS INTEGER)"
             return f"(list_position({texts(of.values)}, CAST(_column AS VARCHAR)) - 1)"
 
-        return self._chosen(write, lambda of: of.type == "ENUM")
+        return self._chosen(write, is_enumerated)
 
     def blocks(self) -> Mapping[str, str]:
         """Write what is known of the blocks that rows report, by the names of blocks.PLACES."""
@@ -366,20 +377,6 @@ class Written(Lookup):
             return self._chosen(lambda of: _of_blocks(of)[name], lambda of: of.blocks is not None)
 
         return {name: write(name) for name in PLACES}
-
-    def reports(self, values: str) -> str:
-        """Write whether a row reports the value, or one of those, that an argument is; NULL where it is missing."""
-        # An aggregate is computed before it is known that a value is none: that must not be an error of its own.
-        if len({of.type for of in self._named.values()}) > 1:
-            return f"list_contains({listed(values)}, CAST(_column AS VARCHAR))"
-
-        def write(of: SensitiveAttribute) -> str:
-            # Texts are found as fast, and the domain need not stand here.
-            if of.type == "ENUM":
-                return f"list_contains({listed(values)}, CAST(_column AS VARCHAR))"
-            return f"list_contains([TRY_CAST(v AS {of.type}) FOR v IN {listed(values)}], _column)"
-
-        return self._chosen(write)
 
     def query(self, name: str, arguments: Mapping[str, str]) -> str:
         """Write the text of a query, or of a part of one, with the arguments of the call in it."""

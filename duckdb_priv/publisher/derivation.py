@@ -138,7 +138,7 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
         request,
         versions.version_of(workspace, request.release, target, plan, before),
         plan,
-        described_types(types),
+        described_types(types, plan),
         source.rows,
         last.source,
         source.origins,
@@ -212,8 +212,13 @@ def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -
     described = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM {table}")}
     of = {each.name: each for each in columns}
     listed = ", ".join(f"{identifier(name)}::VARCHAR" for name in described)
+    kinds = {
+        name: of[name].type if kind.startswith("ENUM") and of[name].type != "ENUM" else kind
+        for name, kind in described.items()
+    }
     selected = ", ".join(
-        f"{identifier(name)} AS {identifier(of[name].attribute)}" for name in described
+        f"{identifier(name)}::{kind} AS {identifier(of[name].attribute)}"
+        for name, kind in kinds.items()
     )
     numbered = f"row_number() OVER (PARTITION BY {identifiers(described)})"
     ((rows,),) = workspace.rows(f"SELECT count(*) FROM {table}")
@@ -227,7 +232,7 @@ def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -
     return Source(
         table=f"(SELECT {selected}, to_json([{listed}])::VARCHAR || '/' || {numbered} AS {ROW} FROM {table})",
         name=finer,
-        types={of[name].attribute: kind for name, kind in described.items()} | {ROW: "VARCHAR"},
+        types={of[name].attribute: kind for name, kind in kinds.items()} | {ROW: "VARCHAR"},
         public=tuple(of[name].attribute for name in described if of[name].role == "public"),
         sensitive=tuple(of[name].attribute for name in described if of[name].role == "sensitive"),
         record_id=(ROW,),

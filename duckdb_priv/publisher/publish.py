@@ -220,7 +220,7 @@ def record(
         request,
         versions.version_of(workspace, request.release, target, plan, prepared.before),
         plan,
-        described_types(types),
+        described_types(types, plan),
         published,
         source.name,
         source.origins,
@@ -277,9 +277,17 @@ def create_table(workspace: Workspace, plan: Plan, target: str, records: str) ->
     )
 
 
-def described_types(types: Mapping[str, str]) -> dict[str, str]:
-    """Return types as the catalog says them: the values of an ENUM are listed with the coefficients."""
-    return {name: ENUM_VALUES.sub("ENUM", kind) for name, kind in types.items()}
+def described_types(types: Mapping[str, str], plan: Plan) -> dict[str, str]:
+    """Return types as the catalog says them: attributes have that of the source, and ENUM without its values.
+
+    The number of a block is an INTEGER.
+    """
+    of_column = {of.column: "INTEGER" if of.blocks else of.type for of in plan.attributes}
+    described = {}
+    for name, kind in types.items():
+        values = ENUM_VALUES.match(kind)
+        described[name] = of_column.get(name, "ENUM") + kind[values.end() :] if values else kind
+    return described
 
 
 def histograms(workspace: Workspace, target: str, plan: Plan) -> dict[str, dict[str | None, int]]:

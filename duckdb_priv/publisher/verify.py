@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 
 from duckdb_priv.errors import InvalidReleaseFile, NotVerified, echoed
-from duckdb_priv.estimator.written import ENUM_IS_READ, type_text
+from duckdb_priv.estimator.written import ENUM_IS_READ
 from duckdb_priv.publisher import page
 from duckdb_priv.publisher.export import (
     CATALOG,
@@ -273,7 +273,7 @@ class _Subject:
         )
         for column, kind in types.items():
             attribute = of_sensitive.get(column)
-            expected = stated_types[column] if attribute is None else type_text(attribute)
+            expected = stated_types[column] if attribute is None else attribute.column_type
             if kind != expected and not (kind.startswith("ENUM(") and expected.startswith("ENUM")):
                 raise _not(
                     self.name, f"column {echoed(column)} has another type than its catalog says"
@@ -282,7 +282,7 @@ class _Subject:
                 continue
             if kind.startswith("ENUM("):
                 ((values,),) = connection.execute(
-                    f"SELECT enum_range(CAST(NULL AS {type_text(attribute)}))::VARCHAR[]"
+                    f"SELECT enum_range(CAST(NULL AS {attribute.column_type}))::VARCHAR[]"
                 ).fetchall()
                 kept = connection.table(f"{WRITTEN}.main.{identifier(release)}").select(
                     f"enum_range({identifier(column)})::VARCHAR[]"
@@ -411,7 +411,7 @@ class _Folder(_Subject):
             self.connection.execute("SELECT column_name, type FROM priv.attribute").fetchall()
         )
         stated |= {
-            each.column: type_text(each)
+            each.column: each.column_type
             for each in catalog.sensitive_attributes(self.connection, release)
         }
         types = {}

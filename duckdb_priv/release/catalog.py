@@ -275,7 +275,7 @@ def sensitive_attributes(
                 constants=stated_constants(parameters),
             )
         )
-    return [_with_classes(each, attributes) for each in attributes]
+    return [_among(each, attributes) for each in attributes]
 
 
 def stated_constants(parameters: str) -> dict[str, float]:
@@ -298,12 +298,18 @@ def stated_blocks(stated: Mapping[str, Any] | None) -> Blocks | None:
     return Blocks(stated["number"], stated["stride"], tuple(stated["first"]))
 
 
-def _with_classes(
+def _among(
     attribute: SensitiveAttribute, attributes: Iterable[SensitiveAttribute]
 ) -> SensitiveAttribute:
-    """Add to the constants how many classes of equal values the domains of a release allow."""
-    sizes = [each.size for each in attributes if each.release == attribute.release]
-    return replace(attribute, constants={**attribute.constants, "classes": math.prod(sizes)})
+    """Add what the others of its release decide: how many classes of equal values there can be, and equal types."""
+    every = [each for each in attributes if each.release == attribute.release]
+    twins = [
+        each.column
+        for each in every
+        if each.name != attribute.name and each.column_type == attribute.column_type
+    ]
+    classes = math.prod(each.size for each in every)
+    return replace(attribute, constants={**attribute.constants, "classes": classes}, twins=twins)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ CREATE OR REPLACE MACRO priv.reconstructed_change(
     _release, older, group_columns := NULL, condition := NULL, confidence := 0.95, database := NULL
 ) AS TABLE
     FROM query(CASE
-        WHEN NOT @sound_query@ THEN error(@shadowed@)
         WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
             THEN error(@mistaken_confidence@)
         WHEN older IS NULL

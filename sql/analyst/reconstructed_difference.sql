@@ -9,7 +9,7 @@
 CREATE OR REPLACE MACRO priv.reconstructed_difference(
     _release, _column, _values, _other_values, weight := NULL, confidence := 0.95
 ) AS
-    CASE WHEN @right_sets@ THEN @difference_of_sets@ ELSE @no_interval@ END;
+    CASE WHEN @right_sets@ THEN @difference_of_sets@ END;
 
 COMMENT ON MACRO priv.reconstructed_difference IS
     'Estimate, stderr, low and high of how many more records have a value than another.';

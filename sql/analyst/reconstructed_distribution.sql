@@ -15,7 +15,6 @@ CREATE OR REPLACE MACRO priv.reconstructed_distribution(
     confidence := 0.95, database := NULL
 ) AS TABLE
     FROM query(CASE
-        WHEN NOT @sound_query@ THEN error(@shadowed@)
         WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
             THEN error(@mistaken_confidence@)
         WHEN NOT coalesce(method IN ('inverse', 'bayesian'), false)

@@ -9,7 +9,7 @@
 CREATE OR REPLACE MACRO priv.reconstructed_group_difference(
     _release, _column, _values, _group, _other_group, weight := NULL, confidence := 0.95
 ) AS
-    CASE WHEN @right_set@ THEN @difference_of_groups@ ELSE @no_interval@ END;
+    CASE WHEN @right_set@ THEN @difference_of_groups@ END;
 
 COMMENT ON MACRO priv.reconstructed_group_difference IS
     'Estimate, stderr, low and high of how many more records of one group have a value than of another.';

@@ -10,7 +10,7 @@
 CREATE OR REPLACE MACRO priv.reconstructed_group_ratio(
     _release, _column, _values, _group, _other_group, weight := NULL, confidence := 0.95
 ) AS
-    CASE WHEN @right_set@ THEN @ratio_of_groups@ ELSE @no_interval@ END;
+    CASE WHEN @right_set@ THEN @ratio_of_groups@ END;
 
 COMMENT ON MACRO priv.reconstructed_group_ratio IS
     'Estimate, stderr, low and high of how many times as many records of one group have a value as of another.';

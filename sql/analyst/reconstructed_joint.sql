@@ -18,7 +18,6 @@ CREATE OR REPLACE MACRO priv.reconstructed_joint(
     database := NULL
 ) AS TABLE
     FROM query(CASE
-        WHEN NOT @sound_query@ THEN error(@shadowed@)
         WHEN NOT coalesce(method IN ('bayesian', 'paper'), false) THEN error('method must be "bayesian" or "paper"' || chr(10) || 'Hint: leave it out: ''paper'' is there to be compared')
         WHEN tolerance IS NOT NULL AND NOT coalesce(method = 'paper' AND TRY_CAST(tolerance AS DOUBLE) BETWEEN 1e-12 AND 0.5, false)
             THEN error('tolerance is where method := "paper" stops, from 1e-12 to 0.5' || chr(10) || 'Hint: leave it out: the other method runs to convergence')

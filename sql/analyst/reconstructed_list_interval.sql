@@ -9,7 +9,7 @@
 CREATE OR REPLACE MACRO priv.reconstructed_list_interval(
     _release, _column, _values, weight := NULL, confidence := 0.95
 ) AS
-    CASE WHEN @right_set@ THEN @interval_of_set@ ELSE @no_interval@ END;
+    CASE WHEN @right_set@ THEN @interval_of_set@ END;
 
 COMMENT ON MACRO priv.reconstructed_list_interval IS
     'Estimate, stderr, low and high of how many records have one of several values.';

@@ -8,7 +8,7 @@
 --   SELECT priv.reconstructed_mle('patients', noisy_disease, 'flu') FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_mle(_release, _column, _value, weight := NULL) AS
-    CASE WHEN @right@ THEN @mle@ ELSE @no_number@ END;
+    CASE WHEN @right@ THEN @mle@ END;
 
 COMMENT ON MACRO priv.reconstructed_mle IS
     'Maximum likelihood estimate of the true count, between 0 and the number of rows; for display, not for sums.';

@@ -9,7 +9,7 @@
 CREATE OR REPLACE MACRO priv.reconstructed_ratio(
     _release, _column, _values, _other_values, weight := NULL, confidence := 0.95
 ) AS
-    CASE WHEN @right_sets@ THEN @ratio_of_sets@ ELSE @no_interval@ END;
+    CASE WHEN @right_sets@ THEN @ratio_of_sets@ END;
 
 COMMENT ON MACRO priv.reconstructed_ratio IS
     'Estimate, stderr, low and high of how many times as many records have a value as another.';

@@ -9,7 +9,7 @@
 CREATE OR REPLACE MACRO priv.reconstructed_share(
     _release, _column, _values, weight := NULL, confidence := 0.95
 ) AS
-    CASE WHEN @right_set@ THEN @share_of_set@ ELSE @no_interval@ END;
+    CASE WHEN @right_set@ THEN @share_of_set@ END;
 
 COMMENT ON MACRO priv.reconstructed_share IS
     'Estimate, stderr, low and high of the share of records that have the value, or one of several.';

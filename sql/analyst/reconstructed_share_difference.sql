@@ -10,7 +10,7 @@
 CREATE OR REPLACE MACRO priv.reconstructed_share_difference(
     _release, _column, _values, _group, _other_group, weight := NULL, confidence := 0.95
 ) AS
-    CASE WHEN @right_set@ THEN @difference_of_shares@ ELSE @no_interval@ END;
+    CASE WHEN @right_set@ THEN @difference_of_shares@ END;
 
 COMMENT ON MACRO priv.reconstructed_share_difference IS
     'Estimate, stderr, low and high of the difference of the shares that have a value in two groups.';

@@ -11,7 +11,7 @@
 CREATE OR REPLACE MACRO priv.reconstructed_share_ratio(
     _release, _column, _values, _group, _other_group, weight := NULL, confidence := 0.95
 ) AS
-    CASE WHEN @right_set@ THEN @ratio_of_shares@ ELSE @no_interval@ END;
+    CASE WHEN @right_set@ THEN @ratio_of_shares@ END;
 
 COMMENT ON MACRO priv.reconstructed_share_ratio IS
     'Estimate, stderr, low and high of the ratio of the shares that have a value in two groups.';

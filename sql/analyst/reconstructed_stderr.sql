@@ -6,7 +6,7 @@
 --   SELECT priv.reconstructed_stderr('patients', noisy_disease, 'flu') FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_stderr(_release, _column, _value, weight := NULL) AS
-    CASE WHEN @right@ THEN sqrt(greatest(@variance@, 0)) ELSE @no_number@ END;
+    CASE WHEN @right@ THEN sqrt(greatest(@variance@, 0)) END;
 
 COMMENT ON MACRO priv.reconstructed_stderr IS
     'Standard error of priv.reconstructed_count with the same arguments.';

@@ -14,7 +14,6 @@ CREATE OR REPLACE MACRO priv.smoothed_count(
     _release, _value, group_columns := NULL, condition := NULL, weight := NULL, confidence := 0.95, database := NULL
 ) AS TABLE
     FROM query(CASE
-        WHEN NOT @sound_query@ THEN error(@shadowed@)
         WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
             THEN error(@mistaken_confidence@)
         WHEN group_columns IS NULL

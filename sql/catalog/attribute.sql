@@ -17,7 +17,7 @@ COMMENT ON TABLE  priv.attribute IS 'One row per column of each published table,
 COMMENT ON COLUMN priv.attribute.release IS 'Name of the published table.';
 COMMENT ON COLUMN priv.attribute.attribute IS 'Name of the attribute, as the source has it.';
 COMMENT ON COLUMN priv.attribute.role IS 'public: published as it is. sensitive: perturbed. generalized: made coarser, of a sample. group: which records share a list of sensitive values. scale: how many source records a row stands for, or how far it is perturbed.';
-COMMENT ON COLUMN priv.attribute.type IS 'Type of the column; a sensitive text is published as an ENUM of its domain, whose values priv.coefficient lists.';
+COMMENT ON COLUMN priv.attribute.type IS 'Type of the attribute in the source, ENUM for a sensitive text. A noisy column is an ENUM of its domain, whatever the type; priv.coefficient lists its values.';
 COMMENT ON COLUMN priv.attribute.domain_size IS 'How many values a sensitive or generalized attribute can take, the missing value included; NULL for other roles.';
 COMMENT ON COLUMN priv.attribute.form IS 'Which form the estimates of a sensitive or generalized attribute take: two_weights, rank_one, operator, sample, listed, constant, ...; NULL for other roles.';
 COMMENT ON COLUMN priv.attribute.column_name IS 'Name of the published column: noisy_<attribute> for a sensitive attribute, whose column holds what records report and not what is true; else the name of the attribute.';

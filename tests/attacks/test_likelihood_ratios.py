@@ -54,7 +54,7 @@ def test_blocks_tell_two_values_apart_by_what_is_stated(
         ).fetchall()
         (attribute,) = catalog.sensitive_attributes(con, "r")
         found = con.execute(
-            "SELECT side, noisy_code, count(*) FROM r GROUP BY ALL ORDER BY ALL"
+            "SELECT side, noisy_code::INTEGER, count(*) FROM r GROUP BY ALL ORDER BY ALL"
         ).fetchall()
         ((claimed,),) = con.execute(
             "SELECT value FROM priv.guarantee WHERE guarantee = 'local_differential_privacy'"

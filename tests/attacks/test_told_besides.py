@@ -21,11 +21,11 @@ def test_a_public_dictionary_lists_what_is_published(con, tmp_path):
     )
     types = {name: kind for name, kind, *_ in con.execute("DESCRIBE out").fetchall()}
     assert types.pop("town") == "ENUM('Aachen', 'it''s, (a) town', 'Zwiesel')"
+    assert types.pop("noisy_disease").startswith("ENUM(")
     assert types == {
         "towns": "VARCHAR[]",
         "places": "STRUCT(a VARCHAR)",
         "nowhere": "VARCHAR",
-        "noisy_disease": "BIGINT",
     }
     shown = con.execute(
         "SELECT town::VARCHAR, towns[1], places.a FROM out ORDER BY rowid"

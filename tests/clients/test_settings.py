@@ -25,7 +25,6 @@ CHANGED = {
     "TimeZone": "Asia/Tokyo",
 }
 """Settings by which a statement could mean something else, and another value of each."""
-COLLATIONS = ("nocase", "noaccent")
 PLAIN = "SELECT ward, count(*) FROM {} WHERE disease = 'flu' GROUP BY ward ORDER BY ward ASC"
 ESTIMATED = ("uniform", "two", "fine_grain", "matrix", "reconstruction_private", "splu")
 """Releases that the schema estimated answers of."""
@@ -64,25 +63,3 @@ def test_an_answer_hangs_on_no_setting(release: Release) -> None:
             assert same(found, answer, tolerance=1e-12), question
         if plain:
             assert same([*ordinary(reader, release.name)], plain, tolerance=1e-12)
-
-
-@pytest.mark.parametrize("collation", COLLATIONS)
-def test_where_different_texts_are_equal_an_answer_is_the_same_or_refused(
-    release: Release, collation: str
-) -> None:
-    refused = []
-    with duckdb.connect(str(release.path), read_only=True) as reader:
-        reader.execute(f"SET default_collation = '{collation}'")
-        for question, answer in zip(release.questions(), release.answers, strict=True):
-            try:
-                found = [list(row) for row in reader.execute(question).fetchall()]
-            except duckdb.Error as error:
-                refused.append(str(error))
-            else:
-                assert same(found, answer, tolerance=1e-12), question
-        assert refused
-        assert all("RESET default_collation" in words for words in refused)
-        if release.name in ESTIMATED:
-            reader.execute("USE estimated")
-            with pytest.raises(duckdb.Error, match="RESET default_collation"):
-                reader.execute(PLAIN.format(release.name))

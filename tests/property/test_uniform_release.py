@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from duckdb_priv.sqltext.literals import enum
+
 OPERATORS = [(0.5, 2), (0.2, 3), (0.9, 5), (0.05, 5), (0.5, 14), (0.1, 30)]
 """Retention and size of the domain of each release; the domain is the integers from 0, and NULL comes last."""
 
@@ -36,9 +38,11 @@ def shown_rows(draw, most=120):
     return number, rows
 
 
-def show(connection: duckdb.DuckDBPyConnection, rows) -> None:
+def show(connection: duckdb.DuckDBPyConnection, number: int, rows) -> None:
+    kind = enum(map(str, range(OPERATORS[number][1] - 1)))
     connection.execute(
-        "CREATE OR REPLACE TEMP TABLE shown AS SELECT unnest(?::BIGINT[]) AS noisy_s, unnest(?::BIGINT[]) AS g",
+        f"CREATE OR REPLACE TEMP TABLE shown AS SELECT unnest(?::BIGINT[])::VARCHAR::{kind} AS noisy_s,"
+        " unnest(?::BIGINT[]) AS g",
         [[value for value, _ in rows], [group for _, group in rows]],
     ).fetchall()
 
@@ -61,7 +65,7 @@ some = settings(max_examples=20)
 @given(shown_rows())
 def test_estimates_over_the_domain_sum_to_the_number_of_rows(releases, case):
     number, rows = case
-    show(releases, rows)
+    show(releases, number, rows)
     assert sum(asked(releases, number, "reconstructed_count")) == pytest.approx(len(rows), abs=1e-6)
 
 
@@ -69,7 +73,7 @@ def test_estimates_over_the_domain_sum_to_the_number_of_rows(releases, case):
 @given(shown_rows())
 def test_estimates_add_up_over_disjoint_predicates(releases, case):
     number, rows = case
-    show(releases, rows)
+    show(releases, number, rows)
     whole = asked(releases, number, "reconstructed_count")
     parts = [asked(releases, number, "reconstructed_count", f"g = {g}") for g in range(3)]
     assert np.sum(parts, axis=0) == pytest.approx(whole, abs=1e-6)
@@ -79,7 +83,7 @@ def test_estimates_add_up_over_disjoint_predicates(releases, case):
 @given(shown_rows())
 def test_estimates_are_the_sums_of_weights(releases, case):
     number, rows = case
-    show(releases, rows)
+    show(releases, number, rows)
     weights = [
         weight
         for _, weight in releases.execute(
@@ -101,10 +105,10 @@ def test_the_order_of_the_rows_does_not_matter(releases, case, random):
         "reconstructed_mle",
         "reconstructed_interval",
     )
-    show(releases, rows)
+    show(releases, number, rows)
     before = [asked(releases, number, macro) for macro in macros]
     random.shuffle(rows)
-    show(releases, rows)
+    show(releases, number, rows)
     assert [asked(releases, number, macro) for macro in macros] == before
 
 
@@ -118,9 +122,9 @@ def test_renaming_the_values_renames_the_answers(releases, case, data):
     renamed = data.draw(st.permutations(domain))
     to = dict(zip(domain, renamed, strict=True))
     for macro in ("reconstructed_count", "reconstructed_mle", "reconstructed_stderr"):
-        show(releases, rows)
+        show(releases, number, rows)
         before = dict(zip(domain, asked(releases, number, macro), strict=True))
-        show(releases, [(to[value], group) for value, group in rows])
+        show(releases, number, [(to[value], group) for value, group in rows])
         after = dict(zip(domain, asked(releases, number, macro), strict=True))
         assert [after[to[value]] for value in domain] == pytest.approx(
             [before[value] for value in domain], abs=1e-6
@@ -131,7 +135,7 @@ def test_renaming_the_values_renames_the_answers(releases, case, data):
 @given(shown_rows())
 def test_intervals_are_possible_and_hold_every_possible_estimate(releases, case):
     number, rows = case
-    show(releases, rows)
+    show(releases, number, rows)
     for interval in asked(releases, number, "reconstructed_interval"):
         assert 0 <= interval["low"] <= interval["high"] <= len(rows)
         assert interval["stderr"] >= 0
@@ -148,7 +152,7 @@ def test_the_standard_error_is_the_plug_in_of_the_estimate(releases, case):
     retention, size = OPERATORS[number]
     q = (1 - retention) / size
     a = retention + q
-    show(releases, rows)
+    show(releases, number, rows)
     estimates = np.array(asked(releases, number, "reconstructed_count"))
     variance = (estimates * a * (1 - a) + (len(rows) - estimates) * q * (1 - q)) / retention**2
     assert np.array(asked(releases, number, "reconstructed_stderr")) ** 2 == pytest.approx(
@@ -163,7 +167,7 @@ def test_the_most_likely_counts_are_possible_and_optimal(releases, case):
     number, rows = case
     retention, size = OPERATORS[number]
     q = (1 - retention) / size
-    show(releases, rows)
+    show(releases, number, rows)
     likely = np.array(asked(releases, number, "reconstructed_mle"))
     assert likely.min() >= 0
     assert likely.max() <= len(rows) + 1e-6
@@ -183,7 +187,7 @@ def test_the_most_likely_counts_are_possible_and_optimal(releases, case):
 @given(shown_rows())
 def test_where_no_estimate_is_negative_the_most_likely_counts_are_the_estimates(releases, case):
     number, rows = case
-    show(releases, rows)
+    show(releases, number, rows)
     estimates = asked(releases, number, "reconstructed_count")
     likely = asked(releases, number, "reconstructed_mle")
     if min(estimates) >= 0:

@@ -4,7 +4,11 @@
 CREATE TABLE source AS SELECT i % 14 AS s FROM range(28) AS t(i);
 FROM priv.publish_uniform('source', 'half', sensitive := 's', retention := 0.5, domain := range(14));
 FROM priv.publish_uniform('source', 'fifth', sensitive := 's', retention := 0.2, domain := range(50));
-CREATE MACRO rows(shown, total) AS TABLE SELECT (i < shown)::INTEGER AS noisy_s FROM range(total) AS t(i);
+CREATE TYPE of_half AS ENUM (SELECT i::VARCHAR FROM range(14) AS t(i));
+CREATE TYPE of_fifth AS ENUM (SELECT i::VARCHAR FROM range(50) AS t(i));
+CREATE MACRO rows(shown, total) AS TABLE SELECT (i < shown)::INTEGER::VARCHAR::of_half AS noisy_s FROM range(total) AS t(i);
+CREATE MACRO rows_of_fifth(shown, total) AS TABLE
+    SELECT (i < shown)::INTEGER::VARCHAR::of_fifth AS noisy_s FROM range(total) AS t(i);
 
 -- title: forty shown of a hundred
 SELECT i.estimate, round(i.low, 4), round(i.high, 4)
@@ -20,7 +24,7 @@ FROM (SELECT priv.reconstructed_interval('half', noisy_s, 1) AS i FROM rows(2, 1
 
 -- title: two hundred shown of a thousand, at a low retention
 SELECT i.estimate, round(i.low, 3), round(i.high, 3)
-FROM (SELECT priv.reconstructed_interval('fifth', noisy_s, 1) AS i FROM rows(200, 1000));
+FROM (SELECT priv.reconstructed_interval('fifth', noisy_s, 1) AS i FROM rows_of_fifth(200, 1000));
 -- expect
 920 | 801.991 | 1000
 

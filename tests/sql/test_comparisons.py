@@ -122,9 +122,10 @@ def opened(name: str, connection: duckdb.DuckDBPyConnection) -> Asked:
         "SELECT value, own, other FROM priv.coefficient ORDER BY position"
     ).fetchall()
     values = [value for value, *_ in laws]
+    ((kind,),) = connection.execute("SELECT typeof(noisy_disease) FROM r LIMIT 1").fetchall()
     weights = np.array(
         connection.execute(
-            "SELECT priv.weight('r', CAST(s.value AS VARCHAR), x.value)"
+            f"SELECT priv.weight('r', CAST(s.value AS {kind}), x.value)"
             " FROM priv.coefficient AS x, priv.coefficient AS s ORDER BY x.position, s.position"
         ).fetchall()
     ).reshape(len(values), len(values))

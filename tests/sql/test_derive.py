@@ -163,7 +163,7 @@ def test_blocks_of_a_design_keep_it(con):
     held = own / len(first), (1 - own) / (count - len(first))
     assert np.log(held[0] / held[1]) == pytest.approx(1.0)
     rows = np.array(
-        con.execute("SELECT code, noisy_code FROM w JOIN fewer USING (seat)").fetchall()
+        con.execute("SELECT code, noisy_code::INTEGER FROM w JOIN fewer USING (seat)").fetchall()
     )
     truly = sorted(
         value for (value,) in con.execute("SELECT DISTINCT code::VARCHAR FROM w").fetchall()

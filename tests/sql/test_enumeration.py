@@ -30,7 +30,7 @@ def answers(prepared):
         rows = connection.execute(
             "SELECT v, n, priv.reconstructed_count('r', noisy_s, v), priv.reconstructed_stderr('r', noisy_s, v)"
             " FROM range(3) AS d(v),"
-            " (SELECT n, unnest(shown) AS noisy_s"
+            " (SELECT n, unnest(shown)::VARCHAR::ENUM('0', '1', '2') AS noisy_s"
             " FROM (SELECT unnest(?) AS shown, unnest(range(27)) AS n)) GROUP BY v, n",
             [[list(shown) for shown in OUTCOMES]],
         ).fetchall()

@@ -11,6 +11,8 @@ from plausible import plausible
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from duckdb_priv.sqltext.literals import enum
+
 OPERATORS = [(0.5, 14), (0.2, 50), (0.9, 2), (0.1, 5), (0.5, 5), (0.9, 5)]
 
 
@@ -29,6 +31,11 @@ def releases(
         yield connection
 
 
+def noisy(number: int) -> str:
+    """Write the type of the noisy column of a release."""
+    return enum(map(str, range(OPERATORS[number][1])))
+
+
 def possible(number: int, total: int) -> range:
     """List the counts that a value can be shown with; others are refused."""
     retention, size = OPERATORS[number]
@@ -43,7 +50,8 @@ def intervals(
     shown = possible(number, total)
     rows = connection.execute(
         f"SELECT unnest(priv.reconstructed_interval('release_{number}', noisy_s, 1, confidence := {confidence}))"
-        f" FROM (SELECT shown, (i < shown)::INTEGER AS noisy_s FROM range({shown.start}, {shown.stop}) AS t(shown),"
+        f" FROM (SELECT shown, (i < shown)::INTEGER::VARCHAR::{noisy(number)} AS noisy_s"
+        f" FROM range({shown.start}, {shown.stop}) AS t(shown),"
         f" range({total}) AS r(i)) GROUP BY shown ORDER BY shown"
     ).fetchall()
     return np.array(rows, dtype=float)
@@ -130,7 +138,7 @@ def most_likely(
     """Ask for every value, of rows that show the values as often as given."""
     rows = connection.execute(
         f"SELECT v, priv.reconstructed_mle('release_{number}', noisy_s, v) FROM range({len(counts)}) AS d(v), ("
-        f" SELECT unnest([s FOR i IN range(shown)]) AS noisy_s FROM"
+        f" SELECT unnest([s FOR i IN range(shown)])::VARCHAR::{noisy(number)} AS noisy_s FROM"
         f" (SELECT unnest(range({len(counts)})) AS s, unnest(?) AS shown)) GROUP BY v ORDER BY v",
         [counts],
     ).fetchall()

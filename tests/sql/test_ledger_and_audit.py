@@ -206,7 +206,7 @@ def test_release_files_of_one_name_are_told_apart_when_attached(prepared, tmp_pa
             publisher.execute(
                 "FROM priv.export_release('r', ?)", [str(tmp_path / f"{name}.duckdb")]
             )
-    made_up = "(SELECT CASE WHEN i < 60 THEN 'a' ELSE 'b' END AS noisy_s FROM range(100) AS t(i))"
+    made_up = "(SELECT CASE WHEN i < 60 THEN 'a' ELSE 'b' END::ENUM('a', 'b') AS noisy_s FROM range(100) AS t(i))"
     with duckdb.connect() as analyst:
         for name in ("north", "south"):
             analyst.execute(f"ATTACH '{tmp_path / f'{name}.duckdb'}' AS {name} (READ_ONLY)")

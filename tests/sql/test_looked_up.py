@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from duckdb_priv.sqltext.builtins import qualified
+from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.literals import SEARCHED, enum, looked_up
 
 VALUES = {

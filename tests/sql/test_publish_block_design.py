@@ -73,8 +73,8 @@ def test_the_design_is_the_one_of_least_variance_and_the_receipt_says_so(
     code = choose_design(101, GAMMA).code
     assert receipt[:5] == ("blocks", "block_design", ROWS, ROWS, 0)
     assert f"one of {code.outcomes:,} blocks of values of disease" in receipt[6]
-    assert con.execute("SELECT typeof(any_value(noisy_disease)) FROM blocks").fetchall() == [
-        ("INTEGER",)
+    assert con.execute("SELECT enum_range(any_value(noisy_disease)) FROM blocks").fetchall() == [
+        ([*map(str, range(code.outcomes))],)
     ]
     numbers = con.execute(
         "SELECT DISTINCT own, other FROM priv.coefficient WHERE release = 'blocks'"
@@ -95,7 +95,7 @@ def test_blocks_follow_the_law(con: duckdb.DuckDBPyConnection) -> None:
     held = family.holds(np.arange(code.outcomes)[:, None], np.arange(len(values)))
     law = np.where(held, GAMMA, 1.0) / code.total(GAMMA) @ true
     shown = dict(con.execute("SELECT noisy_disease, count(*) FROM blocks GROUP BY ALL").fetchall())
-    counts = np.array([shown.get(block, 0) for block in range(code.outcomes)])
+    counts = np.array([shown.get(str(block), 0) for block in range(code.outcomes)])
     assert chisquare(counts, law).pvalue > FALSE_ALARM
 
 
@@ -194,7 +194,7 @@ def test_the_bayesian_estimate_has_the_largest_likelihood(
     for block, count in con.execute(
         "SELECT noisy_disease, count(*) FROM blocks GROUP BY ALL"
     ).fetchall():
-        shown[block] = count
+        shown[int(block)] = count
     held = family.holds(np.arange(code.outcomes)[:, None], np.arange(101))
     law = np.where(held, GAMMA, 1.0) / code.total(GAMMA)
     # No value could take rows of the others so that what is shown became more likely.

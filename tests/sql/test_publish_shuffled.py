@@ -217,7 +217,9 @@ def test_several_attributes_share_one_scale(con):
     found = row(
         con, "FROM priv.reconstructed_joint('pair', ['disease', 'smoker'], ['flu', 'true'])"
     )
-    rows = con.execute("SELECT noisy_disease::VARCHAR, noisy_smoker, scale FROM pair").fetchall()
+    rows = con.execute(
+        "SELECT noisy_disease::VARCHAR, noisy_smoker::BOOLEAN, scale FROM pair"
+    ).fetchall()
     product = np.array(
         [((y == "flu") * (1 + 5 * u) - u) * (s * (1 + 2 * u) - u) for y, s, u in rows]
     )

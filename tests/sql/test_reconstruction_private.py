@@ -226,13 +226,12 @@ def test_a_weight_that_is_not_the_scale_is_refused(con, weight):
             con.execute(f"SELECT priv.reconstructed_{call.format(arguments)} FROM {rows}")
 
 
-def test_the_scale_may_come_by_way_of_a_view_a_join_or_another_type(con):
+def test_the_scale_may_come_by_way_of_a_view_or_a_join(con):
     asked = "SELECT priv.reconstructed_count('r', noisy_occupation, 'occupation 1', weight := {}) FROM {}"
     right = con.execute(asked.format("scale", "r")).fetchall()
     for weight, rows in (
         ("SCALE", "(SELECT * FROM r ORDER BY ALL)"),
         ("r.scale", "r JOIN (SELECT DISTINCT age FROM r) USING (age)"),
-        ("scale::DECIMAL(18, 9)::DOUBLE", "r"),
     ):
         assert con.execute(asked.format(weight, rows)).fetchall()[0] == pytest.approx(right[0])
 

@@ -30,7 +30,7 @@ def con(secret: bytes, census: str, prepared) -> Iterator[duckdb.DuckDBPyConnect
 def test_every_scale_has_its_own_law(con):
     """Of the groups of one scale it is known what they truly hold, and so what they report on average."""
     groups = "SELECT decade, gender, state, any_value(scale) AS scale FROM crowds GROUP BY ALL"
-    shown = "SELECT scale, noisy_education AS value, count(*) AS shown FROM crowds GROUP BY ALL"
+    shown = "SELECT scale, noisy_education::INTEGER AS value, count(*) AS shown FROM crowds GROUP BY ALL"
     true = (
         f"SELECT scale, education AS value, count(*) AS held FROM person JOIN ({groups}) USING (decade, gender, state)"
         " GROUP BY ALL"
@@ -69,14 +69,15 @@ def test_shares_of_many_draws_err_by_what_they_state(con, groups):
     which do not rest on it, hold.
     """
     draws = 500
+    ((kind,),) = con.execute("SELECT typeof(noisy_education) FROM crowds LIMIT 1").fetchall()
     con.execute(f"""
         CREATE OR REPLACE TABLE drawn AS
         WITH law AS (SELECT decade, gender, state, any_value(scale) AS scale FROM crowds GROUP BY ALL)
         SELECT draw, education, scale, CASE
-            WHEN hash(draw, id, 'keep') / 18446744073709551616 < 1 / (1 + 14 * scale) THEN education
-            ELSE values[1 + (hash(draw, id, 'other') % 14)::INTEGER] END AS noisy_education
+            WHEN hash(draw, id, 'keep') / 18446744073709551616 < 1 / (1 + 14 * scale) THEN education::VARCHAR
+            ELSE values[1 + (hash(draw, id, 'other') % 14)::INTEGER] END::{kind} AS noisy_education
         FROM person JOIN law USING (decade, gender, state), range({draws}) AS t(draw),
-            (SELECT list(value::INTEGER ORDER BY position) AS values FROM priv.coefficient WHERE release = 'crowds')
+            (SELECT list(value ORDER BY position) AS values FROM priv.coefficient WHERE release = 'crowds')
         WHERE {groups}
     """)
     for values in ("9", "[1, 4, 5]", "15"):

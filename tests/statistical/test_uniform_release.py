@@ -73,7 +73,7 @@ def test_each_true_value_is_shown_by_the_law_of_its_row(releases, coins, retenti
     """Chi-square over the whole operator, each true value with at least 4,000 records."""
     counts = np.zeros((size, size))
     for true, shown, count in releases.execute(
-        f"SELECT number % {size}, noisy_s, count(*) FROM {coins}_{size} GROUP BY ALL"
+        f"SELECT number % {size}, noisy_s::INTEGER, count(*) FROM {coins}_{size} GROUP BY ALL"
     ).fetchall():
         counts[true, shown] = count
     q = (1 - retention) / size
@@ -90,7 +90,7 @@ def test_each_true_value_is_shown_by_the_law_of_its_row(releases, coins, retenti
 def test_redrawn_records_show_every_other_value_equally_often(releases, coins, retention, size):
     """Told apart by how far the shown value is from the true one, around the domain."""
     shifts = releases.execute(
-        f"SELECT (noisy_s - number % {size} + {size}) % {size}, count(*) FROM {coins}_{size}"
+        f"SELECT (noisy_s::INTEGER - number % {size} + {size}) % {size}, count(*) FROM {coins}_{size}"
         f" WHERE noisy_s <> number % {size} GROUP BY 1"
     ).fetchall()
     counts = np.array([count for _, count in shifts], dtype=float)
@@ -210,7 +210,7 @@ def test_two_true_values_draw_independent_coins(releases):
     aside = one(
         releases,
         f"SELECT count(*) FROM keyed_{size} AS a JOIN later AS b USING (number) WHERE a.noisy_s = b.noisy_s"
-        f" AND a.noisy_s NOT IN (number % {size}, (number + 1) % {size})",
+        f" AND a.noisy_s::INTEGER NOT IN (number % {size}, (number + 1) % {size})",
     )
     low, high = bounds(ROWS, (size - 2) * q**2)
     assert low <= aside <= high

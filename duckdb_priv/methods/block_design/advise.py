@@ -10,8 +10,8 @@ import numpy as np
 from duckdb_priv.mechanism.block_design import choose_design
 from duckdb_priv.mechanism.uniform import amplification_gamma, epsilon_amplification
 from duckdb_priv.methods.block_design.arguments import BlockDesignGrid
-from duckdb_priv.methods.common.domain import MANY_VALUES
 from duckdb_priv.methods.common.options import EXACT, Demand, Option, Question
+from duckdb_priv.release.model import MANY_VALUES
 
 
 def options(question: Question, grid: BlockDesignGrid) -> Iterator[Option]:

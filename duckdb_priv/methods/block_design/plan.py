@@ -24,7 +24,6 @@ from duckdb_priv.mechanism.uniform import (
 )
 from duckdb_priv.methods.block_design.arguments import BlockDesignArguments
 from duckdb_priv.methods.common.domain import (
-    MANY_VALUES,
     Domain,
     given_domains,
     open_domains,
@@ -38,7 +37,13 @@ from duckdb_priv.methods.common.local_privacy import (
 )
 from duckdb_priv.methods.common.perturbation import BlockDraw, Drawn, open_coins, perturb_kernel
 from duckdb_priv.methods.common.shuffles import shuffle_guarantees
-from duckdb_priv.release.model import Blocks, Guarantee, LedgerEntry, SensitiveAttribute
+from duckdb_priv.release.model import (
+    MANY_VALUES,
+    Blocks,
+    Guarantee,
+    LedgerEntry,
+    SensitiveAttribute,
+)
 from duckdb_priv.release.promise import of_value
 
 MECHANISM = "block_design"

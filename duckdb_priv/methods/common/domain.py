@@ -18,11 +18,8 @@ from duckdb_priv.engine.source import Source, key_expression, key_type
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, how_many
 from duckdb_priv.release.arguments import nested
-from duckdb_priv.sqltext.literals import enum
+from duckdb_priv.release.model import MANY_VALUES, shown_type
 from duckdb_priv.sqltext.quoting import identifier
-
-MANY_VALUES = 10_000
-"""Domains above this size deserve a warning."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +44,8 @@ class Domain:
 
     @property
     def published_type(self) -> str:
-        """Type of the published column: texts become an ENUM, which is several times faster to query.
-
-        Not so where there are many: an ENUM takes DuckDB ten seconds to declare with a million of them.
-        """
-        if not _is_text(self.source_type):
-            return self.source_type
-        if self.size > MANY_VALUES:
-            return "VARCHAR"
-        return enum(self.values)
+        """Type of the published column: an ENUM of the domain, unless there are too many values for one."""
+        return shown_type(self.values) or self.value_type
 
     @property
     def value_type(self) -> str:
@@ -64,9 +54,8 @@ class Domain:
 
     @property
     def catalog_type(self) -> str:
-        """Type as the catalog says it; the values of an ENUM are listed with the coefficients."""
-        kind = self.published_type
-        return "ENUM" if kind.startswith("ENUM") else kind
+        """Type as the catalog says it: that of the source, and ENUM for texts whose column is one."""
+        return "ENUM" if _is_text(self.source_type) and shown_type(self.values) else self.value_type
 
     def laid_out(self, **numbers: Any) -> Table:
         """Return that table, with columns of numbers beside each value."""

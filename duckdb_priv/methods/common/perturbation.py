@@ -16,7 +16,7 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.alias import AliasTables
 from duckdb_priv.methods.common.domain import Domain
-from duckdb_priv.release.model import Blocks, to_json
+from duckdb_priv.release.model import Blocks, shown_type, to_json
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import body, expand, place, read
 
@@ -156,13 +156,21 @@ class BlockDraw(Drawn):
         """Name the temporary table with the blocks of the first value."""
         return f"{self.domain.table}_blocks"
 
+    @property
+    def numbers(self) -> str:
+        """Name the temporary table with the numbers of the blocks as they are published."""
+        return f"{self.domain.table}_numbers"
+
     def tables(self) -> dict[str, Table]:
-        """Lay the blocks of the first value out beside the domain, numbered."""
+        """Lay the blocks of the first value out beside the domain, numbered, and what is published for each block."""
         first = {
             "number": np.arange(len(self.blocks.first), dtype=np.uint64),
             "block": np.array(self.blocks.first, dtype=np.uint32),
         }
-        return {**super().tables(), self.held: Table.of(first)}
+        number = np.arange(self.blocks.count, dtype=np.uint32)
+        kind = shown_type([*map(str, number)]) or "INTEGER"
+        shown = Table.of({"number": number}, f"number, number::VARCHAR::{kind} AS published")
+        return {**super().tables(), self.held: Table.of(first), self.numbers: shown}
 
     def joined(self, n: int) -> str:
         """Look up which of the blocks that hold the value it is, where it is one of them."""
@@ -183,12 +191,8 @@ class BlockDraw(Drawn):
         return f"_bits{n} < {self.keep}::UBIGINT"
 
     def looked_up(self, n: int) -> str:
-        """The number of a block stands for itself."""
-        return ""
-
-    def published(self, n: int) -> str:
-        """Publish the number as it is."""
-        return f"shown._shown{n}::INTEGER"
+        """Write the join with the numbers of the blocks."""
+        return f"JOIN {self.numbers} AS p{n} ON p{n}.number = shown._shown{n}"
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ SELECT numbered._priv_group,
 -- name: query.grouped
 -- Rows are counted by group and block first: what follows is over the blocks.
 SELECT * EXCLUDE (_priv_block, _priv_rows), coalesce(sum(_priv_rows), 0)::BIGINT AS _priv_total,
-        list({block: _priv_block, rows: _priv_rows}) AS _priv_histogram, NULL AS _priv_sums
+        list({block: _priv_block::INTEGER, rows: _priv_rows}) AS _priv_histogram, NULL AS _priv_sums
     FROM (SELECT {group_columns} @attribute@ AS _priv_block, count(*) AS _priv_rows FROM @query.rows@ GROUP BY ALL)
     GROUP BY ALL
 

@@ -9,7 +9,7 @@
 
 -- name: blocks
 -- What is reported is the number of a block: whether it holds the value.
-(get_bit(CAST(repeat(@incidence@, 2) AS BIT), @reported@ + CAST(@blocks@ - (@stride@ * x.position) % @blocks@ AS INTEGER)) - x.other) / (x.own - x.other)
+(get_bit(CAST(repeat(@incidence@, 2) AS BIT), @reported@::INTEGER + CAST(@blocks@ - (@stride@ * x.position) % @blocks@ AS INTEGER)) - x.other) / (x.own - x.other)
 
 -- name: by_group
 (CASE WHEN x.position = y.position THEN 1 + @size@ * @scale@ ELSE 0 END - @scale@)
