@@ -9,11 +9,13 @@ that Spark begins it once more elsewhere, and one loses its Python; in the secon
 its whole executor down, on which parts of the shuffle are still to be read; and one more executor is killed while files
 are written.
 
+Then every mechanism publishes into a folder that one of the two workers does not share: nothing may be published.
+
 Compared are the files of both releases, byte by byte, and the rows with DuckDB's. Then what the driver sent to tasks,
 Spark's event log, what its processes said, what they left on their disks, and the releases are searched for the secret,
 the key that the database made for itself, and derived keys: as bytes, in hexadecimal, in base64, as Python prints them.
 
-It needs PySpark 4, Java 17 or newer, and Linux, and starts a master and two workers on 127.0.0.1 to 127.0.0.3.
+It needs PySpark 4, Java 17 or newer, and Linux as root, and starts a master and two workers on 127.0.0.1 to 127.0.0.3.
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ from run import versions
 import duckdb_priv
 import duckdb_priv.spark
 from duckdb_priv.engine.randomness import KeyedBits, KeyedWords
+from duckdb_priv.errors import PublicationFailed
 from duckdb_priv.spark import writing
 from duckdb_priv.sqltext.quoting import identifier, literal
 
@@ -61,6 +64,8 @@ HANGS = 300
 HOSTS = ("127.0.0.2", "127.0.0.3")
 """Spark begins a task that hangs once more on another host only."""
 FILES = 8
+PARTLY = "partly"
+"""The folder that the last worker does not share: another one is mounted there for it."""
 FAULTS = {0: ("hang", "worker"), 1: ("executor",)}
 """What happens once in a stage of a kernel; the last stage of Spark's writes the files."""
 MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -72,7 +77,7 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "decoy groups of two columns": ("splu", {"sensitive": ["disease", "drug"], "gamma": 5}),
 }
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-Task = Callable[[Any], Any]
+InTasks = Callable[[DataFrame, Any, Any], DataFrame]
 
 
 @contextmanager
@@ -87,7 +92,7 @@ def cluster(folder: Path) -> Iterator[SparkSession]:
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_LOCAL_DIRS": str(folder / "local"),
     }
-    for each in ("events", "local", "executors", "daemons"):
+    for each in ("events", "local", "executors", "daemons", PARTLY):
         (folder / each).mkdir()
     master = f"spark://127.0.0.1:{port}"
     commands = [["Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]] + [
@@ -102,6 +107,9 @@ def cluster(folder: Path) -> Iterator[SparkSession]:
                 str(home / "bin" / "spark-class"),
                 f"org.apache.spark.deploy.{name.lower()}.{name}",
             ]
+            if number == len(HOSTS):
+                mount = f"mount -t tmpfs none {folder / PARTLY} && exec "
+                command = ["unshare", "--mount", "sh", "-c", mount + '"$@"', "sh", *command]
             daemons.append(
                 subprocess.Popen([*command, *arguments], stdout=log, stderr=log, env=environ)
             )
@@ -150,12 +158,12 @@ class Faults:
     tokens: Path
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
-    def befall(self, task: Task) -> Task:
+    def befall(self, in_tasks: InTasks) -> InTasks:
         """Let tasks take tokens, those of each stage its own."""
         tokens = self.tokens
 
-        def befallen(work: Any) -> Any:
-            run, number = task(work), next(self.numbers)
+        def befallen(run: Any) -> Any:
+            number = next(self.numbers)
             for fault in FAULTS.get(number, ()):
                 (tokens / f"{number} {fault}").touch()
 
@@ -177,7 +185,7 @@ class Faults:
 
             return told
 
-        return befallen
+        return lambda records, work, schema: in_tasks(records, befallen(work), schema)
 
     def wait_for_files(self, folder: Path, done: threading.Event) -> None:
         """Kill an executor when the first file is being written."""
@@ -273,6 +281,15 @@ def publish(frame: DataFrame, folder: Path, mechanism: str, search: Search) -> d
     return {path.name: path.read_bytes() for path in sorted((folder / "r" / "data").iterdir())}
 
 
+def unshared(frame: DataFrame, folder: Path, mechanism: str) -> str:
+    """Publish into a folder that one worker does not share; return what is said, or how many rows were published."""
+    try:
+        found = publish(frame, folder, mechanism, Search())
+    except PublicationFailed as refused:
+        return str(refused).partition("\n")[0].replace(str(folder), "the folder")
+    return f"**published {len(found)} files**"
+
+
 def differing(folder: Path, visits: Path, mechanism: str) -> int:
     """Count the rows in which the release of a folder is not DuckDB's."""
     method, arguments = MECHANISMS[mechanism]
@@ -352,7 +369,7 @@ def main() -> None:
         ).repartition(4).write.parquet(f"file://{folder}/visits")
         frame = spark.read.parquet(f"file://{folder}/visits")
         search.listen()
-        ordinary = writing.task
+        ordinary = writing.in_tasks
         for mechanism in (name for name in MECHANISMS if options.only in name):
             place = folder / mechanism.replace(" ", "_")
             undisturbed = publish(frame, place / "undisturbed", mechanism, search)
@@ -362,12 +379,12 @@ def main() -> None:
             watching = (place / "disturbed", ended)
             thread = threading.Thread(target=faults.wait_for_files, args=watching, daemon=True)
             thread.start()
-            begun, writing.task = time.time(), faults.befall(ordinary)
+            begun, writing.in_tasks = time.time(), faults.befall(ordinary)  # type: ignore[assignment]
             try:
                 disturbed = publish(frame, place / "disturbed", mechanism, search)
             finally:
                 ended.set()
-                writing.task = ordinary
+                writing.in_tasks = ordinary
             tokens = sorted(
                 each.name for each in faults.tokens.iterdir() if "executor " not in each.name
             )
@@ -379,6 +396,7 @@ def main() -> None:
                 )
             )  # fmt: skip
             print(done[-1], flush=True)
+        alone = {name: unshared(frame, folder / PARTLY / name, name) for name in MECHANISMS}
         left = [path.read_bytes() for path in (folder / "local").rglob("*") if path.is_file()]
     read = {
         name: [
@@ -416,6 +434,12 @@ def main() -> None:
             " shuffle was lost | begun twice | files | the same bytes | rows that are not DuckDB's |",
             "|---|---|---|---|---|---|---|---|---|",
             *(each.line(events) for each in done),
+            "",
+            "Into a folder that one of two workers does not share:",
+            "",
+            "| mechanism | what was said |",
+            "|---|---|",
+            *(f"| {name} | {said} |" for name, said in alone.items()),
             "",
             f"{len(search.secrets)} secrets and {len(search.derived)} derived keys were looked for:",
             "",

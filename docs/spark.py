@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from pyspark.sql import functions as f
 import duckdb_priv
 import duckdb_priv.spark
 
+if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
+    sys.exit("Spark needs Java 17 or newer: install it, and set JAVA_HOME")
 # The Python of the tasks is that of the driver, with the same versions of duckdb and duckdb_priv.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 spark = SparkSession.builder.master("local[2]").appName("visits").getOrCreate()

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import cast
+
+import duckdb
+from duckdb.sqltypes import DuckDBPyType
 
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import identifier, literal
 
 EXACT = re.compile(
     r"^(BOOLEAN|U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL\(.*\)|DATE|TIME(_NS)?|TIME(STAMP)? WITH TIME ZONE"
@@ -19,6 +23,7 @@ EXACT = re.compile(
     re.DOTALL,
 )
 """Types whose values are equal only if their bytes are."""
+FLOATS = re.compile(r"\b(FLOAT|DOUBLE)\b")
 COLLATED = re.compile(r"\bc(\d+) VARCHAR COLLATE ")
 
 
@@ -58,12 +63,34 @@ def total_order(types: Mapping[str, str]) -> str:
 def one_zero(expression: str, kind: str) -> str:
     """Write a value of a type so that 0.0 and -0.0, which are equal, have one text.
 
+    Within lists and structs, too; maps and unions stay as they are.
+
     >>> one_zero('"x"', "DOUBLE"), one_zero('"n"', "INTEGER")
     ('CASE WHEN "x" = 0 THEN 0::DOUBLE ELSE "x" END', '"n"')
+    >>> print(one_zero('"x"', "FLOAT[]"))
+    [CASE WHEN _priv_1 = 0 THEN 0::FLOAT ELSE _priv_1 END FOR _priv_1 IN "x"]
     """
-    if kind not in ("FLOAT", "DOUBLE"):
-        return expression
-    return f"CASE WHEN {expression} = 0 THEN 0::{kind} ELSE {expression} END"
+    return _one_zero(expression, kind, 1)
+
+
+def _one_zero(value: str, kind: str, depth: int) -> str:
+    if kind in ("FLOAT", "DOUBLE"):
+        return f"CASE WHEN {value} = 0 THEN 0::{kind} ELSE {value} END"
+    if not FLOATS.search(kind):
+        return value
+    read = duckdb.type(kind)
+    each = f"_priv_{depth}"
+    if read.id in ("list", "array"):
+        ((_, held), *_) = cast("list[tuple[str, DuckDBPyType]]", read.children)
+        changed = f"[{_one_zero(each, str(held), depth + 1)} FOR {each} IN {value}]"
+        return changed if read.id == "list" else f"({changed})::{kind}"
+    if read.id != "struct":
+        return value
+    packed = ", ".join(
+        f"{identifier(name)}: {_one_zero(f'struct_extract({value}, {literal(name)})', str(of), depth)}"
+        for name, of in read.children
+    )
+    return f"CASE WHEN {value} IS NOT NULL THEN {{{packed}}} END"
 
 
 def compared_by_bytes(workspace: Workspace, table: str, types: Mapping[str, str]) -> dict[str, str]:
@@ -82,11 +109,8 @@ def read_exactly(table: str, types: Mapping[str, str], texts: Mapping[str, str])
     >>> print(read_exactly("t", {"x": "DOUBLE"}, {}))
     (SELECT * REPLACE (CASE WHEN "x" = 0 THEN 0::DOUBLE ELSE "x" END AS "x") FROM t)
     """
-    read = {**texts} | {
-        name: one_zero(identifier(name), kind)
-        for name, kind in types.items()
-        if kind in ("FLOAT", "DOUBLE")
-    }
+    zeros = {name: one_zero(identifier(name), kind) for name, kind in types.items()}
+    read = {**texts} | {name: sql for name, sql in zeros.items() if sql != identifier(name)}
     replaced = ", ".join(f"{sql} AS {identifier(name)}" for name, sql in read.items())
     return f"(SELECT * REPLACE ({replaced}) FROM {table})" if read else table
 

@@ -7,9 +7,11 @@ next export to the same place removes what no running program is writing.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import uuid
+import zlib
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,7 +28,9 @@ WRITE_AHEAD = (".wal", ".wal.checkpoint", ".wal.recovery")
 """How the files are called that DuckDB keeps beside a database of this name, and replays when it is opened."""
 HIDING = frozenset({"priv", "estimated"})
 """Schemas of a release, which a database of that name would hide from whoever opens it."""
-LEFT = re.compile(r"\.(\d+)-[0-9a-f]{32}\.(partial|earlier)")
+LEFT = re.compile(r"\.(\d+)-([0-9a-f]{8})[0-9a-f]{24}\.(partial|earlier)")
+MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
+"""Begins the marks of what is written on this machine: the numbers of programs mean others elsewhere."""
 
 _at_work: set[str] = set()
 """The names under which this program is writing."""
@@ -74,7 +78,7 @@ def begin(place: Path) -> Path:
     """Return where to write what is to stand in a place, after removing what killed programs left beside it."""
     for left in place.parent.glob(f".{_escaped(place.name)}.*"):
         if (of := LEFT.match(left.name.removeprefix(f".{place.name}"))) and not _is_at_work(
-            left.name[: len(place.name) + 1 + of.end()], int(of[1])
+            left.name[: len(place.name) + 1 + of.end()], int(of[1]), of[2]
         ):
             remove(left)
     part = _beside(place, "partial")
@@ -87,11 +91,13 @@ def _escaped(name: str) -> str:
 
 
 def _beside(place: Path, what: str) -> Path:
-    return place.with_name(f".{place.name}.{os.getpid()}-{uuid.uuid4().hex}.{what}")
+    return place.with_name(f".{place.name}.{os.getpid()}-{MACHINE}{uuid.uuid4().hex[8:]}.{what}")
 
 
-def _is_at_work(name: str, process: int) -> bool:
-    """Say whether the program of this number is still writing under a name."""
+def _is_at_work(name: str, process: int, machine: str) -> bool:
+    """Say whether the program of this number is still writing under a name; on another machine, it may be."""
+    if machine != MACHINE:
+        return True
     if process == os.getpid():
         return name in _at_work
     if os.name != "posix":

@@ -27,7 +27,7 @@ from duckdb_priv.engine.aggregates import (
     word_sql,
 )
 from duckdb_priv.engine.kernel import RECORDS, Kernel
-from duckdb_priv.spark.files import in_duckdb, in_spark
+from duckdb_priv.spark.files import in_duckdb, read_ours
 from duckdb_priv.spark.tasks import Ask, Perturb, in_spark_types, in_tasks
 from duckdb_priv.sqltext.quoting import identifiers
 from duckdb_priv.sqltext.signed import HALF, signed, unsigned
@@ -156,7 +156,7 @@ class SparkDealt(DealtAggregates):
         folder, self.frame.known = self.frame.laid_aside(
             self.workspace, f"SELECT DISTINCT {signed('mark')} AS {MARK} FROM ({known})"
         )
-        marks = self.frame.rows_of.sparkSession.read.parquet(in_spark(folder))
+        marks = read_ours(self.frame.rows_of.sparkSession, folder)
         types = self.source.read_types
         number, text = self.source.id_arguments
         bits = f"_priv_bits({place('marks')}::UBIGINT, {number}, {text}, 0::UINTEGER)"

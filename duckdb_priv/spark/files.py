@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as f
 
 from duckdb_priv.errors import PublicationFailed, echoed
 from duckdb_priv.sqltext.quoting import literal
@@ -21,6 +27,12 @@ def in_duckdb(folder: Path, files: str = PARQUET) -> str:
     return f"read_parquet({literal(f'{escaped}/{files}')})"
 
 
+def read_ours(session: SparkSession, folder: Path) -> DataFrame:
+    """Read files that DuckDB wrote: their dates are of the Gregorian calendar, whatever the session says of others."""
+    reader = session.read.option("datetimeRebaseMode", "CORRECTED")
+    return reader.option("int96RebaseMode", "CORRECTED").parquet(in_spark(folder))
+
+
 def in_spark(path: Path) -> str:
     """Write how a file or a folder is read by Spark, which would take it for a pattern, too.
 
@@ -31,10 +43,23 @@ def in_spark(path: Path) -> str:
     return f"file://{escaped}"
 
 
-def require_seen(folder: Path) -> None:
-    """Raise PublicationFailed where the executors wrote into a folder of their own."""
-    if not any(folder.glob(PARQUET)):
+@contextmanager
+def counting(frame: DataFrame) -> Iterator[tuple[DataFrame, Callable[[], int]]]:
+    """Give a frame whose rows are counted while they are written, and what returns their number afterwards.
+
+    Tasks that fail, or are begun twice, count once: Spark takes the count of the one that it accepts.
+    """
+    observed = Observation()
+    yield frame.observe(observed, f.count(f.lit(1)).alias("rows")), lambda: observed.get["rows"]
+
+
+def require_seen(folder: Path, handed_over: int) -> None:
+    """Raise PublicationFailed where executors wrote rows into folders that the driver does not see."""
+    files = list(folder.glob(PARQUET))
+    seen = sum(pq.read_metadata(each).num_rows for each in files)
+    if not files or seen != handed_over:
         raise PublicationFailed(
-            f"the driver does not see what the executors wrote into {echoed(str(folder.parent))}",
-            hint="nothing was recorded; give a path in a folder that all of them share",
+            f"the driver sees {seen:,} of the {handed_over:,} rows that the executors wrote into"
+            f" {echoed(str(folder.parent))}",
+            hint="nothing was recorded; give a path in a folder that the driver and all executors share",
         )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import io
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
+from pyspark.sql import types as spark
 
 from duckdb_priv.engine.source import (
     Source,
@@ -28,7 +26,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, PublicationFailed, UnknownName
 from duckdb_priv.release.request import Request, Roles
 from duckdb_priv.spark.aggregates import SparkAggregates, column
-from duckdb_priv.spark.files import require_seen
+from duckdb_priv.spark.files import counting, require_seen
 from duckdb_priv.spark.ids import count_distinct, present
 from duckdb_priv.spark.tasks import Setting
 from duckdb_priv.spark.types import duckdb_type, given_type, has_floats
@@ -38,8 +36,6 @@ ELSEWHERE = "_priv_records_stand_in_spark"
 """Stands where DuckDB would read the records: what is not asked of Spark fails."""
 SUMMED = 28
 """Bits of hashes that are added up: no sum of so many overflows."""
-DRAWN_ANEW = re.compile(r"\b(monotonically_increasing_id|rand|randn|uuid|shuffle)\(")
-"""Functions of Spark whose values hang on how rows are divided, or on nothing."""
 
 
 @dataclass
@@ -85,8 +81,9 @@ class SparkFrame:
         """Let Spark write the answer to a question into files; return their folder."""
         if key not in self.written:
             folder = self.staging / f"answer{len(self.written)}"
-            question().write.parquet(f"file://{folder}")
-            require_seen(folder)
+            with counting(question()) as (answer, handed_over):
+                answer.write.parquet(f"file://{folder}")
+            require_seen(folder, handed_over())
             self.written[key] = folder
         return self.written[key]
 
@@ -134,8 +131,7 @@ def open_frame(
 ) -> SparkFrame:
     """Look at the columns of a frame, and read their numbers so that equal ones are written alike.
 
-    Raises InvalidSource for a type that Spark and DuckDB do not write alike, and for a frame of which functions draw
-    values anew whenever it is read.
+    Raises InvalidSource for a type that Spark and DuckDB do not write alike.
     """
     roles = request.roles
     kinds = {each.name: each.dataType for each in frame.schema.fields}
@@ -157,27 +153,26 @@ def open_frame(
     }
     described = found | {name: "VARCHAR" for name in kinds if name not in found}
     columns_of_roles(request.source, names, {name: described[name] for name in kinds}, roles)
-    plan = io.StringIO()
-    with contextlib.redirect_stdout(plan):
-        frame.explain(extended=True)
-    if drawn := DRAWN_ANEW.search(plan.getvalue()):
-        raise InvalidSource(
-            f"the frame reads {drawn[1]}(), whose values are others when its rows are divided otherwise",
-            hint="publications of it could be averaged; write the frame to a table, and publish what that holds",
-        )
     return SparkFrame(
-        frame.select(*(_written_alike(name, kinds[name]).alias(name) for name in found)),
+        frame.select(*(_written_alike(column(name), kinds[name]).alias(name) for name in found)),
         found,
         setting,
         staging,
     )
 
 
-def _written_alike(name: str, kind: Any) -> Column:
-    """Read a number so that there is one nan, and one zero."""
-    value = column(name)
-    if kind.typeName() not in ("float", "double"):
+def _written_alike(value: Column, kind: Any) -> Column:
+    """Read a value so that there is one nan, and one zero, also within lists and structs."""
+    if not has_floats(kind):
         return value
+    if isinstance(kind, spark.ArrayType):
+        return f.transform(value, lambda each: _written_alike(each, kind.elementType))
+    if isinstance(kind, spark.StructType):
+        fields = (
+            _written_alike(value.getField(each.name), each.dataType).alias(each.name)
+            for each in kind.fields
+        )
+        return f.when(value.isNotNull(), f.struct(*fields))
     value = f.when(f.isnan(value), f.lit(float("nan")).cast(kind)).otherwise(value)
     return f.when(value == 0, f.lit(0.0).cast(kind)).otherwise(value)
 
@@ -190,8 +185,15 @@ def open_source(workspace: Workspace, frame: SparkFrame, request: Request) -> So
     columns = columns_of_roles(
         request.source, list(frame.types), dict(frame.types), _of_frame(request, frame)
     )
-    rows, with_id, distinct = _counted(frame, columns.record_id, read_columns(columns))
+    rows, with_id, distinct = _counted(
+        frame, columns.record_id, columns.sensitive, read_columns(columns)
+    )
     refuse_empty(request.source, rows)
+    if with_id < rows:
+        raise InvalidSource(
+            f"record id {' and '.join(map(repr, columns.record_id))} is NULL in {rows - with_id} of {rows} rows",
+            hint="give every record an id, or leave those rows out: frame.dropna(subset=['id'])",
+        )
     refuse_ids(columns.record_id, rows, with_id, distinct)
     path = [workspace.database, "main", *parse_name(request.source)[-3:]][-3:]
     return Source(
@@ -221,13 +223,21 @@ def _of_frame(request: Request, frame: SparkFrame) -> Roles:
 
 
 def _counted(
-    frame: SparkFrame, record_id: Sequence[str], read: Sequence[str]
+    frame: SparkFrame, record_id: Sequence[str], sensitive: Sequence[str], read: Sequence[str]
 ) -> tuple[int, int, int]:
     """Count rows, those with an id, and different ids; read twice, a frame must hold the same."""
     key = ("digest", *read)
     if key not in frame.answers:
         ids = list(map(column, record_id))
-        digest, (rows, with_id) = frame.digest(read, f.count_if(present(ids)))
+        numbers = [each for each in sensitive if frame.types[each] in ("FLOAT", "DOUBLE")]
+        nans = [f.count_if(f.isnan(column(each))) for each in numbers]
+        digest, (rows, with_id, *found) = frame.digest(read, f.count_if(present(ids)), *nans)
+        for name, number in zip(numbers, found, strict=True):
+            if number:
+                raise InvalidSource(
+                    f"sensitive column {name!r} is nan in {number} of {rows} rows, which is no value",
+                    hint="make it NULL: f.when(~f.isnan(column), column)",
+                )
         refuse_changed(digest, frame.digest(read)[0])
         counts = [rows, with_id, count_distinct(frame.rows_of, ids, with_id)]
         frame.answers[key] = pa.table({"count": counts, "digest": [digest] * 3})

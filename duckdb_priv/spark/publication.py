@@ -56,6 +56,7 @@ from duckdb_priv.spark.frame import (
     refuse_changed,
     refuse_foreign,
 )
+from duckdb_priv.spark.plans import refuse_unstable
 from duckdb_priv.spark.settings import by_records, configured
 from duckdb_priv.spark.tasks import Setting
 from duckdb_priv.spark.writing import FILES, write_rows
@@ -66,6 +67,13 @@ OURS = re.compile(r"duckdb_priv\.errors\.(\w+): (.*?)(?:\nHint: ([^\n]*))?(?:\n|
 """How an error of ours stands in the text of one of Spark's."""
 UNSEEN = re.compile(r"-[0-9a-f]{32}\.partial/")
 """Where the rows of a release are that was recorded, before they are moved to their place."""
+STOPPED = re.compile(
+    r"stopped SparkContext|SparkContext was shut down|NO_ACTIVE_SESSION|SESSION_CLOSED"
+)
+UNREACHED = re.compile(
+    r"Mkdirs failed to create|FileNotFoundException|FILE_NOT_EXIST|AccessDenied|Permission denied"
+)
+"""What Spark says of folders that an executor does not have, or may not use."""
 STAGING = "staging"
 """The folder, beside the rows, of what Spark and DuckDB hand each other."""
 FILE = ".duckdb"
@@ -81,6 +89,7 @@ def publish(
     release: str,
     path: str | Path,
     types: Mapping[str, str] | None = None,
+    checked: bool = False,
     **arguments: Any,
 ) -> dict[str, Any]:
     """Publish a data frame by a method, and return the receipt.
@@ -91,7 +100,8 @@ def publish(
     procedure ``priv.publish_<method>``; ``record_id`` is needed.
 
     ``path`` is a folder to be made, with the rows as Parquet files, or the name of one ``.duckdb`` file. ``types`` says
-    what DuckDB calls columns of which Spark has widened the values, as ``{"age": "UTINYINT"}``.
+    what DuckDB calls columns of which Spark has widened the values, as ``{"age": "UTINYINT"}``. ``checked`` says that
+    the frame has the same rows whenever it is read, where Spark's plan of it leaves that open.
 
     Raises what the procedure raises; InvalidParameter where the path is taken and for what needs coins that are drawn
     anew; InvalidSource for types that Spark and DuckDB write differently; PublicationFailed where rows are others each
@@ -109,6 +119,7 @@ def publish(
         # Procedures run on cursors, which do not know of the connection's own time zone.
         with instance.cursor() as cursor:
             ((zone,),) = cursor.execute("SELECT current_setting('TimeZone')").fetchall()
+        refuse_unstable(frame, checked=checked)
         part = placing.begin(place)
         setting, staging = Setting(str(zone)), part / STAGING
         opened = open_frame(frame, request, types or {}, setting, staging)
@@ -346,10 +357,24 @@ def _told() -> Iterator[None]:
         ) from None
     except (PySparkException, Py4JError) as error:
         raise _explained(error) from None
+    except AttributeError as error:
+        # A session that was stopped is taken apart.
+        if "'NoneType' object" in str(error) or "SparkContext" in str(error):
+            raise _stopped() from None
+        raise
+
+
+def _stopped() -> PublicationFailed:
+    return PublicationFailed(
+        "the session of Spark that the frame belongs to was stopped",
+        hint="nothing was recorded; read the frame again in a session that runs",
+    )
 
 
 def _explained(error: Exception) -> PrivError:
     text = str(error)
+    if STOPPED.search(text):
+        return _stopped()
     if found := OURS.search(text):
         kind = getattr(errors, found[1], PublicationFailed)
         return kind(found[2], hint=found[3])
@@ -358,6 +383,11 @@ def _explained(error: Exception) -> PrivError:
         return PublicationFailed(
             f"Spark's tasks have no {missing[1] if missing else 'duckdb_priv'}",
             hint="install duckdb_priv in the Python of the executors, too",
+        )
+    if UNREACHED.search(text):
+        return PublicationFailed(
+            "an executor cannot read or write the folder of the path",
+            hint="nothing was recorded; give a path in a folder that the driver and all executors share and may write",
         )
     if "No space left" in text:
         return PublicationFailed("there is no space left on the disk", hint="nothing was recorded")

@@ -16,7 +16,7 @@ from pyspark.sql import types as spark
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.publisher import placing
 from duckdb_priv.spark.aggregates import column
-from duckdb_priv.spark.files import in_spark, require_seen
+from duckdb_priv.spark.files import counting, read_ours, require_seen
 from duckdb_priv.spark.footers import sort_encodings
 from duckdb_priv.spark.frame import SparkFrame, orderings
 from duckdb_priv.spark.settings import configured
@@ -37,6 +37,9 @@ CONFIGURATION = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.writeLegacyFormat": "false",
     "spark.sql.files.maxRecordsPerFile": "0",
+    # Dates before 1582 as they are: legacy files hold others, ten days away.
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
 }
 """What decides how Spark writes values into Parquet files."""
 PART = re.compile(r"part-(\d+)-.*\.parquet")
@@ -73,7 +76,7 @@ def write_rows(
         moved = _together(published, stage, 1 + rows // ROWS_OF_TASK)
         published = in_tasks(moved, work, published_types(types, frame))
     if frame.earlier is not None:
-        earlier = frame.rows_of.sparkSession.read.parquet(in_spark(frame.earlier))
+        earlier = read_ours(frame.rows_of.sparkSession, frame.earlier)
         published = published.unionByName(
             earlier.select(
                 *(
@@ -83,17 +86,21 @@ def write_rows(
             )
         )
     place = folder / DATA
-    with configured(frame.rows_of.sparkSession, CONFIGURATION):
-        writer = _ordered(published, 1 + rows // ROWS_OF_FILE).write.option("compression", "zstd")
+    ordered = _ordered(published, 1 + rows // ROWS_OF_FILE)
+    with (
+        configured(frame.rows_of.sparkSession, CONFIGURATION),
+        counting(ordered) as (counted, handed_over),
+    ):
+        writer = counted.write.option("compression", "zstd")
         for limit in ("block", "page"):
             writer.option(f"parquet.{limit}.row.count.limit", ROWS_OF_GROUP)
         writer.parquet(f"file://{place}")
-    for file in sorted(place.iterdir()) if place.is_dir() else []:
+    require_seen(place, handed_over())
+    for file in sorted(place.iterdir()):
         if found := PART.fullmatch(file.name):
             sort_encodings(file.rename(file.with_name(f"part-{found[1]}.parquet")))
         else:
             placing.remove(file)
-    require_seen(place)
 
 
 def _together(records: DataFrame, stage: Kernel, tasks: int) -> DataFrame:

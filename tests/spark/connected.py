@@ -15,9 +15,11 @@ warnings.simplefilter("ignore")
 
 import duckdb  # noqa: E402
 from pyspark.sql import SparkSession  # noqa: E402
+from pyspark.sql import functions as f  # noqa: E402
 
 import duckdb_priv  # noqa: E402
 import duckdb_priv.spark  # noqa: E402
+from duckdb_priv.errors import InvalidSource  # noqa: E402
 
 
 def main(url: str, frame: str, folder: str) -> None:
@@ -30,6 +32,16 @@ def main(url: str, frame: str, folder: str) -> None:
                 publisher, session.read.parquet(frame), method, source="persons", release="r",
                 path=Path(folder, method), **arguments
             )  # fmt: skip
+    wide = session.read.parquet(frame).select("*", *(f.lit(n).alias(f"c{n}") for n in range(60)))
+    with duckdb.connect() as publisher:
+        duckdb_priv.install(publisher, secret=bytes(range(32)))
+        try:
+            duckdb_priv.spark.publish(
+                publisher, wide.withColumn("id", f.monotonically_increasing_id()), "uniform",
+                source="persons", release="r", path=Path(folder, "wide"), **calls["uniform"],
+            )  # fmt: skip
+        except InvalidSource as refused:
+            Path(folder, "refused").write_text(str(refused), "utf-8")
     session.stop()
 
 

@@ -180,7 +180,8 @@ def test_a_write_ahead_file_without_its_database_is_not_replayed(out, tmp_path):
 
 @pytest.mark.once
 def test_what_is_left_of_killed_programs_goes_and_what_others_write_stays(out, tmp_path):
-    path, mark = tmp_path / "out.duckdb", "0" * 32
+    path, mark = tmp_path / "out.duckdb", placing.MACHINE + "0" * 24
+    elsewhere = f"{(int(placing.MACHINE, 16) + 1) % 2**32:08x}" + "0" * 24
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     dead = [
@@ -190,6 +191,7 @@ def test_what_is_left_of_killed_programs_goes_and_what_others_write_stays(out, t
     alive = [
         f".out.duckdb.{os.getppid()}-{mark}.partial",
         f".out.duckdb.{ended.pid}-notes.partial",
+        f".out.duckdb.{ended.pid}-{elsewhere}.partial",
         f".other.duckdb.{ended.pid}-{mark}.partial",
     ]
     for name in dead + alive:

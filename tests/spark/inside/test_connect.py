@@ -41,6 +41,7 @@ def test_a_remote_frame_gives_the_rows_that_duckdb_gives(
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert "a remote session does not show" in (tmp_path / "refused").read_text("utf-8")
     for method, arguments in calls.items():
         with prepared() as theirs:
             theirs.execute(PERSONS)
