@@ -131,6 +131,28 @@ def test_new_records_of_a_full_group_wait_and_are_charged_when_they_are_drawn(co
     assert spent == pytest.approx(2 * once)
 
 
+def test_the_error_of_sampling_is_that_of_who_left(con):
+    """What sampling adds is that of who left, and not a quarter of a squared scale for every row."""
+    con.execute(
+        f"CREATE TABLE v AS SELECT i AS id, i % {GROUPS} AS ward,"
+        f" {list(VALUES)}[1 + (hash(i) % 3)::INTEGER] AS disease FROM range({GROUPS * SIZE}) AS t(i)"
+    )
+    con.execute(PUBLISH)
+    con.execute(f"DELETE FROM v WHERE id < {GROUPS}")
+    refreshed(con)
+    ((together,),) = con.execute(
+        "SELECT (parameters ->> '$.together')::DOUBLE FROM priv.release"
+    ).fetchall()
+    assert together == 4
+    # Where nearly all leave, the few rows that stay vary by more than a quarter each.
+    con.execute(f"DELETE FROM v WHERE id < {GROUPS * (SIZE - 4)}")
+    refreshed(con)
+    ((together,),) = con.execute(
+        "SELECT (parameters ->> '$.together')::DOUBLE FROM priv.release"
+    ).fetchall()
+    assert together < 1
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [

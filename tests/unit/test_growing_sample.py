@@ -80,7 +80,8 @@ def test_rows_stand_for_who_is_left_and_for_who_came(value) -> None:
             assert of_new[places] == (chance * CAME.count(value) if places else 0)
 
 
-def test_the_variance_of_what_is_left_is_within_a_quarter_of_a_squared_scale_for_each_row() -> None:
+def test_the_variance_of_what_is_left_is_within_what_is_stated() -> None:
+    """A quarter of a squared scale for the sample; the scale for each who left, or a quarter of its square a row."""
     scale = Fraction(len(GROUP), SIZE)
     for rest, value in product(left(), VALUES):
         counts = [
@@ -89,8 +90,8 @@ def test_the_variance_of_what_is_left_is_within_a_quarter_of_a_squared_scale_for
         ]
         mean = sum(count * chance for count, chance in counts)
         variance = sum((count - mean) ** 2 * chance for count, chance in counts)
-        rows = sum(len(taken) * chance for taken, chance in samples(GROUP, SIZE))
-        assert variance <= scale**2 * rows / 4
+        gone = len(GROUP) - len(rest)
+        assert variance <= scale**2 / 4 + min(SIZE * scale**2 / 4, scale * gone)
 
 
 def test_a_second_sample_of_a_grown_group_shows_true_values_without_noise() -> None:

@@ -20,7 +20,7 @@ from duckdb_priv.methods.reconstruction_private.plan import (
     decide,
     ledger_entry,
 )
-from duckdb_priv.methods.reconstruction_private.samples import SAMPLED, Samples
+from duckdb_priv.methods.reconstruction_private.samples import SAMPLED, Samples, rows_together
 from duckdb_priv.release import catalog
 
 
@@ -41,6 +41,7 @@ def plan(
         source, perturbation, lambda sql: sql
     )
     draws = samples.keep()
+    together = rows_together(workspace, release, requirement.sample_size)
     ((rows,),) = workspace.rows(f"SELECT count(*) FROM {SAMPLED}")
     guarantee = requirement.guarantee(domain.attribute, grown=True)
     reason = (
@@ -49,7 +50,7 @@ def plan(
     )
     return Plan(
         mechanism=MECHANISM,
-        parameters={**requirement.parameters, "sampling": "public", "together": 1},
+        parameters={**requirement.parameters, "sampling": "public", "together": together},
         kernel=replace(kernel, coins={"coins0": perturbation.coins.bits}, steps=()),
         columns=columns_of(sampling.source, domain),
         attributes=[attribute_of(release, domain, requirement)],

@@ -7,6 +7,7 @@ place; records that are new to a group are sampled among themselves, for the pla
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -122,6 +123,35 @@ class Samples:
             f"SELECT coalesce(sum(_priv_size), 0)::BIGINT FROM {LARGE} WHERE _priv_take = 0"
         )
         return RowsOfGroups(*draws_of(self.workspace, release), waiting)
+
+
+def rows_together(workspace: Workspace, release: str, sample_size: int) -> float:
+    """Return how many rows share the variance of a quarter of a squared scale that sampling adds, at least.
+
+    It is ``sample_size`` where every sampled group has the rows of one sample. Batches and records that left add
+    variance (``mechanism/growing_sample.md``). Below ``sample_size`` it is rounded down to a power of two, so that it
+    says little about single groups.
+    """
+    ((least,),) = workspace.rows(
+        """
+        WITH batches AS (
+            SELECT grouped, scale, count(*) AS ever, count(*) FILTER (stands) AS now
+            FROM priv.sampled_record WHERE release = $1 AND scale > 1 GROUP BY ALL
+        ), gone AS (
+            SELECT grouped, count(*) FILTER (NOT stands) AS records
+            FROM priv.sampled_record WHERE release = $1 GROUP BY grouped
+        )
+        SELECT min(standing / added) FROM (
+            SELECT sum(now * scale ** 2) AS standing,
+                sum(scale ** 2) + least(sum(ever * scale ** 2), 4 * max(scale) * any_value(records)) AS added
+            FROM batches JOIN gone USING (grouped) GROUP BY grouped
+        ) WHERE standing > 0
+        """,
+        [release],
+    )
+    if least is None or least >= sample_size:
+        return sample_size
+    return 2.0 ** math.floor(math.log2(least))
 
 
 def draws_of(workspace: Workspace, release: str) -> tuple[int, int]:
