@@ -24,6 +24,7 @@ from scipy.stats import binom
 
 from duckdb_priv.mechanism import decoy_groups as mixing
 from duckdb_priv.mechanism import operator as operators
+from duckdb_priv.mechanism import questions
 from duckdb_priv.mechanism.block_design import choose_design
 from duckdb_priv.mechanism.composition import EpsilonDelta
 from duckdb_priv.mechanism.conditional_poisson import ConditionalPoisson
@@ -308,6 +309,25 @@ def _chosen_on_the_sample(k: int, beta: float, epsilon: float, first: float) -> 
         excess = (1 - beta) * block + beta * shifted - math.exp(epsilon) * block
         worst = max(worst, float(np.maximum(excess, 0).sum()))
     return worst
+
+
+# --- operators for stated questions -----------------------------------------------------------
+
+
+def question_errors() -> Iterator[str]:
+    """What uniform perturbation gives; `tests/unit/test_questions.py` searches the others."""
+    grams: dict[str, Callable[[int], np.ndarray]] = {
+        "ranges": questions.ranges_gram,
+        "prefixes": questions.prefixes_gram,
+        "mean": lambda values: questions.mean_gram(range(values)),
+        "values": questions.values_gram,
+    }
+    rows = [(64, "1", kind) for kind in grams] + [(64, "ln 9", "ranges")]
+    rows += [(values, "1", "ranges") for values in (32, 16, 128)]
+    for values, epsilon, kind in rows:
+        ratio = math.e if epsilon == "1" else 9.0
+        plain = questions.mean_error(grams[kind](values), questions.uniform_operator(values, ratio))
+        yield f"| {values}, {epsilon} | {kind} | {plain:.2f} |"
 
 
 # --- reconstruction privacy -------------------------------------------------------------------
@@ -738,6 +758,7 @@ DERIVATIONS: dict[str, Callable[[], Iterator[str]]] = {
     "exact_threshold": exact_thresholds,
     "fine_grain": fine_grain,
     "lattice": lattice,
+    "questions": question_errors,
     "reconstruction_privacy": reconstruction_privacy,
     "sampling": sampling,
     "sampling_variance": sampling_variance,

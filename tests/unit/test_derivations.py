@@ -22,6 +22,7 @@ GIVEN = {
     "fine_grain": ["24 %", "31 %", ".34375", ".4375", "95,946", "0.1"],
     "growing_sample": ["2,000"],
     "operator": ["95%", "99%", "1 %"],
+    "questions": ["3,000", "0.5%", "5%"],
     "ratio_attack": ["1202.3179"],
     "positive_part": ["1e-300", "1e-16", "1e-10", "1e-14", "2e-5"],
     "reconstruction_privacy": ["30%", "1202.3179"],
