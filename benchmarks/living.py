@@ -112,7 +112,7 @@ def _summarize(con: duckdb.DuckDBPyConnection, found: Year) -> None:
     ((found.draws,),) = con.execute(
         "SELECT max(draws) FROM (SELECT count(DISTINCT value) AS draws FROM versions GROUP BY id)"
     ).fetchall()
-    ((found.ledger,),) = con.execute("SELECT max(epsilon_attribute) FROM priv.ledger()").fetchall()
+    ((found.ledger,),) = con.execute("SELECT max(total) FROM priv.ledger()").fetchall()
 
 
 def _value(number: str, day: int) -> str:

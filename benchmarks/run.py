@@ -67,7 +67,7 @@ DECOYS = (
     "FROM priv.publish_splu('people', 'release', sensitive := 'occupation', gamma := 5, record_id := 'id',"
     " replace := true)"
 )
-FORGET = "DELETE FROM priv.grouped_record"
+FORGET = "DELETE FROM priv.mark"
 """So that records are new to every repetition."""
 VALUE = "'occupation 7'"
 PLAIN = f"count(*) FILTER (noisy_occupation = {VALUE})"

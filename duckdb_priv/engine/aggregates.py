@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from duckdb_priv.engine.kernel import Kernel, Step
 from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.engine.source import Source, key_expression
-from duckdb_priv.engine.workspace import SetApart, Workspace
-from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.sqltext.quoting import identifier, identifiers, in_types, literal
 from duckdb_priv.sqltext.steady import steady_text
 from duckdb_priv.sqltext.templates import body, fill, read
 
@@ -26,10 +26,6 @@ T = TypeVar("T")
 
 LIMIT = 2**64 - 1
 """The largest hash."""
-SCATTERED = 7
-"""Zero bits that hashes begin with from which on so few are read at a time that they are set apart first."""
-CHOSEN = "temp.main._priv_chosen"
-"""The records that were set apart by the hash of their id, ``_priv_hash``; a temporary table of this connection."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +200,7 @@ class Aggregates:
         """Count the records, and add up keyed bits of what they hold in some columns."""
         stream = str(self.workspace.open_stream(bits))
         record = steady_sql(names, self.source.types)
-        query = self.sql("recognition", "digest", record=record, stream=stream)
+        query = self.sql("fragments", "digest", record=record, stream=stream)
         ((digest,),) = self.workspace.rows(query)
         return str(digest)
 
@@ -216,42 +212,23 @@ class Aggregates:
         missing_records, persons, most = self.workspace.rows(query)[0]
         return missing_records, persons, most
 
-    def records_by_hash(self, columns: Sequence[str], id_sql: str, limit: str) -> str:
-        """Write where columns of the records are read whose id hashes to at most a limit; others may stand there, too.
+    def make(self, table: str, kernel: Kernel, types: Mapping[str, str]) -> None:
+        """Make a table of the rows that a kernel gives of all records, in columns of these types."""
+        with kernel.opened(self.workspace.cursor, self.source.table) as rows:
+            self.workspace.cursor.execute(
+                f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {in_types(types)} FROM ({rows})"
+            )
 
-        ``id_sql`` is the id of a record ``s``. A few of very many records are set apart: left where they are found,
-        each would cost as much as hundreds that stand together.
-        """
-        if int(limit) > LIMIT >> SCATTERED:
-            return self.source.table
-        read = identifiers(dict.fromkeys(columns))
-        self.workspace.cursor.execute(
-            self.sql("recognition", "chosen", columns=read, id=id_sql, limit=limit)
-        )
-        self.workspace.set_apart = SetApart(self.source.table, frozenset(columns), int(limit))
-        return CHOSEN
-
-    def contents(self, columns: Sequence[str], limit: str) -> str:
-        """Write the query of what records hold, as hashes up to a limit: ``content``, and how many ``records``."""
-        held = identifiers(columns) or "NULL"
-        return self.sql("recognition", "held", columns=held, limit=limit)
-
-    def recognizable(
-        self, columns: Sequence[str], id_sql: str, held: Sequence[str], limit: str
-    ) -> tuple[str, str]:
-        """Write where records are read by the hash of their id, and the query of what all records hold.
-
-        Both are as above; ``columns`` has those that are ``held``.
-        """
-        return self.records_by_hash(columns, id_sql, limit), self.contents(held, limit)
+    def asked(self, kernel: Kernel, names: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Return the texts under these names that a kernel gives of all records: one row, or one for each piece."""
+        with kernel.opened(self.workspace.cursor, self.source.table) as rows:
+            return self.workspace.rows(f"SELECT {identifiers(names)} FROM ({rows})")
 
     def sample(self, columns: Sequence[str], share: float) -> str:
         """Write where columns of a sample are read, of about this share of the records."""
         if share == 1:
             return self.source.table
-        read, found, limit = identifiers(columns), self.workspace.set_apart, int(share * LIMIT)
-        if found and found.of == self.source.table and found.has(columns, limit):
-            return f"(SELECT {read} FROM {CHOSEN} WHERE _priv_hash <= {limit}::UBIGINT)"
+        read = identifiers(columns)
         self.workspace.cursor.execute(
             self.sql("check", "sample", columns=read, percent=repr(100 * share))
         )

@@ -30,18 +30,24 @@ class NoisyCounts:
             Udf(
                 "_priv_laplace_count",
                 self._answer,
-                ("BIGINT", "DOUBLE", "VARCHAR"),
+                ("BIGINT", "DOUBLE", "VARCHAR", "VARCHAR"),
                 "STRUCT(value BIGINT, mistake VARCHAR)",
             ),
         )
 
     def _answer(
-        self, numbers: pa.ChunkedArray, epsilons: pa.ChunkedArray, databases: pa.ChunkedArray
+        self,
+        numbers: pa.ChunkedArray,
+        epsilons: pa.ChunkedArray,
+        populations: pa.ChunkedArray,
+        databases: pa.ChunkedArray,
     ) -> pa.Array:
         answers = noisy_counts(numbers, epsilons)
         given = [
-            epsilon
-            for epsilon, answer in zip(epsilons.to_pylist(), answers.to_pylist(), strict=True)
+            (population, epsilon)
+            for population, epsilon, answer in zip(
+                populations.to_pylist(), epsilons.to_pylist(), answers.to_pylist(), strict=True
+            )
             if answer["mistake"] is None
         ]
         try:
@@ -54,14 +60,14 @@ class NoisyCounts:
             return pa.array([mistake] * len(answers), answers.type)
         return answers
 
-    def _charge(self, database: str, calls: Counter[float]) -> None:
+    def _charge(self, database: str, calls: Counter[tuple[str, float]]) -> None:
         if not calls:
             return
         cursor = self.instance.cursor()
         try:
             cursor.executemany(
-                f"INSERT INTO {identifier(database)}.priv.noisy_count VALUES (?, ?, ?)",
-                [[epsilon, number, now()] for epsilon, number in calls.items()],
+                f"INSERT INTO {identifier(database)}.priv.noisy_count VALUES (?, ?, ?, ?)",
+                [[*of, number, now()] for of, number in calls.items()],
             )
         finally:
             cursor.close()

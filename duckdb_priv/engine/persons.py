@@ -42,7 +42,9 @@ def count_persons(workspace: Workspace, source: Source, max_rows: int | None = N
 
 def _limited(workspace: Workspace, source: Source, max_rows: int) -> Source:
     stream = workspace.open_stream(
-        KeyedBits.derive(workspace.secret(), f"records of a person, {source.id_form}")
+        KeyedBits.derive(
+            workspace.secret(), f"records of a person, {source.id_form}, {source.population}"
+        )
     )
     number, text = source.id_arguments
     fillings = {

@@ -14,7 +14,7 @@ import duckdb
 from duckdb_priv.engine.byte_order import compared_by_bytes, read_exactly
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, UnknownName, echoed
-from duckdb_priv.release.request import Roles
+from duckdb_priv.release.request import POPULATION, Roles
 from duckdb_priv.sqltext.quoting import identifier
 
 PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^".\s]+))\s*(?:\.|$)')
@@ -58,6 +58,8 @@ class Source:
     """How many persons it has records of; None where they are not told."""
     rows_of_person: int | None = None
     """The most records that one of them has, or may have; None where persons are not told."""
+    population: str = POPULATION
+    """The people that it is about, whose name is in every key of noise."""
     collated: tuple[str, ...] = ()
     """The texts that its owner's table compares otherwise than byte by byte."""
     answers: Callable[[Workspace, Source], Any] | None = field(

@@ -20,21 +20,6 @@ STAGED = 1 / 8
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
-@dataclass(frozen=True)
-class SetApart:
-    """Records of a table that were set apart by the hash of their id."""
-
-    of: str
-    """The table expression of all records."""
-    columns: frozenset[str]
-    limit: int
-    """The largest hash."""
-
-    def has(self, columns: Iterable[str], limit: int) -> bool:
-        """Say whether these columns of all records up to another largest hash are among them."""
-        return limit <= self.limit and self.columns.issuperset(columns)
-
-
 @dataclass
 class Workspace:
     """What a procedure works with, beside its arguments."""
@@ -50,8 +35,6 @@ class Workspace:
     """The caller's time zone; None where that is the database's."""
     sizes: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
     """How many groups of each size there are, by the table and the columns that were asked for already."""
-    set_apart: SetApart | None = None
-    """What was set apart last."""
     on_commit: list[Callable[[], None]] = field(default_factory=list)
     on_rollback: list[Callable[[], None]] = field(default_factory=list)
 

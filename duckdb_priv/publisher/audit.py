@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -108,7 +109,8 @@ def _source_as_it_is(workspace: Workspace, release: str, method: Method) -> Sour
     person = last.person if limited or last.max_rows is None else ()
     roles = Roles(last.attributes if method.sensitive else (), last.record_id, person=person)
     try:
-        source = leave_out_withdrawn(workspace, open_source(workspace, last.source, roles))
+        opened = open_source(workspace, last.source, roles)
+        source = leave_out_withdrawn(workspace, replace(opened, population=last.population))
         source = count_persons(workspace, source, last.max_rows if limited else None)
         return as_published(workspace, source, release)
     except (PrivError, duckdb.Error):
@@ -117,9 +119,9 @@ def _source_as_it_is(workspace: Workspace, release: str, method: Method) -> Sour
 
 def _ledger(workspace: Workspace, attribute: SensitiveAttribute) -> list[AuditRow]:
     rows = workspace.rows(
-        "WITH entry AS (SELECT DISTINCT ON (release, attribute, published_at) * FROM priv.ledger())"
-        " SELECT max(epsilon_attribute), count(*), bool_or(fresh) FROM entry SEMI JOIN"
-        " (FROM entry WHERE release = ? AND attribute = ?) USING (population, attribute_number)",
+        "SELECT max(epsilon_attribute), count(*), bool_or(fresh) FROM priv.ledger(details := true)"
+        " WHERE lower(attribute) = lower($2)"
+        " AND population IN (SELECT population FROM priv.ledger() WHERE release = $1)",
         [attribute.release, attribute.name],
     )
     total, publications, fresh = rows[0]

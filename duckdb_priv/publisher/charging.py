@@ -1,180 +1,177 @@
-"""What a publication adds to what its earlier ones tell of the same records."""
+"""Asks the ledger what a publication adds, before it is written and after."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from duckdb_priv.engine import randomness
 from duckdb_priv.engine.plan import Plan
-from duckdb_priv.engine.recognition import Known, Recognition
+from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.ledger import entries, exposure, groupings, marks
+from duckdb_priv.ledger.entries import PUBLIC, Charged, Published
+from duckdb_priv.ledger.marks import Marked
+from duckdb_priv.ledger.rules import Charge, Comparison
 from duckdb_priv.methods.register import Method
-from duckdb_priv.publisher.draws import count_draws
-from duckdb_priv.release.catalog import Charge
 from duckdb_priv.release.model import GROUPED_BY, LedgerEntry
+from duckdb_priv.release.request import Request
 
 
 @dataclass(frozen=True)
-class Earlier:
-    """An entry of the ledger with the same coins."""
+class Charging:
+    """What the ledger has to say of a publication before its rows are written."""
 
-    release: str
-    source: int
-
-
-def charges(
-    workspace: Workspace, method: Method, plan: Plan, recognition: Recognition
-) -> tuple[list[Charge], list[str]]:
-    """Say of every entry of a plan what it adds, and what there is to warn of."""
-    overlap = recognition.overlap
-    seen = None if overlap is None else min(overlap.records, recognition.source.rows)
-    persons = recognition.persons
-    most = recognition.source.persons or recognition.source.rows
-    persons_seen = None if persons is None else min(persons.records, most)
-    found, warnings = [], []
-    for entry in plan.ledger:
-        earlier = _earlier(workspace, recognition, entry)
-        changes = {
-            each.release: recognition.changed(each.source, entry.attribute) for each in earlier
-        }
-        changed = max(changes.values(), default=0)
-        draws = count_draws(workspace, method, recognition, entry)
-        if draws is None or (method.groups and not recognition.goes_on):
-            # A second sample of the same records is charged whole, though its values are drawn already.
-            same = _shows_the_same(method, recognition, entry, earlier, changed)
-            alike = same and _all_shown(recognition, earlier)
-        else:
-            same, alike = draws.after == draws.before, draws.anew == 0
-            if draws.of_person is not None:
-                alike = draws.of_person <= _charged_rows(workspace, recognition, entry)
-        found.append(
-            Charge(
-                adds=not same,
-                attribute_number=recognition.attributes[entry.attribute],
-                source_number=recognition.number,
-                records=recognition.source.rows,
-                seen=seen,
-                changed=changed,
-                persons=recognition.source.persons,
-                persons_seen=persons_seen,
-                person_rows=recognition.source.rows_of_person,
-                person_adds=not alike,
-            )
-        )
-        if changed:
-            release = max(changes, key=lambda name: changes[name])
-            warnings.append(
-                f"{_about(changed, recognition)} records have another {entry.attribute!r} than when release {release!r}"
-                " was published with the same coins: who has both releases knows with certainty that they changed"
-            )
-        elif other := _redrawn(workspace, plan, recognition, entry):
-            spent = _spent(workspace, recognition, entry)
-            warnings.append(
-                f"the domain of {entry.attribute!r} is another than that of release {other!r}, so every record is drawn"
-                f" anew: epsilon was {spent:.3g}, and is {spent + (entry.epsilon or math.inf):.3g} for who has both;"
-                " domain := […] with every value that could occur, also later, draws nothing anew"
-            )
-    return found, warnings
+    publication: Published
+    marked: Marked | None
+    groups: dict[str, Charge]
+    """By attribute: what a publication in groups adds, where that was decided."""
+    exposed: dict[str, str]
+    """The columns that have noise in one release and none in another, with the reason."""
+    warnings: Sequence[str]
 
 
-def _redrawn(
-    workspace: Workspace, plan: Plan, recognition: Recognition, entry: LedgerEntry
-) -> str | None:
-    """Name the last keyed release of the same attribute by the same mechanism, if only its domain is another."""
-    values = {each.name: list(each.values) for each in plan.attributes}
-    if entry.fresh or not recognition.known or entry.attribute not in values:
-        return None
-    releases = workspace.rows(
-        "SELECT entry.release, entry.attribute FROM priv.ledger AS entry"
-        " JOIN priv.source AS known ON known.number = entry.source_number"
-        " SEMI JOIN priv.coefficient AS of ON of.release = entry.release AND of.attribute = entry.attribute"
-        " WHERE known.population = ? AND entry.attribute_number = ? AND entry.mechanism = ? AND NOT entry.fresh"
-        " AND lower(entry.attribute) = lower(?) ORDER BY entry.number DESC LIMIT 1",
-        [
-            recognition.population,
-            recognition.attributes[entry.attribute],
-            plan.mechanism,
-            entry.attribute,
-        ],
-    )
-    for release, attribute in releases:
-        domain = workspace.rows(
-            "SELECT value FROM priv.coefficient WHERE release = ? AND attribute = ? ORDER BY position",
-            [release, attribute],
-        )
-        if [value for (value,) in domain] != values[entry.attribute]:
-            return str(release)
-    return None
-
-
-def _spent(workspace: Workspace, recognition: Recognition, entry: LedgerEntry) -> float:
-    """Add up what was published of an attribute before."""
-    ((spent,),) = workspace.rows(
-        "SELECT coalesce(sum(coalesce(epsilon, 'inf'::DOUBLE)) FILTER (adds), 0) FROM priv.ledger"
-        " JOIN priv.source ON priv.source.number = source_number WHERE population = ? AND attribute_number = ?",
-        [recognition.population, recognition.attributes[entry.attribute]],
-    )
-    return float(spent)
-
-
-def _charged_rows(workspace: Workspace, recognition: Recognition, entry: LedgerEntry) -> int:
-    """Count for how many records each person was charged by entries with the same coins."""
-    ((rows,),) = workspace.rows(
-        "SELECT coalesce(sum(person_rows) FILTER (person_adds), 0)::BIGINT FROM priv.ledger"
-        " JOIN priv.source AS known ON known.number = source_number WHERE coins = ? AND population = ?",
-        [entry.coins, recognition.population],
-    )
-    return int(rows)
-
-
-def _about(records: int, recognition: Recognition) -> str:
-    return f"{'about ' if recognition.level else ''}{records:,}"
-
-
-def _earlier(workspace: Workspace, recognition: Recognition, entry: LedgerEntry) -> list[Earlier]:
-    """List earlier entries of the same attribute with the same keyed coins, the latest of each source."""
-    if entry.fresh or not recognition.known:
-        return []
-    return [
-        Earlier(*row)
-        for row in workspace.rows(
-            "SELECT arg_max(entry.release, entry.number), entry.source_number FROM priv.ledger AS entry"
-            " JOIN priv.source AS known ON known.number = entry.source_number"
-            " WHERE entry.coins = ? AND entry.attribute_number = ? AND known.population = ? AND NOT entry.fresh"
-            " GROUP BY entry.source_number ORDER BY max(entry.number)",
-            [entry.coins, recognition.attributes[entry.attribute], recognition.population],
-        )
-    ]
-
-
-def _shows_the_same(
+def open_charging(
+    workspace: Workspace,
     method: Method,
-    recognition: Recognition,
-    entry: LedgerEntry,
-    earlier: Sequence[Earlier],
-    changed: int,
-) -> bool:
-    """Say whether every record that was published before shows what it showed."""
-    if not earlier or changed:
-        return False
+    request: Request,
+    source: Source,
+    plan: Plan,
+    marked: Marked | None,
+    arguments: Any,
+    *,
+    extends: bool,
+) -> Charging:
+    """Look up what was published of the population.
+
+    Raises GuaranteeViolated for a second grouping, and for a column that has noise elsewhere.
+    """
+    public = tuple(name for name, role in plan.columns.items() if role == "public")
+    publication = Published(
+        request.release,
+        source.population,
+        source.name,
+        source.record_id,
+        tuple(source.types[name] for name in source.record_id),
+        public,
+        source.rows,
+        source.person,
+        source.persons,
+        source.rows_of_person,
+        request.max_rows,
+        plan.mechanism,
+        plan.parameters,
+    )
+    groups: dict[str, Charge] = {}
     if method.groups:
-        # What a record shows hangs on the others as well, unless the coins name the records that were grouped.
-        return GROUPED_BY not in entry.notes or any(
-            each.source == recognition.number for each in earlier
+        joining = _joining(workspace, request.release, marked) if extends else None
+        for n, entry in enumerate(plan.ledger):
+            decided = _of_groups(
+                workspace, method, source, entry, marked, n, joining, republish=arguments.republish
+            )
+            if decided is not None:
+                groups[entry.attribute] = decided
+    found = exposure.exposed(
+        workspace.cursor,
+        source.population,
+        public,
+        source.sensitive,
+        marked,
+        request.public or (),
+    )
+    warnings = [
+        *(each.reason for each in groups.values() if each.whole),
+        *(f"{why}: together they protect nothing of it" for why in found.values()),
+    ]
+    return Charging(publication, marked, groups, found, warnings)
+
+
+def _joining(workspace: Workspace, release: str, marked: Marked | None) -> Comparison | None:
+    """Compare the records with those of the last version of a release; None where ids do not tell."""
+    last = entries.last_of(workspace.cursor, release)
+    if marked is None or last is None or last.level is None:
+        return None
+    found = marks.moves(workspace.cursor, last.publication, marked.level, last.level)
+    level = max(marked.level, last.level)
+    return Comparison(marked.records, found.arrived << level, found.changed << level, 0, 0)
+
+
+def _of_groups(
+    workspace: Workspace,
+    method: Method,
+    source: Source,
+    entry: LedgerEntry,
+    marked: Marked | None,
+    n: int,
+    joining: Comparison | None,
+    *,
+    republish: bool,
+) -> Charge | None:
+    """Decide what the groups of an attribute add; None where its records are charged one by one."""
+    same = _same_groups(workspace, entry, marked, n)
+    name = entry.attribute.lower()
+    found = marks.same_columns(workspace.cursor, source.population, marked) if marked else []
+    others = {of for mine, _, of, was in found if was and mine == name}
+    before = groupings.grouped_before(workspace.cursor, source.population, {name, *others})
+    if joining is not None and (
+        elsewhere := groupings.grouped_before(workspace.cursor, source.population, others)
+    ):
+        # Records that have groups under another name of the attribute are not new, whatever their release is.
+        before, joining = elsewhere, None
+    decided = groupings.charge_groups(
+        entry.attribute, before, same, joining, why=method.once, republish=republish
+    )
+    # The rows of samples are drawn one by one, so that corrections are counted.
+    by_record = joining is not None and GROUPED_BY in entry.notes
+    return None if by_record and same is None else decided
+
+
+def _same_groups(
+    workspace: Workspace, entry: LedgerEntry, marked: Marked | None, n: int
+) -> str | None:
+    """Return the release in which every record has the same group; None where there is none."""
+    cursor, draw = workspace.cursor, entry.coins
+    seen = entries.compared(cursor, entry, marked, n)
+    history = entries.history_of(cursor, draw)
+    if marked is None or history is None or seen is None or not seen.same:
+        return None
+    if GROUPED_BY in entry.notes:
+        # Groups of public columns are the same where these are, and hold the same.
+        columns = entry.notes[GROUPED_BY]
+        earlier = entries.grouped_by(cursor, draw, marked.digests[n], GROUPED_BY, columns)
+        found = [marks.moves(cursor, each, marked.level, marked.level) for each in earlier]
+        if not any(each.nothing for each in found):
+            return None
+    return history[0].release
+
+
+def decide(workspace: Workspace, charging: Charging, plan: Plan) -> tuple[list[Charged], list[str]]:
+    """Say what every entry of a plan adds, keep the marks of its records, and say what there is to warn of."""
+    charged, warnings = [], []
+    for n, entry in enumerate(plan.ledger):
+        decided = charging.groups.get(entry.attribute)
+        if decided is not None:
+            rows = charging.publication.person_rows or 0
+            digest = charging.marked.digests[n] if charging.marked else None
+            charged.append(Charged(entry, decided, None, digest, rows if decided.adds else 0))
+            continue
+        # A method that groups all records together keeps the marks of those that have a group itself.
+        keeps = not entry.grouped or GROUPED_BY in entry.notes
+        found = entries.charge_entry(
+            workspace.cursor, charging.publication, entry, charging.marked, n, keeps=keeps
         )
-    known = {each.number: each for each in recognition.known}
-    return any(_shared(known.get(each.source)) for each in earlier)
-
-
-def _shared(known: Known | None) -> bool:
-    """Say whether records have the same ids as before; otherwise they may be the same under new ones."""
-    return known is not None and known.shared is not None
-
-
-def _all_shown(recognition: Recognition, earlier: Sequence[Earlier]) -> bool:
-    """Say whether every record is certain to have been published before, so that no person has one that is new."""
-    sources = [each.source for each in earlier]
-    if recognition.number in sources:
-        return True
-    return recognition.level == 0 and recognition.seen_in(sources).hits == recognition.source.rows
+        charged.append(found)
+        if found.changed:
+            warnings.append(
+                f"{found.changed:,} records have another {entry.attribute!r} than before: someone who has both versions"
+                " knows with certainty that they changed"
+            )
+    for name, reason in charging.exposed.items():
+        fresh = randomness.fingerprint(randomness.new_secret())
+        entry = LedgerEntry(name, None, fresh, fresh=True, mechanism=PUBLIC)
+        rows = charging.publication.person_rows or 0
+        charged.append(
+            Charged(entry, Charge(adds=True, whole=True, reason=reason), None, None, rows)
+        )
+    return charged, warnings

@@ -16,6 +16,9 @@ from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated
+from duckdb_priv.ledger import entries
+from duckdb_priv.ledger.entries import Charged, Published
+from duckdb_priv.ledger.rules import Charge
 from duckdb_priv.mechanism.operator import invert
 from duckdb_priv.methods.common.cuts import STATED
 from duckdb_priv.methods.common.derivation import Asked, Coarser
@@ -47,7 +50,7 @@ from duckdb_priv.release.arguments import (
     argument,
     read,
 )
-from duckdb_priv.release.catalog import Charge, PublishedColumn
+from duckdb_priv.release.catalog import PublishedColumn
 from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute, to_json
 from duckdb_priv.release.request import Request
 from duckdb_priv.sqltext.quoting import identifier, identifiers
@@ -118,10 +121,10 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
     make_room(workspace, request)
     columns = catalog.published_columns(workspace.cursor, finer)
     source = _rows_of(workspace, finer, columns)
-    entries = _entries(workspace, finer)
-    coins = {each.attribute: each.coins for each in entries}
+    of_finer = entries.last_of(workspace.cursor, finer)
+    assert of_finer is not None
     draws = [
-        _drawn(workspace, source, each, coins[each.attribute.name], number)
+        _drawn(workspace, source, each, of_finer.draws[each.attribute.name], number)
         for number, each in enumerate(found)
     ]
     plan = _plan(method.derives, source, found, draws, json.loads(provenance), columns)
@@ -133,21 +136,28 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
     types = create_table(workspace, plan, target, source.table)
     if plan.complete is not None:
         plan = plan.complete(plan, histograms(workspace, target, plan))
-    write_catalog(
+    time = write_catalog(
         workspace.cursor,
         request,
         versions.version_of(workspace, request.release, target, plan, before),
         plan,
         described_types(types, plan),
         source.rows,
-        last.source,
-        source.origins,
-        last.record_id,
-        last.person,
         [],
-        [each.charge for each in entries],
         {of.attribute: of.description for of in columns if of.description},
         {of.attribute: of.labels for of in columns},
+    )
+    entries.write(
+        workspace.cursor,
+        _publication(workspace, request.release, source, plan, finer),
+        [
+            Charged(
+                entry, Charge(adds=False, whole=False, reason=f"made from {finer}"), None, None, 0
+            )
+            for entry in plan.ledger
+        ],
+        None,
+        time,
     )
     said = {"release": request.release, "source": finer, **_asked(arguments)}
     number = catalog.version(workspace.cursor, request.release)
@@ -168,42 +178,31 @@ def _asked(arguments: DeriveArguments) -> dict[str, float]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-@dataclass(frozen=True)
-class Entry:
-    """What the ledger says of an attribute of the finer release."""
-
-    attribute: str
-    coins: str
-    charge: Charge
-
-
-def _entries(workspace: Workspace, release: str) -> list[Entry]:
-    """Read the entries of the latest version; what is derived adds nothing to them."""
-    rows = workspace.rows(
-        "SELECT attribute, coins, attribute_number, source_number, records, persons, person_rows FROM priv.ledger"
-        " WHERE release = ? AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE release = ?)"
-        " ORDER BY number",
-        [release, release],
+def _publication(
+    workspace: Workspace, release: str, source: Source, plan: Plan, finer: str
+) -> Published:
+    """Describe what is derived as the finer release was, whose people it is about."""
+    last = catalog.last_publication(workspace.cursor, finer)
+    ((types, records, persons, person_rows),) = workspace.rows(
+        "SELECT arg_max(id_types, number), arg_max(records, number), arg_max(persons, number),"
+        " arg_max(person_rows, number) FROM priv.ledger WHERE release = ?",
+        [finer],
     )
-    return [
-        Entry(
-            attribute,
-            coins,
-            Charge(
-                adds=False,
-                attribute_number=number,
-                source_number=source,
-                records=records,
-                seen=records,
-                changed=0,
-                persons=persons,
-                persons_seen=persons,
-                person_rows=person_rows,
-                person_adds=False,
-            ),
-        )
-        for attribute, coins, number, source, records, persons, person_rows in rows
-    ]
+    return Published(
+        release,
+        last.population,
+        last.source,
+        last.record_id,
+        tuple(types),
+        source.public,
+        records,
+        last.person,
+        persons,
+        person_rows,
+        None,
+        plan.mechanism,
+        plan.parameters,
+    )
 
 
 def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -> Source:
@@ -222,9 +221,6 @@ def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -
     )
     numbered = f"row_number() OVER (PARTITION BY {identifiers(described)})"
     ((rows,),) = workspace.rows(f"SELECT count(*) FROM {table}")
-    ((origins,),) = workspace.rows(
-        "SELECT arg_max(origins, number) FROM priv.ledger WHERE release = ?", [finer]
-    )
     most = workspace.rows(
         "SELECT value::BIGINT FROM priv.guarantee WHERE release = ? AND guarantee = ?",
         [finer, RECORDS],
@@ -236,16 +232,16 @@ def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -
         public=tuple(of[name].attribute for name in described if of[name].role == "public"),
         sensitive=tuple(of[name].attribute for name in described if of[name].role == "sensitive"),
         record_id=(ROW,),
-        origins=tuple(origins),
+        origins=(),
         rows=rows,
         rows_of_person=most[0][0] if most else None,
     )
 
 
 def _drawn(
-    workspace: Workspace, source: Source, coarser: Coarser, coins: str, number: int
+    workspace: Workspace, source: Source, coarser: Coarser, finer: str, number: int
 ) -> Drawn:
-    """Draw an attribute by coins that are keyed by what defines the finer ones, and by how coarse it shall be."""
+    """Draw an attribute by bits that are keyed by what defines the ``finer`` draw, and by how coarse it shall be."""
     name = coarser.attribute.name
     domain = Domain(
         attribute=name,
@@ -259,7 +255,7 @@ def _drawn(
     context = to_json(
         {
             "purpose": "a coarser release",
-            "finer": coins,
+            "finer": finer,
             "attribute": name.lower(),
             "shown": domain.digest,
             "parameters": coarser.parameters,

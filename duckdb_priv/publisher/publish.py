@@ -12,17 +12,18 @@ import duckdb
 from duckdb_priv.engine import drawing
 from duckdb_priv.engine.byte_order import total_order
 from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.marking import mark_records
 from duckdb_priv.engine.plan import Plan
-from duckdb_priv.engine.recognition import Recognition, recognize
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PublicationFailed, ReleaseExists, echoed
 from duckdb_priv.estimator import macros, views
+from duckdb_priv.ledger import entries, population
+from duckdb_priv.ledger.budget import require_budget
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher import absent, comments, persons, versions
-from duckdb_priv.publisher.budget import require_budget
-from duckdb_priv.publisher.charging import charges
+from duckdb_priv.publisher.charging import Charging, decide, open_charging
 from duckdb_priv.publisher.check.check import findings_before_publishing
 from duckdb_priv.publisher.check.record_ids import missing_record_id
 from duckdb_priv.publisher.comments import SCHEMA
@@ -30,7 +31,6 @@ from duckdb_priv.publisher.comparing import told_of_comparing
 from duckdb_priv.publisher.declared import declare, forget, words_kept
 from duckdb_priv.publisher.declared import find as find_declared
 from duckdb_priv.publisher.dictionaries import narrow
-from duckdb_priv.publisher.grouping import group_once
 from duckdb_priv.publisher.labels import CodeBook, labels_of, read_labels
 from duckdb_priv.publisher.recording import write_catalog
 from duckdb_priv.publisher.records import digest_of, open_records
@@ -54,7 +54,8 @@ class Prepared:
     """All records."""
     source: Source
     """Those that enter: of each person at most ``max_rows``."""
-    recognition: Recognition
+    charging: Charging
+    """What the ledger has to say of it."""
     plan: Plan
     warnings: Sequence[str]
     book: CodeBook
@@ -115,6 +116,7 @@ def prepare(
 
     ``opening`` gives all records of the source, and those that enter.
     """
+    population.refuse_other(workspace.cursor, request.release, request.population)
     before = versions.previous(workspace, request.release)
     remembered = follows is not None and follows.remembered
     extends = arguments.extends or remembered
@@ -128,22 +130,26 @@ def prepare(
         dict.fromkeys(source.public, "public") | dict.fromkeys(source.sensitive, "sensitive")
     )
     book = read_labels(workspace, source, request.labels)
-    workspace.stage("recognizing records")
-    recognition = recognize(workspace, source, follows.source_number if follows else None)
+    population.refuse_other_types(
+        workspace.cursor,
+        request.population,
+        source.record_id,
+        tuple(source.types[name] for name in source.record_id),
+    )
+    workspace.stage("marking records")
+    marked = mark_records(workspace, source)
     workspace.stage("planning")
-    decide = method.follow if remembered else method.plan
-    plan = decide(workspace, source, request.release, arguments)
+    make = method.follow if remembered else method.plan
+    plan = make(workspace, source, request.release, arguments)
     if follows:
-        follows.check(plan, recognition)
+        follows.check(workspace, plan, marked)
         said = (plan.mechanism, to_json(plan.parameters))
         before = before and replace(
             before, rows_moved=follows.rows_moved, rows_placed=follows.rows_placed, said=said
         )
-    costs: list[str] = []
-    if method.groups:
-        plan, costs = group_once(
-            workspace, plan, recognition, republish=arguments.republish, extends=extends
-        )
+    charging = open_charging(
+        workspace, method, request, source, plan, marked, arguments, extends=extends
+    )
     workspace.stage("checking the columns")
     findings = (
         findings_before_publishing(workspace, source, request.public or ())
@@ -176,12 +182,12 @@ def prepare(
     warnings = [
         *named,
         *persons.warnings_of_nothing(plan, of_persons),
-        *costs,
+        *charging.warnings,
         *absent.warnings_of_absence(plan, whole, source),
         *persons.warnings_of_persons(source, request),
         *(each.what for each in findings if each.severity == "warning"),
     ]
-    return Prepared(method, request, whole, source, recognition, plan, warnings, book, before)
+    return Prepared(method, request, whole, source, charging, plan, warnings, book, before)
 
 
 def record(
@@ -207,32 +213,29 @@ def record(
         plan = plan.complete(plan, histograms(workspace, target, plan))
     workspace.stage("writing the catalog")
     labels, left_out = labels_of(workspace, request.labels, prepared.book, plan, target)
-    charged, changes = charges(workspace, prepared.method, plan, prepared.recognition)
+    charged, changes = decide(workspace, prepared.charging, plan)
     warnings = [
         *prepared.warnings,
         *plan.warnings,
         *changes,
         *left_out,
-        *_warn_of_mixture(workspace, source, plan, prepared.recognition),
+        *_warn_of_mixture(workspace, source, plan),
     ]
-    write_catalog(
+    time = write_catalog(
         workspace.cursor,
         request,
         versions.version_of(workspace, request.release, target, plan, prepared.before),
         plan,
         described_types(types, plan),
         published,
-        source.name,
-        source.origins,
-        source.record_id,
-        source.person,
         warnings,
-        charged,
         comments.of_source(workspace, source),
         labels,
     )
-    prepared.recognition.persist()
-    require_budget(workspace, prepared.whole, prepared.recognition.population, request.release)
+    charging = prepared.charging
+    entries.write(workspace.cursor, charging.publication, charged, charging.marked, time)
+    require_budget(workspace.cursor, source.population, request.release)
+    spent = entries.total(workspace.cursor, source.population, request.release)
     rows = prepared.whole.rows
     return {
         "release": request.release,
@@ -241,6 +244,7 @@ def record(
         "rows_published": published,
         "rows_suppressed": _suppressed(plan, rows, source.rows, published),
         "guarantee": " ".join([plan.strongest, *_told_of_columns(plan)]),
+        "ledger": entries.described(spent, source.population, charged),
         "warnings": warnings,
     }
 
@@ -322,15 +326,11 @@ def _suppressed(plan: Plan, rows: int, entering: int, published: int) -> int | N
     return rows - published if plan.left_out is None else rows - entering + plan.left_out
 
 
-def _warn_of_mixture(
-    workspace: Workspace, source: Source, plan: Plan, recognition: Recognition
-) -> list[str]:
-    """Say where a source is published with and without differential privacy of whole records."""
+def _warn_of_mixture(workspace: Workspace, source: Source, plan: Plan) -> list[str]:
+    """Say where a population is published with and without differential privacy of whole records."""
     (mechanisms,) = workspace.rows(
-        "SELECT list(DISTINCT mechanism ORDER BY mechanism) FROM priv.ledger AS entry"
-        " LEFT JOIN priv.source AS known ON known.number = entry.source_number"
-        " WHERE list_has_any(entry.origins, ?) OR known.population = ?",
-        [list(source.origins), recognition.population],
+        "SELECT list(DISTINCT mechanism ORDER BY mechanism) FROM priv.ledger WHERE population = ?",
+        [source.population],
     )[0]
     mechanisms = sorted({*(mechanisms or ()), plan.mechanism})
     hiding = [name for name in mechanisms if name in METHODS and METHODS[name].whole_records]
@@ -338,8 +338,9 @@ def _warn_of_mixture(
     if not hiding or not others:
         return []
     return [
-        f"{source.name!r} has been published by {' and '.join(hiding)} and by {' and '.join(others)}: the others do not"
-        " hide whether a record is there, so together the releases have no (epsilon, delta) for whole records"
+        f"population {source.population!r} has been published by {' and '.join(hiding)} and by {' and '.join(others)}:"
+        " the others do not hide whether a record is there, so together the releases have no (epsilon, delta) for whole"
+        " records"
     ]
 
 

@@ -1,16 +1,16 @@
-"""Writes what a publication leaves in the catalog: its release, attributes, coefficients, guarantees and charges."""
+"""Writes what a publication leaves in the catalog: its release, attributes, coefficients and guarantees."""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
 
 from duckdb_priv.engine.plan import Plan
-from duckdb_priv.errors import PublicationFailed
-from duckdb_priv.release.catalog import Charge, Connection, Labels, Version, now
+from duckdb_priv.release.catalog import Connection, Labels, Version, now
 from duckdb_priv.release.model import Guarantee, SensitiveAttribute, published_column, to_json
 from duckdb_priv.release.request import Request
 from duckdb_priv.sqltext.quoting import identifier
@@ -24,16 +24,11 @@ def write_catalog(
     plan: Plan,
     types: dict[str, str],
     rows_published: int,
-    source: str,
-    origins: Iterable[str],
-    record_id: Iterable[str],
-    person: Iterable[str],
     warnings: Iterable[str],
-    charges: Iterable[Charge],
     descriptions: Mapping[str, str],
     labels: Labels,
-) -> None:
-    """Write the catalog rows of a release and its entries in the ledger.
+) -> dt.datetime:
+    """Write the catalog rows of a release, and return when it was published.
 
     ``descriptions`` and ``labels`` have what is said of attributes and of their values, by their names.
     """
@@ -86,36 +81,7 @@ def write_catalog(
         connection.unregister("_priv_coefficients")
     _insert(connection, "guarantee", [_guarantee_row(release, each) for each in plan.guarantees])
     _insert(connection, "warning", [(release, *each) for each in enumerate(warnings, start=1)])
-    _refuse_used_coins(connection, plan)
-    rows = connection.execute("SELECT coalesce(max(number), 0) FROM priv.ledger").fetchall()
-    _insert(
-        connection,
-        "ledger",
-        [
-            (
-                rows[0][0] + number,
-                release,
-                source,
-                list(origins),
-                [] if entry.fresh else list(record_id),
-                entry.attribute,
-                plan.mechanism,
-                to_json({**plan.parameters, **entry.notes}),
-                entry.epsilon,
-                entry.delta,
-                entry.fresh,
-                entry.coins,
-                entry.reason,
-                time,
-                *(getattr(charge, each.name) for each in fields(Charge)),
-                list(person),
-                request.max_rows,
-            )
-            for number, (entry, charge) in enumerate(
-                zip(plan.ledger, charges, strict=True), start=1
-            )
-        ],
-    )
+    return time
 
 
 def _described(attribute: SensitiveAttribute | None) -> dict[str, Any] | None:
@@ -129,18 +95,6 @@ def _described(attribute: SensitiveAttribute | None) -> dict[str, Any] | None:
         "first": list(of.first),
         "type": attribute.type,
     }
-
-
-def _refuse_used_coins(connection: Connection, plan: Plan) -> None:
-    """Refuse to publish twice from one sample, or with other coins that were to be used once."""
-    fresh = [entry.coins for entry in plan.ledger if entry.fresh]
-    if connection.execute(
-        "SELECT release FROM priv.ledger WHERE list_contains(?, coins)", [fresh]
-    ).fetchall():
-        raise PublicationFailed(
-            "these fresh coins have been used before, and what they hide would be given away",
-            hint="nothing was kept; publish again, with coins of its own",
-        )
 
 
 def _coefficients(release: str, attribute: SensitiveAttribute) -> pa.Table:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.source import Source, open_source
 from duckdb_priv.engine.workspace import Workspace
@@ -12,7 +14,8 @@ from duckdb_priv.sqltext.quoting import identifiers
 
 def open_records(workspace: Workspace, request: Request) -> tuple[Source, Source]:
     """Open the source of a request: all records that were not withdrawn, and those that ``max_rows`` leaves."""
-    whole = leave_out_withdrawn(workspace, open_source(workspace, request.source, request.roles))
+    opened = open_source(workspace, request.source, request.roles)
+    whole = leave_out_withdrawn(workspace, replace(opened, population=request.population))
     return whole, count_persons(workspace, whole, request.max_rows)
 
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from duckdb_priv.engine.fingerprints import identified_origins, take_fingerprints
+from duckdb_priv.engine.marking import mark_records
 from duckdb_priv.engine.procedures import committed, undone
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated, PrivError, PublicationFailed, one_line
+from duckdb_priv.ledger.budget import limit_of
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import declared
-from duckdb_priv.publisher.budget import stated_for
 from duckdb_priv.publisher.declared import Declared
 from duckdb_priv.publisher.derivation import DERIVED, derive
 from duckdb_priv.publisher.procedures import find_procedure
@@ -141,21 +141,17 @@ def _require_columns(workspace: Workspace, follows: Succession, source: Source) 
 
 def _require_end(workspace: Workspace, follows: Succession, source: Source) -> None:
     """Refuse to charge one version after the other as long as no budget ends it."""
-    origins = identified_origins(workspace, source.origins)
-    if follows.method.refreshing.charged and not stated_for(workspace, origins):
+    if follows.method.refreshing.charged and not limit_of(workspace.cursor, source.population):
         raise GuaranteeViolated(
             f"every version of {follows.release!r} is charged whole, and no budget says when to stop",
-            hint="state one first: FROM priv.budget(source, epsilon := …, delta := …)",
+            hint="state one first: FROM priv.budget(population, epsilon := …, delta := …)",
         )
 
 
 def _moved(workspace: Workspace, said: Declared, follows: Succession) -> Moved | None:
     """Count how far the source of a release has moved since it was published; None where ids do not tell."""
     _, source = _records(workspace, said)
-    if not source.record_id:
-        return None
-    taken = take_fingerprints(workspace, source)
-    return moved(taken, follows.last_source, follows.level)
+    return moved(workspace, follows.last, mark_records(workspace, source))
 
 
 def _waiting(workspace: Workspace, said: Declared, follows: Succession) -> dict[str, Any] | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from duckdb_priv.engine.fingerprints import Fingerprints
 from duckdb_priv.engine.plan import Plan
-from duckdb_priv.engine.recognition import Recognition
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated
+from duckdb_priv.ledger import entries, marks
+from duckdb_priv.ledger.entries import Last
+from duckdb_priv.ledger.marks import Marked
 from duckdb_priv.mechanism.sketch import Overlap, at_most
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
@@ -59,23 +60,13 @@ class Succession:
 
     release: str
     method: Method
-    coins: dict[str, str]
-    """Of the version before, by attribute."""
-    last_source: int
-    level: int
-    shared: bool
-    """Whether other publications know that source under the same number, and rely on it."""
+    last: Last
+    """How it was published."""
     remembered: bool = False
     """Whether it is known what each of its records showed."""
     moved: Moved | None = field(default=None)
     waiting: int = 0
     """Records that are not published yet, where new ones wait for others to be grouped with."""
-
-    @property
-    def source_number(self) -> int | None:
-        """The known source that goes on, if one does."""
-        goes_on = self.method.refreshing.keeps or self.remembered
-        return self.last_source if goes_on and not self.shared else None
 
     @property
     def rows_moved(self) -> int | None:
@@ -92,19 +83,18 @@ class Succession:
             return None
         return self.moved.rows(placed=placed)
 
-    def check(self, plan: Plan, recognition: Recognition) -> None:
-        """Count what moved; refuse to draw all records anew.
+    def check(self, workspace: Workspace, plan: Plan, marked: Marked | None) -> None:
+        """Count what moved; refuse to draw all records once more.
 
-        Raises GuaranteeViolated where the coins are not those of the version before.
+        Raises GuaranteeViolated where the noise is not that of the version before.
         """
         if self.remembered:
             self.waiting = plan.left_out or 0
-        if recognition.source.record_id:
-            self.moved = moved(recognition.fingerprints, self.last_source, self.level)
+        self.moved = moved(workspace, self.last, marked)
         if not self.method.refreshing.keeps:
             return
         for entry in plan.ledger:
-            if self.coins.get(entry.attribute) != entry.coins:
+            if self.last.draws.get(entry.attribute) != entry.coins:
                 raise GuaranteeViolated(
                     f"a refresh of {self.release!r} would draw {entry.attribute!r} of every record anew, a second look"
                     " at all of them: its domain, its operator, the record id or the secret is another than before",
@@ -118,43 +108,34 @@ def succeed(workspace: Workspace, release: str) -> Succession:
 
     Raises GuaranteeViolated where its coins were fresh: every version would be a second look at all records.
     """
-    entries = workspace.rows(
-        "SELECT attribute, coins, source_number, mechanism, fresh FROM priv.ledger WHERE lower(release) = lower(?)"
-        " AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE lower(release) = lower(?))",
-        [release, release],
+    last = entries.last_of(workspace.cursor, release)
+    ((mechanism, fresh),) = workspace.rows(
+        "SELECT arg_max(mechanism, number), arg_max(fresh, number) FROM priv.ledger"
+        " WHERE lower(release) = lower(?) AND mechanism <> 'public'",
+        [release],
     )
-    method = METHODS[entries[0][3]]
-    if method.sensitive and any(fresh for *_, fresh in entries):
+    assert last is not None
+    method = METHODS[mechanism]
+    if method.sensitive and fresh:
         raise GuaranteeViolated(
             f"{release!r} was published without record_id, so every version would draw all records anew, and their"
             " average would tell the true values",
             hint="publish it once more with record_id := …, replace := true and what that costs",
         )
-    number = entries[0][2]
-    others = workspace.rows(
-        "SELECT count(*) FROM priv.ledger WHERE source_number = ? AND lower(release) <> lower(?)",
-        [number, release],
-    )
-    ((level,),) = workspace.rows("SELECT level FROM priv.source WHERE number = ?", [number])
-    return Succession(
-        release,
-        method,
-        {attribute: coins for attribute, coins, *_ in entries},
-        number,
-        level,
-        others != [(0,)],
-        method.refreshing.remembers and bool(Memory(workspace, release)),
-    )
+    remembered = method.refreshing.remembers and bool(Memory(workspace, release))
+    return Succession(release, method, last, remembered)
 
 
-def moved(taken: Fingerprints, number: int, level: int) -> Moved:
-    """Count how far a source has moved from a known one, of which one of 2 ** level records has a fingerprint."""
-    of_both = max(level, taken.level)
-    arrived, gone, changed, placed = taken.moved_from(number, level)
+def moved(workspace: Workspace, last: Last, marked: Marked | None) -> Moved | None:
+    """Count how far a source has moved from a version; None where ids do not tell."""
+    if marked is None or last.level is None:
+        return None
+    level = max(marked.level, last.level)
+    found = marks.moves(workspace.cursor, last.publication, marked.level, last.level)
     return Moved(
-        arrived << of_both,
-        gone << of_both,
-        changed << of_both,
-        of_both,
-        None if placed is None else placed << of_both,
+        found.arrived << level,
+        found.gone << level,
+        found.changed << level,
+        level,
+        found.placed << level,
     )

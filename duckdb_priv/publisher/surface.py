@@ -11,12 +11,11 @@ from dataclasses import MISSING
 from functools import cache
 from typing import Any
 
-from duckdb_priv.engine.fingerprints import listed
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.release.arguments import LEVELS, specs
 from duckdb_priv.release.request import Request, SensitiveRequest
 from duckdb_priv.sqltext import templates
-from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.quoting import identifier, listed, literal
 from duckdb_priv.sqltext.templates import body, fill, read
 
 FRAGMENTS = (

@@ -324,17 +324,20 @@ class Publication:
     """Those of the release, with what only the publisher knows."""
     person: tuple[str, ...]
     max_rows: int | None
+    population: str
 
 
 def last_publication(connection: Connection, release: str) -> Publication:
     """Read from the ledger how a release was published last."""
-    source, attributes, record_id, fresh, parameters, person, max_rows = connection.execute(
-        "SELECT any_value(source), list(attribute ORDER BY number), any_value(record_id), bool_or(fresh),"
-        " any_value(parameters), any_value(person), any_value(max_rows)"
-        " FROM priv.ledger WHERE release = ?"
-        " AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE release = ?)",
-        [release, release],
-    ).fetchall()[0]
+    source, attributes, record_id, fresh, parameters, person, max_rows, population = (
+        connection.execute(
+            "SELECT any_value(source), list(attribute ORDER BY number), any_value(record_id), bool_or(fresh),"
+            " any_value(parameters), any_value(person), any_value(max_rows), any_value(population)"
+            " FROM priv.ledger WHERE release = ? AND mechanism <> 'public'"
+            " AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE release = ?)",
+            [release, release],
+        ).fetchall()[0]
+    )
     return Publication(
         source,
         tuple(attributes),
@@ -343,23 +346,8 @@ def last_publication(connection: Connection, release: str) -> Publication:
         json.loads(parameters),
         tuple(person or ()),
         max_rows,
+        population,
     )
-
-
-@dataclass(frozen=True)
-class Charge:
-    """What one entry of the ledger adds to what is known, in the order of its columns."""
-
-    adds: bool
-    attribute_number: int
-    source_number: int
-    records: int
-    seen: int | None
-    changed: int
-    persons: int | None
-    persons_seen: int | None
-    person_rows: int | None
-    person_adds: bool
 
 
 @dataclass(frozen=True)

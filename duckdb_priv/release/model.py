@@ -210,8 +210,10 @@ class LedgerEntry:
     delta: float = 0.0
     notes: Mapping[str, Any] = field(default_factory=dict)
     """What only the publisher is to know beside the parameters."""
-    reason: str | None = None
-    """Why its records may be published in these groups, where the mechanism makes groups."""
+    grouped: bool = False
+    """Whether what a record shows depends on the records that it is grouped with."""
+    mechanism: str | None = None
+    """How it was published, where that is not as the plan says."""
 
 
 def to_json(value: Mapping[str, Any]) -> str:

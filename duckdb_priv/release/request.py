@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.release.arguments import (
@@ -16,8 +17,20 @@ from duckdb_priv.release.arguments import (
     whole,
 )
 
+POPULATION = "main"
+"""The population of a database in which nobody names another one."""
 HIDDEN = {"record_id", "exclude", "person"}
 """Roles of columns that are not published, of which a column may have several."""
+
+
+def population_argument() -> Any:
+    """Describe the argument that says whom something is about."""
+    return argument(
+        NAME,
+        "the people that it is about: within a population an id means one person, and everything adds up",
+        "'patients'",
+        default=POPULATION,
+    )
 
 
 @dataclass(frozen=True)
@@ -64,6 +77,7 @@ class Request(Arguments):
     record_id: tuple[str, ...] = argument(
         COLUMNS, "the column that tells records apart, or a list of them", "'id'", default=()
     )
+    population: str = population_argument()
     exclude: tuple[str, ...] = argument(
         COLUMNS, "the columns that are not published", "['name', 'phone']", default=()
     )

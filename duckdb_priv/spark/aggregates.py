@@ -6,9 +6,9 @@ in temporary tables of the driver, in DuckDB's types, so that every text, order 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,6 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as spark
 
 from duckdb_priv.engine.aggregates import (
-    LIMIT,
     Aggregates,
     GroupCounts,
     OnAxis,
@@ -30,7 +29,7 @@ from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.spark.dealing import SparkDealt
 from duckdb_priv.spark.files import in_duckdb
-from duckdb_priv.spark.tasks import Ask, Choose, Recognize, in_tasks, read_sql
+from duckdb_priv.spark.tasks import Ask, in_tasks
 from duckdb_priv.spark.types import has_floats
 from duckdb_priv.sqltext.quoting import identifier, identifiers, in_types
 from duckdb_priv.sqltext.templates import place
@@ -40,7 +39,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ROWS, HELD = "_priv_rows", "_priv_held"
+ROWS = "_priv_rows"
+CARRIED = {
+    "UBIGINT": ("DECIMAL(20,0)", "decimal(20,0)"),
+    "UINTEGER": ("BIGINT", "bigint"),
+    "VARCHAR": ("VARCHAR", "string"),
+    "VARCHAR[]": ("VARCHAR[]", "array<string>"),
+}
+"""By type of DuckDB: what carries its values through Spark, as both call it."""
 MOST_VALUES = 1_000_000
 """Values of a sensitive column that are fetched at most."""
 SEED = 1
@@ -50,18 +56,6 @@ SEED = 1
 def column(name: str) -> Column:
     """Return a column by its name, whatever stands in it."""
     return f.col("`" + name.replace("`", "``") + "`")
-
-
-def _up_to(id_sql: str, limit: str) -> str:
-    """Write the condition that an id hashes to at most a limit."""
-    return f"coalesce(hash({id_sql}) <= {limit}::UBIGINT, false)"
-
-
-def _with_counts(schema: spark.StructType) -> spark.StructType:
-    """Return the schema of records beside which counts of what they hold stand, in rows of their own."""
-    columns = [*((each.name, each.dataType) for each in schema.fields)]
-    counts = [(HELD, spark.StringType()), (ROWS, spark.LongType())]
-    return spark.StructType([spark.StructField(*each) for each in (*columns, *counts)])
 
 
 @dataclass(frozen=True)
@@ -243,52 +237,30 @@ class SparkAggregates(Aggregates):
             f.max(f.when(~missing, f.col(ROWS))).alias("most"),
         )
 
-    def records_by_hash(self, columns: Sequence[str], id_sql: str, limit: str) -> str:
-        """Fetch the records whose id hashes to at most a limit."""
-        read = list(dict.fromkeys(columns))
-        records = self._records.select(*map(column, read))
-
-        def chosen() -> DataFrame:
-            if int(limit) == LIMIT:
-                return records
-            stream = read_sql({name: self.source.types[name] for name in read})
-            work = Choose(stream, _up_to(id_sql, limit), self.frame.setting)
-            return in_tasks(records, work, records.schema)
-
-        found = self.frame.ask(("records", id_sql, limit, *read), chosen)
-        return self._lay_out("_priv_chosen", read, found)
-
-    def recognizable(
-        self, columns: Sequence[str], id_sql: str, held: Sequence[str], limit: str
-    ) -> tuple[str, str]:
-        """Fetch both in one reading; what records hold is counted by the tasks, piece by piece."""
-        read = list(dict.fromkeys(columns))
-        records = self._records.select(*map(column, read))
-        all_of_them = int(limit) == LIMIT
-        stream = read_sql({name: self.source.types[name] for name in read})
-        counted = self._held(held, limit, stream)
-        work = Recognize(
-            Choose(stream, _up_to(id_sql, limit), self.frame.setting),
-            f"SELECT content::VARCHAR AS {HELD}, records AS {ROWS} FROM ({counted})",
+    def make(self, table: str, kernel: Kernel, types: Mapping[str, str]) -> None:
+        """Let the tasks run a kernel, and lay out what it gives."""
+        cursor = self.workspace.cursor
+        cursor.register("_priv_answer", self._run(kernel, types))
+        cursor.execute(
+            f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {in_types(types)} FROM _priv_answer"
         )
-        found = self.frame.ask(
-            ("recognizable", id_sql, limit, *read),
-            lambda: (
-                records if all_of_them else in_tasks(records, work, _with_counts(records.schema))
-            ),
-        )
-        table = self._lay_out("_priv_recognizable", read, found)
-        if all_of_them:
-            return table, self._held(held, limit, table)
-        return f"(FROM {table} WHERE {ROWS} IS NULL)", (
-            f"SELECT {HELD}::UBIGINT AS content, sum({ROWS})::BIGINT AS records FROM {table}"
-            f" WHERE {ROWS} IS NOT NULL GROUP BY content"
-        )
+        cursor.unregister("_priv_answer")
 
-    def _held(self, columns: Sequence[str], limit: str, table: str) -> str:
-        """Write the query of what the records of a table hold."""
-        names = identifiers(columns) or "NULL"
-        return self.sql("recognition", "held", columns=names, limit=limit, source=table)
+    def asked(self, kernel: Kernel, names: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Let the tasks run a kernel on their pieces."""
+        found = self._run(kernel, dict.fromkeys(names, "VARCHAR"))
+        return [tuple(row[name] for name in names) for row in found.to_pylist()]
+
+    def _run(self, kernel: Kernel, types: Mapping[str, str]) -> pa.Table:
+        """Let the tasks run a kernel whose columns are few words; keys of noise are not in it."""
+        kinds = {name: CARRIED[kind] for name, kind in types.items()}
+        select = f"SELECT {in_types({name: kind for name, (kind, _) in kinds.items()})} FROM ({kernel.select})"
+        work = Ask(replace(kernel, select=select), self.frame.setting)
+        schema = ", ".join(f"{name} {kind}" for name, (_, kind) in kinds.items())
+        return self.frame.ask(
+            ("kernel", kernel.select, *kernel.reads),
+            lambda: in_tasks(self._records.select(*map(column, kernel.reads)), work, schema),
+        )
 
     def sample(self, columns: Sequence[str], share: float) -> str:
         """Fetch a sample of about this share of the records."""

@@ -206,6 +206,7 @@ def open_source(workspace: Workspace, frame: SparkFrame, request: Request) -> So
         origins=(readable_name(path),),
         rows=rows,
         person=columns.person,
+        population=request.population,
         answers=partial(_answering, frame),
     )
 

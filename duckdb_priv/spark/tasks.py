@@ -95,46 +95,6 @@ class Perturb:
 
 
 @dataclass(frozen=True)
-class Choose:
-    """Give the records of which a condition holds, as they are."""
-
-    records: str
-    """How they are read, from the stream, with the types of the source."""
-    condition: str
-    """What holds of a record ``s``."""
-    setting: Setting
-
-    def __call__(self, batches: Batches) -> Batches:
-        """Look at piece by piece."""
-        for _, chosen in self.pieces(batches):
-            yield from chosen.to_batches()
-
-    def pieces(self, batches: Batches) -> Iterator[tuple[duckdb.DuckDBPyConnection, pa.Table]]:
-        """Choose from piece by piece, each of which is the stream of the connection beside it."""
-        if (reader := _reader(batches)) is not None:
-            with opened(self.setting) as connection:
-                for piece in merged(reader):
-                    connection.register(STREAM, piece)
-                    query = f"SELECT {self.condition} AS chosen FROM {self.records} AS s"
-                    chosen = connection.sql(query).to_arrow_table()["chosen"]
-                    yield connection, piece.filter(chosen)
-
-
-@dataclass(frozen=True)
-class Recognize:
-    """Give the records that are chosen, and behind them what a query counts in every piece, in columns of its own."""
-
-    choose: Choose
-    counted: str
-
-    def __call__(self, batches: Batches) -> Batches:
-        """Look at piece by piece."""
-        for connection, chosen in self.choose.pieces(batches):
-            counts = connection.sql(self.counted).to_arrow_table()
-            yield from pa.concat_tables([chosen, counts], promote_options="default").to_batches()
-
-
-@dataclass(frozen=True)
 class Ask:
     """Give what a query counts in every piece of a partition, to be added up."""
 

@@ -103,3 +103,12 @@ def without_carriage_returns(script: str) -> str:
         return "E" + text.replace("\\", "\\\\").replace("\r", "\\r")
 
     return TOKEN.sub(escaped, script)
+
+
+def listed(texts: Iterable[str]) -> str:
+    """Write a list of texts.
+
+    >>> listed(["age"]), listed([])
+    ("['age']::VARCHAR[]", '[]::VARCHAR[]')
+    """
+    return f"[{', '.join(map(literal, texts))}]::VARCHAR[]"

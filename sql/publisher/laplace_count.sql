@@ -1,15 +1,15 @@
--- priv.laplace_count(n, epsilon) -> BIGINT
+-- priv.laplace_count(n, epsilon [, population := 'main']) -> BIGINT
 --
 -- A count with discrete Laplace noise, exactly distributed: an epsilon-differentially private answer to a question
 -- whose true answer changes by 1 at most when one record comes or goes. Fresh noise at every call, for every row.
--- Each answer costs its epsilon, and is in priv.ledger() before it is given. What a count is of cannot be known from a
--- number, so that it is charged to every source.
+-- Each answer costs its epsilon, and is in priv.ledger() before it is given, under the population whose records were
+-- counted.
 --
 --   SELECT priv.laplace_count(1000, 0.1);
 
-CREATE OR REPLACE MACRO priv.laplace_count(n, epsilon) AS
+CREATE OR REPLACE MACRO priv.laplace_count(n, epsilon, population := 'main') AS
     [CASE WHEN answer.mistake IS NULL THEN answer.value ELSE error(answer.mistake) END
-     FOR answer IN [_priv_laplace_count(TRY_CAST(n AS BIGINT), TRY_CAST(epsilon AS DOUBLE), current_database())]][1];
+     FOR answer IN [_priv_laplace_count(TRY_CAST(n AS BIGINT), TRY_CAST(epsilon AS DOUBLE), population::VARCHAR, current_database())]][1];
 
 COMMENT ON MACRO priv.laplace_count IS
     'A count with exactly distributed discrete Laplace noise: an epsilon-differentially private answer.';

@@ -1,5 +1,5 @@
 -- FROM priv.publish_anatomy(source, release, sensitive := …, l := …
---   [, republish := false] [, record_id := …] [, exclude := […]] [, public := […]]
+--   [, republish := false] [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --

@@ -1,5 +1,5 @@
 -- FROM priv.publish_block_design(source, release, sensitive := …, epsilon := … | rho1 := …, rho2 := …
---   [, domain := …] [, record_id := …] [, exclude := […]] [, public := […]]
+--   [, domain := …] [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --

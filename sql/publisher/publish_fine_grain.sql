@@ -1,6 +1,6 @@
 -- FROM priv.publish_fine_grain(source, release, sensitive := …, requirements := 'table' | tolerance := …
 --   [, direction := 'both' | 'upward'] [, min_retention := …] [, domain := …]
---   [, frequencies := 'table' | frequency_epsilon := …] [, record_id := …] [, exclude := […]] [, public := […]]
+--   [, frequencies := 'table' | frequency_epsilon := …] [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --

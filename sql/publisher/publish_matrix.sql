@@ -1,5 +1,5 @@
 -- FROM priv.publish_matrix(source, release, sensitive := …, matrix := 'table'
---   [, record_id := …] [, exclude := […]] [, public := […]]
+--   [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --

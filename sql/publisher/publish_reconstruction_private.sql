@@ -1,7 +1,7 @@
 -- FROM priv.publish_reconstruction_private(source, release, sensitive := …, retention := … | ldp_epsilon := …,
 --   epsilon := …, delta := …
 --   [, bound := 'simplified' | 'chernoff' | 'exact'] [, max_frequency := 1.0] [, sampling := 'public' | 'paper']
---   [, domain := …] [, republish := false] [, record_id := …] [, exclude := […]] [, public := […]]
+--   [, domain := …] [, republish := false] [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --

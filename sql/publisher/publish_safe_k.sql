@@ -1,5 +1,5 @@
 -- FROM priv.publish_safe_k(source, release, k := …, beta := …, epsilon := …, hierarchies := …,
---   levels := {…} | epsilon1 := … [, record_id := …] [, exclude := […]] [, public := […]]
+--   levels := {…} | epsilon1 := … [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --

@@ -1,5 +1,5 @@
 -- FROM priv.publish_shuffled(source, release, sensitive := …, epsilon := …, delta := … [, domain := …]
---   [, record_id := …] [, exclude := […]] [, public := […]]
+--   [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --

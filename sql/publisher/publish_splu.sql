@@ -1,6 +1,6 @@
 -- FROM priv.publish_splu(source, release, sensitive := …, gamma := …
 --   [, grouping := 'mixed' | 'largest_first'] [, append := false] [, republish := false]
---   [, record_id := …] [, exclude := […]] [, public := […]]
+--   [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --
@@ -13,6 +13,7 @@
 -- new; republish := true publishes nevertheless. "grouping" := 'largest_first' is the paper's, and
 -- for comparison only; before DuckDB 2.0 its name needs the quotes.
 --
---   FROM priv.publish_splu('persons', 'persons_decoys', sensitive := 'occupation', gamma := 3, record_id := 'id');
+--   FROM priv.publish_splu('persons', 'persons_decoys', sensitive := 'occupation', gamma := 3, record_id := 'id',
+--                          exclude := 'income');
 
 @publish@;

@@ -73,6 +73,8 @@ def forget_in_key(monkeypatch, *names):
     derive = randomness.KeyedBits.derive
 
     def without(cls, secret, context):
+        if not context.startswith("{"):
+            return derive(secret, context)
         known = json.loads(context)
         assert set(names) <= set(known)
         return derive(

@@ -33,7 +33,10 @@ CALLS = (
 )
 RELEASES = ("uniform", "exchanged", "grouped")
 NO_TIMES = "* EXCLUDE (published_at)"
-LEDGER = (f"SELECT {NO_TIMES} FROM priv.ledger()", f"SELECT {NO_TIMES} FROM priv.ledger")
+LEDGER = (
+    f"SELECT {NO_TIMES} FROM priv.ledger(details := true)",
+    "SELECT * EXCLUDE (published_at, digest) FROM priv.ledger",
+)
 
 CHANGED = {
     "Calendar": "japanese",

@@ -100,7 +100,7 @@ def test_the_difference_of_two_releases_shows_no_single_record(con):
     con.execute(PUBLISH.format("later")).fetchall()
     assert moved(con) > 100
     totals = con.execute(
-        "SELECT max(epsilon_source), max(delta_source) FROM priv.ledger()"
+        "SELECT max(total), max(delta_record) FROM priv.ledger(details := true)"
     ).fetchall()
     assert totals == [(3.0, pytest.approx(3e-6))]
 

@@ -317,7 +317,7 @@ def test_the_audit_bears_every_claim_out(released: Connection) -> None:
 
 @every_method
 def test_the_ledger_charges_it(released: Connection, case: Case) -> None:
-    found = rows(released, "SELECT DISTINCT mechanism FROM priv.ledger()")
+    found = rows(released, "SELECT DISTINCT mechanism FROM priv.ledger")
     assert found == [(case.method,)]
 
 

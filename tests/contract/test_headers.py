@@ -27,7 +27,7 @@ CREATE TABLE exchange AS
     FROM (SELECT DISTINCT disease FROM visits) AS o, (SELECT DISTINCT disease FROM visits) AS p;
 FROM priv.publish_uniform('visits', 'patients', sensitive := 'disease', retention := 0.5, record_id := 'id');
 FROM priv.publish_uniform('persons', 'survey', sensitive := ['occupation', 'income'], retention := 0.5,
-    exclude := ['id']);
+    exclude := ['id'], population := 'survey');
 """
 """The tables that the examples speak of; they publish 'visits_public' themselves, or find it published."""
 

@@ -49,7 +49,7 @@ def page(name: str) -> Path:
     return PACKAGE / "methods" / name / "README.md"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
     with prepared(None) as connection:
         connection.execute(WORLD)

@@ -30,9 +30,7 @@ FUNCTIONS = {
 }
 """What Python does. Nobody but our own macros calls these."""
 
-COMMON = (
-    " record_id exclude public person max_rows title description contact licence labels replace"
-)
+COMMON = " record_id population exclude public person max_rows title description contact licence labels replace"
 """What every publication takes."""
 CHECK = (
     "source sensitive record_id exclude public person domain retention epsilon rho1 rho2 certainty"
@@ -50,7 +48,7 @@ PUBLISHER = {
     "amplified_delta": "delta beta",
     "amplified_epsilon": "epsilon beta",
     "audit": "release",
-    "budget": "source epsilon delta",
+    "budget": "population epsilon delta",
     "check_source": CHECK,
     "compare": "release older",
     "date_hierarchy": "attribute low high parts",
@@ -66,10 +64,10 @@ PUBLISHER = {
     "fine_grain_plan": (
         "source sensitive requirements tolerance direction min_retention domain frequencies frequency_epsilon"
     ),
-    "laplace_count": "n epsilon",
+    "laplace_count": "n epsilon population",
     "large_sum_threshold": "gamma epsilon error_probability",
     "ldp_epsilon": "retention m",
-    "ledger": "slack",
+    "ledger": "slack details",
     "load_hierarchy": "attribute path delimiter",
     "lower_tail_bound": "frequency m retention epsilon group_size bound",
     "max_retention": "rho1 rho2 m",
@@ -111,7 +109,7 @@ PUBLISHER = {
     "shuffled_retention": "epsilon delta domain_size group_size",
     "small_sum_privacy": "gamma epsilon alpha",
     "upper_tail_bound": "frequency m retention epsilon group_size bound",
-    "withdraw": "source id kind",
+    "withdraw": "id population kind",
     "workload": (
         "source sensitive queries max_public_attributes min_selectivity selectivity"
         " small_counts seed record_id exclude"
@@ -151,22 +149,17 @@ MACROS = PUBLISHER | ANALYST
 PRIVATE_TABLES = {
     "budget",
     "chosen_operator",
-    "drawn",
-    "fingerprint",
-    "grouped_attribute",
-    "grouped_record",
     "identity",
     "ledger",
+    "mark",
     "migration",
     "noisy_count",
-    "placement",
     "publication",
     "secret",
+    "seen",
     "sampled_record",
     "shown_pair",
     "shown_record",
-    "source",
-    "value_fingerprint",
     "warning",
     "withdrawn",
 }

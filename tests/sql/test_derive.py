@@ -86,9 +86,7 @@ def test_the_coarser_tells_nothing_that_the_finer_does_not(con):
 
 
 def test_the_ledger_charges_the_finest_once(con):
-    rows = con.execute(
-        "SELECT release, adds, epsilon_source FROM priv.ledger() ORDER BY published_at"
-    ).fetchall()
+    rows = con.execute("SELECT release, adds > 0, total FROM priv.ledger()").fetchall()
     assert [(release, adds) for release, adds, _ in rows] == [("fine", True), ("coarse", False)]
     assert rows[0][2] == rows[1][2]
     assert con.execute(

@@ -27,13 +27,13 @@ def test_keyed_publications_of_the_same_add_nothing(visits, published):
         published(visits, "visits", release, sensitive="disease", retention=0.3, record_id="id")
     found = rows(
         visits,
-        "SELECT source, attribute, release, epsilon, delta, fresh, adds, epsilon_attribute, epsilon_source"
-        " FROM priv.ledger()",
+        "SELECT population, attribute, release, epsilon, delta, fresh, adds, epsilon_attribute, total, reason"
+        " FROM priv.ledger(details := true)",
     )
     e = pytest.approx(EPSILON)
     assert found == [
-        ("memory.main.visits", "disease", "one", e, 0, False, True, e, e),
-        ("memory.main.visits", "disease", "two", e, 0, False, False, e, e),
+        ("main", "disease", "one", e, 0, False, e, e, e, "first publication of it"),
+        ("main", "disease", "two", e, 0, False, 0, e, e, "same draw as one"),
     ]
 
 
@@ -42,25 +42,29 @@ def test_fresh_publications_and_other_parameters_add_up(visits, published):
     published(visits, "visits", "b", sensitive="disease", retention=0.3, exclude="id")
     published(visits, "visits", "c", sensitive="disease", retention=0.3, record_id="id")
     published(visits, "visits", "d", sensitive="disease", retention=0.5, record_id="id")
-    published(visits, "visits", "e", sensitive="gender", retention=0.5, record_id="id")
     found = rows(
-        visits, "SELECT release, adds, epsilon_attribute, epsilon_source FROM priv.ledger()"
+        visits,
+        "SELECT release, adds, epsilon_attribute, total, reason FROM priv.ledger(details := true)",
     )
-    half, gender = math.log(6), math.log(3)
-    assert [row[:2] for row in found] == [(name, True) for name in "abcde"]
-    assert [row[2] for row in found] == pytest.approx(
-        [EPSILON, 2 * EPSILON, 3 * EPSILON, 3 * EPSILON + half, gender]
-    )
-    assert [row[3] for row in found] == pytest.approx(
-        [EPSILON, 2 * EPSILON, 3 * EPSILON, 3 * EPSILON + half, 3 * EPSILON + half + gender]
-    )
+    half = math.log(6)
+    assert [row[0] for row in found] == list("abcd")
+    assert [row[1] for row in found] == pytest.approx([EPSILON, EPSILON, EPSILON, half])
+    totals = [EPSILON, 2 * EPSILON, 3 * EPSILON, 3 * EPSILON + half]
+    assert [row[2] for row in found] == pytest.approx(totals)
+    assert [row[3] for row in found] == pytest.approx(totals)
+    assert [row[4] for row in found] == [
+        "first publication of it",
+        "no record id was given, so every record is drawn once more",
+        "another record id",
+        "another retention",
+    ]
 
 
 def test_several_attributes_are_entries_of_their_own(visits, published):
     published(visits, "visits", "r", sensitive=["disease", "gender"], retention=0.3, record_id="id")
     found = rows(
         visits,
-        "SELECT attribute, epsilon, epsilon_source FROM priv.ledger() ORDER BY epsilon_source",
+        "SELECT attribute, epsilon, total FROM priv.ledger() ORDER BY total",
     )
     gender = math.log(1 + 2 * 0.3 / 0.7)
     assert [row[0] for row in found] == ["disease", "gender"]
@@ -68,22 +72,31 @@ def test_several_attributes_are_entries_of_their_own(visits, published):
     assert found[-1][2] == pytest.approx(EPSILON + gender)
 
 
-def test_publications_through_views_count_for_the_tables_behind(visits, published):
+def test_everything_of_a_population_adds_whatever_the_table_is_called(visits, published):
     visits.execute("CREATE VIEW elderly AS FROM visits WHERE age > 60")
-    visits.execute("CREATE VIEW pairs AS SELECT a.* FROM elderly AS a JOIN visits AS b USING (id)")
+    visits.execute("CREATE TABLE others AS SELECT id + 10000 AS id, age, disease FROM visits")
     published(visits, "visits", "a", sensitive="disease", retention=0.3, exclude="id")
     published(visits, "elderly", "b", sensitive="disease", retention=0.3, exclude="id")
-    published(visits, "pairs", "c", sensitive="disease", retention=0.3, exclude="id")
-    found = rows(visits, "SELECT source, release, epsilon_source FROM priv.ledger()")
-    assert [row[:2] for row in found] == [("memory.main.visits", name) for name in "abc"]
-    assert [row[2] for row in found] == pytest.approx([EPSILON, 2 * EPSILON, 3 * EPSILON])
+    published(visits, "others", "c", sensitive="disease", retention=0.3, record_id="id")
+    published(
+        visits,
+        "others",
+        "d",
+        sensitive="disease",
+        retention=0.3,
+        record_id="id",
+        population="other",
+    )
+    found = rows(visits, "SELECT population, release, total FROM priv.ledger()")
+    assert [row[:2] for row in found] == [("main", name) for name in "abc"] + [("other", "d")]
+    assert [row[2] for row in found] == pytest.approx([EPSILON, 2 * EPSILON, 3 * EPSILON, EPSILON])
 
 
 def test_a_dropped_or_replaced_release_stays_in_the_ledger(visits, published):
     published(visits, "visits", "r", sensitive="disease", retention=0.3, exclude="id")
     published(visits, "visits", "r", sensitive="disease", retention=0.3, replace=True, exclude="id")
     visits.execute("FROM priv.drop_release('r')")
-    assert rows(visits, "SELECT release, epsilon_source FROM priv.ledger()") == [
+    assert rows(visits, "SELECT release, total FROM priv.ledger()") == [
         ("r", pytest.approx(EPSILON)),
         ("r", pytest.approx(2 * EPSILON)),
     ]

@@ -74,7 +74,7 @@ def test_bad_input_is_refused_and_leaves_nothing(
     with pytest.raises(duckdb.Error) as raised:
         publish(con, **more)
     assert said in str(raised.value)
-    for left in ("priv.release", "priv.ledger", "priv.grouped_record"):
+    for left in ("priv.release", "priv.ledger", "priv.mark"):
         assert rows(con, f"FROM {left}") == []
 
 
@@ -260,7 +260,8 @@ def test_the_same_table_gives_the_same_release_and_a_changed_one_is_refused(
     assert rows(con, "FROM one") == rows(con, "FROM two")
     con.execute("DELETE FROM visits WHERE id = 7")
     with pytest.raises(
-        duckdb.Error, match=r"already published by groups with their values(.|\n)*republish := true"
+        duckdb.Error,
+        match=r"already published in groups by publish_anatomy(.|\n)*republish := true",
     ):
         publish(con, "three")
     publish(con, "three", republish=True)
@@ -269,7 +270,7 @@ def test_the_same_table_gives_the_same_release_and_a_changed_one_is_refused(
         "FROM priv.publish_splu('visits', 'decoys', sensitive := 'disease', gamma := 3, record_id := 'id',"
         " exclude := 'bed', republish := {})"
     )
-    with pytest.raises(duckdb.Error, match="already published by publish_anatomy"):
+    with pytest.raises(duckdb.Error, match="already published in groups by publish_anatomy"):
         rows(con, decoys.format(False))
     rows(con, decoys.format(True))
 

@@ -377,7 +377,7 @@ def test_the_next_version_shows_what_did_not_change_as_it_was(
     ).fetchall()
     assert (gone, come) == (0, 100)
     charged = con.execute(
-        "SELECT adds, epsilon_attribute FROM priv.ledger() WHERE release = 'followed' ORDER BY published_at"
+        "SELECT adds > 0, total FROM priv.ledger() WHERE release = 'followed'"
     ).fetchall()
     assert [adds for adds, _ in charged] == [True, False]
 

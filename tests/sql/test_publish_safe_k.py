@@ -330,7 +330,7 @@ def test_every_release_is_a_sample_of_its_own_whatever_identifies_the_records(co
         publish(con, release, record_id="'id'", exclude="['note']")
     assert con.execute("FROM one EXCEPT ALL FROM two").fetchall()
     ledger = con.execute(
-        "SELECT attribute, fresh, record_id, coins FROM priv.ledger ORDER BY number"
+        "SELECT attribute, fresh, record_id, draw FROM priv.ledger ORDER BY number"
     ).fetchall()
     assert [row[:3] for row in ledger] == [("*", True, [])] * 2
     assert ledger[0][3] != ledger[1][3]
@@ -341,7 +341,7 @@ def test_every_release_is_a_sample_of_its_own_whatever_identifies_the_records(co
 def test_one_sample_is_not_used_twice(con, monkeypatch):
     monkeypatch.setattr(randomness, "new_secret", lambda: bytes(32))
     publish(con, "one")
-    with pytest.raises(duckdb.InvalidInputException, match="coins have been used before"):
+    with pytest.raises(duckdb.InvalidInputException, match="was drawn for another publication"):
         publish(con, "two")
     assert con.execute("SELECT release FROM priv.release").fetchall() == [("one",)]
     assert con.execute("SELECT release FROM priv.ledger").fetchall() == [("one",)]
@@ -370,8 +370,8 @@ def test_the_ledger_adds_up(con):
     for release, epsilon in [("a", 1.0), ("b", 1.5), ("c", 0.8)]:
         publish(con, release, epsilon=str(epsilon))
     rows = con.execute(
-        "SELECT epsilon, delta, epsilon_attribute, epsilon_source, delta_source, epsilon_advanced, delta_advanced,"
-        " warning FROM priv.ledger(slack := 1e-5)"
+        "SELECT epsilon, delta, epsilon_attribute, epsilon_record, delta_record, epsilon_advanced, delta_advanced,"
+        " warning FROM priv.ledger(slack := 1e-5, details := true)"
     ).fetchall()
     released = []
     for epsilon, delta, attribute, source, risk, advanced, advanced_risk, warning in rows:
@@ -384,7 +384,7 @@ def test_the_ledger_adds_up(con):
     with pytest.raises(
         duckdb.InvalidInputException, match="slack must lie strictly between 0 and 1, got 0"
     ):
-        con.execute("FROM priv.ledger(slack := 0)")
+        con.execute("FROM priv.ledger(slack := 0, details := true)")
 
 
 @pytest.mark.once
@@ -399,7 +399,7 @@ def test_a_mechanism_that_shows_records_takes_the_total_away(con):
     assert any("published by safe_k and by uniform" in each for each in publish(con)["warnings"])
     assert any("published by safe_k and by uniform" in each for each in uniform("after"))
     rows = con.execute(
-        "SELECT release, epsilon_source, warning IS NOT NULL FROM priv.ledger()"
+        "SELECT release, total, warning IS NOT NULL FROM priv.ledger(details := true)"
     ).fetchall()
     assert rows[0][1] < math.inf
     assert [row[1:] for row in rows] == [(rows[0][1], False), (math.inf, True), (math.inf, True)]
@@ -483,9 +483,9 @@ def test_a_view_and_a_source_elsewhere(con):
     publish(con, source="other.visits", hierarchies="'other.rules'")
     con.execute("CREATE VIEW ages AS SELECT age, gender FROM visits")
     publish(con, "of_view", source="ages", exclude=None, levels="{'AGE': 2, 'gender': 1}")
-    assert con.execute("SELECT origins FROM priv.ledger ORDER BY number").fetchall() == [
-        (["other.main.visits"],),
-        (["memory.main.visits"],),
+    assert con.execute("SELECT source FROM priv.ledger ORDER BY number").fetchall() == [
+        ("other.main.visits",),
+        ("memory.main.ages",),
     ]
 
 

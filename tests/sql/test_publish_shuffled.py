@@ -251,8 +251,8 @@ def test_it_is_audited(con):
 def test_all_attributes_together_are_promised_what_is_charged_once(con):
     """The product of both is (1, 1e-6)-private, and so is each; the release of one before it adds another (1, 1e-6)."""
     charged = con.execute(
-        "SELECT attribute, epsilon_attribute, epsilon_source, delta_source FROM priv.ledger()"
-        " WHERE release IN ('crowd', 'pair') AND adds"
+        "SELECT attribute, epsilon_attribute, epsilon_record, delta_record FROM priv.ledger(details := true)"
+        " WHERE release IN ('crowd', 'pair')"
     ).fetchall()
     assert charged == [
         ("disease", 1.0, 1.0, 1e-6),
@@ -271,7 +271,7 @@ def test_all_attributes_together_are_promised_what_is_charged_once(con):
 def test_the_next_version_is_drawn_anew_and_charged_whole(prepared):
     with prepared() as con:
         con.execute(ILL)
-        con.execute("FROM priv.budget('ill', epsilon := 2.0, delta := 1e-5)").fetchall()
+        con.execute("FROM priv.budget(epsilon := 2.0, delta := 1e-5)").fetchall()
         con.execute(PUBLISH.format("crowd", "'disease'")).fetchall()
         shown = (
             "SELECT noisy_disease, count(*) FROM crowd WHERE town = 'b' GROUP BY ALL ORDER BY ALL"
@@ -424,7 +424,7 @@ def test_coins_hang_on_instants_and_on_nobodys_time_zone(prepared):
             con.execute(publish).fetchall()
             rows = "SELECT epoch_us(seen), epoch_us(visits['at'][1]), * EXCLUDE (seen, visits) FROM crowd ORDER BY ALL"
             published.append(con.execute(rows).fetchall())
-            coins.append(con.execute("SELECT coins FROM priv.ledger").fetchall())
+            coins.append(con.execute("SELECT draw FROM priv.ledger").fetchall())
     assert published[0] == published[1]
     assert coins[0] == coins[1] != coins[2]
 

@@ -321,7 +321,7 @@ def test_the_paper_s_grouping_is_published_with_a_warning(con: duckdb.DuckDBPyCo
 def test_releases_of_several_forms_answer_side_by_side(con: duckdb.DuckDBPyConnection) -> None:
     table(con, "even", [300] * 10)
     publish(con, "skewed", gamma=2)
-    publish(con, "balanced", source="even")
+    publish(con, "balanced", source="even", population="even")
     # Even: where the estimate of any value is negative, the most likely counts of all the others differ from theirs.
     con.execute(
         "FROM priv.publish_uniform('even', 'redrawn', sensitive := 'disease', retention := 0.5, record_id := 'id')"

@@ -44,7 +44,7 @@ def publish(con, release="r", **given):
         f"FROM priv.publish_reconstruction_private({source}, '{release}', {written})"
     ).fetchall()[0]
     names = ("release", "mechanism", "rows_source", "rows_published", "rows_suppressed")
-    return dict(zip((*names, "seconds", "guarantee", "warnings"), row, strict=True))
+    return dict(zip((*names, "seconds", "guarantee", "warnings", "ledger"), row, strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -351,7 +351,7 @@ def test_a_column_with_one_value_and_a_column_called_scale_are_refused(con):
 
 @pytest.mark.once
 def test_warnings_say_where_groups_are_not_what_they_should_be(con):
-    warning = publish(con, "warned", source="'lone'")["warnings"][0]
+    warning = publish(con, "warned", source="'lone'", population="'lone'")["warnings"][0]
     assert (
         "no public attributes, so all 8005 records are one micro group, of which at most 62"
         in warning
@@ -359,9 +359,10 @@ def test_warnings_say_where_groups_are_not_what_they_should_be(con):
     assert con.execute("SELECT count(*), sum(scale) FROM warned").fetchall() == [
         (62, pytest.approx(8005))
     ]
-    warnings = publish(con, "warned", source="'alone'", public="['age']")["warnings"]
+    people = {"population": "'lone'", "republish": True}
+    warnings = publish(con, "warned", source="'alone'", public="['age']", **people)["warnings"]
     assert any("nothing was sampled" in each for each in warnings)
-    warnings = publish(con, "warned", max_frequency=0.3)["warnings"]
+    warnings = publish(con, "warned", max_frequency=0.3, **people)["warnings"]
     assert any("1 micro groups with 5 records" in each for each in warnings)
     said = con.execute("SELECT statement FROM priv.guarantee WHERE release = 'warned'").fetchall()
     assert "in which no occupation is more frequent than 0.3" in said[0][0]
@@ -371,8 +372,8 @@ def test_text_and_compound_ids_key_the_coins(con):
     con.execute("CREATE TABLE named AS SELECT * REPLACE ('person ' || id AS id) FROM people")
     con.execute("CREATE TABLE compound AS SELECT *, id // 100 AS ward FROM people")
     for source, record_id in (("'named'", "'id'"), ("'compound'", "['id', 'ward']")):
-        publish(con, "one", source=source, record_id=record_id)
-        publish(con, "two", source=source, record_id=record_id)
+        for release in ("one", "two"):
+            publish(con, release, source=source, record_id=record_id, population=source)
         assert con.execute("FROM one").fetchall() == con.execute("FROM two").fetchall()
         assert con.execute("SELECT sum(scale) FROM one").fetchall()[0][0] == pytest.approx(8005)
 

@@ -155,13 +155,13 @@ class TestRotation:
         assert told["releases"] == 2
         assert told["statement"].startswith("2 releases were published with the former secret")
         con.execute(UNIFORM.format("three"))
-        assert con.execute("SELECT adds FROM priv.ledger() ORDER BY published_at").fetchall() == [
+        assert con.execute("SELECT adds > 0 FROM priv.ledger()").fetchall() == [
             (True,), (False,), (True,),
         ]  # fmt: skip
         ((first, last, one),) = con.execute(
-            "SELECT min(epsilon_source), max(epsilon_source), any_value(epsilon) FROM priv.ledger()"
+            "SELECT min(total), max(total), any_value(epsilon) FROM priv.ledger()"
         ).fetchall()
-        assert (first, last) == (one, 2 * one)
+        assert (first, last) == (pytest.approx(one), pytest.approx(2 * one))
         assert (
             con.execute("SELECT count(*) FROM (FROM one EXCEPT ALL FROM three)").fetchone()[0] > 0
         )

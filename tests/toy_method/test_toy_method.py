@@ -49,8 +49,8 @@ def test_it_is_published_with_the_arguments_that_it_takes(con: duckdb.DuckDBPyCo
         "SELECT parameters, comment FROM duckdb_functions() WHERE function_name = 'publish_coins'"
     ).fetchall()
     assert " ".join(parameters) == (
-        "source release sensitive coins record_id exclude public person max_rows title description contact licence"
-        " labels replace"
+        "source release sensitive coins record_id population exclude public person max_rows title description contact"
+        " licence labels replace"
     )
     assert comment == f"{METHOD.words.promise}."
     with pytest.raises(duckdb.Error, match="coins is missing\nHint: coins is the number of coins"):
@@ -75,7 +75,7 @@ def test_it_is_audited(con: duckdb.DuckDBPyConnection) -> None:
 
 def test_it_is_in_the_ledger(con: duckdb.DuckDBPyConnection) -> None:
     rows = con.execute(
-        "SELECT DISTINCT mechanism, parameters::JSON->>'coins', warning FROM priv.ledger()"
+        "SELECT DISTINCT mechanism, parameters::JSON->>'coins', warning FROM priv.ledger(details := true)"
     ).fetchall()
     assert rows == [("coins", "2", None)]
 

@@ -51,7 +51,7 @@ def test_stages_come_in_the_order_of_the_work(monkeypatch: pytest.MonkeyPatch) -
         connection.execute(SOURCE)
         connection.execute(PUBLISH).fetchall()
     assert stages == [
-        "reading the source", "recognizing records", "planning", "checking the columns", "drawing values",
+        "reading the source", "marking records", "planning", "checking the columns", "drawing values",
         "writing the catalog",
     ]  # fmt: skip
 

@@ -19,24 +19,12 @@ from duckdb_priv.methods.anatomy.arguments import AnatomyArguments
 from duckdb_priv.methods.common.dealing import DEALT, Grouping, deal
 from duckdb_priv.methods.common.decoys import key_of_groups, labels_of, rank_sql
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
-from duckdb_priv.methods.common.republication import (
-    Rule,
-    ledger_entries,
-    open_marks,
-    reasons,
-    remember,
-)
+from duckdb_priv.methods.common.republication import ledger_entries, open_marks, remember
 from duckdb_priv.release.model import Guarantee, SensitiveAttribute, group_column
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import body, fill, read
 
 MECHANISM = "anatomy"
-VALUE_GROUPS = Rule(
-    MECHANISM,
-    "groups with their values",
-    why="a second group narrows the true value of a record down to what both have in common, often one value",
-    remedy="write republish := true to publish nevertheless",
-)
 WARNING = (
     "a baseline to compare with: the values of every group are published as they are, so that whoever knows that"
     " a person cannot have some of them, or knows the others of the group, learns the person's"
@@ -49,16 +37,13 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: AnatomyA
     columns = _columns(source)
     domains = open_domains(workspace, source)
     grouping = Grouping(MECHANISM, diversity, "largest_first")
-    marks = open_marks(workspace, source, VALUE_GROUPS)
+    marks = open_marks(workspace, source)
     dealt = deal(workspace, source, domains, grouping, marks, stored=True)
     keys = [
         key_of_groups(workspace, source, domain, n, grouping, dealt)
         for n, domain in enumerate(domains)
     ]
-    why = reasons(
-        workspace, source, domains, keys, dealt, VALUE_GROUPS, republish=arguments.republish
-    )
-    remember(workspace, source, domains, dealt)
+    remember(workspace, source, domains, keys, dealt)
     attributes, tables = [], dict(dealt.kernel.tables)
     for n, (domain, key) in enumerate(zip(domains, keys, strict=True)):
         counts = dealt.answers.counts(n, domain.size, 0).sum(axis=1)
@@ -78,7 +63,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: AnatomyA
         attributes=attributes,
         provenance=dict.fromkeys(source.sensitive, "source"),
         guarantees=guarantees,
-        ledger=ledger_entries(source, domains, keys, why),
+        ledger=ledger_entries(source, domains, keys),
         strongest=guarantees[0].statement,
         rows_expected=source.rows,
         warnings=[

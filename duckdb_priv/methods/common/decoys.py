@@ -69,7 +69,10 @@ def key_of_groups(
         return Key(randomness.KeyedWords.derive(secret, ""), randomness.fingerprint(secret))
     records = dealt.answers.digest(n)
     secret = workspace.secret()
-    text = to_json(context_of(domain, grouping) | {"purpose": "groups", "records": records})
+    text = to_json(
+        context_of(domain, grouping)
+        | {"purpose": "groups", "records": records, "population": source.population}
+    )
     return Key(randomness.KeyedWords.derive(secret, text), randomness.fingerprint(secret, text))
 
 

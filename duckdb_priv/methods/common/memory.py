@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.marking import VALUES, mark_of_text, mark_stream
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Counts
@@ -78,7 +79,7 @@ class Memory:
             run(
                 f"INSERT INTO priv.shown_pair SELECT {pair}, ?, ?, d.value, p.shown"
                 f" FROM (SELECT DISTINCT _code{n}, _shown{n} FROM {SHOWN}) AS found"
-                f" JOIN ({_values_sql(domain)}) AS d ON d.position = _code{n}"
+                f" JOIN ({_values_sql(self.workspace, domain)}) AS d ON d.position = _code{n}"
                 f" JOIN (SELECT position, published::VARCHAR AS shown FROM {domain.table}) AS p"
                 f" ON p.position = _shown{n}",
                 [self.release, domain.attribute.lower()],
@@ -90,7 +91,7 @@ class Memory:
         table = f"temp.main._priv_recalled{n}"
         self.workspace.cursor.execute(
             f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT told.mark, kept.shown"
-            f" FROM ({told_sql(domain, n, DEALT)}) AS told JOIN {KEPT} AS kept USING (mark, value)"
+            f" FROM ({told_sql(self.workspace, domain, n, DEALT)}) AS told JOIN {KEPT} AS kept USING (mark, value)"
             " WHERE lower(release) = lower(?) AND attribute = ?",
             [self.release, domain.attribute.lower()],
         )
@@ -108,19 +109,15 @@ class Memory:
         return np.array([counts.get(value, 0) for value in values], np.int64)
 
 
-def told_sql(domain: Domain, n: int, table: str) -> str:
+def told_sql(workspace: Workspace, domain: Domain, n: int, table: str) -> str:
     """Write the query of the marks of records that were dealt: ``mark`` of the record, ``value`` of its true value."""
     return (
         f"SELECT {MARK} AS mark, d.value FROM {table}"
-        f" JOIN ({_values_sql(domain)}) AS d ON d.position = _code{n}"
+        f" JOIN ({_values_sql(workspace, domain)}) AS d ON d.position = _code{n}"
     )
 
 
-def _values_sql(domain: Domain) -> str:
+def _values_sql(workspace: Workspace, domain: Domain) -> str:
     """Write the query of the keyed marks of the values of a domain, by their places."""
-    key = "(SELECT key FROM priv.identity)"
-    text = "coalesce('=' || value::VARCHAR, '')"
-    return (
-        f"SELECT position, ('0x' || sha256({key} || encode({text}))[:16])::UBIGINT AS value"
-        f" FROM {domain.table}"
-    )
+    stream = str(workspace.open_stream(mark_stream(workspace, VALUES)))
+    return f"SELECT position, {mark_of_text('value::VARCHAR', stream)} AS value FROM {domain.table}"

@@ -31,13 +31,14 @@ class Coins:
 
 
 def open_coins(workspace: Workspace, source: Source, context: dict[str, object]) -> Coins:
-    """Derive coins: keyed by everything that defines them if records have ids, else fresh.
+    """Derive random bits: keyed by everything that defines them if records have ids, else fresh.
 
-    The form of the record id belongs to what defines the coins, since 7 and '7' are drawn differently.
+    The form of the record id is a part of that, since 7 and '7' are drawn differently, and so is the population: equal
+    ids in two of them are drawn independently.
     """
     if source.record_id:
         secret = workspace.secret()
-        text = to_json({**context, "record_id": source.id_form})
+        text = to_json({**context, "record_id": source.id_form, "population": source.population})
         bits = randomness.KeyedBits.derive(secret, text)
         return Coins(bits, randomness.fingerprint(secret, text), fresh=False)
     return Coins(

@@ -44,10 +44,6 @@ def plan(
     together = rows_together(workspace, release, requirement.sample_size)
     ((rows,),) = workspace.rows(f"SELECT count(*) FROM {SAMPLED}")
     guarantee = requirement.guarantee(domain.attribute, grown=True)
-    reason = (
-        f"the rows of before stay; of one group at most {draws.present} records that are in it now were its rows in"
-        f" some version, and {draws.ever} in all"
-    )
     return Plan(
         mechanism=MECHANISM,
         parameters={**requirement.parameters, "sampling": "public", "together": together},
@@ -56,7 +52,7 @@ def plan(
         attributes=[attribute_of(release, domain, requirement)],
         provenance={domain.attribute: domain.provenance},
         guarantees=[guarantee, *uniform_guarantees(domain.attribute, requirement.operator)],
-        ledger=[replace(entry, reason=reason)],
+        ledger=[entry],
         strongest=guarantee.statement,
         rows_expected=rows,
         left_out=draws.waiting,

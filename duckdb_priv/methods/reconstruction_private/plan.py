@@ -293,6 +293,7 @@ def ledger_entry(
         epsilon=None if paper else requirement.operator.ldp_epsilon,
         coins=coins.fingerprint,
         fresh=coins.fresh,
+        grouped=True,
         notes={GROUPED_BY: sorted(name.lower() for name in source.public)},
     )
 

@@ -107,15 +107,15 @@ def _sampled(audited: Audited, terms: Mapping[str, Any]) -> AuditRow:
 def _ledger(workspace: Workspace, release: str) -> list[AuditRow]:
     """Look at the other publications from the same tables."""
     (uses,) = workspace.rows(
-        "SELECT count(*) FROM priv.ledger WHERE coins IN (SELECT coins FROM priv.ledger WHERE release = ?"
+        "SELECT count(*) FROM priv.ledger WHERE draw IN (SELECT draw FROM priv.ledger WHERE release = ?"
         " AND mechanism = ?)"
         " AND release <> ?",
         [release, MECHANISM, release],
     )[0]
     rows = workspace.rows(
-        "WITH entry AS (SELECT DISTINCT ON (release, attribute, published_at) * FROM priv.ledger())"
-        " SELECT max(epsilon_source), max(delta_source), count(*), bool_or(warning IS NOT NULL) FROM entry"
-        " WHERE population IN (SELECT population FROM entry WHERE release = ?)",
+        "SELECT max(epsilon_record), max(delta_record), count(*), bool_or(warning LIKE 'also published without%')"
+        " FROM priv.ledger(details := true)"
+        " WHERE population IN (SELECT population FROM priv.ledger() WHERE release = ?)",
         [release],
     )
     epsilon, delta, publications, mixed = rows[0]

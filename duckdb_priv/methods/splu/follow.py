@@ -19,9 +19,14 @@ from duckdb_priv.methods.common.dealing import DEALT, MARK, Dealt, Grouping, dea
 from duckdb_priv.methods.common.decoys import count_ranges, key_of_groups, show, without_surplus
 from duckdb_priv.methods.common.domain import Domain, open_domains
 from duckdb_priv.methods.common.memory import KEPT, Memory, told_sql
-from duckdb_priv.methods.common.republication import domains_of_both, open_marks, remember
+from duckdb_priv.methods.common.republication import (
+    domains_of_both,
+    grouped_sql,
+    open_marks,
+    remember,
+)
 from duckdb_priv.methods.splu.arguments import SpluArguments, fewest_of_a_batch
-from duckdb_priv.methods.splu.plan import DECOY_GROUPS, MECHANISM, plan_of
+from duckdb_priv.methods.splu.plan import MECHANISM, plan_of
 from duckdb_priv.release.catalog import published_columns
 from duckdb_priv.release.model import LedgerEntry
 from duckdb_priv.sqltext.quoting import identifier
@@ -54,12 +59,11 @@ class Followed:
             f"CREATE OR REPLACE TEMP TABLE {BATCH} AS"
             f" SELECT _code{n} AS _code0, struct_pack(mark := {MARK},"
             f" first_half := _coins{n}.first_half, second_half := _coins{n}.second_half) AS _coins0"
-            f" FROM {DEALT} JOIN ({told_sql(domain, n, DEALT)}) AS told ON told.mark = {MARK} WHERE"
+            f" FROM {DEALT} JOIN ({told_sql(self.workspace, domain, n, DEALT)}) AS told ON told.mark = {MARK} WHERE"
             f" NOT EXISTS (FROM {KEPT} AS kept WHERE kept.attribute = $2 AND kept.mark = told.mark"
             " AND kept.value = told.value)"
-            " AND (NOT EXISTS (FROM priv.grouped_record AS known JOIN priv.grouped_attribute AS grouped"
-            " ON grouped.number = known.attribute WHERE grouped.name = $2"
-            f" AND known.mark = told.mark) OR EXISTS (FROM {KEPT} AS kept WHERE kept.attribute = $2"
+            f" AND (told.mark NOT IN ({grouped_sql(self.source, [domain])})"
+            f" OR EXISTS (FROM {KEPT} AS kept WHERE kept.attribute = $2"
             " AND lower(kept.release) = lower($1) AND kept.mark = told.mark))",
             [self.memory.release, name],
         )
@@ -82,7 +86,7 @@ class Followed:
         source = replace(self.source, public=())
         kernel = show(batch, source, [domain], [key], self.grouping, ranges, told=True)
         self.memory.keep(source, [domain], kernel, batch.staged)
-        remember(self.workspace, self.source, [domain], batch, ranges.kept)
+        remember(self.workspace, self.source, [domain], [key], batch, ranges.kept)
         return key.fingerprint
 
     def rows_sql(self) -> str:
@@ -111,7 +115,7 @@ def open_dealt(
     grouping = Grouping(MECHANISM, arguments.gamma, arguments.grouping)
     known = domains_of_both(workspace, source, release, grouping)
     domains = open_domains(workspace, source, known)
-    marks = open_marks(workspace, source, DECOY_GROUPS)
+    marks = open_marks(workspace, source)
     dealt = deal(workspace, source, domains, grouping, marks, stored=True)
     memory = Memory(workspace, release)
     return Followed(workspace, source, arguments, grouping, domains, dealt, memory)
@@ -168,12 +172,10 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
 def _entry(workspace: Workspace, release: str, domain: Domain, coins: str | None) -> LedgerEntry:
     """Say what grouped the records that are new; where none was grouped, that the groups are those of before."""
     if coins is not None:
-        reason = "a further batch, of new records and of values that were corrected alone"
-        return LedgerEntry(domain.attribute, None, coins, fresh=False, reason=reason)
+        return LedgerEntry(domain.attribute, None, coins, fresh=False, grouped=True)
     ((before,),) = workspace.rows(
-        "SELECT arg_max(coins, number) FROM priv.ledger WHERE lower(release) = lower(?)"
+        "SELECT arg_max(draw, number) FROM priv.ledger WHERE lower(release) = lower(?)"
         " AND lower(attribute) = lower(?)",
         [release, domain.attribute],
     )
-    reason = "the same decoy groups as before, without the records that left"
-    return LedgerEntry(domain.attribute, None, before, fresh=False, reason=reason)
+    return LedgerEntry(domain.attribute, None, before, fresh=False, grouped=True)

@@ -38,25 +38,17 @@ from duckdb_priv.methods.common.decoys_in_ranges import show_in_ranges
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.common.republication import (
-    Rule,
     domains_of_both,
     drop_known,
     earlier_rows,
     ledger_entries,
     open_marks,
-    reasons,
     remember,
 )
 from duckdb_priv.methods.splu.arguments import GROUPS_OF_A_BATCH, SpluArguments
 from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
 
 MECHANISM = "splu"
-DECOY_GROUPS = Rule(
-    MECHANISM,
-    "decoy groups",
-    why="a second group of decoys narrows the true value of a record down: 40 of them identify 63 to 96% of the values",
-    remedy="write append := true to publish only new records as a further batch, or republish := true",
-)
 EPSILON, ALPHA, ERROR_PROBABILITY = 0.3, 3, 0.05
 """What the guarantees of a release are stated for; the calculators state them for others."""
 WIDE = 1.96
@@ -74,7 +66,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         source,
         domains_of_both(workspace, source, release, grouping) if append else None,
     )
-    marks = open_marks(workspace, source, DECOY_GROUPS)
+    marks = open_marks(workspace, source)
     dealt = deal(workspace, source, domains, grouping, marks, stored=append)
     if append:
         drop_known(source, domains, dealt)
@@ -82,18 +74,11 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         key_of_groups(workspace, source, domain, n, grouping, dealt)
         for n, domain in enumerate(domains)
     ]
-    why = (
-        ["append := true: a further batch, of new records alone"] * len(domains)
-        if append
-        else reasons(
-            workspace, source, domains, keys, dealt, DECOY_GROUPS, republish=arguments.republish
-        )
-    )
     gamma = grouping.gamma
     ranges = without_surplus(dealt, count_ranges(dealt, domains, gamma), gamma, keys[0].words)
     if append:
         _require_batch(ranges.rows, gamma)
-    remember(workspace, source, domains, dealt, ranges.kept)
+    remember(workspace, source, domains, keys, dealt, ranges.kept)
     memory = Memory(workspace, release)
     told = bool(source.record_id) and dealt.few and (bool(memory) or not append)
     cut = dealt.portions > 1
@@ -119,7 +104,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         kernel=kernel,
         staged=staged,
         earlier=earlier,
-        ledger=ledger_entries(source, domains, keys, why),
+        ledger=ledger_entries(source, domains, keys),
         rows=ranges.rows + before,
         left_out=ranges.left_out,
     )

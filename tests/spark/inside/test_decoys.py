@@ -30,9 +30,8 @@ PUBLISHED = {
     "priv.coefficient": "*",
     "priv.guarantee": "*",
     "priv.warning": "*",
-    "priv.ledger": "* EXCLUDE published_at",
-    "priv.source": "number, population, records, level, known_by",
-    "priv.grouped_record": "*",
+    "priv.ledger": "* EXCLUDE (published_at, digest)",
+    "priv.mark": "count(*), count(DISTINCT mark)",
 }
 """What both engines must write alike."""
 

@@ -20,9 +20,7 @@ from pyspark.sql import functions as f
 from spark.tables import PERSONS, contents, files, sql
 
 import duckdb_priv.spark
-from duckdb_priv.engine import fingerprints, recognition
-from duckdb_priv.engine.source import Source
-from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.engine import marking
 from duckdb_priv.errors import PrivError, PublicationFailed
 from duckdb_priv.publisher import placing
 from duckdb_priv.publisher.check import examination
@@ -87,8 +85,7 @@ PUBLISHED = {
     "priv.coefficient": "*",
     "priv.guarantee": "*",
     "priv.warning": "*",
-    "priv.ledger": "* EXCLUDE published_at",
-    "priv.source": "number, population, records, level, known_by",
+    "priv.ledger": "* EXCLUDE (published_at, digest)",
 }
 """What both engines must write alike."""
 
@@ -268,36 +265,29 @@ def test_one_file_is_assembled_by_duckdb(
     assert sorted(each.name for each in tmp_path.iterdir()) == ["r.duckdb", "r.html"]
 
 
+@pytest.mark.parametrize("kept", [1_000_000, 100])
 def test_what_is_published_again_by_the_other_engine_adds_nothing(
-    theirs: Connection, persons: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    theirs: Connection,
+    persons: DataFrame,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kept: int,
 ) -> None:
-    """Also where a table is so large that samples stand for its records."""
-    monkeypatch.setattr(fingerprints, "level_of", lambda rows, size=0: 2)
+    """Also where a table is so large that a digest of its records is kept, and a sample."""
+    monkeypatch.setattr(marking, "level_of", lambda rows, size=0: 2)
+    monkeypatch.setattr(marking, "KEPT", kept)
     monkeypatch.setattr(examination, "SAMPLE", 1000)
     monkeypatch.setattr(examination, "CLASSES", 10)
-    take, taken = recognition.take_fingerprints, []
-
-    def taking(workspace: Workspace, source: Source) -> fingerprints.Fingerprints:
-        found = take(workspace, source)
-        taken.append(
-            [contents(workspace.cursor, f"temp.main._priv_{of}") for of in ("record", "content")]
-        )
-        return found
-
-    monkeypatch.setattr(recognition, "take_fingerprints", taking)
     method, arguments = CASES["uniform"]
     theirs.sql(f"FROM priv.publish_{method}('persons', 'first', {sql(arguments)})").fetchall()
     duckdb_priv.spark.publish(
         theirs, persons, method, source="persons", release="again", path=tmp_path / "r", **arguments
     )
-    assert theirs.sql("SELECT adds, source_number FROM priv.ledger ORDER BY number").fetchall() == [
-        (True, 1),
-        (False, 1),
+    assert theirs.sql("SELECT adds, level FROM priv.ledger ORDER BY number").fetchall() == [
+        (True, 2),
+        (False, 2),
     ]
-    assert theirs.sql("SELECT level FROM priv.source").fetchall() == [(2,)]
     assert contents(theirs, "first") == contents(theirs, "again")
-    assert taken[1:] == [taken[0]] * 2
-    assert all(map(len, taken[0]))
     assert all(
         holds is not False
         for (holds,) in theirs.sql("SELECT holds FROM priv.audit('again')").fetchall()
@@ -369,7 +359,7 @@ def test_what_is_wrong_is_told_and_nothing_is_left(
     assert words in str(error.value)
     assert error.value.hint
     assert "\n" not in error.value.message
-    for table in ("priv.release", "priv.ledger", "priv.source", "priv.fingerprint"):
+    for table in ("priv.release", "priv.ledger", "priv.mark", "priv.seen"):
         assert contents(publisher, table) == []
     assert [each.name for each in tmp_path.iterdir()] == ["taken"]
 

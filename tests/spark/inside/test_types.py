@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import duckdb_priv.spark
-from duckdb_priv.engine import fingerprints
+from duckdb_priv.engine import marking
 from duckdb_priv.errors import PrivError
 from duckdb_priv.spark.types import OF_DUCKDB, duckdb_type, given_type
 
@@ -72,7 +72,7 @@ def test_all_types_in_three_time_zones(
 ) -> None:
     """Also of a table so large that its records are known by a sample: Spark counts each two columns by themselves."""
     arguments = {"sensitive": sensitive, "public": public, **KNOWN}
-    monkeypatch.setattr(fingerprints, "level_of", lambda rows, size=0: 1)
+    monkeypatch.setattr(marking, "level_of", lambda rows, size=0: 1)
     with prepared() as theirs, prepared() as publisher:
         theirs.execute(STAYS)
         theirs.execute(f"COPY stays TO '{tmp_path}/stays.parquet'")

@@ -1,0 +1,175 @@
+"""What records are known by: keyed marks of their ids and values, which the ledger keeps and nobody else sees.
+
+A mark is 64 bits of AES over the id, under a key of the database that keys no noise and stays when the secret is
+changed. So 7 and '7' are two ids, as they are for the noise, and the marks are the same in every version of DuckDB and
+in Spark. Up to ``KEPT`` records all of them are marked; of more, all are added up to a digest. What records hold beside
+their ids is looked at in a sample, which the marks choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from duckdb_priv.engine import randomness
+from duckdb_priv.engine.aggregates import LIMIT, aggregates_of
+from duckdb_priv.engine.kernel import RECORDS, Kernel
+from duckdb_priv.engine.source import Source, key_expression
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.ledger.marks import KEPT, MARKED, SAMPLED, Marked
+from duckdb_priv.mechanism.sketch import level_of
+from duckdb_priv.release.catalog import now
+from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.steady import steady_text
+from duckdb_priv.sqltext.templates import place
+
+MARKS, VALUES = "marks", "values"
+"""Places of the two streams."""
+PARTS = ("rows", "parity", "total")
+"""What a digest is added up from."""
+
+
+def mark_stream(workspace: Workspace, purpose: str = MARKS) -> randomness.KeyedBits:
+    """Derive what marks ids (MARKS), or values (VALUES)."""
+    if workspace.rows("SELECT count(*) FROM priv.identity") == [(0,)]:
+        workspace.cursor.execute("INSERT INTO priv.identity SELECT _priv_new_secret(1), ?", [now()])
+    ((key,),) = workspace.rows("SELECT key FROM priv.identity")
+    return randomness.KeyedBits.derive(bytes(key), purpose)
+
+
+def mark(source: Source, stream: str = place(MARKS), *, missing: str | None = None) -> str:
+    """Write the mark of the id of a record ``s``; ``missing`` is what an id without a value is read as."""
+    number, text = source.id_arguments
+    function, _ = source.drawing("bits")
+    if missing is not None:
+        number, text = (
+            (f"coalesce({number}, {missing})", text)
+            if source.integer_id
+            else (number, f"coalesce({text}, '{missing}')")
+        )
+    ids = number if source.integer_id else f"{number}, {text}"
+    return f"{function}({stream}::UBIGINT, {ids}, 0::UINTEGER)"
+
+
+def person_text(columns: Sequence[str], types: Mapping[str, str]) -> str:
+    """Write the text of the person of a record ``s``."""
+    texts = [steady_text(f"s.{identifier(each)}", types[each]) for each in columns]
+    # Lengths keep ('ab', 'c') and ('a', 'bc') apart.
+    joined = " || ".join(f"length({text}) || ':' || {text}" for text in texts)
+    return joined if len(texts) > 1 else texts[0]
+
+
+def mark_of_text(text: str, stream: str) -> str:
+    """Write the mark of a text, or of a value as text; that it is missing is a value."""
+    return f"_priv_bits({stream}::UBIGINT, NULL::BIGINT, coalesce({text}, ''), ({text} IS NULL)::UINTEGER)"
+
+
+def mark_records(workspace: Workspace, source: Source) -> Marked | None:
+    """Mark the records of a source; None where they have no ids."""
+    if not source.record_id:
+        return None
+    answers = aggregates_of(workspace, source)
+    level, kept = level_of(source.rows), source.rows <= KEPT
+    limit = LIMIT >> level
+    select = _marked_sql(source, limit)
+    streams = {each: mark_stream(workspace, each) for each in (MARKS, VALUES)}
+    columns = {"mark": "UBIGINT", "person": "UBIGINT"} | {
+        f"value{n}": "UINTEGER" for n in range(len(source.sensitive))
+    }
+    chosen = select if kept else f"SELECT * FROM ({select}) WHERE mark <= {limit}::UBIGINT"
+    reads = source.read_types | {name: source.types[name] for name in source.person}
+    kernel = Kernel(reads, chosen, coins=streams, gathers=not kept)
+    answers.make(MARKED, kernel, columns | {"texts": "VARCHAR[]"})
+    _sample(workspace, source, streams[VALUES], limit)
+    if kept:
+        (digests,) = workspace.rows(f"SELECT {_digests(source)} FROM {MARKED}")
+    else:
+        partial = f"SELECT {_digests(source, parts=True)} FROM ({select})"
+        parts = Kernel(reads, partial, coins=streams, gathers=True)
+        names = [f"{each}{n}" for n in range(len(source.sensitive) or 1) for each in PARTS]
+        digests = _added_up(answers.asked(parts, names))
+    return Marked(source.rows, kept, level, digests)
+
+
+def _marked_sql(source: Source, limit: int) -> str:
+    """Write the query of the marks of all records, and of the texts of the public values of a sample."""
+    named = list(enumerate(source.sensitive))
+    person = "NULL::UBIGINT"
+    if source.person:
+        person = mark_of_text(person_text(source.person, source.types), place(MARKS))
+    public = "".join(
+        f", s.{identifier(name)} AS _public{n}" for n, name in enumerate(source.public)
+    )
+    inner = (
+        f"SELECT {mark(source)} AS mark, {person} AS person"
+        + "".join(f", coalesce(v{n}.mark, 0::UINTEGER) AS value{n}" for n, _ in named)
+        + f"{public} FROM {place(RECORDS)} AS s"
+        + "".join(
+            f" LEFT JOIN ({_values_sql(source, name)}) AS v{n} ON v{n}.text IS NOT DISTINCT FROM"
+            f" s.{key_expression(name, source.types[name])}::VARCHAR"
+            for n, name in named
+        )
+    )
+    texts = [steady_text(f"_public{n}", source.types[name]) for n, name in enumerate(source.public)]
+    values = "".join(f", value{n}" for n, _ in named)
+    return (
+        f"SELECT mark, person{values}, CASE WHEN mark <= {limit}::UBIGINT THEN [{', '.join(texts)}]::VARCHAR[] END"
+        f" AS texts FROM ({inner})"
+    )
+
+
+def _values_sql(source: Source, attribute: str) -> str:
+    """Write the query of the marks of the values of a sensitive column, each once."""
+    text = f"s.{key_expression(attribute, source.types[attribute])}::VARCHAR"
+    mark_of = mark_of_text("text", place(VALUES))
+    return (
+        f"SELECT text, ({mark_of} & 4294967295::UBIGINT)::UINTEGER AS mark"
+        f" FROM (SELECT DISTINCT {text} AS text FROM {place(RECORDS)} AS s)"
+    )
+
+
+def _sample(workspace: Workspace, source: Source, values: randomness.KeyedBits, limit: int) -> None:
+    """Lay out what the records of the sample hold: a row for each of their columns."""
+    run, stream = workspace.cursor.execute, str(workspace.open_stream(values))
+    run(
+        f"CREATE OR REPLACE TEMP TABLE {SAMPLED}"
+        " (mark UBIGINT, attribute VARCHAR, sensitive BOOLEAN, value UINTEGER)"
+    )
+    chosen = f"FROM {MARKED} WHERE mark <= {limit}::UBIGINT"
+    for n, name in enumerate(source.sensitive):
+        run(f"INSERT INTO {SAMPLED} SELECT mark, {literal(name.lower())}, true, value{n} {chosen}")
+    if not source.sensitive:
+        run(f"INSERT INTO {SAMPLED} SELECT mark, '*', true, 0 {chosen}")
+    for n, name in enumerate(source.public, start=1):
+        value = mark_of_text(f"texts[{n}]", stream)
+        run(
+            f"INSERT INTO {SAMPLED} SELECT mark, {literal(name.lower())}, false,"
+            f" ({value} & 4294967295::UBIGINT)::UINTEGER {chosen}"
+        )
+
+
+def _digests(source: Source, *, parts: bool = False) -> str:
+    """Write what all records add up to, by sensitive column: no other ids and values give the same."""
+    values = [f"value{n}::UBIGINT * 4294967296::UBIGINT" for n in range(len(source.sensitive))]
+    found = []
+    for n, value in enumerate(values or ["0::UBIGINT"]):
+        pair = f"xor(mark, {value})"
+        columns = ("count(*)", f"bit_xor({pair})", f"sum({pair}::HUGEINT)")
+        if parts:
+            found += [
+                f"{each}::VARCHAR AS {name}{n}" for each, name in zip(columns, PARTS, strict=True)
+            ]
+        else:
+            found.append(" || '/' || ".join(columns))
+    return ", ".join(found)
+
+
+def _added_up(parts: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Add up the digests of pieces, each of three numbers for every sensitive column."""
+    digests = []
+    for n in range(0, len(parts[0]) if parts else 0, 3):
+        rows = sum(int(part[n] or 0) for part in parts)
+        parity = 0
+        for part in parts:
+            parity ^= int(part[n + 1] or 0)
+        digests.append(f"{rows}/{parity}/{sum(int(part[n + 2] or 0) for part in parts)}")
+    return tuple(digests)

@@ -1,0 +1,337 @@
+"""Reads and writes ``priv.ledger``: what each publication adds to what its population had spent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from duckdb_priv.errors import PublicationFailed
+from duckdb_priv.ledger import marks
+from duckdb_priv.ledger.marks import Marked
+from duckdb_priv.ledger.rules import Charge, Comparison, Definition, History, charge
+from duckdb_priv.release.catalog import Connection
+from duckdb_priv.release.model import LedgerEntry, to_json
+
+PUBLIC = "public"
+"""The mechanism of an attribute that has noise elsewhere and is published as it is."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """What is published of whom, as the ledger says it."""
+
+    release: str
+    population: str
+    source: str
+    record_id: tuple[str, ...]
+    id_types: tuple[str, ...]
+    public: tuple[str, ...]
+    """The columns that are published as they are."""
+    records: int
+    person: tuple[str, ...] = ()
+    persons: int | None = None
+    person_rows: int | None = None
+    max_rows: int | None = None
+    mechanism: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Charged:
+    """An entry of the ledger, decided."""
+
+    entry: LedgerEntry
+    charge: Charge
+    seen: Comparison | None
+    """How its records compare with those that were drawn in the same way; None where there are none, or no ids."""
+    digest: str | None
+    person_adds: int
+
+    @property
+    def changed(self) -> int:
+        """How many records show, with certainty, that they changed."""
+        return self.seen.corrected if self.seen else 0
+
+
+def history_of(connection: Connection, draw: str) -> tuple[History, int] | None:
+    """Return what was charged for a draw since its last full charge, and how many of these there were."""
+    rows = connection.execute(
+        "WITH entry AS (SELECT *, count(*) FILTER (whole) OVER (ORDER BY number) AS epoch FROM priv.ledger"
+        " WHERE draw = ?), last AS (SELECT max(epoch) AS epoch FROM entry)"
+        " SELECT arg_max(release, number), count(*) FILTER (adds AND entry.epoch = last.epoch),"
+        " coalesce(sum(new_records) FILTER (NOT whole AND entry.epoch = last.epoch), 0)::BIGINT, max(records),"
+        " any_value(last.epoch) FROM entry, last HAVING count(*) > 0",
+        [draw],
+    ).fetchall()
+    if not rows:
+        return None
+    release, charges, came, largest, epoch = rows[0]
+    return History(release, charges, came, largest), int(epoch)
+
+
+def earlier_draw(connection: Connection, population: str, attribute: str) -> Definition | None:
+    """Return how an attribute of a population was drawn last; None where it never was."""
+    rows = connection.execute(
+        "SELECT mechanism, parameters, record_id FROM priv.ledger WHERE population = ? AND mechanism <> ?"
+        " AND lower(attribute) = lower(?) ORDER BY number DESC LIMIT 1",
+        [population, PUBLIC, attribute],
+    ).fetchall()
+    if not rows:
+        return None
+    mechanism, parameters, record_id = rows[0]
+    return Definition(mechanism, json.loads(parameters), record_id)
+
+
+@dataclass(frozen=True)
+class Last:
+    """How a release was published last."""
+
+    publication: int
+    population: str
+    level: int | None
+    draws: Mapping[str, str]
+    """By attribute."""
+
+
+def last_of(connection: Connection, release: str) -> Last | None:
+    """Return how a release was published last; None where it never was."""
+    rows = connection.execute(
+        "SELECT publication, population, level, attribute, draw FROM priv.ledger"
+        " WHERE lower(release) = lower($1) AND mechanism <> $2 AND published_at ="
+        " (SELECT max(published_at) FROM priv.ledger WHERE lower(release) = lower($1))",
+        [release, PUBLIC],
+    ).fetchall()
+    if not rows:
+        return None
+    publication, population, level, *_ = rows[0]
+    return Last(publication, population, level, {row[3]: row[4] for row in rows})
+
+
+def publications_with(connection: Connection, draw: str) -> list[int]:
+    """List the publications that were drawn in this way."""
+    sql = "SELECT DISTINCT publication FROM priv.ledger WHERE draw = ?"
+    return [number for (number,) in connection.execute(sql, [draw]).fetchall()]
+
+
+def grouped_by(
+    connection: Connection, draw: str, digest: str, note: str, columns: Sequence[str]
+) -> list[int]:
+    """List the publications of exactly these ids and values whose groups were made of these columns."""
+    rows = connection.execute(
+        "SELECT publication, parameters FROM priv.ledger WHERE draw = ? AND digest = ?",
+        [draw, digest],
+    ).fetchall()
+    return [
+        number for number, parameters in rows if json.loads(parameters).get(note) == list(columns)
+    ]
+
+
+def has_digest(connection: Connection, draw: str, digest: str) -> bool:
+    """Say whether exactly these ids with these values were drawn in this way."""
+    sql = "SELECT 1 FROM priv.ledger WHERE draw = ? AND digest = ? LIMIT 1"
+    return bool(connection.execute(sql, [draw, digest]).fetchall())
+
+
+def compared(
+    connection: Connection, entry: LedgerEntry, marked: Marked | None, n: int
+) -> Comparison | None:
+    """Compare the records of a publication with those that were drawn in the same way; None where nothing was."""
+    found = history_of(connection, entry.coins)
+    if entry.fresh or marked is None or found is None:
+        return None
+    return marks.compare(
+        connection,
+        entry.coins,
+        marked,
+        n,
+        epoch=found[1],
+        same=has_digest(connection, entry.coins, marked.digests[n]),
+        publications=publications_with(connection, entry.coins),
+    )
+
+
+def charge_entry(
+    connection: Connection,
+    publication: Published,
+    entry: LedgerEntry,
+    marked: Marked | None,
+    n: int,
+    *,
+    keeps: bool = True,
+) -> Charged:
+    """Decide what an attribute of a publication adds, and keep the marks of what is drawn for the first time.
+
+    Nothing is kept where the method ``keeps`` nothing that is drawn for single records.
+    """
+    draw = entry.coins
+    found = None if entry.fresh else history_of(connection, draw)
+    seen = compared(connection, entry, marked, n)
+    before = earlier_draw(connection, publication.population, entry.attribute)
+    parameters = json.loads(to_json({**publication.parameters, **entry.notes}))
+    mine = Definition(
+        publication.mechanism, parameters, () if entry.fresh else publication.record_id
+    )
+    others = None if before is None else mine.differs_from(before)
+    decided = charge(found[0] if found else None, seen, others)
+    epoch = (found[1] if found else 0) + decided.whole
+    if marked is not None and not entry.fresh and keeps:
+        if decided.whole:
+            marks.keep(connection, draw, marked, n, epoch=epoch)
+        elif seen is not None and (seen.new or seen.corrected):
+            marks.keep_fresh(connection, draw, epoch=epoch)
+    return Charged(
+        entry,
+        decided,
+        seen,
+        marked.digests[n] if marked and not entry.fresh else None,
+        _person_adds(connection, publication, draw, decided, epoch),
+    )
+
+
+def _person_adds(
+    connection: Connection, publication: Published, draw: str, decided: Charge, epoch: int
+) -> int:
+    """Count the draws that are charged to one person, beyond those that were since the last full charge."""
+    rows = publication.person_rows
+    if rows is None:
+        return 0
+    if decided.whole:
+        return rows
+    looks = marks.looks_of_person(connection, draw, epoch=epoch)
+    if looks is None:
+        return rows if decided.adds else 0
+    ((charged,),) = connection.execute(
+        "SELECT coalesce(sum(person_adds), 0)::BIGINT FROM priv.ledger WHERE draw = $1"
+        " AND number >= (SELECT max(number) FROM priv.ledger WHERE draw = $1 AND whole)",
+        [draw],
+    ).fetchall()
+    return max(0, looks - int(charged))
+
+
+def write(
+    connection: Connection,
+    publication: Published,
+    charged: Sequence[Charged],
+    marked: Marked | None,
+    time: Any,
+) -> None:
+    """Write the entries of a publication, and keep what its sample held."""
+    _refuse_used(connection, [each.entry for each in charged if each.entry.fresh])
+    ((last,),) = connection.execute("SELECT coalesce(max(number), 0) FROM priv.ledger").fetchall()
+    number = _number(connection, publication, charged[0].entry.coins) or last + 1
+    rows = [
+        (
+            last + place,
+            number,
+            publication.population,
+            publication.release,
+            publication.source,
+            [] if each.entry.fresh else list(publication.record_id),
+            [] if each.entry.fresh else list(publication.id_types),
+            each.entry.attribute,
+            each.entry.mechanism or publication.mechanism,
+            to_json({**publication.parameters, **each.entry.notes}),
+            each.entry.epsilon,
+            each.entry.delta,
+            each.entry.fresh,
+            each.entry.grouped,
+            each.entry.coins,
+            each.charge.adds,
+            each.charge.whole,
+            each.charge.reason,
+            time,
+            publication.records,
+            each.seen.new if each.seen else None,
+            each.seen.corrected if each.seen else None,
+            each.digest,
+            marked.level if marked else None,
+            list(publication.public),
+            publication.persons,
+            publication.person_rows,
+            each.person_adds,
+            list(publication.person),
+            publication.max_rows,
+        )
+        for place, each in enumerate(charged, start=1)
+    ]
+    places = f"({', '.join('?' * len(rows[0]))})"
+    connection.execute(
+        f"INSERT INTO priv.ledger VALUES {', '.join([places] * len(rows))}",
+        [value for row in rows for value in row],
+    )
+    if marked is not None:
+        marks.keep_seen(connection, number)
+
+
+def _number(connection: Connection, publication: Published, draw: str) -> int | None:
+    """Return the number of this publication, where the release was published with this draw before."""
+    ((number,),) = connection.execute(
+        "SELECT min(publication) FROM priv.ledger WHERE lower(release) = lower(?) AND draw = ?",
+        [publication.release, draw],
+    ).fetchall()
+    return None if number is None else int(number)
+
+
+def _refuse_used(connection: Connection, fresh: Sequence[LedgerEntry]) -> None:
+    """Refuse to publish twice from one sample, or with other noise that was to be used once."""
+    if connection.execute(
+        "SELECT release FROM priv.ledger WHERE list_contains(?, draw)",
+        [[each.coins for each in fresh]],
+    ).fetchall():
+        raise PublicationFailed(
+            "this noise was drawn for another publication, and what it hides would be given away",
+            hint="nothing was kept; publish again, with noise of its own",
+        )
+
+
+@dataclass(frozen=True)
+class Total:
+    """What a population had spent before a publication, and after it."""
+
+    before: float
+    adds: float
+    after: float
+
+
+def total(connection: Connection, population: str, release: str) -> Total:
+    """Read from the ledger what the last publication of a release added."""
+    rows = connection.execute(
+        "SELECT release = ? AND published_at = max(published_at) OVER (), adds, total"
+        " FROM priv.ledger(details := true) WHERE population = ?",
+        [release, population],
+    ).fetchall()
+    mine = [(adds, after) for is_mine, adds, after in rows if is_mine]
+    others = [after for is_mine, _, after in rows if not is_mine]
+    return Total(others[-1] if others else 0.0, sum(adds for adds, _ in mine), mine[-1][1])
+
+
+def described(found: Total, population: str, charged: Sequence[Charged]) -> str:
+    """Say what the population had spent, what a publication adds, and why.
+
+    >>> entry = LedgerEntry("disease", 1.0, "0" * 32, fresh=False)
+    >>> of = Charged(entry, Charge(True, True, "another retention"), None, None, 0)
+    >>> described(Total(1.0, 1.0, 2.0), "main", [of])
+    "Population 'main' had spent epsilon 1; this adds 1, which makes 2 (disease: another retention)."
+    """
+    why = "; ".join(
+        f"{each.entry.attribute}: {each.charge.reason}"
+        if each.entry.attribute != "*"
+        else each.charge.reason
+        for each in charged
+    )
+    if not found.adds:
+        return f"Population {population!r} had spent {_spent(found.before)}; this adds nothing ({why})."
+    return (
+        f"Population {population!r} had spent {_spent(found.before)}; this adds {_figure(found.adds)},"
+        f" which makes {_figure(found.after)} ({why})."
+    )
+
+
+def _spent(epsilon: float) -> str:
+    return f"epsilon {_figure(epsilon)}" if epsilon else "nothing"
+
+
+def _figure(epsilon: float) -> str:
+    return "infinite" if epsilon == float("inf") else f"{epsilon:.4g}"

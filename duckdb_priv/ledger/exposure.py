@@ -1,0 +1,66 @@
+"""Once sensitive, always sensitive: an attribute that has noise in a population is not published as it is there.
+
+An attribute is known by its name, and by its values where ids tell that most of them are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from duckdb_priv.errors import GuaranteeViolated
+from duckdb_priv.ledger import marks
+from duckdb_priv.ledger.entries import PUBLIC
+from duckdb_priv.ledger.marks import Marked
+from duckdb_priv.release.catalog import Connection
+
+
+def exposed(
+    connection: Connection,
+    population: str,
+    public: Sequence[str],
+    sensitive: Sequence[str],
+    marked: Marked | None,
+    named: Sequence[str],
+) -> dict[str, str]:
+    """List the columns that have noise in one release of a population and none in another, with the reason.
+
+    ``named`` are the public columns that the publisher named. Raises GuaranteeViolated for any other one.
+    """
+    earlier = connection.execute(
+        "SELECT lower(attribute), arg_max(release, number) FROM priv.ledger"
+        " WHERE population = ? AND mechanism <> ? AND attribute <> '*' GROUP BY ALL",
+        [population, PUBLIC],
+    ).fetchall()
+    noisy = dict(earlier)
+    clear = dict(
+        connection.execute(
+            "SELECT lower(attribute), arg_max(release, number)"
+            " FROM (SELECT unnest(public) AS attribute, release, number FROM priv.ledger WHERE population = ?)"
+            " GROUP BY ALL",
+            [population],
+        ).fetchall()
+    )
+    same = marks.same_columns(connection, population, marked) if marked and (noisy or clear) else []
+    found = {}
+    for name in public:
+        other = next(
+            (of for mine, _, of, was in same if was and mine == name.lower()), name.lower()
+        )
+        if other not in noisy:
+            continue
+        holds = "" if other == name.lower() else f", which holds what {other!r} holds,"
+        what = f"{name!r}{holds} has noise in release {noisy[other]!r}"
+        if name.lower() not in {each.lower() for each in named}:
+            raise GuaranteeViolated(
+                f"{what}, and would be published as it is",
+                hint=f"write exclude := [{name!r}]; or name it in public := […], which is charged without limit",
+            )
+        found[name] = f"{what}, and is published as it is"
+    for name in sensitive:
+        other = next(
+            (of for mine, _, of, was in same if not was and mine == name.lower()), name.lower()
+        )
+        if other in clear:
+            holds = "" if other == name.lower() else f" as {other!r}"
+            found[name] = f"{name!r} was published as it is{holds} in release {clear[other]!r}"
+    return found

@@ -1,0 +1,228 @@
+"""What is kept of the records that were drawn, and how those of a publication compare with them.
+
+The marks of a publication are in two temporary tables: MARKED has a row for each record (``mark``, ``person``, and
+``value0``, ``value1`` … for its sensitive columns), SAMPLED one for each column of a sample of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from duckdb_priv.ledger.rules import Comparison
+from duckdb_priv.mechanism.sketch import level_of
+from duckdb_priv.release.catalog import Connection
+
+MARKED, SAMPLED = "temp.main._priv_mark", "temp.main._priv_held"
+FRESH = "temp.main._priv_fresh"
+"""Records whose id and value were not drawn together before."""
+KEPT = 10_000_000
+"""So many records of a draw are kept, at 8 bytes and what tells their values apart."""
+ENOUGH, AGREEING, LOOKED_AT = 10, 0.5, 2**13
+"""Two columns are the same one where of at least so many records this share agrees beyond chance (Cohen's kappa); about
+so many records are looked at."""
+
+
+@dataclass(frozen=True)
+class Marked:
+    """The marks of the records of a publication."""
+
+    records: int
+    kept: bool
+    """Whether MARKED has all records, and not only the sample."""
+    level: int
+    """One of 2 ** level records is in the sample."""
+    digests: tuple[str, ...]
+    """By sensitive column: tells whether the ids and their true values are the same."""
+
+
+def number_of(draw: str) -> int:
+    """Return the number by which marks name a draw: 64 bits of its fingerprint.
+
+    >>> number_of("00000000000000ff" + "0" * 16)
+    255
+    """
+    return int(draw[:16], 16)
+
+
+def are_kept(connection: Connection, draw: str) -> bool:
+    """Say whether the records of a draw are kept."""
+    sql = "SELECT 1 FROM priv.mark WHERE draw = ? LIMIT 1"
+    return bool(connection.execute(sql, [number_of(draw)]).fetchall())
+
+
+def compare(
+    connection: Connection,
+    draw: str,
+    marked: Marked,
+    n: int,
+    *,
+    epoch: int,
+    same: bool,
+    publications: Sequence[int],
+) -> Comparison:
+    """Compare the records of a publication with those that were drawn in the same way.
+
+    ``n`` is the number of the sensitive column, ``same`` says whether ids and values are exactly those of an earlier
+    publication, ``publications`` are those with the same draw. Leaves the table FRESH where not all are the same.
+    """
+    moved = _moved(connection, publications, marked.records)
+    if same:
+        return Comparison(marked.records, 0, 0, moved, 0)
+    if not marked.kept or not are_kept(connection, draw):
+        return Comparison(marked.records, 0, 0, moved, 0, known=False)
+    known = f"(FROM priv.mark WHERE draw = {number_of(draw)}::UBIGINT)"
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE {FRESH} AS"
+        f" FROM (SELECT mark, value{n} AS value, person FROM {MARKED}) ANTI JOIN {known} USING (mark, value)"
+    )
+    ((fresh, new, looks),) = connection.execute(
+        f"SELECT (SELECT count(*) FROM {FRESH}),"
+        f" (SELECT count(*) FROM {FRESH} ANTI JOIN {known} USING (mark)),"
+        f" (SELECT coalesce(max(looks), 0) FROM (SELECT count(*) FILTER (epoch = {epoch}) AS looks"
+        f" FROM {FRESH} AS f JOIN {known} AS k ON k.mark = f.mark GROUP BY f.mark))"
+    ).fetchall()
+    return Comparison(marked.records, new, fresh - new, moved, looks + 1 if fresh else 0)
+
+
+def _moved(connection: Connection, publications: Sequence[int], records: int) -> int:
+    """Estimate how many ids belong to other public values than in all publications with the same draw.
+
+    An id that at least half of the columns in common say something else of is taken for somebody else's.
+    """
+    if not publications:
+        return 0
+    ((compared, moved),) = connection.execute(
+        "WITH pair AS ("
+        " SELECT mine.mark, count(*) AS common, count(*) FILTER (mine.value <> seen.value) AS differ"
+        f" FROM {SAMPLED} AS mine JOIN priv.seen AS seen USING (mark, attribute)"
+        " WHERE NOT mine.sensitive AND NOT seen.sensitive AND list_contains(?, seen.publication)"
+        " GROUP BY mine.mark, seen.publication)"
+        " SELECT count(*), count(*) FILTER (NOT here) FROM"
+        " (SELECT bool_or(2 * differ < common) AS here FROM pair GROUP BY mark)",
+        [list(publications)],
+    ).fetchall()
+    return round(records * moved / compared) if compared else 0
+
+
+def keep(connection: Connection, draw: str, marked: Marked, n: int, *, epoch: int) -> None:
+    """Keep the records of a publication that is charged in full, with those that were drawn before."""
+    number = f"{number_of(draw)}::UBIGINT"
+    if not marked.kept:
+        connection.execute(f"DELETE FROM priv.mark WHERE draw = {number}")
+        return
+    mine = f"SELECT mark, value{n} AS value, person FROM {MARKED}"
+    if are_kept(connection, draw):
+        connection.execute(
+            f"DELETE FROM priv.mark AS known USING ({mine}) AS mine"
+            f" WHERE draw = {number} AND known.mark = mine.mark AND known.value = mine.value"
+        )
+    connection.execute(
+        f"INSERT INTO priv.mark SELECT {number}, mark, value, person, {epoch} FROM ({mine})"
+    )
+    _forget_many(connection, number)
+
+
+def keep_fresh(connection: Connection, draw: str, *, epoch: int) -> None:
+    """Keep what was not drawn before, as ``compare`` has left it."""
+    number = f"{number_of(draw)}::UBIGINT"
+    connection.execute(
+        f"INSERT INTO priv.mark SELECT {number}, mark, value, person, {epoch} FROM {FRESH}"
+    )
+    _forget_many(connection, number)
+
+
+def _forget_many(connection: Connection, number: str) -> None:
+    """Keep nothing of a draw of too many records."""
+    ((marks,),) = connection.execute(
+        f"SELECT count(*) FROM priv.mark WHERE draw = {number}"
+    ).fetchall()
+    if marks > KEPT:
+        connection.execute(f"DELETE FROM priv.mark WHERE draw = {number}")
+
+
+def looks_of_person(connection: Connection, draw: str, *, epoch: int) -> int | None:
+    """Count the values that were drawn for one person since the last full charge, at most; None if unknown."""
+    ((looks,),) = connection.execute(
+        "SELECT CASE WHEN bool_and(person IS NOT NULL) THEN max(looks) END FROM"
+        " (SELECT person, count(*) AS looks FROM priv.mark WHERE draw = ? AND epoch = ? GROUP BY person)",
+        [number_of(draw), epoch],
+    ).fetchall()
+    return None if looks is None else int(looks)
+
+
+def keep_seen(connection: Connection, publication: int) -> None:
+    """Keep what the sample of a publication held."""
+    connection.execute("DELETE FROM priv.seen WHERE publication = ?", [publication])
+    connection.execute(
+        f"INSERT INTO priv.seen SELECT {int(publication)}, mark, attribute, sensitive, value FROM {SAMPLED}"
+    )
+
+
+@dataclass(frozen=True)
+class Moves:
+    """How many records of a sample came, left, and have other values than in an earlier publication."""
+
+    arrived: int
+    gone: int
+    changed: int
+    """Those with another sensitive value."""
+    placed: int
+    """Those of the others with another public value."""
+
+    @property
+    def nothing(self) -> bool:
+        """Whether all records are the same."""
+        return not (self.arrived or self.gone or self.changed or self.placed)
+
+
+def moves(connection: Connection, publication: int, level: int, earlier_level: int) -> Moves:
+    """Count how the sample of a publication differs from that of an earlier one, at the sparser of both levels."""
+    limit = (2**64 - 1) >> max(level, earlier_level)
+    ((arrived, gone, changed, placed),) = connection.execute(
+        f"WITH mine AS (SELECT mark, attribute, sensitive, value FROM {SAMPLED} WHERE mark <= {limit}::UBIGINT),"
+        " theirs AS (SELECT mark, attribute, sensitive, value FROM priv.seen"
+        f" WHERE publication = ? AND mark <= {limit}::UBIGINT),"
+        " other AS (SELECT mine.mark, bool_or(mine.sensitive) AS redrawn"
+        " FROM mine JOIN theirs USING (mark, attribute, sensitive) WHERE mine.value <> theirs.value GROUP BY mine.mark)"
+        " SELECT (SELECT count(DISTINCT mark) FROM mine ANTI JOIN theirs USING (mark)),"
+        " (SELECT count(DISTINCT mark) FROM theirs ANTI JOIN mine USING (mark)),"
+        " (SELECT count(*) FROM other WHERE redrawn), (SELECT count(*) FROM other WHERE NOT redrawn)",
+        [publication],
+    ).fetchall()
+    return Moves(arrived, gone, changed, placed)
+
+
+def same_columns(
+    connection: Connection, population: str, marked: Marked
+) -> list[tuple[str, bool, str, bool]]:
+    """List the columns that hold what another column held under the same ids, whatever they are called.
+
+    Of each pair: the column, whether it is sensitive, the earlier one, and whether that was.
+    """
+    limit = (2**64 - 1) >> max(marked.level, level_of(marked.records, LOOKED_AT))
+    rows = connection.execute(
+        "WITH latest AS (SELECT seen.attribute, seen.sensitive, max(seen.publication) AS publication"
+        " FROM (SELECT DISTINCT publication, attribute, sensitive FROM priv.seen) AS seen"
+        " SEMI JOIN (FROM priv.ledger WHERE population = ?) AS entry ON entry.publication = seen.publication"
+        " GROUP BY ALL),"
+        " theirs AS (FROM priv.seen SEMI JOIN latest USING (publication, attribute, sensitive)"
+        f" WHERE mark <= {limit}::UBIGINT),"
+        " cell AS (SELECT mine.attribute AS a, mine.sensitive AS b, theirs.attribute AS c, theirs.sensitive AS d,"
+        f" mine.value AS u, theirs.value AS v, count(*) AS rows FROM {SAMPLED} AS mine JOIN theirs USING (mark)"
+        " WHERE (mine.sensitive OR theirs.sensitive) AND mine.attribute <> theirs.attribute"
+        " AND mine.attribute <> '*' AND theirs.attribute <> '*' GROUP BY ALL),"
+        " agreed AS (SELECT a, b, c, d, sum(rows) AS rows, coalesce(sum(rows) FILTER (u = v), 0) AS same"
+        " FROM cell GROUP BY ALL),"
+        " mine_of AS (SELECT a, b, c, d, u AS value, sum(rows) AS rows FROM cell GROUP BY ALL),"
+        " theirs_of AS (SELECT a, b, c, d, v AS value, sum(rows) AS rows FROM cell GROUP BY ALL),"
+        " chance AS (SELECT a, b, c, d, sum(mine_of.rows * theirs_of.rows) AS pairs"
+        " FROM mine_of JOIN theirs_of USING (a, b, c, d, value) GROUP BY ALL)"
+        " SELECT a, b, c, d, rows, same, coalesce(pairs, 0) / rows FROM agreed LEFT JOIN chance USING (a, b, c, d)",
+        [population],
+    ).fetchall()
+    return [
+        (mine, sensitive, theirs, was)
+        for mine, sensitive, theirs, was, records, same, expected in rows
+        if records >= ENOUGH and same - expected >= AGREEING * (records - expected) > 0
+    ]

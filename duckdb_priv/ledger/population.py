@@ -1,0 +1,74 @@
+"""The people that publications are about: within a population an id means one person, always the same."""
+
+from __future__ import annotations
+
+import re
+
+from duckdb_priv.errors import InvalidParameter, UnknownName
+from duckdb_priv.release.catalog import Connection
+from duckdb_priv.release.request import POPULATION
+
+NUMBER = re.compile(r"^(U?(TINY|SMALL)INT|U?INTEGER|BIGINT)$")
+"""Types of ids that enter the noise as numbers; all others enter as texts."""
+
+
+def populations(connection: Connection) -> list[str]:
+    """List the populations of which something was published, counted, withdrawn or stated."""
+    tables = " UNION ".join(
+        f"SELECT population FROM priv.{table}"
+        for table in ("ledger", "noisy_count", "withdrawn", "budget")
+    )
+    return [name for (name,) in connection.execute(f"{tables} ORDER BY population").fetchall()]
+
+
+def find_population(connection: Connection, name: str) -> str:
+    """Return a population that is known, or the one that every database has; raises UnknownName for any other."""
+    known = populations(connection)
+    if name in known or name == POPULATION:
+        return name
+    raise UnknownName.among("population", name, known or [POPULATION])
+
+
+def refuse_other(connection: Connection, release: str, population: str) -> None:
+    """Refuse to replace a release by one of other people: its versions would not be comparable, nor add up.
+
+    Raises InvalidParameter.
+    """
+    found = connection.execute(
+        "SELECT arg_max(population, number) FROM priv.ledger WHERE lower(release) = lower(?)",
+        [release],
+    ).fetchall()
+    before = found[0][0]
+    if before is not None and before != population:
+        raise InvalidParameter(
+            f"release {release!r} is of population {before!r}, and not of {population!r}",
+            hint=f"write population := {before!r}, or choose another name for the release",
+        )
+
+
+def refuse_other_types(
+    connection: Connection, population: str, record_id: tuple[str, ...], types: tuple[str, ...]
+) -> None:
+    """Refuse ids of another type than the population has in these columns: 7 and '7' are two ids.
+
+    Raises InvalidParameter.
+    """
+    rows = connection.execute(
+        "SELECT id_types FROM priv.ledger WHERE population = ? AND list_transform(record_id, lambda x: lower(x)) = ?"
+        " ORDER BY number DESC LIMIT 1",
+        [population, [name.lower() for name in record_id]],
+    ).fetchall()
+    if not rows or not record_id:
+        return
+    before = tuple(rows[0][0])
+    if list(map(_form, before)) != list(map(_form, types)):
+        raise InvalidParameter(
+            f"record id {' and '.join(map(repr, record_id))} is {' and '.join(types)}, and population {population!r}"
+            f" has it as {' and '.join(before)}: 7 and '7' are two ids",
+            hint="cast it in a view, and publish the view; if these are other people, name another population",
+        )
+
+
+def _form(kind: str) -> str:
+    """Say how a value of a type enters the noise: as a number of 64 bits, or as a text."""
+    return "number" if NUMBER.match(kind) else "text"

@@ -1,0 +1,71 @@
+"""Who was withdrawn from a population, by keyed marks of their ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from duckdb_priv.release.catalog import Connection, now
+
+
+@dataclass(frozen=True)
+class IdColumns:
+    """The columns of an id, in lower case, and their types."""
+
+    kind: str
+    """Whether it is of a record, or of a person."""
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+
+
+def ids_of(connection: Connection, population: str) -> list[IdColumns]:
+    """List the ids by which a population was published."""
+    rows = connection.execute(
+        "SELECT DISTINCT 'record', list_transform(record_id, lambda x: lower(x)), id_types FROM priv.ledger"
+        " WHERE population = $1 AND len(record_id) > 0"
+        " UNION SELECT DISTINCT 'person', list_transform(person, lambda x: lower(x)),"
+        " list_transform(person, lambda x: 'VARCHAR') FROM priv.ledger WHERE population = $1 AND len(person) > 0"
+        " ORDER BY ALL",
+        [population],
+    ).fetchall()
+    return [IdColumns(kind, tuple(columns), tuple(types)) for kind, columns, types in rows]
+
+
+def withdrawn_ids(connection: Connection, population: str) -> list[IdColumns]:
+    """List the ids by which something was withdrawn from a population, as it was published."""
+    rows = connection.execute(
+        "SELECT DISTINCT kind, id_columns FROM priv.withdrawn WHERE population = ?", [population]
+    ).fetchall()
+    by = {(kind, tuple(columns)) for kind, columns in rows}
+    return [each for each in ids_of(connection, population) if (each.kind, each.columns) in by]
+
+
+def is_known(connection: Connection, population: str, kind: str, mark: int) -> bool:
+    """Say whether an id was published, or may have been where not all records are kept."""
+    column = "person" if kind == "person" else "mark"
+    ((known,),) = connection.execute(
+        "WITH entry AS (FROM priv.ledger WHERE population = $1)"
+        f" SELECT EXISTS (FROM priv.mark WHERE {column} = $2 AND draw IN"
+        " (SELECT ('0x' || draw[:16])::UBIGINT FROM entry))"
+        " OR EXISTS (FROM priv.seen WHERE mark = $2 AND publication IN (SELECT publication FROM entry))"
+        " OR EXISTS (FROM entry WHERE level > 0)"
+        # Where records are grouped together, no marks of people are kept.
+        " OR ($3 = 'person' AND EXISTS (FROM entry WHERE len(person) > 0 AND ('0x' || draw[:16])::UBIGINT NOT IN"
+        " (SELECT draw FROM priv.mark WHERE person IS NOT NULL)))",
+        [population, mark, kind],
+    ).fetchall()
+    return bool(known)
+
+
+def keep(connection: Connection, population: str, ids: IdColumns, mark: int) -> None:
+    """Keep that an id was withdrawn."""
+    connection.execute(
+        "INSERT INTO priv.withdrawn SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS (FROM priv.withdrawn"
+        " WHERE population = $1 AND kind = $2 AND id_columns = $3 AND mark = $4)",
+        [population, ids.kind, list(ids.columns), mark, now()],
+    )
+
+
+def releases_of(connection: Connection, population: str) -> set[str]:
+    """List the releases of a population."""
+    sql = "SELECT DISTINCT release FROM priv.ledger WHERE population = ?"
+    return {name for (name,) in connection.execute(sql, [population]).fetchall()}
