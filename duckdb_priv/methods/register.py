@@ -77,6 +77,8 @@ class Method:
     """Whether it hides that a record is there at all: its epsilon is that of a whole record, not of a value."""
     jointly: bool = False
     """Whether its epsilon and delta are promised for all sensitive values of a record together, not for each."""
+    advised_alone: bool = False
+    """Whether advice is for one sensitive column: it takes no more, or its noise depends on how many there are."""
     groups: bool = False
     """Whether what a record shows hangs on the records that it is grouped with, and not on itself alone."""
     afresh: bool = False

@@ -6,7 +6,6 @@ domains and its published columns, so that labels tell nothing that is not publi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from duckdb_priv.engine.plan import Plan
@@ -14,13 +13,12 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, UnknownName, echoed
 from duckdb_priv.methods.common.tables import read_columns, shown
+from duckdb_priv.release.arguments import UNSEEN
 from duckdb_priv.release.catalog import Labels
 from duckdb_priv.sqltext.quoting import identifier
 
 COLUMNS = {name: f"{name}::VARCHAR" for name in ("attribute", "value", "label")}
 """What the table must have, each with how it is read."""
-UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""Characters that a terminal obeys, or that turn what stands beside them round."""
 
 CodeBook = Mapping[str, Mapping[str | None, str]]
 """By column of the source: the label of each value, NULL being one."""

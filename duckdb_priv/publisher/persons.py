@@ -78,7 +78,7 @@ def guarantees_of_persons(plan: Plan, source: Source, earlier: int = 0) -> list[
     most = earlier + (source.rows_of_person or 0) if known else 1
     counted = Guarantee(
         RECORDS,
-        f"A person has at most {most} records here.",
+        f"A person has at most {most} record{'s' if most > 1 else ''} here.",
         value=most,
     )
     if known:
@@ -168,18 +168,14 @@ def warnings_of_nothing(plan: Plan, guarantees: Sequence[Guarantee]) -> list[str
             found.append(
                 f"epsilon = {each.value:.4g} for all that is published of one person {NOTHING}: publish fewer sensitive"
                 " columns, a smaller epsilon for each"
-                + (
-                    f", or fewer of the {records} records of a person with max_rows := 1"
-                    if records > 1
-                    else ""
-                )
+                + (f", or max_rows below {records}" if records > 1 else "")
             )
     return found
 
 
 def warnings_of_persons(source: Source, request: Request) -> list[str]:
     """Say what the guarantee itself gives away."""
-    if not request.person or request.max_rows is not None:
+    if not request.person or request.max_rows is not None or source.rows_of_person == 1:
         return []
     return [
         f"that some person has {source.rows_of_person} records, and none has more, is published in the guarantee;"

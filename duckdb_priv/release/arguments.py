@@ -24,6 +24,7 @@ Hint: gamma is the number of values that a record hides among: write gamma := 5
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar
@@ -151,6 +152,8 @@ def _text(value: Any) -> str | None:
 
 
 NAME = ArgumentKind("a name", _name)
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys, or that turn the direction of the text beside them."""
 TEXT = ArgumentKind("a text", _text)
 TABLE = ArgumentKind("the name of a table", _name)
 FLAG = ArgumentKind("true or false", lambda value: value if isinstance(value, bool) else None)

@@ -12,6 +12,7 @@ from duckdb_priv.release.arguments import (
     NAME,
     TABLE,
     TEXT,
+    UNSEEN,
     Arguments,
     argument,
     whole,
@@ -122,6 +123,13 @@ class Request(Arguments):
                 f"a release cannot be called {echoed(self.release)}",
                 hint="a name without dot, such as 'patients_2026': the dot separates release and attribute",
             )
+        for name in ("title", "description", "contact", "licence"):
+            text = getattr(self, name) or ""
+            if UNSEEN.search(text.replace("\n", "") if name == "description" else text):
+                raise InvalidParameter(
+                    f"{name} holds a control character, a line break or a mark that turns the direction of text",
+                    hint="write it as one line of visible characters",
+                )
         if self.max_rows is not None and not (self.person and self.record_id):
             raise InvalidParameter(
                 "max_rows chooses among the records of a person by their ids, which needs person and record_id",

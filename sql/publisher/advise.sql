@@ -4,7 +4,7 @@
 --   [, hierarchies := 'table', levels := {…}, ks := [10, 20, 50], betas := [0.05, 0.1, 0.2]]
 --   [, workload := 'table' | queries := 5000, max_public_attributes := 3,
 --   min_selectivity := 0.001 | selectivity := [low, high] | small_counts := n, seed := 0]
---   [, record_id := …] [, exclude := […]])
+--   [, record_id := …] [, exclude := […]] [, public := […]] [, person := …] [, max_rows := …])
 --   -> mechanism, parameters, guarantee, epsilon, delta, mean_relative_error, median_relative_error, suppressed, basis,
 --      meets, statement
 --
@@ -14,7 +14,9 @@
 -- expect of a workload over this table, from closed-form variances; basis says what they stand on. suppressed
 -- is the share of the records that small groups are expected to take. What is impossible is left out. meets says whether the
 -- requirement is met: (rho1, rho2), the largest epsilon and delta of differential privacy, the largest mean relative
--- error. What meets it comes first, the most accurate at the top; statement publishes it. For the publisher: the errors
+-- error. Of several sensitive columns what can be published with the same arguments is said, and the errors are those of questions
+-- about each of them. epsilon and what meets it are those of one value; where there are several columns, or a person is named, the
+-- guarantee also says what all values and records of a person add up to. What meets it comes first, the most accurate at the top; statement publishes it. For the publisher: the errors
 -- are computed from true counts.
 --
 --   SELECT parameters, guarantee, mean_relative_error, statement
@@ -25,7 +27,7 @@ CREATE OR REPLACE MACRO priv.advise(
     @grid_parameters@,
     workload := NULL, queries := 5000,
     max_public_attributes := 3, min_selectivity := 0.001, selectivity := NULL, small_counts := NULL, seed := 0,
-    record_id := NULL, exclude := NULL
+    record_id := NULL, exclude := NULL, public := NULL, person := NULL, max_rows := NULL
 ) AS TABLE
 WITH call AS MATERIALIZED (
     SELECT to_json({
@@ -33,7 +35,7 @@ WITH call AS MATERIALIZED (
         @grid_arguments@,
         workload: workload, queries: queries, max_public_attributes: max_public_attributes,
         min_selectivity: min_selectivity, selectivity: selectivity, small_counts: small_counts, seed: seed,
-        record_id: record_id, exclude: exclude, @caller@
+        record_id: record_id, exclude: exclude, public: public, person: person, max_rows: max_rows, @caller@
     })::VARCHAR AS arguments
 ), @ask@
 SELECT unnest(from_json(answer, '[{"mechanism": "VARCHAR", "parameters": "VARCHAR", "guarantee": "VARCHAR",

@@ -325,3 +325,73 @@ def test_bad_input_is_one_clear_sentence(
 ) -> None:
     with pytest.raises(duckdb.Error, match=message):
         advice(con, more)
+
+
+TWO = "sensitive := ['disease', 'drug'], record_id := 'id', person := 'patient', max_rows := 2, public := ['ward']"
+
+
+@pytest.fixture(scope="module")
+def two(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = prepared()
+    connection.execute(
+        "CREATE TABLE stays AS SELECT i AS id, i // 3 AS patient, 'w' || hash('w' || i) % 4 AS ward,"
+        " 'd' || hash('d' || i) % 9 AS disease, 'm' || hash('m' || i) % 12 AS drug, i * 7 % 90 AS zip"
+        " FROM range(12_000) AS t(i)"
+    )
+    yield connection
+    connection.close()
+
+
+@pytest.mark.parametrize("required", ["rho1 := 0.1, rho2 := 0.4", "epsilon := 1.0"])
+def test_several_columns_of_a_person_are_advised_together(two, required):
+    """What is advised can be published as it is written, and promises a person what the advice says."""
+    found = two.execute(
+        "SELECT mechanism, epsilon, guarantee, statement"
+        f" FROM priv.advise('stays', {TWO}, {required}, queries := 60) WHERE meets"
+    ).fetchall()
+    assert {mechanism for mechanism, *_ in found} == {"uniform", "block_design"}
+    for mechanism in ("uniform", "block_design"):
+        epsilon, guarantee, statement = next(row[1:] for row in found if row[0] == mechanism)
+        assert "person := ['patient'], max_rows := 2" in statement
+        assert "2 noisy values in each of up to 2 records" in guarantee
+        two.execute(statement).fetchall()
+        ((value, said),) = two.execute(
+            "SELECT value, statement FROM priv.guarantee WHERE guarantee = 'privacy_of_a_person'"
+        ).fetchall()
+        assert value == pytest.approx(4 * epsilon, rel=1e-6)
+        assert said in guarantee
+        two.execute("FROM priv.drop_release('stays_public')")
+
+
+def test_the_error_of_several_columns_is_that_of_questions_about_each(two):
+    def errors(columns: str) -> dict[str, float]:
+        return dict(
+            two.execute(
+                "SELECT parameters, mean_relative_error FROM priv.advise('stays', record_id := 'id', queries := 100,"
+                f" person := 'patient', public := ['ward'], sensitive := {columns}) WHERE mechanism = 'uniform'"
+            ).fetchall()
+        )
+
+    both, one, other = (errors(each) for each in ("['disease', 'drug']", "'disease'", "'drug'"))
+    assert {*both} == {*one} & {*other}
+    for parameters, error in both.items():
+        assert (
+            min(one[parameters], other[parameters])
+            < error
+            < max(one[parameters], other[parameters])
+        )
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (", max_rows := 2", "needs person and record_id"),
+        (", record_id := 'id', max_rows := 2", "needs person and record_id"),
+        (", person := 'nobody'", "'stays' has no column 'nobody'"),
+        (", public := ['nobody']", "'stays' has no column 'nobody'"),
+        (", person := 'disease'", "is both sensitive and"),
+    ],
+)
+def test_a_person_and_public_columns_must_be_there(two, more, said):
+    with pytest.raises(duckdb.Error, match=said):
+        two.execute(f"FROM priv.advise('stays', sensitive := 'disease'{more})")

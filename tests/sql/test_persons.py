@@ -350,3 +350,34 @@ def test_what_was_said_for_readers_stays_when_a_release_is_replaced(con):
     ]
     publish(con, replace=True)
     assert con.execute("SELECT title FROM priv.release").fetchall() == [("Hospital stays",)]
+
+
+@pytest.mark.once
+def test_one_record_for_each_person_and_forty_for_one(con):
+    con.execute(
+        "CREATE OR REPLACE TABLE stays AS SELECT * REPLACE ('P' || encounter_id AS patient_nbr) FROM stays"
+    )
+    receipt = publish(con)
+    assert "1 noisy value in one record, changes the odds" in receipt["guarantee"]
+    assert not [each for each in receipt["warnings"] if "some person" in each]
+    con.execute("UPDATE stays SET patient_nbr = 'P1' WHERE encounter_id < 40")
+    receipt = publish(con, replace=True)
+    assert "1 noisy value in each of up to 40 records" in receipt["guarantee"]
+    (weak,) = [each for each in receipt["warnings"] if "promises next to nothing" in each]
+    assert weak.endswith("or max_rows below 40")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", ["title", "contact", "licence", "description"])
+@pytest.mark.parametrize("mark", ["\x07", "\r", "\u202e", "\u2066", "\u200f", "\x9b"])
+def test_words_with_marks_that_are_not_seen_are_refused(con, name, mark):
+    with pytest.raises(duckdb.Error, match=f"{name} holds a control character") as caught:
+        publish(con, **{name: f"Stays{mark}in 2026"})
+    assert mark not in str(caught.value)
+
+
+@pytest.mark.once
+def test_a_title_is_one_line_and_a_description_may_be_several(con):
+    with pytest.raises(duckdb.Error, match="title holds a control character, a line break"):
+        publish(con, title="Stays\nin 2026")
+    publish(con, description="One row a stay.\nNo transfers.")

@@ -20,6 +20,7 @@ METHOD = Method(
     once="a second sample of a micro group adds draws to those that are promised to be all: filters that each publish a"
     " part of one table gave 2,400 draws where 40 are promised",
     grid=ReconstructionPrivateGrid,
+    advised_alone=True,
     symbols={
         "epsilon": ("ε", "relative error that shall not be rare"),
         "delta": ("δ", "how likely it was asked to be"),

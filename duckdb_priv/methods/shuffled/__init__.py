@@ -14,6 +14,7 @@ METHOD = Method(
     ),
     arguments=ShuffledArguments,
     grid=ShuffledGrid,
+    advised_alone=True,
     jointly=True,
     afresh=True,
     symbols={
