@@ -26,6 +26,8 @@ BOX_SHOWN = 40
 """Rows that a box shows, unless .maxrows says otherwise."""
 STATEMENT = "statement"
 """The column in which ``priv.advise`` says what to run, and ``priv.audit`` what holds: the best comes first."""
+FINDINGS = ["severity", "columns", "what", "do"]
+"""The columns of ``priv.check_source``: sentences, which a box would cut."""
 UNLIMITED = 1 << 20
 """Width of a box where nobody looks at it on a screen."""
 
@@ -125,6 +127,9 @@ class Printer:
         if self.width is not None and table.num_rows == 1 and self._is_too_wide(table):
             yield self._upright(table)
             return
+        if self.width is not None and table.column_names == FINDINGS and table.num_rows:
+            yield from self._findings(table, self.width)
+            return
         relation = self._engine.from_arrow(table.rename_columns(unique(table.column_names)))
         drawn = io.StringIO()
         with redirect_stdout(drawn):
@@ -139,6 +144,20 @@ class Printer:
             (text,) = next(self._rows(table.slice(0, 1).select([STATEMENT]).to_reader()))
             if text not in drawn:
                 yield f"{STATEMENT} of the first row:\n{text}\n"
+
+    def _findings(self, table: pa.Table, width: int) -> Iterator[str]:
+        """Write each finding as a head and two paragraphs: what is so, and what to do."""
+        for severity, columns, what, do in zip(*(each.to_pylist() for each in table), strict=True):
+            yield f"{severity}: {', '.join(columns)}\n" if columns else f"{severity}\n"
+            for mark, text in (("  ", what), ("  do: ", do)):
+                lines = textwrap.wrap(
+                    text,
+                    width,
+                    initial_indent=mark,
+                    subsequent_indent=" " * len(mark),
+                    break_on_hyphens=False,
+                )
+                yield "".join(f"{line}\n" for line in lines)
 
     def _upright(self, table: pa.Table) -> str:
         """Write one row as lines, each column with its value beside it, broken between words."""

@@ -470,6 +470,23 @@ def test_one_row_that_is_too_wide_stands_upright(
 
 
 @pytest.mark.once
+def test_findings_are_whole_sentences_in_a_terminal(
+    fresh: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh.printer.mode = "duckbox"
+    monkeypatch.setattr(Shell, "window", 80)
+    words = "word " * 40
+    answer = fresh.answer(
+        f"SELECT 'blocker' AS severity, ['zip', 'age'] AS columns, '{words}' AS what, 'exclude {words}' AS do"
+        " FROM range(2);"
+    )
+    assert max(map(len, answer.splitlines())) <= 80
+    assert answer.startswith("blocker: zip, age\n  word word")
+    assert answer.count("word") == 160
+    assert answer.count("  do: exclude word") == 2
+
+
+@pytest.mark.once
 def test_read_runs_a_script_with_dot_commands(shell: Screen, tmp_path: Path) -> None:
     inner, outer = tmp_path / "inner.sql", tmp_path / "outer.sql"
     inner.write_text("SELECT 2;\nSELECT 3", encoding="utf-8-sig")
