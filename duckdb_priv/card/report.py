@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import uuid
 from functools import cache
 from pathlib import Path
@@ -13,15 +14,26 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from duckdb_priv.card.card import Card, Value, read_card, read_truth
 from duckdb_priv.engine.procedures import is_interrupt
-from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.release import catalog
 
+ADDRESS = re.compile(r"https?://[!-~]+")
+"""An address of a page: of the web, and without blanks."""
 
-def analyst_card(connection: duckdb.DuckDBPyConnection, release: str | None = None) -> str:
+
+def analyst_card(
+    connection: duckdb.DuckDBPyConnection, release: str | None = None, explorer: str | None = None
+) -> str:
     """Return the card of a release, computed from nothing but what is published of it.
 
-    Without a name it is the only one of the file; raises InvalidParameter where that holds several.
+    Without a name it is the only one of the file; raises InvalidParameter where that holds several. ``explorer`` is the
+    address of the page that counts on the release in a browser, to which the card then links.
     """
+    if explorer is not None and not ADDRESS.fullmatch(explorer):
+        raise InvalidParameter(
+            f"{echoed(explorer)} is no address of a page",
+            hint="write it whole: https://data.example.org/visits/",
+        )
     if release is None:
         releases = catalog.releases(connection)
         if len(releases) != 1:
@@ -30,7 +42,7 @@ def analyst_card(connection: duckdb.DuckDBPyConnection, release: str | None = No
                 hint="name one of them, or export the release to a file of its own",
             )
         (release,) = releases
-    return render(read_card(connection, release))
+    return render(read_card(connection, release), explorer)
 
 
 def publisher_card(connection: duckdb.DuckDBPyConnection, release: str) -> str:
@@ -52,9 +64,9 @@ def publisher_card(connection: duckdb.DuckDBPyConnection, release: str) -> str:
     return render(read_card(connection, name, truth, missing))
 
 
-def render(card: Card) -> str:
-    """Write a card as HTML; whatever stands in names and values is escaped."""
-    return _template().render(card=card)
+def render(card: Card, explorer: str | None = None) -> str:
+    """Write a card as HTML; names and values are escaped."""
+    return _template().render(card=card, explorer=explorer)
 
 
 @cache

@@ -100,9 +100,19 @@ def releases(file: str, mode: str) -> None:
 @click.argument("release", required=False)
 @click.option("--release-file", metavar="FILE", help="A release: the card says what FILE says.")
 @click.option("-o", "path", metavar="PATH", default="card.html", help="Where the card goes.")
+@click.option(
+    "--explorer",
+    metavar="URL",
+    help="With --release-file: the address of its explorer, to which the card then links.",
+)
 @beside_options
 def report(
-    file: str | None, release: str | None, release_file: str | None, path: str, beside: Beside
+    file: str | None,
+    release: str | None,
+    release_file: str | None,
+    path: str,
+    explorer: str | None,
+    beside: Beside,
 ) -> None:
     """Write a card on RELEASE of the database FILE: one HTML page, beside the truth.
 
@@ -114,10 +124,12 @@ def report(
 
     if (release is None) == (release_file is None) or (file is None) == (release_file is None):
         raise click.UsageError("name FILE and RELEASE, or --release-file FILE")
+    if explorer is not None and release_file is None:
+        raise click.UsageError("--explorer is for the card that is handed out: name --release-file")
     with one_sentence():
         if release_file is not None:
             with closing(open_release(release_file)) as connection:
-                html = watched(connection, lambda: analyst_card(connection))
+                html = watched(connection, lambda: analyst_card(connection, explorer=explorer))
         elif file is not None and release is not None:
             with closing(open_known(file, beside)) as connection:
                 html = watched(connection, lambda: publisher_card(connection, release))

@@ -364,11 +364,33 @@ def test_the_command_writes_either_card(tmp_path: Path) -> None:
         ([str(database)], "name FILE and RELEASE"),
         ([str(database), "q"], "no release is called 'q'"),
         (["--release-file", str(database)], "Hint: "),
+        (
+            ["--release-file", str(release), "--explorer", "javascript:alert(1)"],
+            "is no address of a page",
+        ),
+        (
+            [str(database), "r", "--explorer", "https://x.example"],
+            "is for the card that is handed out",
+        ),
     ):
         result = CliRunner().invoke(main, ["report", *arguments, "-o", str(tmp_path / "d.html")])
         assert result.exit_code != 0
         assert words in result.output
     assert not (tmp_path / "d.html").exists()
+    address = 'https://data.example.org/?a="b"&c'
+    linked = [
+        "report",
+        "--release-file",
+        str(release),
+        "--explorer",
+        address,
+        "-o",
+        str(tmp_path / "e.html"),
+    ]
+    assert CliRunner().invoke(main, linked).exit_code == 0
+    page = Page((tmp_path / "e.html").read_text("utf-8"))
+    assert page.links == [address]
+    assert "Count on it in your browser" in page.text
 
 
 PROBE = """

@@ -73,11 +73,11 @@ def public_columns_that_tell(exam: Examination) -> list[Finding]:
             columns == (name,) and each.share >= REFUSED for (columns, _), each in telling.items()
         )
     ]
-    told = {key: each.share for key, each in single.items()}
+    shares = {key: each.share for key, each in single.items()}
     pairs = list(combinations(innocent, 2))
-    findings += _sets_that_tell(exam, pairs, told)
+    findings += _sets_that_tell(exam, pairs, shares)
     nearly = {
-        columns for (columns, _), share in told.items() if len(columns) == 2 and share >= NEARLY
+        columns for (columns, _), share in shares.items() if len(columns) == 2 and share >= NEARLY
     }
     refused = {each.columns[:-1] for each in findings if each.severity == "blocker"}
     triples = {
@@ -86,25 +86,25 @@ def public_columns_that_tell(exam: Examination) -> list[Finding]:
         for name in innocent
         if name not in pair
     }
-    findings += _sets_that_tell(exam, sorted(triples), told)
+    findings += _sets_that_tell(exam, sorted(triples), shares)
     return findings
 
 
 def _sets_that_tell(
-    exam: Examination, sets: Sequence[Columns], told: dict[tuple[Columns, str], float]
+    exam: Examination, sets: Sequence[Columns], shares: dict[tuple[Columns, str], float]
 ) -> list[Finding]:
     """Find sets of columns that determine a sensitive one for more records than their parts do.
 
-    ``told`` has the share of the records by columns and sensitive column; what is counted here is added to it.
+    ``shares`` has the share of the records by columns and sensitive column; what is counted here is added to it.
     """
     found = []
     records = min(SAMPLE, CELLS // max(1, len(sets) * len(exam.source.sensitive)))
     suspects = _suspects(exam, sets, records, WARNED)
     for columns, other in sorted(suspects, key=lambda key: -suspects[key].share)[:COUNTED]:
         each = _counted(exam, columns, other)
-        told[columns, other] = each.share
+        shares[columns, other] = each.share
         parts = [
-            told.get((part, other), 0.0)
+            shares.get((part, other), 0.0)
             for size in range(1, len(columns))
             for part in combinations(columns, size)
         ]
@@ -174,12 +174,12 @@ def _suspects(
 
 
 def _in_sample(
-    exam: Examination, given: Sequence[Columns], told: Sequence[str], records: int
+    exam: Examination, given: Sequence[Columns], others: Sequence[str], records: int
 ) -> Iterator[tuple[tuple[Columns, str], Determination]]:
     """Say of columns of the sample how far they determine others, among records that are not alone with them."""
     for columns in given:
         key = reduce(and_, (exam.codes[name].first(records) for name in columns))
-        for other in told:
+        for other in others:
             value, counts = exam.codes[other].first(records), exam.codes[other].counts
             groups = groups_of(key, value, counts, exam.certainty)
             if grouped := int((groups.sizes * groups.groups).sum()):
