@@ -50,6 +50,16 @@ def _quantile() -> str:
 
 
 QUANTILE = _quantile()
+FAMILY = computed(
+    qualified(
+        fill(
+            body(read(FRAGMENTS, "normal_quantile")),
+            {"confidence": template("(1 - (1 - {confidence}) / _priv_cells)")},
+        )
+    ),
+    {"confidence": CONFIDENCE},
+)
+"""The text of the quantile by which all cells of a query hold at once (Bonferroni)."""
 ARGUMENTS = {
     "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
     "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
@@ -59,6 +69,8 @@ ARGUMENTS = {
     "unseen": "'_priv_moments,'",
 }
 """How the arguments of the macro stand in its query."""
+TOGETHER = ARGUMENTS | {"quantile": f"CASE WHEN simultaneous THEN {FAMILY} ELSE {QUANTILE} END"}
+"""The same for a distribution, whose intervals may be simultaneous."""
 VERSIONS = ARGUMENTS | {
     "older": "'\"' || replace(older, '\"', '\"\"') || '\".'",
     "parts": ARGUMENTS["group_columns"],

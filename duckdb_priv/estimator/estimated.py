@@ -93,7 +93,8 @@ def counted_table(
 
 def _macros(counted: WeightedTable) -> Iterator[str]:
     texts = sections(FOLDER, "aggregates")
-    histogram = any(form_of(each).from_histogram for each in counted.attributes)
+    # Weights of several attributes are multiplied: what a histogram fixes of each, it does not fix of the product.
+    histogram = len(counted.attributes) == 1 and form_of(counted.attributes[0]).from_histogram
     places = {
         **texts,
         "row_type": names.SPREAD_TYPE,

@@ -280,7 +280,7 @@ def _estimates(lookup: Lookup) -> dict[str, str]:
         return FORMS[form].estimator(name, _places(form, of, lookup), kind)
 
     inverse, bayesian = (
-        lookup.query(method, distribution.ARGUMENTS) for method in ("inverse", "bayesian")
+        lookup.query(method, distribution.TOGETHER) for method in ("inverse", "bayesian")
     )
     return {
         name: by_form(lookup, partial(write, name))

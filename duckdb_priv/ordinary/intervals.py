@@ -26,13 +26,14 @@ from duckdb_priv.ordinary.arithmetic import (
     within_case,
 )
 from duckdb_priv.ordinary.frame import Frame, Measure, PlainColumn, Steps, select_sql
-from duckdb_priv.ordinary.names import Names, column, named, text
+from duckdb_priv.ordinary.names import Names, column, fresh, named, text
 from duckdb_priv.ordinary.records import Records, StepColumns
 from duckdb_priv.ordinary.scope import ESTIMATED
 from duckdb_priv.ordinary.score import TABLE, Score
 from duckdb_priv.ordinary.windows import TABLE as LAW
 from duckdb_priv.ordinary.windows import Windows
 from duckdb_priv.sqltext.quoting import literal
+from duckdb_priv.sqltext.templates import body, fill, read
 
 ENDS = ("stderr", "low", "high")
 """What stands beside an estimate; the parts of a struct, and the endings of the columns."""
@@ -42,6 +43,10 @@ MOVED = (
     " high: greatest((v).f * (v).r.low, (v).f * (v).r.high)}"
 )
 """An interval times a factor."""
+
+
+class Together(float):
+    """The confidence with which all intervals of an answer hold at once."""
 
 
 @dataclass
@@ -67,7 +72,11 @@ class Intervals:
         self._ends = StepColumns(self._records.taken)
         self._uncertain = {name for name, each in self.measures.items() if not each.exact}
         self.windows = Windows(self._records, self._uncertain, self.chosen)
+        self._together = isinstance(self.confidence, Together)
         self._z = literal(NormalDist().inv_cdf((1 + self.confidence) / 2))
+        if self._together:
+            self._z = text(fresh("z", self._records.taken))
+            self._records.taken.add(self._z)
 
     @property
     def taken(self) -> set[str]:
@@ -100,6 +109,11 @@ class Intervals:
         if self.windows.columns.found:
             inner, estimates = estimates, self.names.fresh("windows")
             found += self._window_steps(inner, estimates, laws)
+        if self._together:
+            inner, estimates = estimates, self.names.fresh("together")
+            found.append(
+                (estimates, select_sql(["*", f"{self._quantile()} AS {self._z}"], text(inner)))
+            )
         tables, of_sets = text(estimates), ""
         if self._score.laws:
             of_sets = text(self.names.fresh("laws"))
@@ -112,6 +126,13 @@ class Intervals:
         ends = [each.replace(TABLE, of_sets) for each in self._ends.selected]
         found.append((self.table, select_sql([f"{text(estimates)}.*", *ends], tables)))
         return found
+
+    def _quantile(self) -> str:
+        """Write the quantile by which the intervals of all groups hold at once (Bonferroni)."""
+        cells = f"(count(*) OVER () * {max(len(self._ends.found), 1)})"
+        confidence = f"(1 - {literal(1 - self.confidence)} / {cells})"
+        formula = body(read("analyst/fragments", "normal_quantile"))
+        return " ".join(fill(formula, {"confidence": confidence}).split())
 
     def _ends_of(self, value: exp.Expr) -> str | None:
         """Take the column with the ends of a result's interval, if it has one."""
@@ -136,8 +157,12 @@ class Intervals:
             return self._take(self._ratio(meaning))
         if isinstance(meaning, Linear):
             return self._take(interval(self._combination(meaning.terms, meaning.constant)))
-        # What is no functional, nor a quotient of two, is taken for linear nearby: the delta method.
-        return self._take(interval(self._nearby(text(value), self._variance(meaning.terms))))
+        # What is no functional, nor a quotient of two, is taken for linear nearby: the delta method. Nothing is known
+        # where it has no finite value or slope, or where the variance is estimated as none.
+        nearby = self._nearby("(w).x", "(w).v")
+        known = f"CASE WHEN isfinite((w).x) AND isfinite((w).v) AND (w).v > 0 THEN {interval(nearby)} END"
+        variance = self._variance(meaning.terms)
+        return self._take(let("w", known, x=f"({text(value)})::DOUBLE", v=f"({variance})::DOUBLE"))
 
     def _known_ends(self, value: exp.Expr) -> str | None:
         if isinstance(value, exp.Column) and not value.table:

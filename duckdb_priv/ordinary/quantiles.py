@@ -14,9 +14,10 @@ from statistics import NormalDist
 import sqlglot
 from sqlglot import exp
 
+from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.aggregates import Quantile
 from duckdb_priv.ordinary.frame import Frame, Measure, Steps, select_sql
-from duckdb_priv.ordinary.intervals import Intervals
+from duckdb_priv.ordinary.intervals import Intervals, Together
 from duckdb_priv.ordinary.names import LINE, Names, fresh, text
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import fill, sections
@@ -62,6 +63,11 @@ class Quantiled:
         }  # fmt: skip
         taken = {*counted.frame.keys, measure[0], *quantiles}
         has_ends = self._confidence is not None and not measure[1].exact
+        if has_ends and isinstance(self._confidence, Together):
+            raise QueryRefused(
+                "intervals of quantiles are not known to hold together with others",
+                hint="ask for quantiles in a statement of their own, without simultaneous",
+            )
         if self._confidence is None or not has_ends:
             self._steps += counted.frame.estimates(self._names, estimates, counted.measures, {})
         else:

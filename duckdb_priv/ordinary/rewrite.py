@@ -14,6 +14,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary.intervals import Together
 from duckdb_priv.ordinary.names import Names
 from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.scope import subqueries
@@ -35,13 +36,15 @@ def rewrite_sql(
     *,
     intervals: bool = False,
     confidence: float = 0.95,
+    simultaneous: bool = False,
     parameters: Sequence[Any] | Mapping[str, Any] | None = None,
 ) -> str:
     """Return the plain SQL that answers, by estimates, a query that is written as if the table were the true one.
 
     ``release`` is a connection on which releases can be named, or the path of a release file. A statement that asks
     for no attribute comes back as it is, byte for byte. The text does not depend on the ``parameters`` of the query:
-    they are only compared with the domains.
+    they are only compared with the domains. Intervals that are ``simultaneous`` hold at once, with this confidence: all
+    that are in the answer of a SELECT, so that you may pick out any of them.
 
     Raises QueryRefused for what cannot be estimated, with what to write instead; duckdb.Error for what DuckDB would
     not understand over the true table either.
@@ -67,14 +70,16 @@ def rewrite_sql(
     if not isinstance(release, duckdb.DuckDBPyConnection):
         with open_release(release) as opened:
             return rewrite_sql(
-                opened, sql, intervals=intervals, confidence=confidence, parameters=parameters
-            )
+                opened, sql, intervals=intervals, confidence=confidence, simultaneous=simultaneous,
+                parameters=parameters,
+            )  # fmt: skip
     explain = EXPLAIN.match(sql)
     if explain:
         rest = sql[explain.end() :]
         return explain[0] + rewrite_sql(
-            release, rest, intervals=intervals, confidence=confidence, parameters=parameters
-        )
+            release, rest, intervals=intervals, confidence=confidence, simultaneous=simultaneous,
+            parameters=parameters,
+        )  # fmt: skip
     connection = ConnectedTables(release)
     if not connection.releases or not sql.strip():
         return sql
@@ -83,8 +88,9 @@ def rewrite_sql(
         return sql
     names = Names.of(parsed)
     # A PIVOT makes groups of all columns that it is given.
-    beside = intervals and not isinstance(parsed, exp.Pivot)
-    statement = Statement(connection, names, confidence if beside else None, by_name(parameters))
+    beside = (intervals or simultaneous) and not isinstance(parsed, exp.Pivot)
+    asked = Together(confidence) if simultaneous else confidence
+    statement = Statement(connection, names, asked if beside else None, by_name(parameters))
     for pivot in parsed.find_all(exp.Pivot):
         if isinstance(pivot.this, exp.Table) and connection.release(pivot.this) is not None:
             raise pivoted()
@@ -102,6 +108,8 @@ def reconstruct(
     intervals: bool = False,
     confidence: float = 0.95,
     parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+    *,
+    simultaneous: bool = False,
 ) -> duckdb.DuckDBPyConnection:
     """Answer a query that is written as if the table were the true one, by estimates.
 
@@ -120,8 +128,9 @@ def reconstruct(
     """
     check_connection(connection)
     answer = rewrite_sql(
-        connection, sql, intervals=intervals, confidence=confidence, parameters=parameters
-    )
+        connection, sql, intervals=intervals, confidence=confidence, simultaneous=simultaneous,
+        parameters=parameters,
+    )  # fmt: skip
     return connection.execute(answer, parameters)
 
 

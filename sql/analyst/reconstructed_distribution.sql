@@ -1,22 +1,25 @@
 -- FROM priv.reconstructed_distribution(release [, group_columns := 'gender, age'] [, condition := 'age > 30']
---   [, weight := 'scale'] [, method := 'inverse'] [, confidence := 0.95] [, database := 'alias'])
+--   [, weight := 'scale'] [, method := 'inverse'] [, confidence := 0.95] [, simultaneous := false] [, database := 'alias'])
 --   -> the group columns, value, estimate, low, high, stderr, noisy_count
 --
 -- One row for each value of the sensitive attribute, and group. Group columns and condition are SQL over
 -- the public columns of the published table, each by its name: what reaches a column without it, such as *, is refused, and so
 -- is what may hide one, such as quotes other than plain ones. method := 'bayesian' gives the frequencies of largest likelihood
--- among those that are not negative (the iterative Bayesian method, to convergence); they have no interval. Where the release
+-- among those that are not negative (the iterative Bayesian method, to convergence); they have no interval. With simultaneous := true
+-- all intervals of the answer hold at once with this confidence (Bonferroni): then you may pick out any of them. Where the release
 -- file is attached and not in use, say under which name: database := 'alias'.
 --
 --   FROM priv.reconstructed_distribution('patients', group_columns := 'gender', condition := 'age > 30');
 
 CREATE OR REPLACE MACRO priv.reconstructed_distribution(
     _release, group_columns := NULL, condition := NULL, weight := NULL, method := 'inverse',
-    confidence := 0.95, database := NULL
+    confidence := 0.95, simultaneous := false, database := NULL
 ) AS TABLE
     FROM query(CASE
         WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
             THEN error(@mistaken_confidence@)
+        WHEN NOT coalesce(typeof(simultaneous) = 'BOOLEAN' AND simultaneous IS NOT NULL, false)
+            THEN error('simultaneous must be true or false' || chr(10) || 'Hint: write simultaneous := true')
         WHEN NOT coalesce(method IN ('inverse', 'bayesian'), false)
             THEN error('method must be "inverse" or "bayesian"' || chr(10) || 'Hint: leave it out for unbiased estimates')
         WHEN @known_release@ IS NULL THEN error(@mistaken_release@)

@@ -2,7 +2,7 @@
 --   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
 --
 -- How many times as many records have one value as another, or one of several as one of several others. Where it cannot
--- be excluded that no record has the other, high is infinite; where they are estimated as none, there is no estimate.
+-- be excluded that no record has the other, high is infinite and stderr is NULL; where they are estimated as none, there is no estimate.
 --
 --   SELECT unnest(priv.reconstructed_ratio('patients', noisy_disease, 'flu', ['cold', 'cough'])) FROM patients;
 

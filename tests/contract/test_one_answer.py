@@ -12,6 +12,7 @@ import pytest
 from ordinary.releases import CALLS, of_run
 
 import duckdb_priv
+from duckdb_priv.errors import QueryRefused
 
 QUESTIONS = {
     title: [each.strip() for each in statements.split(";\n") if each.strip()]
@@ -111,3 +112,33 @@ def test_a_question_has_one_answer(form: str, opened) -> None:
         for title in QUESTIONS:
             different = compare(connection, title, form)
             assert not different, (title, *different[0])
+
+
+def test_simultaneous_intervals_are_those_of_a_higher_confidence(opened) -> None:
+    """Of three groups with five values each: each interval fails with a fifteenth of the probability."""
+    with opened("two_weights") as connection:
+        question = "SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL ORDER BY ALL"
+        together = duckdb_priv.reconstruct(connection, question, simultaneous=True).fetchall()
+        apart = duckdb_priv.reconstruct(connection, question, True, 1 - 0.05 / 15).fetchall()
+        assert len(together) == 15
+        assert all(one == pytest.approx(other, rel=1e-9) for one, other in zip(
+            (row[2:] for row in together), (row[2:] for row in apart), strict=True
+        ))  # fmt: skip
+        asked = (
+            "FROM priv.reconstructed_distribution('visits.disease', group_columns := 'ward', {})"
+        )
+        columns = "SELECT ward, value, estimate, stderr, low, high"
+        by_function = connection.execute(
+            f"{columns} {asked.format('simultaneous := true')} ORDER BY ALL"
+        ).fetchall()
+        assert all(one[2:] == pytest.approx(other[2:], rel=1e-9) for one, other in zip(
+            by_function, together, strict=True
+        ))  # fmt: skip
+        with pytest.raises(duckdb.Error, match="true or false"):
+            connection.execute(asked.format("simultaneous := NULL"))
+        with pytest.raises(QueryRefused, match="quantiles"):
+            duckdb_priv.reconstruct(
+                connection,
+                "SELECT median(age) FROM visits WHERE disease = 'flu'",
+                simultaneous=True,
+            )

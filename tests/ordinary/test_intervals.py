@@ -232,6 +232,24 @@ def test_a_quotient_whose_denominator_may_be_zero_is_open(release) -> None:
     assert high_of_mean == pytest.approx(most)
 
 
+def test_where_a_function_has_no_slope_nothing_is_known_of_its_error(release) -> None:
+    question = (
+        "SELECT ward, day, sqrt(greatest(count_if(disease = 'flu'), 0)) AS root,"
+        " ln(greatest(count_if(disease = 'flu'), 0)) AS logarithm, stddev(age) AS spread"
+        " FROM visits WHERE disease = 'flu' GROUP BY ALL"
+    )
+    rows = duckdb_priv.reconstruct(release("two_weights"), question, intervals=True).fetchall()
+    for each in rows:
+        for place in (2, 6, 10):
+            value, *ends = each[place : place + 4]
+            known = value is not None and math.isfinite(value) and (value > 0 or place == 6)
+            assert all(end is None or math.isfinite(end) for end in ends)
+            assert known or ends == [None] * 3
+            assert ends == [None] * 3 or ends[0] > 0
+    assert any(each[3] is None for each in rows)
+    assert any(each[3] is not None for each in rows)
+
+
 def test_totals_of_groups_have_the_interval_of_the_ungrouped_count(release) -> None:
     rows = duckdb_priv.reconstruct(
         release("two_weights"),

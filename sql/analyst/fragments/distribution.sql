@@ -1,13 +1,13 @@
 -- The query behind priv.reconstructed_distribution, and what priv.smoothed_count is made from.
 WITH @observed@, summed AS (
-    SELECT *, @query.window@ AS _priv_window FROM observed WINDOW of_group AS (PARTITION BY _priv_group)
+    SELECT *, @query.window@ AS _priv_window, count(*) OVER () AS _priv_cells FROM observed WINDOW of_group AS (PARTITION BY _priv_group)
 ), estimated AS (
     SELECT *, @moments@ AS _priv_moments FROM summed
 ), reconstructed AS (
     SELECT *, [@interval@ FOR i IN [_priv_moments]][1] AS _priv_interval FROM estimated
 )
 SELECT * EXCLUDE (_priv_group, _priv_total, _priv_sums, _priv_position, _priv_value, _priv_numbers, _priv_observed, _priv_cell,
-        _priv_window, {unseen} _priv_interval),
+        _priv_window, _priv_cells, {unseen} _priv_interval),
     _priv_value AS value, _priv_interval.estimate AS estimate, _priv_interval.low AS low,
     _priv_interval.high AS high, _priv_interval.stderr AS stderr, _priv_observed::BIGINT AS noisy_count
 FROM reconstructed ORDER BY ALL
