@@ -1,0 +1,217 @@
+"""How often intervals of sums, shares, differences, quotients and means hold the truth, by question and true count.
+
+    python benchmarks/coverage_answers.py [--repeat 200] [--only WORDS] [--write]
+
+A table of 300 records in groups of 6 to 140 is published as many times over, as copies in one release whose records
+have ids, and so noise, of their own; decoy groups, which are made of all records together, as releases of their own.
+Every question is asked in every group, with 95 and 99%, by the functions and, where they have none, by ordinary SQL:
+tests/contract/test_one_answer.py holds that both answer the same. Classes are by how many records of the group truly
+have the value. A cell passes from .94 and .98 on; a star says that it does not. Quotients are asked where the count
+below is not 0. Answers say how wide intervals are: their median, in the unit of the question.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+import duckdb_priv
+
+RESULTS = Path(__file__).parent / "results" / "COVERAGE_ANSWERS.md"
+CLASSES = (0, 1, 10)
+WANTED = {0.95: 0.94, 0.99: 0.98}
+RECORDS = """
+    CREATE TABLE records AS
+    SELECT i AS id, [0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3][1 + (hash('ward' || i) % 12)::INTEGER] AS ward,
+        hash('half' || i) % 2 = 0 AS half, round(exp((hash('amount' || i) % 1000) / 250.0), 2)::DOUBLE AS amount,
+        'v' || floor(16 * pow((hash('v' || i) % 1000) / 1000.0, 2))::INTEGER AS disease,
+        'd' || (hash('d' || i) % 4) AS drug
+    FROM range(300) AS t(i)
+"""
+VALUES = ("v1", "v12")
+"""One that is frequent, and one that is not in every group."""
+ONE, TWO = "disease = '{value}'", "disease = 'v3'"
+QUESTIONS = {
+    "several values": ("list_interval", "['{value}', 'v3']", f"count_if({ONE} OR {TWO})", "true"),
+    "share": ("share", "'{value}'", f"count_if({ONE}) / count(*)", "true"),
+    "difference": ("difference", "'{value}', 'v3'", f"count_if({ONE})::DOUBLE - count_if({TWO})", "true"),
+    "ratio": ("ratio", "'{value}', 'v3'", f"count_if({ONE}) / count_if({TWO})", f"count_if({TWO}) > 0"),
+    "groups": (
+        "group_difference", "'{value}', half, NOT half",
+        f"count_if({ONE} AND half)::DOUBLE - count_if({ONE} AND NOT half)", "true",
+    ),
+    "ratio of groups": (
+        "group_ratio", "'{value}', half, NOT half", f"count_if({ONE} AND half) / count_if({ONE} AND NOT half)",
+        f"count_if({ONE} AND NOT half) > 0",
+    ),
+    "sum": ("sum", "'{value}', amount", f"coalesce(sum(amount) FILTER ({ONE}), 0)", "true"),
+    "signed sum": ("sum", "'{value}', amount - 10", f"coalesce(sum(amount - 10) FILTER ({ONE}), 0)", "true"),
+    "mean": ("mean", "'{value}', amount", f"avg(amount) FILTER ({ONE})", f"count_if({ONE}) > 0"),
+}  # fmt: skip
+"""By name: the function, its arguments, the truth, and where there is one."""
+WAYS = {
+    "uniform, retention 0.5": ("uniform", "retention := 0.5"),
+    "uniform, retention 0.3": ("uniform", "retention := 0.3"),
+    "fine grain": ("fine_grain", "tolerance := 10, min_retention := 0.05"),
+    "block design": ("block_design", "epsilon := 1.0"),
+    "shuffled": ("shuffled", "epsilon := 1.0, delta := 1e-4"),
+    "reconstruction private": (
+        "reconstruction_private",
+        "retention := 0.5, epsilon := 0.3, delta := 0.3, republish := true",
+    ),
+    "splu": ("splu", "gamma := 3, republish := true"),
+    "uniform, two attributes": ("uniform", "retention := 0.5"),
+}
+PRODUCTS = {
+    "both": "disease = 'v1' AND drug = 'd0'",
+    "either": "disease = 'v1' OR drug = 'd0'",
+}
+
+
+def publish(con: duckdb.DuckDBPyConnection, way: str, copies: range) -> None:
+    """Publish some copies of the table at once."""
+    mechanism, arguments = WAYS[way]
+    con.execute(
+        "CREATE OR REPLACE TABLE source AS SELECT records.* REPLACE (copy * 1000000 + id AS id), copy"
+        f" FROM records, range({copies.start}, {copies.stop}) AS t(copy)"
+    )
+    sensitive = "['disease', 'drug']" if "two" in way else "'disease'"
+    public = (
+        "['copy', 'ward']"
+        if mechanism == "reconstruction_private"
+        else "['copy', 'ward', 'half', 'amount']"
+    )
+    con.execute(
+        f"FROM priv.publish_{mechanism}('source', 'release', sensitive := {sensitive}, record_id := 'id',"
+        f" public := {public}, replace := true, {arguments})"
+    ).fetchall()  # fmt: skip
+
+
+def answers(con: duckdb.DuckDBPyConnection, way: str) -> Iterator[tuple[str, float, np.ndarray]]:
+    """Ask every question: its name, the confidence, and arrays of true count, truth, low and high."""
+    mechanism, _ = WAYS[way]
+    weight = ", weight := scale" if mechanism in ("reconstruction_private", "shuffled") else ""
+    for confidence in WANTED:
+        if "two" in way:
+            for name, condition in PRODUCTS.items():
+                con.execute(
+                    "CREATE OR REPLACE TEMP TABLE truth AS SELECT copy, ward,"
+                    f" count_if({condition}) AS n, count_if({condition})::DOUBLE AS truth, true AS has"
+                    " FROM source GROUP BY ALL"
+                )
+                query = f"SELECT copy, ward, count_if({condition}) AS n FROM release GROUP BY ALL"
+                sql = duckdb_priv.rewrite_sql(con, query, intervals=True, confidence=confidence)
+                yield (
+                    name,
+                    confidence,
+                    compared(con, f"SELECT copy, ward, n_low AS low, n_high AS high FROM ({sql})"),
+                )
+            continue
+        asked = [(name, value, *each) for name, each in QUESTIONS.items() for value in VALUES]
+        for name, value, function, arguments, truth, has in asked:
+            if mechanism == "reconstruction_private" and (
+                "half" in arguments or "amount" in arguments
+            ):
+                continue
+            con.execute(
+                (
+                    f"CREATE OR REPLACE TEMP TABLE truth AS SELECT copy, ward, count_if({ONE}) AS n,"
+                    f" ({truth})::DOUBLE AS truth, {has} AS has FROM source GROUP BY ALL"
+                ).replace("{value}", value)
+            )
+            call = (
+                f"priv.reconstructed_{function}('release', noisy_disease, {arguments}{weight},"
+                f" confidence := {confidence})"
+            ).replace("{value}", value)
+            yield (
+                name,
+                confidence,
+                compared(
+                    con,
+                    "SELECT copy, ward, i.low AS low, i.high AS high FROM"
+                    f" (SELECT copy, ward, {call} AS i FROM release GROUP BY ALL)",
+                ),
+            )
+
+
+def compared(con: duckdb.DuckDBPyConnection, query: str) -> np.ndarray:
+    """Return the true count of each answer, the truth, and the ends of the interval."""
+    found = con.execute(
+        f"SELECT n, truth, low, high FROM truth JOIN ({query}) USING (copy, ward) WHERE has"
+    ).fetchnumpy()
+    return np.array([np.ma.filled(found[each], np.nan) for each in ("n", "truth", "low", "high")], float)  # fmt: skip
+
+
+def measured(way: str, repeat: int) -> dict[tuple[str, float], np.ndarray]:
+    """Publish and ask; return all answers to each question."""
+    secret = hashlib.sha256(way.encode()).digest()
+    found: dict[tuple[str, float], list[np.ndarray]] = {}
+    with duckdb_priv.connect(secret=secret) as con:
+        con.execute(RECORDS)
+        apart = "splu" in way
+        step = 1 if apart else repeat
+        # Releases of their own take longer: a quarter of them is asked.
+        for first in range(0, repeat // 4 if apart else repeat, step):
+            publish(con, way, range(first, first + step))
+            for name, confidence, each in answers(con, way):
+                found.setdefault((name, confidence), []).append(each)
+    return {key: np.concatenate(each, axis=1) for key, each in found.items()}
+
+
+def row(way: str, name: str, found: dict[tuple[str, float], np.ndarray]) -> str:
+    """Write a row of the table."""
+    cells = []
+    for number, least in enumerate(CLASSES):
+        most = [*CLASSES[1:], np.inf][number]
+        shares, width, times, short = [], 0.0, 0, False
+        for confidence, wanted in WANTED.items():
+            n, truth, low, high = found[name, confidence]
+            chosen = (n >= least) & (n < most)
+            times = int(chosen.sum())
+            if not times:
+                break
+            inside = (low <= truth + 1e-6) & (truth - 1e-6 <= high)
+            shares.append(inside[chosen].mean())
+            short |= shares[-1] < wanted
+            width = width or float(np.median((high - low)[chosen]))
+        text = " ".join(f"{each:.3f}" for each in shares)
+        cells.append(f"{text}{'*' if short else ''} ({width:.1f}; {times:,})" if times else "")
+    return f"| {way} | {name} | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Measure each way to publish."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
+    parser.add_argument("--repeat", type=int, default=200)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    given = parser.parse_args()
+    rows = [
+        "| published | question | 0 | 1 to 9 | 10 and more |",
+        "|---|---|---|---|---|",
+    ]
+    for way in WAYS:
+        if given.only not in way:
+            continue
+        found = measured(way, given.repeat)
+        for name in dict.fromkeys(name for name, _ in found):
+            rows.append(row(way, name, found))
+            print(rows[-1], flush=True)
+    if given.write:
+        text = "\n".join(rows)
+        rest = __doc__.partition("[--write]\n")[2].strip()
+        RESULTS.write_text(
+            f"# Coverage of answers\n\nWritten by `python benchmarks/coverage_answers.py --repeat {given.repeat}"
+            f" --write`.\n\n{rest}\n\nA cell: covered at 95% and 99%, in brackets the median width at 95% and how"
+            f" many were asked.\n\n{text}\n",
+            encoding="utf-8",
+        )
+
+
+if __name__ == "__main__":
+    main()
