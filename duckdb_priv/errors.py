@@ -8,6 +8,7 @@ They name columns, and count.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -47,6 +48,21 @@ def one_line(text: str) -> str:
     "no release is called 'visit'; hint: did you mean 'visits'?"
     """
     return text.strip().replace("\n      ", " ").replace("\nHint: ", "; hint: ").replace("\n", " ")
+
+
+UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\r(?!\n)"
+)
+"""What may steer a terminal, or turn the order of its text: all but tabs and ends of lines."""
+
+
+def visible(text: str) -> str:
+    """Write a text so that a terminal shows it and does nothing else.
+
+    >>> print(visible("a\x1b[31mb\u202ec"))
+    a\\u001b[31mb\\u202ec
+    """
+    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 class PrivError(Exception):

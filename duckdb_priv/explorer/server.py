@@ -47,6 +47,9 @@ class Explorer(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(16)
         self.host = f"{LOOPBACK}:{self.server_port}"
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a request that ended in the middle."""
+
     def address(self, question: str = "") -> str:
         """Return where the page is, with its release open, and a question as the page writes it."""
         opened = f"?open={quote(self.name, safe='')}" if self.name else ""
@@ -57,7 +60,12 @@ class _Handler(BaseHTTPRequestHandler):
     server: Explorer
 
     def do_GET(self) -> None:
-        file = self._asked()
+        try:
+            file = self._asked()
+        except ValueError:
+            # An address that is none, such as //[.
+            self.send_error(400)
+            return
         if file is None:
             self.send_error(404)
             return

@@ -2,7 +2,8 @@
 
 ``create_engine("duckdb_priv:///visits_public.duckdb")`` opens a release file for reading with duckdb_engine's dialect,
 answers every query by estimates, and shows attributes as columns of the table. ``?intervals=true`` puts
-intervals beside the estimates, and ``&confidence=0.9`` says of which confidence.
+intervals beside the estimates, and ``&confidence=0.9`` says of which confidence. The connection is confined to the
+file, as that of ``duckdb_priv.open_release``; ``?trusted=true`` makes it a plain one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sqlalchemy.engine.default import DefaultDialect
 
 from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.rewrite import rewrite_sql
+from duckdb_priv.release.opening import CONFINED
 
 TYPES = {
     "BOOLEAN": types.Boolean, "TINYINT": types.SmallInteger, "SMALLINT": types.SmallInteger, "INTEGER": types.Integer,
@@ -23,6 +25,9 @@ TYPES = {
     "DECIMAL": types.Numeric, "DATE": types.Date, "TIME": types.Time, "TIMESTAMP": types.DateTime,
 }  # fmt: skip
 """SQLAlchemy's types by DuckDB's; everything else is shown as a text."""
+
+
+TRUE = ("1", "true", "yes", "on")
 
 
 class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
@@ -36,10 +41,13 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
         """Read what the URL says of intervals, and open what it names for reading."""
         arguments, options = super().create_connect_args(url)
         config = options["url_config"]
-        self.intervals = config.pop("intervals", "false").lower() in ("1", "true", "yes", "on")
+        self.intervals = config.pop("intervals", "false").lower() in TRUE
         self.confidence = float(config.pop("confidence", 0.95))
+        trusted = config.pop("trusted", "false").lower() in TRUE
         if url.database and url.database != ":memory:":
             options.setdefault("read_only", True)
+            if not trusted:
+                config.update(CONFINED)
         return arguments, options
 
     def connect(self, *arguments: Any, **options: Any) -> Any:

@@ -11,8 +11,10 @@ from threading import Event
 import duckdb
 import pyarrow as pa
 
-from duckdb_priv.errors import PrivError, UnknownRelease
+from duckdb_priv.errors import PrivError, UnknownRelease, visible
 from duckdb_priv.publisher.install import connect
+from duckdb_priv.publisher.verify import verify
+from duckdb_priv.release import catalog
 from duckdb_priv.release.opening import CONFINED
 from duckdb_priv.shell.execution import on_ctrl_c
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -57,7 +59,7 @@ def attach(connection: duckdb.DuckDBPyConnection, name: str | None, path: str) -
     if ":" not in path:
         must_exist(path)
     alias = "" if name is None else f" AS {identifier(name)}"
-    connection.execute(f"ATTACH {literal(path)}{alias} (READ_ONLY)")
+    attach_verified(connection, f"ATTACH {literal(path)}{alias} (READ_ONLY)")
 
 
 def named_database(text: str) -> tuple[str | None, str]:
@@ -73,6 +75,35 @@ def named_database(text: str) -> tuple[str | None, str]:
     if found := re.fullmatch(r"(.+?)\s+[Aa][Ss]\s+(\w+)", text, re.DOTALL):
         return found[2], found[1]
     return None, text
+
+
+def attach_verified(connection: duckdb.DuckDBPyConnection, statement: str) -> None:
+    """Run an ATTACH; a release is verified first, since what is in it would run with all that this connection may do.
+
+    Raises NotVerified, and leaves nothing attached then.
+    """
+    before = set(_databases(connection))
+    connection.execute(statement)
+    for name, path in set(_databases(connection)) - before:
+        found = {
+            table
+            for kind in ("table", "view")
+            for (table,) in connection.execute(
+                f"SELECT {kind}_name FROM system.main.duckdb_{kind}s()"
+                " WHERE database_name = ? AND schema_name = 'priv'",
+                [name],
+            ).fetchall()
+        }
+        if path is not None and found >= set(catalog.PUBLIC) and "secret" not in found:
+            connection.execute(f"DETACH {identifier(name)}")
+            verify(path)
+            connection.execute(statement)
+
+
+def _databases(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str | None]]:
+    return connection.execute(
+        "SELECT database_name, path FROM system.main.duckdb_databases() WHERE NOT internal"
+    ).fetchall()
 
 
 def open_known(path: str, beside: Beside = ALONE) -> duckdb.DuckDBPyConnection:
@@ -183,11 +214,16 @@ def _reason(path: str, error: duckdb.Error) -> CannotOpen:
 
 
 def explain(error: BaseException) -> str:
+    """Return the message of an error, as a terminal may show it."""
+    return visible(_explained(error))
+
+
+def _explained(error: BaseException) -> str:
     """Return the message of an error, as the person at the shell should read it.
 
-    >>> explain(duckdb.InvalidInputException("Invalid Input Error: no release is called 'x'"))
+    >>> _explained(duckdb.InvalidInputException("Invalid Input Error: no release is called 'x'"))
     "no release is called 'x'"
-    >>> explain(FileNotFoundError(2, "No such file or directory", "a.sql"))
+    >>> _explained(FileNotFoundError(2, "No such file or directory", "a.sql"))
     "'a.sql': no such file or directory"
     """
     if isinstance(error, OSError) and error.filename is not None:

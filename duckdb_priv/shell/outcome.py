@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from duckdb_priv.engine.procedures import is_interrupt
+from duckdb_priv.errors import visible
 from duckdb_priv.shell.database_files import EXPECTED, explain
 from duckdb_priv.shell.execution import Stopped
 
@@ -30,17 +31,17 @@ class Results:
 
     def row(self, row: Mapping[str, Any], sentence: str) -> None:
         """Print a result: as a JSON object, or in words."""
-        click.echo(json_line(row) if self.as_json else sentence)
+        click.echo(visible(json_line(row) if self.as_json else sentence))
 
     def say(self, words: str) -> None:
         """Print words about what happens, unless --quiet."""
         if not self.quiet:
-            click.echo(words, err=True)
+            click.echo(visible(words), err=True)
 
     def fail(self, words: str) -> None:
         """Print what failed, and let the command end with 1."""
         self.failed = True
-        click.echo(words, err=True)
+        click.echo(visible(words), err=True)
 
     def end(self) -> None:
         """End the command: with 1 where something failed, else with 3 where something was found."""

@@ -92,7 +92,11 @@ class Printer:
     def _rows(self, reader: pa.RecordBatchReader) -> Iterator[tuple[str, ...]]:
         """Yield every row as texts, a missing value as NULL."""
         for batch in self._batches(reader):
-            yield from batch.project("coalesce(CAST(COLUMNS(*) AS VARCHAR), 'NULL')").fetchall()
+            rows = batch.project("coalesce(CAST(COLUMNS(*) AS VARCHAR), 'NULL')").fetchall()
+            yield from rows if self.width is None else (tuple(map(in_line, row)) for row in rows)
+
+    def _names(self, schema: pa.Schema) -> list[str]:
+        return schema.names if self.width is None else list(map(in_line, schema.names))
 
     def _types(self, schema: pa.Schema) -> list[str]:
         empty = self._engine.from_arrow(numbered(pa.Table.from_batches([], schema=schema)))
@@ -162,7 +166,7 @@ class Printer:
     def _upright(self, table: pa.Table) -> str:
         """Write one row as lines, each column with its value beside it, broken between words."""
         (row,) = self._rows(table.to_reader())
-        names = table.column_names
+        names = list(map(in_line, table.column_names))
         lists = [_lines(column[0]) for column in table.columns]
         label = max(map(cell_len, names))
         room = max((self.width or UNLIMITED) - label - len("  "), 20)
@@ -188,7 +192,7 @@ class Printer:
 
     def _separated(self, reader: pa.RecordBatchReader, separator: str) -> Iterator[str]:
         if self.headers:
-            yield separator.join(reader.schema.names) + "\n"
+            yield separator.join(self._names(reader.schema)) + "\n"
         for row in self._rows(reader):
             yield separator.join(row) + "\n"
 
@@ -200,7 +204,7 @@ class Printer:
 
     def _csv(self, reader: pa.RecordBatchReader) -> Iterator[str]:
         if self.headers:
-            yield ",".join(map(csv_field, reader.schema.names)) + "\r\n"
+            yield ",".join(map(csv_field, self._names(reader.schema))) + "\r\n"
         for row in self._rows(reader):
             yield ",".join(map(csv_field, row)) + "\r\n"
 
@@ -216,7 +220,7 @@ class Printer:
             yield row + "\n"
 
     def _line(self, reader: pa.RecordBatchReader) -> Iterator[str]:
-        names = reader.schema.names
+        names = self._names(reader.schema)
         width = max(5, *map(cell_len, names))
         labels = [" " * (width - cell_len(name)) + name for name in names]
         for number, row in enumerate(self._rows(reader)):
@@ -225,7 +229,7 @@ class Printer:
 
     def _markdown(self, reader: pa.RecordBatchReader) -> Iterator[str]:
         right = [bool(NUMERIC.match(each)) for each in self._types(reader.schema)]
-        names = [markdown_field(name) for name in reader.schema.names]
+        names = [markdown_field(name) for name in self._names(reader.schema)]
         rows = [[markdown_field(value) for value in row] for row in self._rows(reader)]
         widths = [max(map(cell_len, column)) for column in zip(names, *rows, strict=True)]
         centred = (centre(name, width) for name, width in zip(names, widths, strict=True))
@@ -259,6 +263,11 @@ MODES: dict[str, Callable[[Printer, pa.RecordBatchReader], Iterator[str]]] = {
     "trash": Printer._trash,
 }
 """The output modes, by the names that DuckDB's shell gives them."""
+
+
+def in_line(text: str) -> str:
+    """Write a text in one line of a terminal."""
+    return text.replace("\n", "\\n")
 
 
 def csv_field(text: str) -> str:

@@ -16,9 +16,9 @@ from typing import TextIO
 import duckdb
 from rich.console import Console
 
-from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.errors import InvalidParameter, visible
 from duckdb_priv.shell import dotcommands
-from duckdb_priv.shell.database_files import ALONE, MEMORY, Beside, open_publisher
+from duckdb_priv.shell.database_files import ALONE, MEMORY, Beside, attach_verified, open_publisher
 from duckdb_priv.shell.execution import Execution
 from duckdb_priv.shell.rendering import BATCH_ROWS, Printer, prepare
 from duckdb_priv.shell.statements import is_blank, split, without_prefix
@@ -120,6 +120,9 @@ class Shell:
         self.printer.width = self.window
         try:
             statement = self._meant(statement)
+            if is_attach(self.connection, statement):
+                self._execution.run(lambda _: attach_verified(self.connection, statement))
+                return
             self._execution.run(
                 lambda step: print_answer(self.connection, statement, self.printer, self._out, step)
             )
@@ -146,7 +149,7 @@ class Shell:
 
     def write(self, text: str) -> None:
         """Print a text where answers go."""
-        self._out.write(text)
+        self._out.write(visible(text) if self._out.isatty() else text)
         self._out.flush()
 
     def redirect(self, path: str | None, *, once: bool = False) -> None:
@@ -183,8 +186,23 @@ def print_answer(
             return
         for chunk in printer.chunks(reader):
             step()
-            out.write(chunk)
+            out.write(visible(chunk) if printer.width is not None else chunk)
     out.flush()
+
+
+def is_attach(connection: duckdb.DuckDBPyConnection, statement: str) -> bool:
+    """Say whether a statement attaches a database.
+
+    >>> with duckdb.connect() as con:
+    ...     is_attach(con, "ATTACH 'x.duckdb'"), is_attach(con, "SELECT 'ATTACH'"), is_attach(con, "FROM (")
+    (True, False, False)
+    """
+    if "attach" not in statement.lower():
+        return False
+    try:
+        return any(each.type.name == "ATTACH" for each in connection.extract_statements(statement))
+    except duckdb.Error:
+        return False
 
 
 def _is_query(connection: duckdb.DuckDBPyConnection, statement: str) -> bool:

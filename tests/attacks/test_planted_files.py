@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 import duckdb_priv
-from duckdb_priv.errors import InvalidReleaseFile
+from duckdb_priv.errors import InvalidReleaseFile, visible
 from duckdb_priv.shell.cli import main
+from duckdb_priv.shell.database_files import explain
+from duckdb_priv.shell.rendering import MODES, Printer
+from duckdb_priv.shell.session import print_answer
 
 NOTE = "a note of the analyst"
 
@@ -169,6 +174,44 @@ def test_listing_what_a_file_holds_reads_no_other_file(files: dict[str, Path]) -
     done = CliRunner().invoke(main, ["releases", str(files["release"])])
     assert done.exit_code
     assert NOTE not in done.output
+
+
+def test_a_release_is_verified_before_the_shell_attaches_it(files: dict[str, Path]) -> None:
+    attach = f"ATTACH '{files['release']}' AS one (READ_ONLY)"
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(main, ["shell", "--mode", "list", *arguments])
+
+    asked = ["-c", "SELECT count(*) AS n FROM one.r"]
+    done = run("-c", attach, *asked)
+    assert (done.exit_code, done.stdout) == (0, "n\n90\n")
+    assert run("--attach", f"one={files['release']}", *asked).exit_code == 0
+    with duckdb.connect(str(files["release"])) as writer:
+        writer.execute(f"CREATE VIEW peek AS SELECT content FROM read_text('{files['note']}')")
+    for arguments in (("-c", attach), ("--attach", f"one={files['release']}")):
+        done = run(*arguments, "-c", "FROM one.peek")
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert "is not verified: a macro, view, table or comment is not what" in done.stderr
+        assert NOTE not in done.stderr
+
+
+HOSTILE = "a\x1b[2Jb\u202ec\nd\re\u2066\x9b\u200f"
+"""Text that would wipe a terminal, turn its direction, and begin lines of its own."""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_text_of_a_file_steers_a_terminal(mode: str) -> None:
+    out = io.StringIO()
+    with duckdb.connect() as con, closing(Printer()) as printer:
+        printer.mode, printer.width = mode, 200
+        con.execute(f'CREATE TABLE t AS SELECT ? AS "{HOSTILE}"', [HOSTILE])
+        print_answer(con, "FROM t UNION ALL FROM t", printer, out, lambda: None)
+        print_answer(con, "FROM t", printer, out, lambda: None)
+    shown = out.getvalue().replace("\r\n", "\n")
+    assert not {*"\x1b\x9b\r\u202e\u2066\u200f"} & set(shown)
+    # No line begins with what follows the end of a line in the text.
+    assert not any(line.startswith("d") for line in shown.splitlines())
+    assert visible(HOSTILE) == explain(duckdb.Error(HOSTILE))
 
 
 def test_comparing_versions_runs_nothing_that_stands_in_the_file(files: dict[str, Path]) -> None:

@@ -7,6 +7,7 @@ import hashlib
 import math
 import re
 import shutil
+import socket
 import threading
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
@@ -453,6 +454,17 @@ def test_the_server_gives_out_nothing_else(server: Explorer) -> None:
     assert ask(server, own, Sec_Fetch_Site="cross-site")[0] == 404
     assert ask(server, own, method="POST")[0] == 501
     assert ask(server, own, method="PUT")[0] == 501
+
+
+@pytest.mark.parametrize("target", ["http://[::1", "http://[x]/"])
+def test_a_malformed_request_is_answered_with_400(
+    server: Explorer, target: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_connection(("127.0.0.1", server.server_port)) as sent:
+        sent.sendall(f"GET {target} HTTP/1.1\r\nHost: {server.host}\r\n\r\n".encode())
+        answer = sent.recv(100).decode()
+    assert " 400 " in answer.splitlines()[0]
+    assert capfd.readouterr().err == ""
 
 
 def test_the_page_allows_its_own_script_and_no_other() -> None:

@@ -34,6 +34,13 @@ with engine.connect() as connection:
         refusal = f"{type(error).__name__}: {error}"
 engine.dispose()
 
+with sqlalchemy.create_engine(f"duckdb_priv:///{sys.argv[1]}").connect() as connection:
+    try:
+        connection.exec_driver_sql(f"SELECT content FROM read_text('{__file__}')").fetchall()
+        confined = ""
+    except Exception as error:
+        confined = f"{type(error).__name__}: {error}"
+
 beside = sqlalchemy.create_engine(f"duckdb+priv:///{sys.argv[1]}?intervals=true&confidence=0.9")
 with beside.connect() as connection:
     frame = pandas.read_sql(
@@ -47,5 +54,6 @@ found = [
     list(uniform.c.keys()),
     unchanged,
     refusal,
+    confined,
 ]
 print(json.dumps(found))
