@@ -30,8 +30,10 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PrivError, PublicationFailed, echoed
 from duckdb_priv.sqltext.quoting import identifier, literal
 
-LANE_WAIT = 0.02
-"""Seconds that a worker leaves to the calling thread."""
+LANE_WAIT = 1.0
+"""Seconds that a worker leaves to the calling thread, which takes a millisecond, or longer on a machine that is busy.
+
+Where a worker does the work, the calling thread notices Ctrl-C inside DuckDB, whose words are not ours."""
 COMMIT_WAIT = 10.0
 """Seconds after which work that nobody commits is given up: its statement was interrupted."""
 TURN_WAIT = 2.0

@@ -26,6 +26,7 @@ from duckdb_priv.shell.execution import Execution, watched
 from duckdb_priv.shell.options import beside_options
 from duckdb_priv.shell.outcome import one_sentence
 from duckdb_priv.shell.rendering import MODES, Printer, prepare
+from duckdb_priv.shell.secret_commands import secret_commands
 from duckdb_priv.shell.session import Shell, print_answer
 from duckdb_priv.version import __version__
 
@@ -36,7 +37,7 @@ def main() -> None:
     """Publish tables about persons from DuckDB, and count on what was published."""
 
 
-for each in operations.COMMANDS:
+for each in (*operations.COMMANDS, secret_commands):
     main.add_command(each)
 
 

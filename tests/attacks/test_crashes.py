@@ -28,7 +28,6 @@ HOOK = textwrap.dedent(
     from pathlib import Path
     import duckdb, duckdb_priv
     from duckdb_priv.estimator import macros
-    from duckdb_priv.release import catalog
     from duckdb_priv.publisher import export
     from duckdb_priv.engine import procedures
     from duckdb_priv.publisher import publish
@@ -51,7 +50,7 @@ HOOK = textwrap.dedent(
     connection.execute("SET threads = 2")
     {
         "in the middle of the rows": lambda: stop(randomness.KeyedBits, "draw_for_integers", 20),
-        "before the catalog": lambda: stop(catalog, "record"),
+        "before the catalog": lambda: stop(publish, "write_catalog"),
         "before the macros": lambda: (stop(macros, "add"), stop(macros, "create")),
         "before the commit": lambda: stop(procedures, "_commit"),
         "while the script is written": lambda: stop(export, "_script"),

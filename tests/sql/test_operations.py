@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import duckdb_priv
+from duckdb_priv.engine.randomness import fingerprint
 from duckdb_priv.shell.cli import main
 from duckdb_priv.shell.given_secret import parsed
 
@@ -269,6 +270,26 @@ def test_a_secret_is_given_once(outside, tmp_path):
     done = run("refresh", outside, "--secret-file", tmp_path, "--secret-command", "true")
     assert done.exit_code == 1
     assert "by a file and by a command" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+def test_a_secret_is_made_named_changed_and_kept_in_another_place(hospital, tmp_path):
+    place, copy = tmp_path / "new", tmp_path / "copy"
+    made = run("secret", "new", place)
+    assert (made.exit_code, made.stdout.strip()) == (
+        0,
+        fingerprint(parsed(place.read_bytes(), "it")),
+    )
+    assert run("secret", "new", place).exit_code == 1
+    first = run("secret", "show-fingerprint", hospital).stdout
+    assert run("secret", "backup", hospital, copy).stdout == first
+    assert fingerprint(parsed(copy.read_bytes(), "it")) == first.strip()
+    assert {path.stat().st_mode & 0o777 for path in (place, copy)} == {0o600}
+    assert run("secret", "rotate", hospital).stdout.startswith(
+        run("secret", "show-fingerprint", hospital).stdout.strip()
+    )
+    assert run("secret", "show-fingerprint", hospital).stdout != first
+    assert place.read_text().strip() not in made.output
 
 
 # What messages hold

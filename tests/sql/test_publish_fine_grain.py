@@ -393,3 +393,16 @@ class TestShuffle:
     def test_of_an_operator_that_was_computed_from_the_table_nothing_is_said(self, con):
         publish(con, "tolerance := 3, min_retention := 0.05, record_id := 'id'")
         assert self.stated(con) == []
+
+
+@pytest.mark.once
+def test_more_values_than_an_operator_can_have_are_refused_before_memory_is_asked_for(con):
+    con.execute(
+        "CREATE OR REPLACE TABLE codes AS SELECT i AS id, i % 70_000 AS code FROM range(140_000) AS t(i)"
+    )
+    with pytest.raises(
+        duckdb.Error, match="has 70,000 values, and fine-grain perturbation takes at most"
+    ):
+        con.execute(
+            "FROM priv.publish_fine_grain('codes', 'x', sensitive := 'code', tolerance := 3, record_id := 'id')"
+        )

@@ -20,6 +20,9 @@ from duckdb_priv.methods.common.tables import as_domain_value, named_tables, rea
 from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
 from duckdb_priv.methods.fine_grain.reference import Reference, find_reference
 
+MOST_VALUES = 10_000
+"""The operator of so many values takes 800 MB."""
+
 
 @dataclass(frozen=True)
 class Program:
@@ -65,6 +68,8 @@ def solve_programs(
     Raises InvalidParameter, GuaranteeViolated, and PublicationFailed if the solver gives up.
     """
     domains = open_domains(workspace, source, given_domains(arguments.domain, source))
+    for domain in domains:
+        _check_size(domain)
     tolerance, direction = arguments.tolerance, arguments.direction
     tables = (
         {}
@@ -89,6 +94,16 @@ def solve_programs(
         _check_condition(domain, operator)
         programs.append(Program(domain, requirements, operator, direction, tolerance, reference))
     return programs
+
+
+def _check_size(domain: Domain) -> None:
+    """Refuse a domain whose operator needs more memory than machines have, before any is asked for."""
+    if domain.size > MOST_VALUES:
+        raise InvalidParameter(
+            f"{domain.attribute!r} has {domain.size:,} values, and fine-grain perturbation takes at most"
+            f" {MOST_VALUES:,}: its operator has a number for each pair of them",
+            hint="make the values coarser in a view, or publish by priv.publish_uniform, which takes any number",
+        )
 
 
 def _requirements(workspace: Workspace, source: Source, domain: Domain, table: str) -> Requirements:
