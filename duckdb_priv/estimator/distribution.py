@@ -155,7 +155,7 @@ def _change(attribute: SensitiveAttribute, places: Mapping[str, str]) -> str:
     noise = _noise_of_one(attribute)
     if noise is None:
         return f"SELECT error({literal(TOO_MANY_COMPARED)})"
-    largest, step = (
+    largest, step, least, hidden = (
         literal(of[0]) if len({*of}) == 1 else f"unnest({doubles(of)})" for of in noise
     )
     return fill(
@@ -166,18 +166,29 @@ def _change(attribute: SensitiveAttribute, places: Mapping[str, str]) -> str:
             "inverse": body(read(FRAGMENTS, "distribution")),
             "largest": largest,
             "step": step,
+            "least": least,
+            "hidden": hidden,
         },
     )
 
 
-def _noise_of_one(attribute: SensitiveAttribute) -> tuple[list[float], list[float]] | None:
-    """Return the noise of a record that moved, by value; None where that takes too long."""
+def _noise_of_one(
+    attribute: SensitiveAttribute,
+) -> tuple[list[float], list[float], list[float], list[float]] | None:
+    """Return the noise of a record that moved, by value; None where that takes too long.
+
+    It is the largest variance, what a row shows more if it shows the value, the variance of a record without the value
+    (the largest where rows do not show values one by one), and what a row may add that hides behind another one.
+    """
     if "own" in attribute.numbers:
         pairs = list(zip(attribute.numbers["own"], attribute.numbers["other"], strict=True))
-        return (
-            [max(a * (1 - a), q * (1 - q)) / (a - q) ** 2 for a, q in pairs],
+        largest = [max(a * (1 - a), q * (1 - q)) / (a - q) ** 2 for a, q in pairs]
+        without = [q * (1 - q) / (a - q) ** 2 for a, q in pairs]
+        steps, hidden = (
             [1 / (a - q) for a, q in pairs],
+            [v / a for v, (a, _) in zip(largest, pairs, strict=True)],
         )
+        return largest, steps, largest if attribute.blocks else without, hidden
     if attribute.size > MOST_COMPARED:
         return None
     import numpy as np
@@ -190,5 +201,5 @@ def _noise_of_one(attribute: SensitiveAttribute) -> tuple[list[float], list[floa
     else:
         operator = FineGrain(np.array(attribute.numbers["retention"])).matrix()
     weights = np.linalg.inv(operator).astype(np.float64)
-    largest, step = noise_of_one(operator, weights)
-    return largest.tolist(), step.tolist()
+    most, step = noise_of_one(operator, weights)
+    return most.tolist(), step.tolist(), most.tolist(), most.tolist()

@@ -22,8 +22,15 @@ WITH read AS MATERIALIZED (
 ), asked AS (
     @inverse@
 ), differing AS MATERIALIZED (
-    SELECT * FROM (FROM {database}main.@table@ EXCEPT ALL FROM {older}main.@table@)
-    UNION ALL SELECT * FROM (FROM {older}main.@table@ EXCEPT ALL FROM {database}main.@table@)
+    SELECT *, 1 AS _priv_sign FROM (FROM {database}main.@table@ EXCEPT ALL FROM {older}main.@table@)
+    UNION ALL SELECT *, -1 FROM (FROM {older}main.@table@ EXCEPT ALL FROM {database}main.@table@)
+), netted AS (
+    SELECT * EXCLUDE (_priv_sign), sum(_priv_sign)::DOUBLE AS _priv_net FROM differing WHERE ({condition}
+    ) GROUP BY ALL
+), squares AS (
+    -- What each value gained or lost among rows of equal public values, squared, and its fourth power.
+    SELECT {parts} @attribute@ AS _priv_shown, sum(_priv_net ** 2) AS _priv_square, sum(_priv_net ** 4) AS _priv_fourth
+    FROM netted GROUP BY ALL
 ), parts AS (
     -- Rows of each part, and those that stand in one version only: what else moved is hidden behind rows that look the same.
     SELECT {parts} count(*) FILTER (_priv_kind = 'newer') AS _priv_more, count(*) FILTER (_priv_kind = 'older') AS _priv_fewer,
@@ -35,10 +42,12 @@ WITH read AS MATERIALIZED (
     ) WHERE ({condition}
     ) GROUP BY ALL
 ), merged AS (
-    SELECT * EXCLUDE (_priv_newer, value, estimate, low, high, stderr, noisy_count, _priv_more, _priv_fewer, _priv_differing),
+    SELECT * EXCLUDE (_priv_newer, value, estimate, low, high, stderr, noisy_count, _priv_more, _priv_fewer, _priv_differing,
+            _priv_shown, _priv_square, _priv_fourth),
         max(_priv_more) AS _priv_more, max(_priv_fewer) AS _priv_fewer, max(_priv_differing) AS _priv_differing,
-        list({newer: _priv_newer, value: value, estimate: estimate}) FILTER (_priv_newer IS NOT NULL) AS _priv_counts
-    FROM (FROM asked UNION ALL BY NAME FROM parts) GROUP BY ALL
+        list({newer: _priv_newer, value: value, estimate: estimate}) FILTER (_priv_newer IS NOT NULL) AS _priv_counts,
+        list({shown: _priv_shown, square: _priv_square, fourth: _priv_fourth}) FILTER (_priv_square IS NOT NULL) AS _priv_squares
+    FROM (FROM asked UNION ALL BY NAME FROM parts UNION ALL BY NAME FROM squares) GROUP BY ALL
 ), listed AS (
     SELECT * EXCLUDE (_priv_counts), unnest(_priv_counts) AS _priv_count FROM merged
 ), differences AS (
@@ -47,24 +56,38 @@ WITH read AS MATERIALIZED (
         coalesce(sum(_priv_count.estimate) FILTER (_priv_count.newer), 0) AS _priv_after
     FROM listed GROUP BY ALL
 ), noise AS (
-    SELECT unnest(@values@)::@type@ AS _priv_valued, @largest@ AS _priv_largest, @step@ AS _priv_step
+    SELECT unnest(@values@)::@type@ AS _priv_valued, @largest@ AS _priv_largest, @step@ AS _priv_step, @least@ AS _priv_least, @hidden@ AS _priv_hidden
 ), moved AS (
     SELECT *, least(_priv_more + _priv_fewer, CASE WHEN {whole} THEN rows_moved
         ELSE _priv_differing + greatest(rows_moved - (SELECT count(*) FROM differing), 0) END) AS _priv_moved
     FROM differences CROSS JOIN told
 ), bounded AS (
-    -- The law of fewer rows than five is too skew for what follows.
-    SELECT moved.* EXCLUDE (rows_moved, _priv_moved), _priv_step,
-        CASE WHEN _priv_moved > 0 THEN sqrt(_priv_largest * greatest(_priv_moved, 5)) ELSE 0e0 END AS _priv_stderr
+    -- Whatever the records that moved have, their noise is at most that of the noisiest. Rows that are seen to differ tell more: their
+    -- squares, what these vary by, and for each row that may hide behind another one the noise of a record that has the value. The law
+    -- of fewer rows than five is too skew for what follows.
+    SELECT moved.* EXCLUDE (rows_moved, _priv_moved, _priv_squares), _priv_step, _priv_largest - _priv_least AS _priv_slope,
+        CASE WHEN _priv_moved > 0 THEN _priv_largest * greatest(_priv_moved, 5) ELSE 0e0 END AS _priv_most,
+        _priv_least * greatest(_priv_moved, 5) AS _priv_zero,
+        [coalesce(seen.square, 0) * _priv_step ** 2 + sqrt(coalesce(seen.fourth, 0)) * _priv_step ** 2
+            + _priv_hidden * greatest(_priv_moved - _priv_differing, 0)
+         FOR seen IN [list_filter(_priv_squares, lambda one: one.shown::@type@ IS NOT DISTINCT FROM _priv_value)[1]]][1] AS _priv_seen
     FROM moved JOIN noise ON _priv_valued IS NOT DISTINCT FROM _priv_value
 ), reached AS (
-    SELECT *, CASE WHEN _priv_stderr > 0
-        THEN [z * _priv_stderr + greatest(0.5e0, (z ** 2 - 1) / 6) * _priv_step FOR z IN [@normal_quantile@]][1]
-        ELSE 0e0 END AS _priv_reach
+    SELECT *, sqrt(least(_priv_most, greatest(_priv_zero, _priv_seen))) AS _priv_stderr, _priv_after - _priv_before AS _priv_change,
+        [{z: z, half: greatest(0.5e0, (z ** 2 - 1) / 6) * _priv_step} FOR z IN [@normal_quantile@]][1] AS _priv_at
     FROM bounded
+), ended AS (
+    -- A change that is far from the estimate is of records that have the value, whose noise is larger.
+    SELECT *, CASE WHEN _priv_stderr > 0 THEN [
+        least(_priv_at.z * sqrt(_priv_most), greatest(_priv_at.z * _priv_stderr, _priv_at.z ** 2 * _priv_slope / 2
+            + _priv_at.z * sqrt(_priv_zero + _priv_slope * greatest(towards + _priv_at.half, 0) + (_priv_at.z * _priv_slope) ** 2 / 4)))
+            + _priv_at.half
+        FOR towards IN [-_priv_change, _priv_change]] ELSE [0e0, 0e0] END AS _priv_reach
+    FROM reached
 )
-SELECT * EXCLUDE (_priv_more, _priv_fewer, _priv_differing, _priv_value, _priv_before, _priv_after, _priv_step, _priv_stderr, _priv_reach),
-    _priv_value AS value, _priv_before AS before, _priv_after AS after, _priv_after - _priv_before AS estimate,
-    greatest(_priv_after - _priv_before - _priv_reach, -_priv_fewer)::DOUBLE AS low,
-    least(_priv_after - _priv_before + _priv_reach, _priv_more)::DOUBLE AS high, _priv_stderr AS stderr
-FROM reached ORDER BY ALL
+SELECT * EXCLUDE (_priv_more, _priv_fewer, _priv_differing, _priv_value, _priv_before, _priv_after, _priv_step, _priv_stderr, _priv_reach,
+        _priv_slope, _priv_most, _priv_zero, _priv_seen, _priv_change, _priv_at),
+    _priv_value AS value, _priv_before AS before, _priv_after AS after, _priv_change AS estimate,
+    greatest(_priv_change - _priv_reach[1], -_priv_fewer)::DOUBLE AS low,
+    least(_priv_change + _priv_reach[2], _priv_more)::DOUBLE AS high, _priv_stderr AS stderr
+FROM ended ORDER BY ALL
