@@ -142,3 +142,33 @@ def test_simultaneous_intervals_are_those_of_a_higher_confidence(opened) -> None
                 "SELECT median(age) FROM visits WHERE disease = 'flu'",
                 simultaneous=True,
             )
+
+
+def test_two_decoy_attributes_have_one_standard_error(
+    prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path
+) -> None:
+    """What a histogram fixes of one attribute, it does not fix of the product of two."""
+    path = tmp_path / "r.duckdb"
+    with prepared(secret=bytes(range(32))) as publisher:
+        publisher.execute(
+            "CREATE TABLE source AS SELECT i AS id, i % 3 AS ward, 'a' || hash(i) % 4 AS a,"
+            " 'b' || hash(i * 7 + 1) % 4 AS b FROM range(1500) AS t(i)"
+        )
+        publisher.execute(
+            "FROM priv.publish_splu('source', 'r', sensitive := ['a', 'b'], record_id := 'id', gamma := 2)"
+        ).fetchall()
+        publisher.execute("FROM priv.export_release('r', ?)", [str(path)]).fetchall()
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{path}' AS f (READ_ONLY)")
+        connection.execute("USE f")
+        condition = "a = 'a1' AND b = 'b1'"
+        question = f"SELECT count(*) AS n FROM r WHERE {condition}"
+        ((estimate, stderr, *_),) = duckdb_priv.reconstruct(connection, question, True).fetchall()
+        assert stderr > 30
+        ((*_, joint, _, _),) = connection.execute(
+            "SELECT * FROM priv.reconstructed_joint('r', ['a', 'b'], ['a1', 'b1'])"
+        ).fetchall()
+        assert joint == pytest.approx(stderr, rel=1e-9)
+        connection.execute("USE f.estimated")
+        found = connection.execute(f"SELECT count(*), count_stderr() FROM r WHERE {condition}")
+        assert found.fetchone() == pytest.approx((estimate, stderr), rel=1e-9)
