@@ -17,10 +17,12 @@ from duckdb_priv.errors import InvalidParameter, InvalidSource, PrivError, echoe
 from duckdb_priv.mechanism import operator as operators
 from duckdb_priv.mechanism.arrays import Matrix, Vector
 from duckdb_priv.mechanism.operator import MAX_CONDITION_NUMBER, condition_number, invert
-from duckdb_priv.methods.common.cuts import as_published
+from duckdb_priv.mechanism.questions import expected_deviation
+from duckdb_priv.methods.common.asked import gram_of
+from duckdb_priv.methods.common.cuts import as_published, is_ordered, on_axis
 from duckdb_priv.methods.common.operator_audit import stored_operator
 from duckdb_priv.release import catalog
-from duckdb_priv.release.arguments import NAME, Arguments, argument, read
+from duckdb_priv.release.arguments import NAME, TEXT, Arguments, argument, read
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import identifier
@@ -67,12 +69,50 @@ def aggregate_utility(workspace: Workspace, given: Mapping[str, Any]) -> list[di
     return [{"value": str(float(1 - off))}]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ErrorArguments(UtilityArguments):
+    """A release, the truth, and the questions that are asked."""
+
+    questions: str | None = argument(
+        TEXT,
+        "'ranges', 'prefixes', 'mean', 'values', or a table (low, high, weight)",
+        "'ranges'",
+        default=None,
+    )
+
+
 def expected_error(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Compute the mean standard error of the frequencies that a release reconstructs of a source."""
-    _, operator, counts = _compared(workspace, given, of="expected_error")
+    """Compute the mean standard error of the frequencies that a release reconstructs, or that of stated questions."""
+    (arguments,) = read(given, ErrorArguments, of="expected_error")
+    attribute = _find_attribute(workspace, arguments.release)
+    counts = _true_counts(workspace, attribute, arguments.source)
+    operator = stored_operator(attribute)
     if not _invertible(operator):
         return [{"value": str(np.inf)}]
-    return [{"value": str(operators.expected_error(invert(operator), operator, counts))}]
+    if arguments.questions is None:
+        return [{"value": str(operators.expected_error(invert(operator), operator, counts))}]
+    gram = _asked(workspace, attribute, arguments.source, arguments.questions)
+    return [{"value": str(expected_deviation(gram, operator, counts) / counts.sum())}]
+
+
+def _asked(
+    workspace: Workspace, attribute: SensitiveAttribute, name: str, questions: str
+) -> Matrix:
+    """Return questions about the values of a release as numbers; values that have no axis are equally far apart."""
+    source = open_source(workspace, name, Roles(sensitive=(attribute.name,)))
+    kind = source.types[attribute.name]
+    values = [value for value in attribute.values if value is not None]
+    points = (
+        on_axis(workspace, values, kind) if is_ordered(kind) else [*map(float, range(len(values)))]
+    )
+    return gram_of(
+        workspace,
+        source,
+        kind,
+        [0.0 if at is None else at for at in points],
+        questions,
+        missing=attribute.has_missing,
+    )
 
 
 def _invertible(operator: Matrix) -> bool:

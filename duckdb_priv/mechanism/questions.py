@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.alias import as_drawn, words_of
@@ -128,9 +129,20 @@ def mean_error(gram: Matrix, operator: Matrix) -> float:
     >>> round(mean_error(ranges_gram(64), uniform_operator(64, math.e)), 3)
     15.726
     """
-    weights = np.linalg.inv(operator)
+    m = len(gram)
+    return expected_deviation(gram, operator, np.full(m, 1 / m))
+
+
+def expected_deviation(gram: Matrix, operator: Matrix, true_counts: ArrayLike) -> float:
+    """Return the standard deviation of the answers to questions about records, root mean square over the questions.
+
+    >>> operator = uniform_operator(64, math.e)
+    >>> round(expected_deviation(ranges_gram(64), operator, np.full(64, 100)) / 80, 3)
+    15.726
+    """
+    weights, true = np.linalg.inv(operator), np.asarray(true_counts, dtype=np.float64)
     spread = np.einsum("xy,xz,zy->y", weights, gram, weights)
-    return math.sqrt(max(float(spread @ operator.sum(axis=1) - np.trace(gram)), 0.0) / len(gram))
+    return math.sqrt(max(float(spread @ (operator @ true) - np.diagonal(gram) @ true), 0.0))
 
 
 def error_bound(gram: Matrix, amplification: float) -> float:

@@ -266,3 +266,54 @@ def test_coarser_releases_keep_the_pattern(con):
     assert interval["low"] <= truth <= interval["high"]
     with pytest.raises(duckdb.Error, match="what is asked for is no coarser"):
         con.execute("FROM priv.derive('r', 'coarse', epsilon := 1.6, replace := true)").fetchall()
+
+
+def test_ordinary_sql_answers_ranges_means_and_quantiles(con, tmp_path):
+    publish(
+        con,
+        "sensitive := 'age', low := 0, high := 81, bins := 9, questions := 'prefixes', epsilon := 2.0",
+    )
+    middle = "(least(age, 80) // 9 * 9 + 4)"
+    for asked in (
+        "count(*) FILTER (age BETWEEN 9 AND 44)",
+        "avg(age)",
+        "sum(age)",
+        "quantile_disc(age, 0.3)",
+    ):
+        ((truth,),) = con.execute(
+            f"SELECT {asked} FROM (SELECT {middle} AS age FROM stays)"
+        ).fetchall()
+        query = f"SELECT {asked} AS answer FROM r"
+        ((_, _, low, high),) = duckdb_priv.reconstruct(
+            con, query, intervals=True, confidence=0.999999999
+        ).fetchall()
+        assert low <= truth <= high, asked
+    ((here,),) = duckdb_priv.reconstruct(con, "SELECT avg(age) FROM r WHERE ward = 1").fetchall()
+    path = str(tmp_path / "r.duckdb")
+    con.execute("FROM priv.export_release('r', ?)", [path]).fetchall()
+    with duckdb.connect(path, read_only=True) as reader:
+        reader.execute("USE estimated")
+        ((there,),) = reader.execute("SELECT avg(age) FROM r WHERE ward = 1").fetchall()
+    assert here == pytest.approx(there, rel=1e-9)
+
+
+def test_errors_of_stated_questions_are_those_of_the_operator(con):
+    error = "SELECT priv.expected_error('stays', 'r', questions := ?)"
+    con.execute(
+        f"FROM priv.publish_uniform('stays', 'r', {HIDDEN}, sensitive := 'age', epsilon := 2.0, replace := true)"
+    ).fetchall()
+    ((plain,),) = con.execute(error, ["mean"]).fetchall()
+    publish(
+        con,
+        "sensitive := 'age', low := 0, high := 81, bins := 81, questions := 'mean', epsilon := 2.0",
+    )
+    ((chosen,),) = con.execute(error, ["mean"]).fetchall()
+    assert chosen < plain / 4
+    # That of a single range is what a count of it has.
+    ((stated,),) = con.execute(error, ["asked"]).fetchall()
+    law = operator(con)
+    weights = np.linalg.inv(law)
+    inside = np.arange(81) <= 17
+    true = counted(con, "SELECT age::INTEGER, count(*) FROM stays GROUP BY ALL", list(range(81)))
+    variance = (inside @ weights) ** 2 @ law @ true - true[inside].sum()
+    assert stated == pytest.approx(math.sqrt(variance) / ROWS, rel=1e-9)

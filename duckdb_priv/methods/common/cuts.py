@@ -9,9 +9,11 @@ their own, and belong to the record, whatever its value.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 from duckdb_priv.engine.randomness import FreshBits, KeyedBits
 from duckdb_priv.engine.source import INTEGER, Source, is_one_of
@@ -129,6 +131,17 @@ def axis_sql(value: str, kind: str) -> str:
 
 def _finite(value: str, at: str) -> str:
     return f"CASE WHEN isfinite({value}) THEN {at} WHEN {value} IS NOT NULL THEN 'inf'::DOUBLE END"
+
+
+def on_axis(workspace: Workspace, values: Sequence[Any], kind: str) -> list[float | None]:
+    """Read values that somebody wrote as a column has them; NULL for what is none, or infinite."""
+    times = kind == "DATE" or kind.startswith("TIMESTAMP")
+    read = f"TRY_CAST(written AS {kind if times else 'DOUBLE'})"
+    found = workspace.rows(
+        f"SELECT {axis_sql(read, kind)} FROM (SELECT unnest(?::VARCHAR[]) AS written)",
+        [[None if value is None or isinstance(value, bool) else str(value) for value in values]],
+    )
+    return [at if at is not None and math.isfinite(at) else None for (at,) in found]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The questions that an operator is chosen for, as numbers."""
+"""The operator for questions, which is searched once."""
 
 from __future__ import annotations
 
@@ -8,82 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.mechanism.arrays import Matrix
-from duckdb_priv.mechanism.questions import (
-    choose_operator,
-    listed_gram,
-    mean_gram,
-    prefixes_gram,
-    ranges_gram,
-    values_gram,
-    with_missing,
-)
-from duckdb_priv.methods.common.tables import read_columns
-from duckdb_priv.methods.for_questions.bins import Binned, on_axis
+from duckdb_priv.mechanism.questions import choose_operator
 
 SEARCH = 1
 """Grows when the search finds other operators for the same questions."""
-
-
-def gram_of(workspace: Workspace, source: Source, binned: Binned, questions: str) -> Matrix:
-    """Return what is minimized for questions: one of four words, or the name of a table of ranges."""
-    size = len(binned.points)
-    known = {
-        "ranges": lambda: ranges_gram(size),
-        "prefixes": lambda: prefixes_gram(size),
-        "mean": lambda: mean_gram(binned.points),
-        "values": lambda: values_gram(size),
-    }
-    gram = (
-        known[questions]()
-        if questions in known
-        else _listed(workspace, source, binned, questions, [*known])
-    )
-    return with_missing(gram) if None in binned.domain.values else gram
-
-
-def _listed(
-    workspace: Workspace, source: Source, binned: Binned, table: str, known: list[str]
-) -> Matrix:
-    """Read ranges with their weights from a table."""
-    words = ", ".join(map(repr, known))
-    hint = f"write {words}, or name a table with the columns low, high and weight"
-    if not isinstance(table, str):
-        raise InvalidParameter(f"no questions are named for {binned.domain.attribute!r}", hint=hint)
-    rows = read_columns(
-        workspace,
-        source,
-        "questions",
-        table,
-        {
-            "low": "low::VARCHAR",
-            "high": "high::VARCHAR",
-            "weight": "weight::DOUBLE",
-        },
-    )
-    if not rows:
-        raise InvalidParameter(f"the table of questions {echoed(table)} has no row", hint=hint)
-    kind, points = binned.domain.cut.kind, np.array(binned.points)
-    lows, highs, weights = zip(*sorted(rows, key=repr), strict=True)
-    asked = []
-    for low, high, weight in zip(
-        on_axis(workspace, lows, kind), on_axis(workspace, highs, kind), weights, strict=True
-    ):
-        if low is None or high is None or not (weight is not None and 0 < weight < np.inf):
-            raise InvalidParameter(
-                f"the table of questions {echoed(table)} has a row without a range, or without a weight above 0",
-                hint="fill low, high and weight, with finite values of the column's type",
-            )
-        asked.append((points >= low) & (points <= high))
-    if not all(holds.any() for holds in asked):
-        raise InvalidParameter(
-            f"a row of the table of questions {echoed(table)} names no bin: none has its value from low to high",
-            hint=f"the values are those of the bins of {binned.domain.attribute}, from {binned.domain.values[0]}",
-        )
-    return listed_gram(np.array(asked, np.float64), weights)
 
 
 def chosen_operator(

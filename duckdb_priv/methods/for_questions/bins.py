@@ -18,6 +18,7 @@ from duckdb_priv.methods.common.cuts import (
     CutDomain,
     axis_sql,
     is_whole,
+    on_axis,
     refuse_unordered,
     rounding_bits,
 )
@@ -96,17 +97,6 @@ def _open(
         bits=rounding_bits(workspace, source, cut),
     )
     return Binned(domain, points)
-
-
-def on_axis(workspace: Workspace, values: Sequence[Any], kind: str) -> list[float | None]:
-    """Read values that somebody wrote as a column has them; NULL for what is none, or infinite."""
-    times = kind == "DATE" or kind.startswith("TIMESTAMP")
-    read = f"TRY_CAST(written AS {kind if times else 'DOUBLE'})"
-    found = workspace.rows(
-        f"SELECT {axis_sql(read, kind)} FROM (SELECT unnest(?::VARCHAR[]) AS written)",
-        [[None if value is None or isinstance(value, bool) else str(value) for value in values]],
-    )
-    return [at if at is not None and math.isfinite(at) else None for (at,) in found]
 
 
 def _edges(

@@ -24,12 +24,13 @@ from duckdb_priv.mechanism.questions import (
     uniform_operator,
 )
 from duckdb_priv.mechanism.uniform import amplification_gamma, epsilon_amplification
+from duckdb_priv.methods.common.asked import gram_of
 from duckdb_priv.methods.common.local_privacy import rho_guarantee
 from duckdb_priv.methods.common.perturbation import Exchange, open_coins, perturb_kernel
 from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.methods.for_questions.arguments import ForQuestionsArguments
-from duckdb_priv.methods.for_questions.asked import chosen_operator, gram_of, named
+from duckdb_priv.methods.for_questions.asked import chosen_operator, named
 from duckdb_priv.methods.for_questions.bins import Binned, of_attribute, open_binned
 from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
 from duckdb_priv.release.promise import of_value
@@ -126,8 +127,11 @@ def plan(
 def _answering(
     workspace: Workspace, source: Source, binned: Binned, questions: Any, amplification: float
 ) -> Answering:
-    gram = gram_of(workspace, source, binned, questions)
-    operator = chosen_operator(workspace, binned.domain.attribute, gram, amplification)
+    domain = binned.domain
+    gram = gram_of(
+        workspace, source, domain.cut.kind, binned.points, questions, missing=None in domain.values
+    )
+    operator = chosen_operator(workspace, domain.attribute, gram, amplification)
     return Answering(binned, questions, gram, operator)
 
 

@@ -1,0 +1,78 @@
+"""Questions about an ordered attribute, as numbers: ranges, prefixes, the mean, values, or the ranges of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import InvalidParameter, echoed
+from duckdb_priv.mechanism.arrays import Matrix
+from duckdb_priv.mechanism.questions import (
+    listed_gram,
+    mean_gram,
+    prefixes_gram,
+    ranges_gram,
+    values_gram,
+    with_missing,
+)
+from duckdb_priv.methods.common.cuts import on_axis
+from duckdb_priv.methods.common.tables import read_columns
+
+WORDS = ("ranges", "prefixes", "mean", "values")
+HINT = f"write {', '.join(map(repr, WORDS))}, or name a table with the columns low, high and weight"
+
+
+def gram_of(
+    workspace: Workspace,
+    source: Source,
+    kind: str,
+    points: Sequence[float],
+    questions: object,
+    *,
+    missing: bool,
+) -> Matrix:
+    """Return the mean of c c' over questions about values at points of the axis of a type.
+
+    ``missing`` adds the missing value, last. Raises InvalidParameter for questions that are none, or name no value.
+    """
+    size = len(points)
+    if not isinstance(questions, str):
+        raise InvalidParameter("no questions are named for a sensitive column", hint=HINT)
+    if questions == "mean":
+        gram = mean_gram(points)
+    elif questions in WORDS:
+        known = {"ranges": ranges_gram, "prefixes": prefixes_gram, "values": values_gram}
+        gram = known[questions](size)
+    else:
+        gram = _listed(workspace, source, kind, points, questions)
+    return with_missing(gram) if missing else gram
+
+
+def _listed(
+    workspace: Workspace, source: Source, kind: str, points: Sequence[float], table: str
+) -> Matrix:
+    """Read ranges with their weights from a table."""
+    columns = {"low": "low::VARCHAR", "high": "high::VARCHAR", "weight": "weight::DOUBLE"}
+    rows = read_columns(workspace, source, "questions", table, columns)
+    if not rows:
+        raise InvalidParameter(f"the table of questions {echoed(table)} has no row", hint=HINT)
+    lows, highs, weights = zip(*sorted(rows, key=repr), strict=True)
+    asked, at = [], np.array(points)
+    for low, high, weight in zip(
+        on_axis(workspace, lows, kind), on_axis(workspace, highs, kind), weights, strict=True
+    ):
+        if low is None or high is None or not (weight is not None and 0 < weight < np.inf):
+            raise InvalidParameter(
+                f"the table of questions {echoed(table)} has a row without a range, or without a weight above 0",
+                hint="fill low, high and weight, with finite values of the column's type",
+            )
+        asked.append((at >= low) & (at <= high))
+    if not all(holds.any() for holds in asked):
+        raise InvalidParameter(
+            f"a row of the table of questions {echoed(table)} names no bin: none has its value from low to high",
+            hint="the value of a bin is its middle, or an edge where numbers are rounded at random",
+        )
+    return listed_gram(np.array(asked, np.float64), weights)
