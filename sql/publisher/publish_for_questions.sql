@@ -15,6 +15,6 @@
 -- once it is found it is kept. Several sensitive columns take structs: bins := {'age': [0, 18, 65, 120], 'income': [0, 1e4, 1e5]}.
 --
 --   FROM priv.publish_for_questions('visits', 'visits_public', sensitive := 'age', questions := 'ranges',
---                                   low := 0, high := 100, bins := 10, epsilon := 1.0, record_id := 'id', exclude := 'gender');
+--                                   low := 0, high := 100, bins := 10, epsilon := 1.0, record_id := 'id', exclude := ['gender', 'disease']);
 
 @publish@;
