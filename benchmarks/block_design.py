@@ -34,7 +34,7 @@ DOMAINS = (120, 400, 1383, 4000, 10_000)
 EPSILONS = (0.1, 0.5, 1.0, 2.0, math.log(9), 3.0, 4.0, 5.0)
 VALUES = 1383
 QUESTIONS = (
-    "SELECT sex, count(*) FILTER (noisy_reaction = 7) FROM codes GROUP BY sex",
+    "SELECT sex, count(*) FILTER (noisy_reaction = '7') FROM codes GROUP BY sex",
     "SELECT sex, priv.reconstructed_count('codes', noisy_reaction, 'r00007') FROM codes GROUP BY sex",
     "SELECT noisy_reaction, count(*) FROM codes GROUP BY ALL",
     "FROM priv.reconstructed_distribution('codes')",

@@ -25,7 +25,7 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, computed, fill, read
 
 ENUM_IS_READ = ContextVar("ENUM_IS_READ", default=not duckdb.__version__.startswith("1."))
-"""Whether versions from 1.2 on read an ENUM in a macro that this DuckDB writes: not one that 1.5 writes."""
+"""Whether other versions read an ENUM in a macro that this DuckDB writes: not one that 1.5 writes."""
 LISTED = 20
 """How many names an error message lists."""
 
