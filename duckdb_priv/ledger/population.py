@@ -35,7 +35,8 @@ def refuse_other(connection: Connection, release: str, population: str) -> None:
     Raises InvalidParameter.
     """
     found = connection.execute(
-        "SELECT arg_max(population, number) FROM priv.ledger WHERE lower(release) = lower(?)",
+        "SELECT arg_max(population, number) FROM priv.ledger WHERE lower(release) = lower($1)"
+        " AND EXISTS (FROM priv.release AS r WHERE lower(r.release) = lower($1))",
         [release],
     ).fetchall()
     before = found[0][0]
