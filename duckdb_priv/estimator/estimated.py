@@ -1,14 +1,13 @@
-"""The schema ``estimated`` of a release file: whoever says ``USE estimated`` counts as if the table were the true one.
+"""The schema ``estimated`` of a release file: after ``USE estimated``, plain SQL counts as if the table were true.
 
-It holds a view with the name of the release, whose columns are the public columns and the attributes, and macros that
-take the place of DuckDB's aggregates: ``count(*)`` sums weights. The view is bound anew for every statement. It reads
-the text of the statement and counts the published records by what the statement names, before each of these cells
-stands with every true value that its records may have; so what a statement does not name costs nothing
-(``estimated_cells``).
+It holds a view with the name of the release, whose columns are the public columns and the attributes, and macros named
+as DuckDB's aggregates: ``count(*)`` sums weights. The view is bound anew for every statement. It reads the statement
+and counts the published records by what the statement names, before each of these cells is laid out with every true
+value that its records may have; so what a statement does not name costs nothing (``estimated_cells``).
 
-It fails closed. The statement must sum (``sql/analyst/estimated/guard.sql``), the schema must be the one in use, and a
-count of known weights must find that the macros are what is called. The weight is a column that the macros alone
-name: where it is missing, or there are two of it, they raise.
+It fails closed. DuckDB's own parser says what the statement does with the rows, and each SELECT that reads them must
+sum them (``sql/analyst/estimated/judge.sql``). The schema must be the one in use, and a count of known weights must
+find that the macros are what is called.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from collections.abc import Iterator, Sequence
 import duckdb
 
 from duckdb_priv.estimator import estimated_names as names
-from duckdb_priv.estimator.estimated_cells import FOLDER, WeightedTable, cells, guard
-from duckdb_priv.estimator.forms import form_of
+from duckdb_priv.estimator.estimated_cells import FOLDER, WeightedTable, query
+from duckdb_priv.estimator.forms import FIELD, INTERVAL
+from duckdb_priv.estimator.set_formulas import formula
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
-from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, fill, read, sections
+from duckdb_priv.sqltext.templates import expand, fill, sections
 
 
 def statements(
@@ -68,7 +67,7 @@ def _comments(
     }
     if counted.summable:
         weights = "The aggregates of this schema read it. Leave it out."
-        said |= {name.strip('"'): weights for name in (names.WEIGHT, names.SPREAD)}
+        said |= {name.strip('"'): weights for name in (names.WEIGHT, names.ROW)}
     return said
 
 
@@ -92,46 +91,51 @@ def counted_table(
 
 
 def _macros(counted: WeightedTable) -> Iterator[str]:
-    texts = sections(FOLDER, "aggregates")
-    # Weights of several attributes are multiplied: what a histogram fixes of each, it does not fix of the product.
-    histogram = len(counted.attributes) == 1 and form_of(counted.attributes[0]).from_histogram
-    places = {
-        **texts,
-        "row_type": names.SPREAD_TYPE,
-        "kept": texts["kept"] if histogram else "1",
-        "records": literal(float(max(counted.rows, 1))),
+    formulas = {
+        name: FIELD.sub(r"(\1).", text) for name, text in sections(FOLDER, "aggregates").items()
+    }
+    formulas["value.both"] = f"(({formulas['value.sum']}) + ({formulas['value.count']}))"
+    for each in ("count", "sum", "both"):
+        formulas[f"spread.{each}"] = expand(
+            formulas["spread"], {"value": formulas[f"value.{each}"]}
+        )
+    formulas |= {
+        "interval": INTERVAL,
+        "ends": formula("ends"),
+        "quotient": formula("quotient"),
+        "row_type": names.ROW_TYPE,
         "unweighed": counted.message("unweighed"),
     }
-    for name, arguments in names.COUNTS.items():
-        text = fill(texts[names.ALIKE.get(name, name)], places)
-        yield f"CREATE MACRO {names.SCHEMA}.{name}({arguments}) AS {qualified(text)}"
-    refused = f"system.main.error({counted.message('sums')})"
-    for name in names.OTHERS:
-        yield f"CREATE MACRO {names.SCHEMA}.{name}(x, y := NULL, z := NULL) AS {refused}"
+
+    def text(name: str, of: str = "") -> str:
+        chosen = {"estimate": formulas.get(of, ""), "value": formulas.get(f"value.{of}", "")}
+        return fill(formulas[name], formulas | chosen)
+
+    for name, arguments in names.SUMS.items():
+        yield _macro(name, {arguments: text(name)})
+        ends = text(f"ends.{name}" if name in ("sum", "avg") else "ends.count", name)
+        for end in names.ENDS:
+            if name != "count_star":
+                every = {arguments: f"({ends}).{end}"}
+                if name == "count":
+                    every = {"": f"({text('ends.count', 'count_star')}).{end}"} | every
+                yield _macro(f"{name}_{end}", every)
+    for name, other in names.OTHER_NAMES.items():
+        yield _macro(name, {names.SUMS[other]: text(other)})
+
+
+def _macro(name: str, texts: dict[str, str]) -> str:
+    overloads = ", ".join(f"({arguments}) AS {text}" for arguments, text in texts.items())
+    return f"CREATE MACRO {names.SCHEMA}.{name}{overloads}"
 
 
 def _view(counted: WeightedTable) -> str:
+    if counted.summable:
+        return f"FROM query({query(counted)})"
     public, table = [*map(identifier, counted.public)], f"main.{identifier(counted.release)}"
-    if not counted.summable:
-        refused = f"system.main.error({counted.message('form')})"
-        unknown = (
-            f"CAST({refused} AS {counted.true_type(each)}) AS {identifier(each.name)}"
-            for each in counted.attributes
-        )
-        return (
-            f"SELECT {', '.join([*public, *unknown])} FROM {table} WHERE CAST({refused} AS BOOLEAN)"
-        )
-    columns = [*public, *(identifier(each.name) for each in counted.attributes)]
-    conditions = fill(
-        body(read(FOLDER, "conditions")),
-        {
-            "schema": literal(names.SCHEMA),
-            "weight": names.WEIGHT,
-            "guard": guard(counted),
-            **{f"says.{name}": counted.message(name) for name in names.MESSAGES},
-        },
+    refused = f"error({counted.message('form')})"
+    unknown = (
+        f"CAST({refused} AS {counted.true_type(each)}) AS {identifier(each.name)}"
+        for each in counted.attributes
     )
-    return (
-        f"SELECT {', '.join([*columns, names.WEIGHT, names.SPREAD])} FROM query({cells(counted)})"
-        f" WHERE {conditions}"
-    )
+    return f"SELECT {', '.join([*public, *unknown])} FROM {table} WHERE CAST({refused} AS BOOLEAN)"

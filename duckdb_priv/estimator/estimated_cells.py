@@ -10,23 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from duckdb_priv.estimator import estimated_names as names
-from duckdb_priv.estimator.estimated_names import MESSAGES, SPREAD, SPREAD_TYPE, WEIGHT
+from duckdb_priv.estimator.estimated_names import MESSAGES, ROW, ROW_TYPE, WEIGHT
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.estimator.weights import numbers_of, weight
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
-from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, sections
 
 FOLDER = "analyst/estimated"
-"""Where its SQL stands."""
-CURRENT = "system.main.current_query()"
-RUNNING = (
-    f"CASE WHEN system.main.current_query_id() > 9223372036854775807 THEN '' ELSE {CURRENT} END"
-)
-"""The text of the statement, if one runs; DuckDB 1.2 cannot tell, and fails where none does."""
-STATEMENT = "_priv_statement"
-"""What stands for either in the text of a query."""
+PROBE = f"SELECT count(*) FROM (VALUES (2.5::DOUBLE), (-1)) AS probe({WEIGHT})"
+"""A count of known weights: 1.5 where the macros of the schema are what is called."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +39,7 @@ class WeightedTable:
         columns = {
             name.lower() for name in (*self.public, *(each.name for each in self.attributes))
         }
-        taken = columns & {name.strip('"') for name in (WEIGHT, SPREAD)}
+        taken = columns & {name.strip('"') for name in (WEIGHT, ROW)}
         return (
             bool(forms)
             and not taken
@@ -65,110 +58,161 @@ class WeightedTable:
         return "VARCHAR" if attribute.type == "ENUM" else attribute.type.removesuffix("[]")
 
 
-def cells(table: WeightedTable) -> str:
-    """Write the text of the query, as SQL that makes it of the text of the statement."""
-    error = f"system.main.error({table.message('unnamed')})"
+@dataclass(frozen=True)
+class ViewColumn:
+    """A column of the view, and what the query has for it."""
+
+    name: str
+    shown: str
+    hidden: str
+    """The column where the statement does not name it: an error."""
+    grouped: str
+    weight: str = ""
+    place: str = ""
+    """Of an attribute: its part in the number of a row of a cell."""
+    law: str = ""
+    domain: str = ""
+
+    @property
+    def named(self) -> str:
+        """Write whether the statement names it, over the text of the statement."""
+        return f"('_priv_names' = '*' OR contains('_priv_names', {literal(self.name)}))"
+
+    def chosen(self, text: str, otherwise: str = "") -> str:
+        """Write a text that the query has only if the statement names the column."""
+        return f"CASE WHEN {self.named} THEN {literal(text)} ELSE {literal(otherwise)} END"
+
+
+def query(table: WeightedTable) -> str:
+    """Write the text of the query, as SQL that makes it of the statement that runs."""
+    error = f"error({table.message('unnamed')})"
     counts, squares, sampled, scale = _counts(table.attributes)
-    moments = f", records: c._priv_n, squares: {squares}, sampled: {sampled}}} AS {SPREAD_TYPE})"
-    filled = {
-        "statement": STATEMENT,
-        "columns": f"[{', '.join(_columns(table, error))}]",
-        "named": "((q).every OR system.main.contains((q).names, (c).name))",
-        "weight": literal(f" AS {WEIGHT}, "),
-        "row": literal("CAST({cell: c._priv_cell, x: 0"),
-        "moments": literal(moments),
-        "no_row": literal(f"CAST({error} AS {SPREAD_TYPE})"),
-        "spread": literal(f" AS {SPREAD} FROM ("),
-        "counted": literal(f"{scale}{counts} FROM main.{identifier(table.release)} GROUP BY ALL"),
-        "known_versions": literal(names.KNOWN_VERSIONS),
-        "no_new_aggregate": literal(f" WHERE {_no_new_aggregate(table)}"),
+    from_histogram = any(form_of(each).from_histogram for each in table.attributes)
+    published = literal(float(max(table.rows, 1))) if from_histogram else "'inf'::DOUBLE"
+    moments = f", records: c._priv_n, squares: {squares}, sampled: {sampled}, published: "
+    texts = {
+        "weight": f" AS {WEIGHT}",
+        "no_weight": f"CAST({error} AS DOUBLE) AS {WEIGHT}",
+        "records": "c._priv_n",
+        "row": "CAST({cell: c._priv_cell, x: 0",
+        "no_row": f"CAST({error} AS {ROW_TYPE}) AS {ROW}",
+        "moments": f"{moments}{published}}} AS {ROW_TYPE}) AS {ROW}",
+        "moments.product": f"{moments}'inf'::DOUBLE}} AS {ROW_TYPE}) AS {ROW}",
+        "counted": f"{scale}{counts} FROM _priv_home.main.{identifier(table.release)} GROUP BY ALL",
+        "no_rows": f" AND CAST(error({table.message('unseen')}) AS BOOLEAN)",
+        "called": f"CASE WHEN ({PROBE}) <> 1.5 THEN error({table.message('shadowed')}) ELSE true END",
+        "judge": _judge(table),
+        "schema": names.SCHEMA,
+        "release": table.release.lower(),
+        **{
+            f"says.{name}": f"estimated: {text.format(release=table.release)}"
+            for name, text in MESSAGES.items()
+        },
     }
-    return _of_statement(fill(body(read(FOLDER, "cells")), filled))
-
-
-def guard(table: WeightedTable) -> str:
-    """Write the text of the query that says whether the statement sums, or raises, in the same way."""
-    texts = sections(FOLDER, "guard")
+    columns = [*_columns(table, error)]
+    attributes = [each for each in columns if each.law]
+    pieces = sections(FOLDER, "statement")
     places = {
-        **texts,
-        "release": literal(table.release.lower()),
-        "count_names": "|".join(names.COUNTS),
-        "counts": ", ".join(literal(f" {name}") for name in names.COUNTS),
-        "others": ", ".join(literal(f" {name}") for name in names.OTHERS),
-        "known_calls": "|".join(names.WELL_KNOWN),
-        "beside_a_table": ", ".join(map(literal, names.BESIDE_A_TABLE)),
-        **{f"says.{name}": table.message(name) for name in MESSAGES},
+        **pieces,
+        **{name: literal(text) for name, text in texts.items()},
+        "counts": _listed(names.COUNTS),
+        "names": "|".join(names.COUNTS),
+        "others": _listed(names.OTHERS),
+        "random": _listed(names.RANDOM),
+        "shown": ", ".join(each.chosen(each.shown, each.hidden) for each in columns),
+        "grouped": f"concat({', '.join(each.chosen(each.grouped) for each in columns)})",
+        "attributes": " + ".join(f"CAST({each.named} AS INTEGER)" for each in attributes),
+        "known": ", ".join(_known(pieces["compared"], each) for each in attributes) or "''",
     }
-    reduction = fill(texts["reduction"], {**places, "statement": f"coalesce({CURRENT}, '')"})
-    places |= {
-        "statement": STATEMENT,
-        "reduced": literal(reduction),
-        "macro": literal(texts["macro"]),
-    }
-    return _of_statement(fill(texts["guard"], places))
+    for name in ("weight", "place", "law"):
+        chosen = ", ".join(each.chosen(getattr(each, name)) for each in attributes)
+        places[f"{name}s"] = f"concat({chosen})"
+    places["made"] = literal(fill(pieces["made"], places))
+    return fill(pieces["view"], places)
 
 
-def _of_statement(query: str) -> str:
-    """Write the text of a query that an expression over the text of the statement makes.
+def _known(compared: str, column: ViewColumn) -> str:
+    """Write the text of a condition that raises where an attribute is compared with what is no value of it."""
+    if not column.domain:
+        return "''"
+    found = fill(compared, {"name": literal(column.name)})
+    return f"' AND ' || replace({literal(column.domain)}, '_asked_texts', {found})"
 
-    A client may bind a statement before it runs it, when DuckDB has no text of it; what it runs is bound again.
-    """
-    return (
-        f"system.main.replace({literal(f'FROM query({query})')}, {literal(STATEMENT)},"
-        f" CASE WHEN system.main.version() LIKE 'v1.2.%' THEN {literal(CURRENT)} ELSE {literal(RUNNING)} END)"
+
+def _judge(table: WeightedTable) -> str:
+    """Write the condition that raises where the statement does anything but sum the rows."""
+    no_arguments = " AND ".join(
+        f"coalesce(json_array_length(o.it, '$.{each}'), 0) = 0"
+        for each in ("children", "arguments")
+    )
+    return fill(
+        body(read(FOLDER, "judge")),
+        {
+            "release": literal(table.release.lower()),
+            "schema": literal(names.SCHEMA),
+            "counts": _listed(names.COUNTS),
+            "others": _listed(names.OTHERS),
+            "random": _listed(names.RANDOM),
+            "valued": _listed(
+                [*(name for name, taken in names.SUMS.items() if taken), *names.OTHER_NAMES]
+            ),
+            "no_arguments": f"({no_arguments})",
+            **{f"says.{name}": table.message(name) for name in MESSAGES},
+        },
     )
 
 
-def _columns(table: WeightedTable, error: str) -> Iterator[str]:
-    """Write of each column what stands for it in the query, as structs of texts."""
+def _listed(values: Sequence[str]) -> str:
+    return ", ".join(map(literal, values))
 
-    def struct(name: str, kind: str, shown: str, grouped: str, **texts: str) -> str:
-        fields = {
-            "name": name.lower(),
-            "shown": f"{shown}, ",
-            "hidden": f"CAST({error} AS {kind}) AS {identifier(name)}, ",
-            "grouped": f"{identifier(grouped)}, ",
-            "law": "", "weight": "", "place": "",
-        } | texts  # fmt: skip
-        return f"{{{', '.join(f'{field}: {literal(text)}' for field, text in fields.items())}}}"
 
+def _domain(attribute: SensitiveAttribute, kind: str) -> str:
+    """Write the condition that raises if one of the texts ``_asked_texts`` is no value of an attribute."""
+    if kind != "VARCHAR" and "INT" not in kind:
+        return ""
+    values = (
+        f"FROM _priv_home.priv.coefficient WHERE release = {literal(attribute.release)}"
+        f" AND attribute = {literal(attribute.name)} AND value IS NOT NULL"
+    )
+    said = (
+        f"concat('estimated: ', min(v), ' is not a value of ', {literal(attribute.name)}, '; it has ',"
+        f" (SELECT string_agg(value, ', ') FROM (SELECT value {values} ORDER BY position LIMIT 50)))"
+    )
+    return (
+        f"(SELECT CASE WHEN min(v) IS NULL THEN true ELSE error({said}) END"
+        f" FROM (SELECT unnest([_asked_texts]) AS v) WHERE v NOT IN (SELECT value {values}))"
+    )
+
+
+def _columns(table: WeightedTable, error: str) -> Iterator[ViewColumn]:
     for name, kind in table.public.items():
-        yield struct(name, kind, f"c.{identifier(name)}", name)
+        hidden = f"CAST({error} AS {kind}) AS {identifier(name)}"
+        yield ViewColumn(name.lower(), f"c.{identifier(name)}", hidden, f"{identifier(name)}, ")
     step = 1
     for number, each in enumerate(table.attributes, start=1):
         x, y, reported = f"x{number}", f"y{number}", f"c.{identifier(each.column)}"
         kind, law = table.true_type(each), _law(each)
         one = weight(each.form, reported, each.size, each.blocks, x=x, y=y, scale=f"c.{SCALE}")
         joined = f" JOIN {law} AS {y} ON {y}.value IS NOT DISTINCT FROM CAST({reported} AS VARCHAR)"
-        yield struct(
-            each.name,
-            kind,
+        yield ViewColumn(
+            each.name.lower(),
             f"CAST({x}.value AS {kind}) AS {identifier(each.name)}",
-            each.column,
-            law=f"{joined * (f'{y}.' in one)} CROSS JOIN {law} AS {x}",
-            weight=f" * ({qualified(one)})",
+            f"CAST({error} AS {kind}) AS {identifier(each.name)}",
+            f"{identifier(each.column)}, ",
+            weight=f" * ({one})",
             place=f" + {step} * {x}.position",
+            law=f"{joined * (f'{y}.' in one)} CROSS JOIN {law} AS {x}",
+            domain=_domain(each, kind),
         )
         step *= each.size
 
 
 def _law(attribute: SensitiveAttribute) -> str:
     """Write the numbers that the weights of an attribute are made of."""
-    numbers = "".join(f", {qualified(each)}" for each in numbers_of(attribute.form))
+    numbers = "".join(f", {each}" for each in numbers_of(attribute.form))
     return (
-        f"(SELECT position, value{numbers} FROM priv.coefficient"
+        f"(SELECT position, value{numbers} FROM _priv_home.priv.coefficient"
         f" WHERE release = {literal(attribute.release)} AND attribute = {literal(attribute.name)})"
-    )
-
-
-def _no_new_aggregate(table: WeightedTable) -> str:
-    return fill(
-        body(read(FOLDER, "new_aggregates")),
-        {
-            "known": ", ".join(map(literal, (*names.COUNTS, *names.OTHERS))),
-            "statement": CURRENT,
-            "says.new": table.message("new"),
-        },
     )
 
 

@@ -1,4 +1,7 @@
-"""After USE estimated a plain count is an estimate in every client, and rows are refused in every version of DuckDB."""
+"""After USE estimated a plain count is an estimate in every client, and rows are refused in every version of DuckDB.
+
+DuckDB in WebAssembly is left out: there, the extension json that reads a statement comes from the network.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,9 @@ def answers(releases) -> dict[str, list[list[object]]]:
     return found
 
 
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+@pytest.mark.parametrize(
+    "client", [each for each in CLIENTS if "wasm" not in each.name], ids=lambda client: client.name
+)
 def test_plain_counts_are_estimates_in_every_client(client: Client, releases, answers) -> None:
     names = ASKED if client.name.startswith(("Python", "DuckDB")) else ASKED[:1]
     jobs = [

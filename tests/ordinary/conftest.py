@@ -19,11 +19,6 @@ WARDS = """
     CREATE TABLE memory.main.wards AS
     SELECT * FROM (VALUES ('north', 'upper', 1.5), ('south', 'lower', 2.5)) AS t(ward, floor, rate)
 """
-PEEPHOLES = """
-    CREATE VIEW memory.main.seen AS FROM r.estimated.visits;
-    CREATE MACRO memory.main.seen_too() AS TABLE FROM r.estimated.visits;
-    CREATE MACRO memory.main.peek() AS (SELECT age FROM r.estimated.visits LIMIT 1);
-"""
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +50,6 @@ def release(
             weigh(connection)
             connection.execute(LOOK_UP)
             connection.execute(WARDS)
-            connection.execute(PEEPHOLES)
             connection.execute("USE r")
         return opened[form]
 

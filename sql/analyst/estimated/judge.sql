@@ -1,0 +1,94 @@
+-- judge: whether the statement that reads the view of a release in the schema estimated only counts and sums its rows; an error
+-- that says what to write otherwise.
+--
+-- Every SELECT that reads the view, or a subquery or WITH that hands its rows on, must have an aggregate of the schema, or
+-- hand the rows on itself, by SELECT * and nothing that chooses rows by others. parsed has the statement as DuckDB's parser
+-- reads it; a node belongs to the innermost SELECT around it.
+
+(WITH RECURSIVE parsed(tree) AS MATERIALIZED (
+    _judged_tree
+), node AS MATERIALIZED (
+    SELECT fullkey AS place, value AS it, coalesce(json_extract_string(value, '$.class'), '') AS class,
+        json_extract_string(value, '$.type') AS kind, lower(json_extract_string(value, '$.function_name')) AS called,
+        coalesce(json_extract_string(value, '$.schema'), '') <> '' AS qualified
+    FROM parsed, json_tree(tree) WHERE type = 'OBJECT'
+), own AS MATERIALIZED (
+    SELECT n.place, any_value(n.it) AS it, any_value(n.class) AS class, any_value(n.kind) AS kind, any_value(n.called) AS called,
+        any_value(n.qualified) AS qualified, max_by(s.place, len(s.place)) AS owner
+    FROM node AS n LEFT JOIN node AS s ON s.kind = 'SELECT_NODE' AND starts_with(n.place, s.place || '.') GROUP BY n.place
+), source AS MATERIALIZED (
+    SELECT owner AS reader, place, NULL AS given, coalesce(nullif(json_extract_string(it, '$.alias'), ''), @release@) AS name
+    FROM own WHERE kind = 'BASE_TABLE' AND lower(json_extract_string(it, '$.table_name')) = @release@
+        AND lower(json_extract_string(it, '$.schema_name')) IN ('', @schema@)
+    UNION ALL
+    SELECT f.owner, f.place, s.place, json_extract_string(f.it, '$.alias') FROM own AS f
+    JOIN own AS s ON s.owner = f.owner AND starts_with(s.place, f.place || '.')
+    WHERE f.kind = 'SUBQUERY' AND f.class = '' AND s.kind = 'SELECT_NODE'
+    UNION ALL
+    SELECT f.owner, f.place, s.place, coalesce(nullif(json_extract_string(f.it, '$.alias'), ''), json_extract_string(f.it, '$.table_name'))
+    FROM own AS w JOIN own AS s ON s.owner IS NOT DISTINCT FROM w.owner AND starts_with(s.place, w.place || '.')
+    JOIN own AS f ON lower(json_extract_string(f.it, '$.table_name')) = lower(json_extract_string(w.it, '$.key'))
+    WHERE regexp_matches(w.place, '\.cte_map\.map\[\d+\]$') AND f.kind = 'BASE_TABLE' AND s.kind = 'SELECT_NODE'
+        AND lower(json_extract_string(f.it, '$.table_name')) <> @release@
+), fact AS MATERIALIZED (
+    SELECT s.place, s.it,
+        coalesce(bool_or(o.class = 'FUNCTION' AND NOT o.qualified AND o.called IN (@counts@)), false) AS counts,
+        coalesce(bool_or(o.class = 'FUNCTION' AND o.called IN (@others@)), false) AS others,
+        coalesce(bool_or(o.qualified AND o.called IN (@counts@, @others@)), false) AS qualified,
+        coalesce(bool_or(o.class = 'WINDOW'), false) AS windows,
+        coalesce(bool_or(o.kind = 'WINDOW_AGGREGATE'), false) AS over,
+        coalesce(bool_or(o.called IN (@random@) OR json_type(o.it, '$.sample') = 'OBJECT'
+            OR o.kind = 'STAR' AND NOT starts_with(o.place, s.place || '.modifiers') AND (json_extract_string(o.it, '$.columns') = 'true' OR json_type(o.it, '$.expr') = 'OBJECT')), false)
+            OR json_type(s.it, '$.sample') = 'OBJECT' AS chosen,
+        coalesce(bool_or(starts_with(o.place, s.place || '.select_list[') AND o.kind = 'STAR'), false) AS star,
+        coalesce(bool_or(starts_with(o.place, s.place || '.select_list[') AND o.kind = 'STAR'
+            AND (json_extract_string(o.it, '$.relation_name') = '' OR json_extract_string(s.it, '$.from_table.type') <> 'JOIN')), false) AS whole,
+        coalesce(bool_or(o.called IN ('count_stderr', 'count_low', 'count_high') AND @no_arguments@), false)
+            AND NOT coalesce(bool_or(o.called = 'count_star'), false)
+            AND coalesce(bool_or(o.called IN (@valued@)), false) AS whose
+    FROM node AS s LEFT JOIN own AS o ON o.owner = s.place WHERE s.kind = 'SELECT_NODE' GROUP BY s.place, s.it
+), reading(place) AS (
+    SELECT reader FROM source WHERE given IS NULL
+    UNION
+    SELECT s.reader FROM reading AS r JOIN fact AS f USING (place) JOIN source AS s ON s.given = r.place WHERE NOT f.counts
+), leaf AS MATERIALIZED (
+    SELECT DISTINCT s.reader, s.place, s.name FROM source AS s LEFT JOIN fact AS f ON f.place = s.given
+    LEFT JOIN reading AS r ON r.place = s.given WHERE s.given IS NULL OR NOT f.counts AND r.place IS NOT NULL
+), misused AS MATERIALIZED (
+    SELECT l.reader, min(l.place) <> max(l.place) AS twice,
+        coalesce(bool_or(o.class = '' AND o.kind IN ('JOIN', 'PIVOT') AND starts_with(l.place, o.place || '.') AND (o.kind = 'PIVOT'
+            OR json_extract_string(o.it, '$.ref_type') NOT IN ('REGULAR', 'CROSS')
+            OR json_extract_string(o.it, '$.join_type') NOT IN ('INNER', 'LEFT')
+            OR json_extract_string(o.it, '$.join_type') = 'LEFT' AND starts_with(l.place, o.place || '.right'))), false) AS joined,
+        coalesce(bool_or(o.class = 'COLUMN_REF' AND lower(json_extract_string(o.it, '$.column_names[#-1]')) = lower(l.name)), false) AS row
+    FROM leaf AS l LEFT JOIN own AS o ON o.owner = l.reader GROUP BY l.reader
+), wrong(says) AS (
+    SELECT CASE
+        WHEN f.qualified THEN @says.qualified@
+        WHEN f.others THEN @says.sums@
+        WHEN m.twice THEN @says.twice@
+        WHEN m.joined THEN @says.join@
+        WHEN f.chosen THEN @says.chosen@
+        WHEN f.counts AND f.over THEN @says.over@
+        WHEN f.counts AND f.whose THEN @says.whose@
+        WHEN m.row THEN @says.rows@
+        WHEN f.counts THEN CASE WHEN f.star THEN @says.rows@ END
+        WHEN regexp_matches(f.place, '\.(?:left|right|children\[\d+\])$') THEN @says.set@
+        WHEN f.windows OR json_type(f.it, '$.having') = 'OBJECT' OR json_type(f.it, '$.qualify') = 'OBJECT'
+            OR json_array_length(f.it, '$.group_expressions') > 0
+            OR len(list_filter(json_extract_string(f.it, '$.modifiers[*].type'), lambda m: m <> 'ORDER_MODIFIER')) > 0 THEN @says.chosen@
+        WHEN s.given IS NULL THEN @says.rows@
+        WHEN NOT f.whole THEN @says.handed@ END
+    FROM reading AS r JOIN fact AS f ON f.place = r.place LEFT JOIN misused AS m ON m.reader = r.place
+    LEFT JOIN (SELECT DISTINCT given FROM source) AS s ON s.given = r.place
+    UNION ALL
+    SELECT @says.other@ FROM fact AS f JOIN reading AS r ON starts_with(f.place, r.place || '.') LEFT JOIN reading AS e ON e.place = f.place
+    WHERE (f.counts OR f.others) AND e.place IS NULL AND NOT starts_with(f.place, r.place || '.cte_map')
+    UNION ALL
+    SELECT @says.unseen@ FROM reading HAVING system.main.count_star() = 0
+    UNION ALL
+    SELECT @says.unseen@ FROM node WHERE called IN ('query', 'query_table', 'json_execute_serialized_sql')
+    UNION ALL
+    SELECT @says.weight@ FROM parsed WHERE regexp_matches(CAST(tree AS VARCHAR), '(?i)"current_(?:role|user)"')
+)
+SELECT CASE WHEN max(says) IS NULL THEN true ELSE error(max(says)) END FROM wrong)
