@@ -49,7 +49,9 @@ def publish(con, published):
         )
         arguments = {"sensitive": "s", "retention": 0.5, "public": "number", **more}
         published(con, "source", release, record_id=record_id, **arguments)
-        return con.execute(f'SELECT number, noisy_s FROM "{release}" ORDER BY number').fetchall()
+        return con.execute(
+            f'SELECT number, noisy_s::INTEGER FROM "{release}" ORDER BY number'
+        ).fetchall()
 
     return call
 
