@@ -225,7 +225,7 @@ def test_the_rows_are_stored_in_an_order_of_published_values(con, released, refe
     )
 
 
-GOLDEN = "df9886323af28b40eda803cb65c2f6a7a12ea0e7a151a16a3eeda7a93ccf0cf8"
+GOLDEN = "4f53d345ad148651cc7ee5805e49f2915b7bf6cfb7228f87fefa255745ea70a0"
 
 
 def test_known_records_show_what_they_showed_in_the_first_version(released):
