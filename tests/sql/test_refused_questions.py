@@ -236,7 +236,7 @@ RELEASES = {
 EXCHANGE = """
     CREATE TABLE visits AS
     SELECT i AS id, i % 12 AS age, (['none', 'flu', 'cold', 'cough'])[1 + (hash(i) % 4)::INTEGER] AS disease
-    FROM range(1200) AS t(i);
+    FROM range(2400) AS t(i);
     CREATE TABLE stays AS
     SELECT i AS id, i % 12 AS age,
         CASE hash(i) % 14 WHEN 0 THEN 'flu' WHEN 1 THEN 'cold' ELSE 'd' || hash(i) % 14 END AS disease
