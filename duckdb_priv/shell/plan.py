@@ -101,7 +101,7 @@ def _planned(release: str, given: Any, folder: Path, path: str) -> Planned:
     if not isinstance(given, Mapping) or not isinstance(given.get("method"), str):
         raise InvalidParameter(
             f"{of} names no method",
-            hint=f"write method = 'uniform', or one of {', '.join(METHODS)}",
+            hint=f"write method = '…', one of {', '.join(METHODS)}",
         )
     method = METHODS.named(given["method"])
     known = arguments_of(method)
@@ -186,11 +186,10 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 def written(database: str, releases: Mapping[str, Mapping[str, Any]]) -> str:
     """Write a file of publications.
 
-    >>> print(written("h.duckdb", {"out": {"method": "uniform", "source": "t", "domain": ["a", None]}}))
+    >>> print(written("h.duckdb", {"out": {"source": "t", "domain": ["a", None]}}))
     database = "h.duckdb"
     <BLANKLINE>
     [release.out]
-    method = "uniform"
     source = "t"
     domain = ["a", {null = true}]
     <BLANKLINE>
