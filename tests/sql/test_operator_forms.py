@@ -192,7 +192,7 @@ def test_the_bayesian_estimate_is_its_limit(reader, release):
     of_each = con.execute(f"SELECT {each} FROM {grouped(release, conditions)}").fetchall()
     for where, one_by_one in zip(conditions, of_each, strict=True):
         shown = shown_counts(con, release, values, where)
-        limit = iterative_bayesian(operator, shown, tolerance=1e-10)
+        limit = iterative_bayesian(operator, shown, tolerance=1e-9, max_iterations=1_000_000)
         found = con.execute(
             f"SELECT value::VARCHAR, estimate FROM priv.reconstructed_distribution('{release}',"
             f" condition := '{where}', method := 'bayesian')"
