@@ -29,7 +29,10 @@ WITH call AS MATERIALIZED (
         "finding": "VARCHAR", "figure": "DOUBLE", "basis": "VARCHAR"}]'), recursive := true)
     FROM answered
 )
-SELECT COLUMNS(lambda name: coalesce(details::BOOLEAN, false) OR name IN ('severity', 'columns', 'what', 'do')) FROM found;
+SELECT COLUMNS(lambda name: coalesce(TRY_CAST(details::VARCHAR AS BOOLEAN), false)
+    OR name IN ('severity', 'columns', 'what', 'do')) FROM found
+WHERE CASE WHEN details IS NOT NULL AND TRY_CAST(details::VARCHAR AS BOOLEAN) IS NULL
+    THEN error('details must be true or false' || chr(10) || 'Hint: write details := true') ELSE true END;
 
 COMMENT ON MACRO TABLE priv.check_source IS
     'What would be wrong with publishing a source, the worst first: severity, columns, what, and what to do.';

@@ -58,7 +58,8 @@ WITH marked AS (
         sum(risk_of_person) OVER so_far AS risks_of_persons
     FROM priced WINDOW so_far AS (PARTITION BY population ORDER BY published_at ASC NULLS LAST, number ASC NULLS LAST)
 )
-SELECT COLUMNS(lambda name: coalesce(details::BOOLEAN, false) OR name IN ('population', 'release', 'attribute', 'epsilon', 'adds', 'total'))
+SELECT COLUMNS(lambda name: coalesce(TRY_CAST(details::VARCHAR AS BOOLEAN), false)
+    OR name IN ('population', 'release', 'attribute', 'epsilon', 'adds', 'total'))
 FROM (
     SELECT population, release, attribute, epsilon, round(CASE WHEN of_persons THEN price_of_person ELSE price END, 9) AS adds,
         round(CASE WHEN mixed THEN 'inf'::DOUBLE WHEN of_persons THEN prices_of_persons ELSE prices END, 9) AS total,
@@ -80,7 +81,9 @@ FROM (
                 || ' releases knows with certainty that they changed' END
         ), '') AS warning
     FROM summed ORDER BY population ASC NULLS LAST, published_at ASC NULLS LAST, number ASC NULLS LAST
-);
+)
+WHERE CASE WHEN details IS NOT NULL AND TRY_CAST(details::VARCHAR AS BOOLEAN) IS NULL
+    THEN error('details must be true or false' || chr(10) || 'Hint: write details := true') ELSE true END;
 
 COMMENT ON MACRO TABLE priv.ledger IS
     'What has been published of which population, and what it adds up to.';

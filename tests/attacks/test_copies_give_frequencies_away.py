@@ -38,7 +38,9 @@ def published(con, frequency, sampling):
         f" epsilon := 0.3, delta := 0.3, record_id := 'id', sampling := '{sampling}',"
         " replace := true, republish := true)"
     ).fetchall()
-    rows = con.execute("SELECT ward, noisy_disease, count(*) FROM r GROUP BY ALL").fetchall()
+    rows = con.execute(
+        "SELECT ward, noisy_disease::VARCHAR::INTEGER, count(*) FROM r GROUP BY ALL"
+    ).fetchall()
     histograms = np.zeros((GROUPS, 14), dtype=int)
     for ward, disease, count in rows:
         histograms[ward, disease] = count

@@ -53,7 +53,7 @@ HOOK = textwrap.dedent(
         "before the catalog": lambda: stop(publish, "write_catalog"),
         "before the macros": lambda: (stop(macros, "add"), stop(macros, "create")),
         "before the commit": lambda: stop(procedures, "_commit"),
-        "while the script is written": lambda: stop(export, "_script"),
+        "while the script is written": lambda: stop(export, "script_text"),
         "before the new one takes its place": lambda: stop(Path, "replace"),
     }[moment]()
     """

@@ -277,6 +277,8 @@ def test_whatever_is_given_is_answered_or_refused_in_words(con: Connection, tmp_
         ("reconstructed_joint", f"'out', [{LONG}], ['d1']"),
         ("advise", f"{USES['advise']}, epsilon := 1e308"),
         ("advise", f"{USES['advise']}, epsilon := 1e-320"),
+        ("ledger", "details := 'x'"),
+        ("check_source", f"{USES['check_source']}, details := [1]"),
     ],
 )
 def test_what_once_was_answered_in_other_words(con: Connection, name: str, arguments: str) -> None:

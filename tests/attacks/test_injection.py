@@ -73,8 +73,9 @@ def test_hostile_names_and_values_go_all_the_way(con, tmp_path, hostile, without
         [values],
     )
     con.execute(
-        "FROM priv.publish_uniform(?, ?, sensitive := ?, retention := 0.9, domain := ?, record_id := ?)",
-        [quoted(source), release, [sensitive], values, [record_id]],
+        "FROM priv.publish_uniform(?, ?, sensitive := ?, retention := 0.9, domain := ?, record_id := ?,"
+        " public := ?)",
+        [quoted(source), release, [sensitive], values, [record_id], [public]],
     ).fetchall()
     column = quoted(f"noisy_{sensitive}")
     question = (
