@@ -67,14 +67,15 @@ def load(con: duckdb.DuckDBPyConnection, data: str, setting: Setting) -> int:
 
 
 def publish(con: duckdb.DuckDBPyConnection, setting: Setting) -> None:
-    """Make a release by each of the methods, under its name."""
+    """Make a release by each of the methods, under its name, beside the true values of all other columns."""
+    public = f"public := {list(setting.public)}, replace := true"
     con.execute(
-        f"FROM priv.publish_uniform('{SOURCE}', 'uniform', {setting.arguments}, replace := true)"
+        f"FROM priv.publish_uniform('{SOURCE}', 'uniform', {setting.arguments}, {public})"
     ).fetchall()
     for sampling in ("public", "paper"):
         con.execute(
             f"FROM priv.publish_reconstruction_private('{SOURCE}', '{sampling}', {setting.requirement},"
-            f" sampling := '{sampling}', replace := true, republish := true)"
+            f" sampling := '{sampling}', {public}, republish := true)"
         ).fetchall()
 
 

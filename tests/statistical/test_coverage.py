@@ -16,6 +16,8 @@ import pytest
 from plausible import plausible
 from scipy.stats import binom
 
+from duckdb_priv.sqltext.literals import enum
+
 FALSE_ALARM = 1e-9
 """Chance that a correct mechanism fails an end-to-end test, for a secret chosen at random."""
 COPIES = 2000
@@ -116,9 +118,10 @@ def coverage(
             release = f"{attribute}_{retention:.0%}"
             publisher.execute(
                 f"FROM priv.publish_uniform('member', '{release}', sensitive := '{attribute}',"
-                " retention := ?, domain := ?)",
-                [retention, domain],
+                " retention := ?, domain := ?, population := ?)",
+                [retention, domain, release],
             ).fetchall()
+            kind = enum(map(str, domain))
             for size in sorted({cell.size for cell in cells}):
                 other = (1 - retention) / len(domain)
                 shown = plausible(size, other, retention + other)
@@ -126,7 +129,7 @@ def coverage(
                     publisher.execute(
                         f"SELECT i.low, i.high FROM (SELECT shown,"
                         f" priv.reconstructed_interval('{release}', shown_value, ?) AS i"
-                        " FROM (SELECT shown, CASE WHEN r < shown THEN ? ELSE ? END AS shown_value"
+                        f" FROM (SELECT shown, (CASE WHEN r < shown THEN ? ELSE ? END)::VARCHAR::{kind} AS shown_value"
                         " FROM range(?, ?) AS t(shown), range(?) AS u(r)) GROUP BY shown) ORDER BY shown",
                         [domain[0], domain[0], domain[1], shown.start, shown.stop, size],
                     ).fetchall()
@@ -172,7 +175,8 @@ def outcomes(
     for retention in RETENTIONS:
         publisher.execute(
             "FROM priv.publish_uniform('copies', 'released', sensitive := ['occupation', 'education'],"
-            " retention := $p, domain := {'occupation': $o, 'education': $e}, record_id := 'id', replace := true)",
+            " retention := $p, domain := {'occupation': $o, 'education': $e}, record_id := 'id', replace := true,"
+            " population := 'copies')",
             {"p": retention, "o": domains["occupation"], "e": domains["education"]},
         ).fetchall()
         for cell in copied:
@@ -220,7 +224,7 @@ def test_the_whole_census_is_reconstructed(publisher, domains):
     """Every occupation of half a million persons, within 6.2 standard errors of the truth."""
     publisher.execute(
         "FROM priv.publish_uniform('person', 'everybody', sensitive := 'occupation', retention := 0.3,"
-        " record_id := 'id')"
+        " record_id := 'id', population := 'everybody')"
     ).fetchall()
     deviations = publisher.execute(
         "SELECT abs(estimate - t.n) / stderr FROM priv.reconstructed_distribution('everybody')"
