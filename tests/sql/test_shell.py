@@ -730,4 +730,4 @@ def test_the_commands_of_the_document_run(tmp_path: Path, monkeypatch: pytest.Mo
         result = run(*arguments, stdin=stdin)
         assert result.exit_code == 0, result.output
         assert result.stdout.strip()
-        assert not target or result.stdout.startswith("source,attribute,")
+        assert not target or result.stdout.startswith("population,release,attribute,")
