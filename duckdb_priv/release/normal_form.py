@@ -8,7 +8,7 @@ included: two texts of one normal form compute the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import lru_cache
 
 TOKEN = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[^\W\d]\w*|\s+|.""", re.DOTALL
@@ -40,11 +40,14 @@ def normal(text: str) -> str:
     return " ".join(_written(_simplified(_tree(text))))
 
 
-def normal_statements(script: str) -> list[str]:
+@lru_cache(maxsize=4)
+def normal_statements(script: str) -> tuple[str, ...]:
     """List the statements of a script, each in its normal form.
 
+    The same script is asked for several times, whenever a release is compared with one that is written again.
+
     >>> normal_statements("SELECT ';' ; SELECT (1);")
-    ["SELECT ';'", 'SELECT ( 1 )']
+    ("SELECT ';'", 'SELECT ( 1 )')
     """
     found: list[Tree] = [[]]
     for each in _tree(script):
@@ -52,7 +55,7 @@ def normal_statements(script: str) -> list[str]:
             found.append([])
         else:
             found[-1].append(each)
-    return [" ".join(_written(_simplified(tree))) for tree in found if tree]
+    return tuple(" ".join(_written(_simplified(tree))) for tree in found if tree)
 
 
 def _tree(text: str) -> Tree:
@@ -147,11 +150,22 @@ def _term(inside: Tree) -> Tree | None:
     return None
 
 
-def _written(tree: Tree) -> Iterator[str]:
+def _written(tree: Tree) -> list[str]:
+    """Write nested lists as tokens again.
+
+    >>> _written(["f", ["a", ["b"]], "c"])
+    ['f', '(', 'a', '(', 'b', ')', ')', 'c']
+    """
+    out: list[str] = []
+    _write(tree, out)
+    return out
+
+
+def _write(tree: Tree, out: list[str]) -> None:
     for each in tree:
         if isinstance(each, str):
-            yield each
+            out.append(each)
         else:
-            yield "("
-            yield from _written(each)
-            yield ")"
+            out.append("(")
+            _write(each, out)
+            out.append(")")
