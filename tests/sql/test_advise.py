@@ -98,7 +98,7 @@ def test_errors_of_fine_grain_releases_are_as_predicted(con: duckdb.DuckDBPyConn
 
 
 def test_errors_of_decoy_groups_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
-    """Of even and of uneven values, which are reconstructed in two ways; the errors of one release vary by a tenth."""
+    """Of even and of uneven values, which are reconstructed in two ways; one release errs by up to a quarter."""
     con.execute("""
         CREATE TABLE uneven AS SELECT id, id % 2 AS gender, id * 7919 % 10 AS ward,
             CASE WHEN id % 97 < 40 AND id % 2 = 0 THEN 'cold' WHEN id % 89 < 25 THEN 'flu'
