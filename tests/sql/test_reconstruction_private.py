@@ -371,11 +371,13 @@ def test_warnings_say_where_groups_are_not_what_they_should_be(con):
 def test_text_and_compound_ids_key_the_coins(con):
     con.execute("CREATE TABLE named AS SELECT * REPLACE ('person ' || id AS id) FROM people")
     con.execute("CREATE TABLE compound AS SELECT *, id // 100 AS ward FROM people")
-    for source, record_id in (("'named'", "'id'"), ("'compound'", "['id', 'ward']")):
-        for release in ("one", "two"):
-            publish(con, release, source=source, record_id=record_id, population=source)
-        assert con.execute("FROM one").fetchall() == con.execute("FROM two").fetchall()
-        assert con.execute("SELECT sum(scale) FROM one").fetchall()[0][0] == pytest.approx(8005)
+    for source, record_id in (("named", "'id'"), ("compound", "['id', 'ward']")):
+        one, two = f"one_{source}", f"two_{source}"
+        for release in (one, two):
+            given = {"source": f"'{source}'", "population": f"'{source}'"}
+            publish(con, release, record_id=record_id, **given)
+        assert con.execute(f"FROM {one}").fetchall() == con.execute(f"FROM {two}").fetchall()
+        assert con.execute(f"SELECT sum(scale) FROM {one}").fetchall()[0][0] == pytest.approx(8005)
 
 
 def test_enums_numbers_and_given_domains(con):
