@@ -26,6 +26,7 @@ from duckdb_priv.card.report import analyst_card
 from duckdb_priv.engine.byte_order import total_order
 from duckdb_priv.engine.instance import Instance, find
 from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.marking import mark_stream
 from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.procedures import undone, working
 from duckdb_priv.engine.randomness import FreshBits
@@ -167,6 +168,9 @@ class SparkPublication:
 
     def run(self, part: Path, place: Path) -> dict[str, Any]:
         """Decide, let Spark write the rows beside their place, record, and move them there."""
+        with working(self.instance, self.database, self.schemas) as workspace:
+            # Nothing of the decision is kept, and marks of ids are by a key that must be.
+            mark_stream(workspace)
         prepared, described = self._decide()
         types = described[-1]
         if place.suffix != FILE:

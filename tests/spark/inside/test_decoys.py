@@ -125,8 +125,8 @@ def test_a_frame_is_grouped_as_duckdb_groups_it_and_more_is_appended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However it is divided and ordered, whatever is tried again, and whichever engine was there before."""
-    first = carers.where("id < 3002")
-    theirs.execute("CREATE TABLE all_carers AS FROM carers; DELETE FROM carers WHERE id >= 3002")
+    first = carers.where("id < 3402")
+    theirs.execute("CREATE TABLE all_carers AS FROM carers; DELETE FROM carers WHERE id >= 3402")
     told = by_duckdb(theirs, "carers")
     divided = first.repartition(5, "wing").orderBy(f.hash("id")).coalesce(3)
     with prepared() as other, prepared() as publisher:
@@ -138,7 +138,7 @@ def test_a_frame_is_grouped_as_duckdb_groups_it_and_more_is_appended(
         assert len(list(tmp_path.glob("failed*"))) > 3
         assert files(tmp_path / "b") == files(tmp_path / "a [b]")
         # Rows come to those of the other engine.
-        theirs.execute("INSERT INTO carers FROM all_carers WHERE id >= 3002")
+        theirs.execute("INSERT INTO carers FROM all_carers WHERE id >= 3402")
         publisher.execute(f"CREATE TABLE carers AS FROM '{folder}/carers.parquet'")
         told = by_duckdb(publisher, "carers", append=True)
         assert by_spark(theirs, carers, tmp_path / "c", append=True) == told
