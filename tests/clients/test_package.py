@@ -59,7 +59,7 @@ def built(builder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 def test_the_readme_says_which_duckdb_is_for_whom() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     section = readme.split("### Which DuckDB for whom\n")[1].split("\n#")[0]
-    opens, _, publishes = re.findall(r"^\| (?:opens|publishes).*\| (.*) \|$", section, re.MULTILINE)
+    opens, publishes = re.findall(r"^\| (?:opens|publishes).*\| (.*) \|$", section, re.MULTILINE)
     assert opens.startswith(f"{'.'.join(VERSIONS[0].split('.')[:2])} or newer")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert "duckdb>=1.5,<3" in project["dependencies"]
