@@ -245,12 +245,12 @@ def test_the_analysts_card_is_a_function_of_the_release_file(
     monkeypatch.setattr(catalog, "now", lambda: datetime(2026, 1, 1))
     cards = []
     for shift in (0, 1):
-        con = prepared(None)
+        con = prepared()
         con.execute(
-            f"CREATE TABLE t AS SELECT i % 8 AS a, 'v' || (i + {shift}) % 3 AS s FROM range(3000) AS t(i)"
+            f"CREATE TABLE t AS SELECT i, i % 8 AS a, 'v' || (i + {shift}) % 3 AS s FROM range(3000) AS t(i)"
         )
         con.execute(
-            "FROM priv.publish_uniform('t', 'r', sensitive := 's', retention := 0.5)"
+            "FROM priv.publish_uniform('t', 'r', sensitive := 's', retention := 0.5, record_id := 'i')"
         ).fetchall()
         con.execute("UPDATE r SET noisy_s = 'v' || (rowid * 7 % 3)")
         cards.append(card_of_file(con, "r"))
