@@ -59,7 +59,7 @@ def history_of(connection: Connection, draw: str) -> tuple[History, int] | None:
     """Return what was charged for a draw since its last full charge, and how many of these there were."""
     rows = connection.execute(
         "WITH entry AS (SELECT *, count(*) FILTER (whole) OVER (ORDER BY number) AS epoch FROM priv.ledger"
-        " WHERE draw = ?), last AS (SELECT max(epoch) AS epoch FROM entry)"
+        " WHERE coins = ?), last AS (SELECT max(epoch) AS epoch FROM entry)"
         " SELECT arg_max(release, number), count(*) FILTER (adds AND entry.epoch = last.epoch),"
         " coalesce(sum(new_records) FILTER (NOT whole AND entry.epoch = last.epoch), 0)::BIGINT, max(records),"
         " any_value(last.epoch) FROM entry, last HAVING count(*) > 0",
@@ -98,7 +98,7 @@ class Last:
 def last_of(connection: Connection, release: str) -> Last | None:
     """Return how a release was published last; None where it never was."""
     rows = connection.execute(
-        "SELECT publication, population, level, attribute, draw FROM priv.ledger"
+        "SELECT publication, population, level, attribute, coins FROM priv.ledger"
         " WHERE lower(release) = lower($1) AND mechanism <> $2 AND published_at ="
         " (SELECT max(published_at) FROM priv.ledger WHERE lower(release) = lower($1))",
         [release, PUBLIC],
@@ -111,7 +111,7 @@ def last_of(connection: Connection, release: str) -> Last | None:
 
 def publications_with(connection: Connection, draw: str) -> list[int]:
     """List the publications that were drawn in this way."""
-    sql = "SELECT DISTINCT publication FROM priv.ledger WHERE draw = ?"
+    sql = "SELECT DISTINCT publication FROM priv.ledger WHERE coins = ?"
     return [number for (number,) in connection.execute(sql, [draw]).fetchall()]
 
 
@@ -120,7 +120,7 @@ def grouped_by(
 ) -> list[int]:
     """List the publications of exactly these ids and values whose groups were made of these columns."""
     rows = connection.execute(
-        "SELECT publication, parameters FROM priv.ledger WHERE draw = ? AND digest = ?",
+        "SELECT publication, parameters FROM priv.ledger WHERE coins = ? AND digest = ?",
         [draw, digest],
     ).fetchall()
     return [
@@ -130,7 +130,7 @@ def grouped_by(
 
 def has_digest(connection: Connection, draw: str, digest: str) -> bool:
     """Say whether exactly these ids with these values were drawn in this way."""
-    sql = "SELECT 1 FROM priv.ledger WHERE draw = ? AND digest = ? LIMIT 1"
+    sql = "SELECT 1 FROM priv.ledger WHERE coins = ? AND digest = ? LIMIT 1"
     return bool(connection.execute(sql, [draw, digest]).fetchall())
 
 
@@ -203,8 +203,8 @@ def _person_adds(
     if looks is None:
         return rows if decided.adds else 0
     ((charged,),) = connection.execute(
-        "SELECT coalesce(sum(person_adds), 0)::BIGINT FROM priv.ledger WHERE draw = $1"
-        " AND number >= (SELECT max(number) FROM priv.ledger WHERE draw = $1 AND whole)",
+        "SELECT coalesce(sum(person_adds), 0)::BIGINT FROM priv.ledger WHERE coins = $1"
+        " AND number >= (SELECT max(number) FROM priv.ledger WHERE coins = $1 AND whole)",
         [draw],
     ).fetchall()
     return max(0, looks - int(charged))
@@ -268,7 +268,7 @@ def write(
 def _number(connection: Connection, publication: Published, draw: str) -> int | None:
     """Return the number of this publication, where the release was published with this draw before."""
     ((number,),) = connection.execute(
-        "SELECT min(publication) FROM priv.ledger WHERE lower(release) = lower(?) AND draw = ?",
+        "SELECT min(publication) FROM priv.ledger WHERE lower(release) = lower(?) AND coins = ?",
         [publication.release, draw],
     ).fetchall()
     return None if number is None else int(number)
@@ -277,7 +277,7 @@ def _number(connection: Connection, publication: Published, draw: str) -> int | 
 def _refuse_used(connection: Connection, fresh: Sequence[LedgerEntry]) -> None:
     """Refuse to publish twice from one sample, or with other noise that was to be used once."""
     if connection.execute(
-        "SELECT release FROM priv.ledger WHERE list_contains(?, draw)",
+        "SELECT release FROM priv.ledger WHERE list_contains(?, coins)",
         [[each.coins for each in fresh]],
     ).fetchall():
         raise PublicationFailed(

@@ -45,11 +45,11 @@ def is_known(connection: Connection, population: str, kind: str, mark: int) -> b
     ((known,),) = connection.execute(
         "WITH entry AS (FROM priv.ledger WHERE population = $1)"
         f" SELECT EXISTS (FROM priv.mark WHERE {column} = $2 AND draw IN"
-        " (SELECT ('0x' || draw[:16])::UBIGINT FROM entry))"
+        " (SELECT ('0x' || coins[:16])::UBIGINT FROM entry))"
         " OR EXISTS (FROM priv.seen WHERE mark = $2 AND publication IN (SELECT publication FROM entry))"
         " OR EXISTS (FROM entry WHERE level > 0)"
         # Where records are grouped together, no marks of people are kept.
-        " OR ($3 = 'person' AND EXISTS (FROM entry WHERE len(person) > 0 AND ('0x' || draw[:16])::UBIGINT NOT IN"
+        " OR ($3 = 'person' AND EXISTS (FROM entry WHERE len(person) > 0 AND ('0x' || coins[:16])::UBIGINT NOT IN"
         " (SELECT draw FROM priv.mark WHERE person IS NOT NULL)))",
         [population, mark, kind],
     ).fetchall()

@@ -223,7 +223,7 @@ def _same_coins(
     """Say whether a record that did not change shows the same in both."""
     coins = dict(
         workspace.rows(
-            "SELECT published_at, draw FROM priv.ledger WHERE release = ? AND attribute = ? AND NOT fresh",
+            "SELECT published_at, coins FROM priv.ledger WHERE release = ? AND attribute = ? AND NOT fresh",
             [release, attribute.name],
         )
     )

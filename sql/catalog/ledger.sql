@@ -15,7 +15,7 @@ CREATE TABLE priv.ledger (
     delta        DOUBLE    NOT NULL CHECK (delta >= 0 AND delta <= 1),
     fresh        BOOLEAN   NOT NULL,
     grouped      BOOLEAN   NOT NULL,
-    draw         VARCHAR   NOT NULL,
+    coins        VARCHAR   NOT NULL,
     adds         BOOLEAN   NOT NULL,
     whole        BOOLEAN   NOT NULL,
     reason       VARCHAR   NOT NULL,
@@ -47,7 +47,7 @@ COMMENT ON COLUMN priv.ledger.epsilon IS 'Differential privacy parameter: local,
 COMMENT ON COLUMN priv.ledger.delta IS 'Its delta.';
 COMMENT ON COLUMN priv.ledger.fresh IS 'Whether the noise was drawn for this publication alone; else it is keyed by the record id.';
 COMMENT ON COLUMN priv.ledger.grouped IS 'Whether what a record shows depends on the records that it is grouped with.';
-COMMENT ON COLUMN priv.ledger.draw IS 'Fingerprint of all that defines the noise: two publications with the same one show the same value for the same id and true value.';
+COMMENT ON COLUMN priv.ledger.coins IS 'Fingerprint of all that defines the noise: two publications with the same one show the same value for the same id and true value.';
 COMMENT ON COLUMN priv.ledger.adds IS 'Whether it adds to what the population had spent.';
 COMMENT ON COLUMN priv.ledger.whole IS 'Whether every record is charged; newcomers and corrections are counted from here on.';
 COMMENT ON COLUMN priv.ledger.reason IS 'Why it adds, or why it does not.';

@@ -8,8 +8,8 @@
 -- ids are new at a time. Names of tables and copies make no difference. epsilon is that of one record; adds and total are epsilons, too: of one person with all
 -- their records where publications name people, else of one record. They are infinite from the first publication that has none.
 --
--- With details := true there are also reason (why it adds, or why not), delta of one record, mechanism, parameters,
--- source, record_id, fresh, published_at, records, new_records, changed, persons, and running totals: epsilon_attribute of the attribute;
+-- With details := true there are also reason (why it adds, or why not), delta of one record, mechanism, parameters, coins (a
+-- fingerprint of what defines the noise), source, record_id, fresh, published_at, records, new_records, changed, persons, and running totals: epsilon_attribute of the attribute;
 -- epsilon_record and delta_record of whole records; epsilon_person and delta_person of one person, all records together, which are NULL as
 -- long as no publication named people, and infinite where one that adds did not; epsilon_advanced with delta_advanced = delta_record + slack,
 -- which is true as well, and less for many releases of small epsilon, if their parameters were fixed beforehand (Dwork,
@@ -63,7 +63,7 @@ SELECT COLUMNS(lambda name: coalesce(TRY_CAST(details::VARCHAR AS BOOLEAN), fals
 FROM (
     SELECT population, release, attribute, epsilon, round(CASE WHEN of_persons THEN price_of_person ELSE price END, 9) AS adds,
         round(CASE WHEN mixed THEN 'inf'::DOUBLE WHEN of_persons THEN prices_of_persons ELSE prices END, 9) AS total,
-        reason, delta, mechanism, parameters, source, record_id, fresh, published_at, records, new_records, changed, persons,
+        reason, delta, mechanism, parameters, coins, source, record_id, fresh, published_at, records, new_records, changed, persons,
         prices_of_values AS epsilon_attribute,
         CASE WHEN mixed THEN 'inf'::DOUBLE ELSE prices END AS epsilon_record,
         least(risks, 1) AS delta_record,

@@ -29,7 +29,7 @@ ROWS = 10_000
 def signs_of(connection: duckdb.DuckDBPyConnection, secret: bytes) -> dict[str, bytes]:
     """What to look for: identifiers, names of the source, and the secret in every form that it could take."""
     fingerprint, key = connection.execute("SELECT fingerprint, key FROM priv.secret").fetchall()[0]
-    coins = connection.execute("SELECT DISTINCT draw FROM priv.ledger").fetchall()
+    coins = connection.execute("SELECT DISTINCT coins FROM priv.ledger").fetchall()
     blob = "".join(
         chr(byte) if 32 <= byte < 127 and chr(byte) not in "\\'\"" else f"\\x{byte:02X}"
         for byte in secret

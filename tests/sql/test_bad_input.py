@@ -283,7 +283,7 @@ def test_after_every_error_the_database_still_publishes(unchanged):
     )
     unchanged.execute(
         "DELETE FROM priv.mark WHERE draw IN"
-        " (SELECT ('0x' || draw[:16])::UBIGINT FROM priv.ledger WHERE release = 'again')"
+        " (SELECT ('0x' || coins[:16])::UBIGINT FROM priv.ledger WHERE release = 'again')"
     )
     unchanged.execute("DELETE FROM priv.ledger WHERE release = 'again'")
 

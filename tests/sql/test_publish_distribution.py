@@ -105,10 +105,10 @@ def test_what_is_shown_has_nothing_to_do_with_what_is_true(con: duckdb.DuckDBPyC
     )
     publish(con, "two")
     assert rows(con, "FROM one") == rows(con, "FROM two")
-    assert rows(con, "SELECT count(DISTINCT draw) FROM priv.ledger") == [(1,)]
+    assert rows(con, "SELECT count(DISTINCT coins) FROM priv.ledger") == [(1,)]
     con.execute("UPDATE visits SET disease = 'asthma' WHERE id = 9")
     publish(con, "three")
-    assert rows(con, "SELECT count(DISTINCT draw) FROM priv.ledger") == [(2,)]
+    assert rows(con, "SELECT count(DISTINCT coins) FROM priv.ledger") == [(2,)]
 
 
 def test_the_audit_says_what_is_told_and_what_is_lost(con: duckdb.DuckDBPyConnection) -> None:

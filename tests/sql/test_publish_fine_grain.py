@@ -225,7 +225,7 @@ def test_the_same_parameters_give_the_same_records_and_others_do_not(con):
                 f"{mechanism}_{name}",
                 mechanism,
             )
-        coins = con.execute("SELECT draw FROM priv.ledger ORDER BY number DESC LIMIT 3").fetchall()
+        coins = con.execute("SELECT coins FROM priv.ledger ORDER BY number DESC LIMIT 3").fetchall()
         assert coins[1] == coins[2] != coins[0]
         same = f"FROM {mechanism}_one EXCEPT ALL FROM {mechanism}_two"
         assert con.execute(f"SELECT count(*) FROM ({same})").fetchone() == (0,)

@@ -330,7 +330,7 @@ def test_every_release_is_a_sample_of_its_own_whatever_identifies_the_records(co
         publish(con, release, record_id="'id'", exclude="['note']")
     assert con.execute("FROM one EXCEPT ALL FROM two").fetchall()
     ledger = con.execute(
-        "SELECT attribute, fresh, record_id, draw FROM priv.ledger ORDER BY number"
+        "SELECT attribute, fresh, record_id, coins FROM priv.ledger ORDER BY number"
     ).fetchall()
     assert [row[:3] for row in ledger] == [("*", True, [])] * 2
     assert ledger[0][3] != ledger[1][3]

@@ -424,7 +424,7 @@ def test_coins_hang_on_instants_and_on_nobodys_time_zone(prepared):
             con.execute(publish).fetchall()
             rows = "SELECT epoch_us(seen), epoch_us(visits['at'][1]), * EXCLUDE (seen, visits) FROM crowd ORDER BY ALL"
             published.append(con.execute(rows).fetchall())
-            coins.append(con.execute("SELECT draw FROM priv.ledger").fetchall())
+            coins.append(con.execute("SELECT coins FROM priv.ledger").fetchall())
     assert published[0] == published[1]
     assert coins[0] == coins[1] != coins[2]
 

@@ -71,7 +71,7 @@ def grouped_sql(source: Source, domains: Sequence[Domain]) -> str:
     """Write the query of the marks of records that have a group by one of some attributes."""
     attributes = listed(domain.attribute.lower() for domain in domains)
     return (
-        "SELECT mark FROM priv.mark WHERE draw IN (SELECT ('0x' || draw[:16])::UBIGINT FROM priv.ledger"
+        "SELECT mark FROM priv.mark WHERE draw IN (SELECT ('0x' || coins[:16])::UBIGINT FROM priv.ledger"
         f" WHERE grouped AND population = {literal(source.population)}"
         f" AND list_contains({attributes}, lower(attribute)))"
     )

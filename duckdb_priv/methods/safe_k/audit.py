@@ -107,7 +107,7 @@ def _sampled(audited: Audited, terms: Mapping[str, Any]) -> AuditRow:
 def _ledger(workspace: Workspace, release: str) -> list[AuditRow]:
     """Look at the other publications from the same tables."""
     (uses,) = workspace.rows(
-        "SELECT count(*) FROM priv.ledger WHERE draw IN (SELECT draw FROM priv.ledger WHERE release = ?"
+        "SELECT count(*) FROM priv.ledger WHERE coins IN (SELECT coins FROM priv.ledger WHERE release = ?"
         " AND mechanism = ?)"
         " AND release <> ?",
         [release, MECHANISM, release],

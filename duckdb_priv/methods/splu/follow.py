@@ -174,7 +174,7 @@ def _entry(workspace: Workspace, release: str, domain: Domain, coins: str | None
     if coins is not None:
         return LedgerEntry(domain.attribute, None, coins, fresh=False, grouped=True)
     ((before,),) = workspace.rows(
-        "SELECT arg_max(draw, number) FROM priv.ledger WHERE lower(release) = lower(?)"
+        "SELECT arg_max(coins, number) FROM priv.ledger WHERE lower(release) = lower(?)"
         " AND lower(attribute) = lower(?)",
         [release, domain.attribute],
     )

@@ -87,5 +87,5 @@ def test_a_frame_gives_the_sample_that_duckdb_gives_and_another_one_each_time(
         if path.is_file()
     )
     assert publisher.sql(
-        "SELECT count(*), count(DISTINCT draw), bool_and(fresh) FROM priv.ledger"
+        "SELECT count(*), count(DISTINCT coins), bool_and(fresh) FROM priv.ledger"
     ).fetchall() == [(2, 2, True)]
