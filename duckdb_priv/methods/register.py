@@ -31,6 +31,17 @@ class Words:
 
 
 @dataclass(frozen=True)
+class Protection:
+    """What a method protects and against whom; ``docs/promises.md`` says the same in its table."""
+
+    unit: str = "one sensitive value of one record"
+    """What an epsilon, or another promise, is of."""
+    neighbours: str = "one sensitive value of one record differs"
+    """Two tables that differ by so much are neighbours; empty where nothing is compared."""
+    against: str = "anyone with any knowledge, and all our files"
+
+
+@dataclass(frozen=True)
 class Refreshing:
     """How the next version of a release is published from a source that has changed."""
 
@@ -69,6 +80,8 @@ class Method:
     words: Words
     arguments: type[Arguments]
     """What it takes beside what every publication takes."""
+    protection: Protection | None = Protection()
+    """What it protects; None for a baseline that promises nothing."""
     grid: type[Arguments] | None = None
     """What advice tries of it, as ``priv.advise`` takes it; None where it is not advised."""
     sensitive: bool = True

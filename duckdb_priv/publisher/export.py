@@ -20,11 +20,13 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.estimator import estimated, examples, labels, macros, read_me, views
 from duckdb_priv.estimator.written import Written
-from duckdb_priv.publisher import comments, page
+from duckdb_priv.publisher import comments, metadata, page
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import keep_export
+from duckdb_priv.publisher.described import describe
 from duckdb_priv.publisher.placing import (
     begin,
+    beside,
     give_up,
     move_file,
     move_folder,
@@ -33,7 +35,16 @@ from duckdb_priv.publisher.placing import (
 )
 from duckdb_priv.publisher.signing import Signature, SigningKey, sign_file, signing_key
 from duckdb_priv.release import catalog
-from duckdb_priv.release.arguments import FILE, FLAG, NAME, Arguments, argument, choice, read
+from duckdb_priv.release.arguments import (
+    FILE,
+    FLAG,
+    NAME,
+    Arguments,
+    argument,
+    choice,
+    read,
+    several,
+)
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier, in_types, literal, without_carriage_returns
 
@@ -67,6 +78,12 @@ class ExportArguments(Arguments):
     card: bool = argument(
         FLAG, "whether the page that explains it is written beside it, too", "false", default=True
     )
+    metadata: tuple[str, ...] = argument(
+        several(*metadata.FORMATS),
+        "the formats in which it is described for programs, beside it",
+        "['croissant', 'dcat']",
+        default=(),
+    )
     sign: bool = argument(FLAG, "whether it is signed", "true", default=False)
     key_file: str | None = argument(
         FILE, "the file of the key that it is signed with", "'hospital.key'", default=None
@@ -85,29 +102,36 @@ def export_with(
     release = catalog.find_release(workspace.cursor, arguments.release)
     path = place_for(arguments.path, arguments.format)
     key = signing_key(arguments.key_file) if arguments.sign else None
+    described = describe(workspace.cursor, release) if arguments.metadata else None
+    documents = [metadata.place_of(path, form) for form in arguments.metadata]
+    for place in documents:
+        metadata.check_replaceable(place, release)
     workspace.stage("asking for the card, and writing")
     if arguments.format == "duckdb":
         _check_replaceable_file(workspace, path, release)
-        beside = page.place_beside(path)
+        card = beside(path, "html")
         if arguments.card:
-            page.check_replaceable(beside, release)
+            page.check_replaceable(card, release)
         html = page.named(maker(workspace.cursor, release), release)
         _write_file(workspace, path, release, html, key)
         if arguments.card:
-            page.write(workspace, beside, html)
+            page.write(workspace, card, html)
     else:
-        beside = path / PAGE
+        card = path / PAGE
         _check_replaceable_folder(path, release)
         html = page.named(maker(workspace.cursor, release), release)
         _write_folder(workspace, path, release, html, key, shown=arguments.card)
+    if described is not None:
+        metadata.write(workspace, path, described, arguments.metadata)
     keep_export(workspace, release, asdict(replace(arguments, path=str(path))))
     return [
         {
             "release": release,
             "path": str(path),
             "format": arguments.format,
-            "card": str(beside) if arguments.card else None,
+            "card": str(card) if arguments.card else None,
             "signed_with": None if key is None else key.public,
+            "metadata": [str(place) for place in documents],
         }
     ]
 

@@ -13,7 +13,7 @@ import duckdb
 
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.publisher.placing import ENDINGS, begin, give_up, move_file
+from duckdb_priv.publisher.placing import begin, give_up, move_file
 from duckdb_priv.sqltext.quoting import literal
 
 VIEW = "priv.card"
@@ -32,16 +32,6 @@ def named(html: str, release: str) -> str:
     <p>…</p>
     """
     return _beginning(release) + html.removeprefix(DOCTYPE)
-
-
-def place_beside(release_file: Path) -> Path:
-    """Return where the page of a release file stands.
-
-    >>> place_beside(Path("visits.duckdb")).name, place_beside(Path("visits_1.2")).name
-    ('visits.html', 'visits_1.2.html')
-    """
-    ends = release_file.suffix.removeprefix(".").lower() in ENDINGS["duckdb"]
-    return release_file.with_name(f"{release_file.stem if ends else release_file.name}.html")
 
 
 def _beginning(release: str) -> str:

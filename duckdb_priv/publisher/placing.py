@@ -74,6 +74,16 @@ def place_for(path: str, form: str) -> Path:
     return place
 
 
+def beside(place: Path, ending: str) -> Path:
+    """Return where a file of another ending is that belongs to an export.
+
+    >>> beside(Path("visits.duckdb"), "html").name, beside(Path("visits_1.2"), "html").name
+    ('visits.html', 'visits_1.2.html')
+    """
+    ends = place.suffix.removeprefix(".").lower() in frozenset().union(*ENDINGS.values())
+    return place.with_name(f"{place.stem if ends else place.name}.{ending}")
+
+
 def begin(place: Path) -> Path:
     """Return where to write what is to stand in a place, after removing what killed programs left beside it."""
     for left in place.parent.glob(f".{_escaped(place.name)}.*"):

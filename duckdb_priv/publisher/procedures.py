@@ -28,6 +28,7 @@ PROCEDURES = {
     "publications": "duckdb_priv.publisher.refresh",
     "record_utility": "duckdb_priv.evaluation.utility",
     "refresh": "duckdb_priv.publisher.refresh",
+    "registry": "duckdb_priv.publisher.registry",
     "rotate_secret": "duckdb_priv.publisher.rotation",
     "withdraw": "duckdb_priv.publisher.withdrawal",
     "workload": "duckdb_priv.evaluation.workload",

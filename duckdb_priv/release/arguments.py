@@ -124,6 +124,16 @@ def choice(*options: str) -> ArgumentKind:
     )
 
 
+def several(*options: str) -> ArgumentKind:
+    """Read one of a few words, or a list of them."""
+
+    def read(value: Any) -> tuple[str, ...] | None:
+        words = _texts(value)
+        return None if words is None or set(words) - set(options) else tuple(dict.fromkeys(words))
+
+    return ArgumentKind(f"a list of {choice(*options).words.replace(' or ', ' and ')}", read)
+
+
 def _texts(value: Any) -> tuple[str, ...] | None:
     """Read a name or a list of names."""
     names = [value] if isinstance(value, str) else value

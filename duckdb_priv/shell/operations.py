@@ -107,6 +107,22 @@ def refresh(
 
 @click.command()
 @click.argument("file")
+@only_option
+@beside_options
+@results_options
+def registry(file: str, only: tuple[str, ...], beside: Beside, results: Results) -> None:
+    """Describe the releases of the database FILE for a public registry, and for an impact assessment.
+
+    Everything is read from the catalog and the ledger.
+    """
+    with closing(open_known(file, beside)) as connection:
+        for release in only or _releases(connection):
+            (row,) = watched(connection, lambda name=release: call(connection, "registry", name))  # type: ignore[misc]
+            results.row(row, _registry_text(row))
+
+
+@click.command()
+@click.argument("file")
 @click.argument("release")
 @click.argument("path")
 @click.option(
@@ -115,6 +131,12 @@ def refresh(
     type=click.Choice(["duckdb", "parquet"]),
     default="duckdb",
     help="Of PATH.",
+)
+@click.option(
+    "--metadata",
+    type=click.Choice(["croissant", "dcat", "datapackage"]),
+    multiple=True,
+    help="Describe it for programs, beside it; repeatable.",
 )
 @click.option("--sign", is_flag=True, help="Sign it: see duckdb-priv key new.")
 @click.option("--key-file", metavar="KEY", help="What to sign it with, unless it is the usual key.")
@@ -125,13 +147,14 @@ def export(
     release: str,
     path: str,
     format_: str,
+    metadata: tuple[str, ...],
     sign: bool,
     key_file: str | None,
     beside: Beside,
     results: Results,
 ) -> None:
     """Write RELEASE of the database FILE to PATH, to hand it out."""
-    named = given({"format": format_, "sign": sign, "key_file": key_file})
+    named = given({"format": format_, "metadata": metadata, "sign": sign, "key_file": key_file})
     with closing(open_known(file, beside)) as connection:
         (row,) = watched(
             connection, lambda: call(connection, "export_release", release, path, **named)
@@ -262,7 +285,7 @@ def declare(file: str, releases: tuple[str, ...]) -> None:
         click.echo(written(str(Path(file).resolve()), found), nl=False)
 
 
-COMMANDS = (check, publish, declare, audit, refresh, export, verify, key_commands)
+COMMANDS = (check, publish, declare, audit, registry, refresh, export, verify, key_commands)
 
 
 def call(
@@ -305,6 +328,17 @@ def _audit_sentence(release: str, row: Mapping[str, Any]) -> str:
     of = f" of {row['attribute']}" if row["attribute"] else ""
     value = "" if row["value"] is None else f" = {row['value']:.6g} {row['unit'] or ''}".rstrip()
     return one_line(f"{release}: {verdict}: {row['guarantee']}{of}{value}: {row['statement']}")
+
+
+def _registry_text(row: Mapping[str, Any]) -> str:
+    """Write what a registry asks for, a line each, then the paragraphs of the assessment."""
+    said = {
+        name: "; ".join(value) if isinstance(value, list) else value
+        for name, value in row.items()
+        if name not in ("guarantees", "not_protected", "impact_assessment") and value is not None
+    }
+    lines = "\n".join(f"{name}: {value}" for name, value in said.items())
+    return f"{lines}\n\n{row['impact_assessment']}\n"
 
 
 def _releases(connection: duckdb.DuckDBPyConnection) -> list[str]:

@@ -152,9 +152,11 @@ def said(
         if (plain := _plain(arguments.get(name))) not in (None, _plain(usual[name]))
     }
     exported = {
-        name: export[name]
+        name: plain
         for name, (_, default) in specs(ExportArguments).items()
-        if export and name != "release" and export.get(name) not in (None, default)
+        if export
+        and name != "release"
+        and (plain := _plain(export.get(name))) not in (None, _plain(default))
     }
     return found | ({"export": exported} if exported else {})
 

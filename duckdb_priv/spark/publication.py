@@ -324,7 +324,7 @@ def _place(path: str | Path) -> Path:
 
 
 def _refuse_taken(place: Path) -> None:
-    for each in (place, *([page.place_beside(place)] if place.suffix == FILE else [])):
+    for each in (place, *([placing.beside(place, "html")] if place.suffix == FILE else [])):
         if each.exists() or each.is_symlink():
             raise InvalidParameter(
                 f"{echoed(str(each))} exists", hint="choose another path, or remove it first"

@@ -1,6 +1,6 @@
--- FROM priv.export_release(release, path [, format := 'duckdb' | 'parquet'] [, card := true] [, sign := false]
---   [, key_file := …])
---   -> release, path, format, seconds, card, signed_with
+-- FROM priv.export_release(release, path [, format := 'duckdb' | 'parquet'] [, card := true]
+--   [, metadata := ['croissant', 'dcat', 'datapackage']] [, sign := false] [, key_file := …])
+--   -> release, path, format, seconds, card, signed_with, metadata
 --
 -- Writes what analysts get: one DuckDB file that every client from version 1.4 on opens, or a folder with Parquet
 -- files and a setup.sql. It holds the published table, the public catalog and the macros: no source row, no
@@ -11,6 +11,11 @@
 -- the release alone. It stands in the release, FROM priv.card, and unless card := false beside it: visits_public.html
 -- beside visits_public.duckdb, card.html in a folder.
 --
+-- metadata := […] describes it for programs, in one or more formats, each in a file beside it, such as
+-- visits_public.croissant.json: croissant for catalogs of machine learning, dcat for open data portals (DCAT-AP 3, JSON-LD),
+-- datapackage for Frictionless. They name columns, types, labels, licence, contact, guarantees, population, version and the digests
+-- of the files. The column metadata says where they are. They are not signed.
+--
 -- sign := true signs it (Ed25519) with the key in key_file, in the file that DUCKDB_PRIV_KEY_FILE names, or in that which
 -- duckdb-priv key new makes. The signature is of the rows in their order, the catalog, the macros and the card, not of the
 -- bytes of the file: FROM priv.signature. duckdb-priv verify checks it with the public key.
@@ -20,14 +25,15 @@
 --
 --   FROM priv.export_release('visits_public', 'visits_public.duckdb');
 
-CREATE OR REPLACE MACRO priv.export_release(release, path, format := 'duckdb', card := true, sign := false, key_file := NULL)
+CREATE OR REPLACE MACRO priv.export_release(release, path, format := 'duckdb', card := true, metadata := NULL,
+    sign := false, key_file := NULL)
 AS TABLE
 WITH call AS MATERIALIZED (
-    SELECT uuid()::VARCHAR AS id, to_json({release: release, path: path, format: format, card: card, sign: sign,
+    SELECT uuid()::VARCHAR AS id, to_json({release: release, path: path, format: format, card: card, metadata: metadata, sign: sign,
         key_file: key_file, @caller@})::VARCHAR AS arguments
 ), @run@
 SELECT unnest(from_json(answer, '[{"release": "VARCHAR", "path": "VARCHAR", "format": "VARCHAR", "seconds": "DOUBLE",
-    "card": "VARCHAR", "signed_with": "VARCHAR"}]'), recursive := true)
+    "card": "VARCHAR", "signed_with": "VARCHAR", "metadata": ["VARCHAR"]}]'), recursive := true)
 FROM answered;
 
 COMMENT ON MACRO TABLE priv.export_release IS

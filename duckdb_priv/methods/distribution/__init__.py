@@ -12,6 +12,7 @@ METHOD = Method(
         when="Never for real; to see what the others keep.",
     ),
     arguments=DistributionArguments,
+    protection=None,
     baseline=True,
     refreshing=Refreshing(
         "",

@@ -1,6 +1,6 @@
 """Safe k-anonymity on a fresh random sample."""
 
-from duckdb_priv.methods.register import Method, Refreshing, Words
+from duckdb_priv.methods.register import Method, Protection, Refreshing, Words
 from duckdb_priv.methods.safe_k.arguments import SafeKArguments, SafeKGrid
 
 METHOD = Method(
@@ -12,6 +12,7 @@ METHOD = Method(
         when="There are no sensitive columns, but identifying ones.",
     ),
     arguments=SafeKArguments,
+    protection=Protection("one record", "one record is there or not", "anyone with any knowledge"),
     grid=SafeKGrid,
     sensitive=False,
     whole_records=True,

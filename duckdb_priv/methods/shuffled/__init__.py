@@ -1,6 +1,6 @@
 """Retention by the size of the group of equal public columns, whose records hide each other."""
 
-from duckdb_priv.methods.register import Method, Refreshing, Words
+from duckdb_priv.methods.register import Method, Protection, Refreshing, Words
 from duckdb_priv.methods.shuffled.arguments import ShuffledArguments, ShuffledGrid
 
 METHOD = Method(
@@ -13,6 +13,9 @@ METHOD = Method(
         when="Groups of equal public columns are large, and readers of the release do not hold the secret.",
     ),
     arguments=ShuffledArguments,
+    protection=Protection(
+        against="anyone who knows all other records, but not the secret",
+    ),
     grid=ShuffledGrid,
     advised_alone=True,
     jointly=True,

@@ -1,6 +1,6 @@
 """Decoy groups (SPLU-Gen)."""
 
-from duckdb_priv.methods.register import Method, Refreshing, Words
+from duckdb_priv.methods.register import Method, Protection, Refreshing, Words
 from duckdb_priv.methods.splu.arguments import SpluArguments, SpluGrid, fewest_of_a_batch
 
 METHOD = Method(
@@ -13,6 +13,7 @@ METHOD = Method(
         when="Small counts must stay hidden and large ones accurate.",
     ),
     arguments=SpluArguments,
+    protection=Protection(neighbours="", against="someone who knows only how frequent values are"),
     groups=True,
     once="a second group of decoys narrows the true value of a record down: 40 of them identify 63 to 96% of"
     " the values",

@@ -1,0 +1,178 @@
+"""What a release is, for those who were not there when it was published: read from the catalog and the ledger."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from duckdb_priv.errors import how_many
+from duckdb_priv.methods.register import METHODS, Method
+from duckdb_priv.publisher.declared import WORDS
+from duckdb_priv.publisher.persons import PERSON, RECORDS
+from duckdb_priv.release import catalog
+from duckdb_priv.release.catalog import Connection, PublishedColumn
+
+UNPROTECTED = ("public", "group", "scale")
+"""Roles of columns that are published without noise."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """How strong a promise is, and what it is of."""
+
+    unit: str
+    neighbours: str
+    against: str
+    epsilon: float | None
+    """None where the method has none."""
+    delta: float
+
+
+@dataclass(frozen=True)
+class Described:
+    """A release, as its publisher describes it to others."""
+
+    release: str
+    words: Mapping[str, str]
+    """What its publisher says of it: title, description, contact, licence; those that were said."""
+    version: int
+    published_at: dt.datetime
+    library: str
+    rows: int
+    method: Method
+    parameters: str
+    population: str
+    columns: Sequence[PublishedColumn]
+    domains: Mapping[str, Sequence[str | None]]
+    """By attribute: the values that it can show."""
+    promise: Promise | None
+    """None for a baseline, which promises nothing."""
+    guarantees: Sequence[str]
+    unprotected: Sequence[str]
+    """What is not protected, a sentence each."""
+
+    @property
+    def title(self) -> str:
+        """What it is called among people."""
+        return self.words.get("title", self.release)
+
+    def named(self, *roles: str) -> str:
+        """List the attributes that have some role."""
+        return ", ".join(each.attribute for each in self.columns if each.role in roles)
+
+
+def describe(connection: Connection, name: str) -> Described:
+    """Describe a release of a publisher's database; raises UnknownRelease."""
+    release = catalog.find_release(connection, name)
+    ((mechanism, parameters, rows, published_at, library, version, *words),) = connection.execute(
+        "SELECT mechanism, parameters, rows_published, created_at, library_version, version,"
+        f" {', '.join(WORDS)} FROM priv.release WHERE release = ?",
+        [release],
+    ).fetchall()
+    method = METHODS.named(mechanism)
+    columns = catalog.published_columns(connection, release)
+    guarantees = connection.execute(
+        "SELECT guarantee, value, parameters, statement FROM priv.guarantee WHERE release = ?",
+        [release],
+    ).fetchall()
+    stated = {kind: (value, json.loads(given)) for kind, value, given, _ in guarantees}
+    population, entries = _entries(connection, release)
+    sensitive = sum(column.role in ("sensitive", "generalized") for column in columns)
+    return Described(
+        release=release,
+        words={name: word for name, word in zip(WORDS, words, strict=True) if word},
+        version=version,
+        published_at=published_at,
+        library=library,
+        rows=rows,
+        method=method,
+        parameters=parameters,
+        population=population,
+        columns=columns,
+        domains={
+            each.name: each.shown for each in catalog.sensitive_attributes(connection, release)
+        },
+        promise=_promise(method, stated, entries, sensitive),
+        guarantees=list(dict.fromkeys(statement for *_, statement in guarantees)),
+        unprotected=list(_unprotected(method, columns, people_named=RECORDS in stated)),
+    )
+
+
+def _entries(connection: Connection, release: str) -> tuple[str, list[tuple[float | None, float]]]:
+    """Return the population of a release, and epsilon and delta of each attribute of its latest version."""
+    rows = connection.execute(
+        "SELECT population, epsilon, delta FROM priv.ledger WHERE release = ? AND mechanism <> 'public'"
+        " AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE release = ?) ORDER BY number",
+        [release, release],
+    ).fetchall()
+    return rows[0][0], [(epsilon, delta) for _, epsilon, delta in rows]
+
+
+def _promise(
+    method: Method,
+    stated: Mapping[str, tuple[float | None, Mapping[str, float]]],
+    entries: Sequence[tuple[float | None, float]],
+    sensitive: int,
+) -> Promise | None:
+    """Say what is promised of the largest unit of which something is promised: a person, a record, or a value."""
+    protection = method.protection
+    if protection is None:
+        return None
+    epsilon, together = stated.get(PERSON, (None, {}))
+    if epsilon is not None:
+        records = how_many(int(together["records"]), "record")
+        whole = method.whole_records
+        unit, neighbours = (
+            (
+                f"one person, with up to {records}",
+                "all records of one person are there or not"
+                if whole
+                else "the sensitive values of one person differ, in all records of the person",
+            )
+            if RECORDS in stated
+            else (
+                f"one record, with its {sensitive} sensitive values",
+                "all sensitive values of one record differ",
+            )
+        )
+        return Promise(unit, neighbours, protection.against, epsilon, together["delta"])
+    epsilons = [each for each, _ in entries]
+    return Promise(
+        protection.unit,
+        protection.neighbours,
+        protection.against,
+        None if None in epsilons else max(filter(None, epsilons), default=0.0),
+        max((delta for _, delta in entries), default=0.0),
+    )
+
+
+def _unprotected(
+    method: Method, columns: Sequence[PublishedColumn], *, people_named: bool
+) -> Iterator[str]:
+    if method.protection is None:
+        yield "The method is a baseline for comparison, and protects less than it seems to."
+    public = [each.attribute for each in columns if each.role == "public"]
+    if public:
+        yield (
+            f"Public columns are published as they are: {', '.join(public)}. A rare combination of them shows that"
+            " someone is in the table."
+        )
+    if not method.whole_records:
+        yield (
+            "Presence is not hidden: someone who knows a person's public columns may see that the person is in the"
+            " table."
+        )
+    if not people_named:
+        yield (
+            "People with several records are protected less: the promise is for one record, and each further one adds"
+            " to it."
+        )
+    yield (
+        "Facts about everybody are what a release is for: they are learned from it, also about people who are not in"
+        " it."
+    )
+    yield "Someone who has the secret of the publisher's database can undo the noise."
+    if method.refreshing.told:
+        yield f"Someone who compares two versions of the release knows this: {method.refreshing.told}."
