@@ -286,7 +286,7 @@ def _figure_10(found: ByGamma) -> Exhibit:
     return Exhibit(
         f"Figure 10, vaccine register: large counts by their share, gamma = {SWEPT_GAMMA}",
         "other data",
-        f"{NOT_TO_BE_HAD} The numbers stand with figure 8. Reactions are nearly as frequent among men as among women:"
+        f"{NOT_TO_BE_HAD} The numbers are with figure 8. Reactions are nearly as frequent among men as among women:"
         " methods which are biased towards that are as close as decoy groups, or closer.",
         pictures={"fu_wang_10": figure},
     )

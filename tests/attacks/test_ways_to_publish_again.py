@@ -88,7 +88,7 @@ WAYS = (
     Way(
         "after the release was dropped", HARMLESS, HARMLESS, SAME, "FROM priv.drop_release('first')"
     ),
-    Way("in the place of the release", HARMLESS, HARMLESS, SAME, given={"replace": True}),
+    Way("replacing the release", HARMLESS, HARMLESS, SAME, given={"replace": True}),
     Way(
         "in another order, on one thread",
         HARMLESS,
@@ -261,7 +261,7 @@ WAYS = (
         "withdrawn and returned without the column",
         REFUSED,
         REFUSED,
-        "it cannot be told which record was withdrawn",
+        "nothing shows which record was withdrawn",
         "FROM priv.withdraw(7); CREATE TABLE copy AS SELECT * EXCLUDE (id) FROM visits",
         COPY | {"record_id": "ssn"},
     ),
@@ -376,7 +376,7 @@ WAYS = (
         "values relabelled under another name",
         ADDS,
         ADDS,
-        "everything adds; that it is the same attribute, nobody tells",
+        "everything adds; nothing shows that it is the same attribute",
         "CREATE TABLE copy AS SELECT * EXCLUDE (disease), md5(disease) AS code FROM visits",
         COPY | {"sensitive": "code"},
     ),
@@ -502,10 +502,10 @@ WAYS = (
         "id + 200",
         "a third of the ids is new, the others belong to others",
     ),
-    ids("ids dealt out at random", "row_number() OVER (ORDER BY hash(id)) - 1", OTHERS),
+    ids("ids assigned at random", "row_number() OVER (ORDER BY hash(id)) - 1", OTHERS),
     ids("ids in the order of another column", "row_number() OVER (ORDER BY age, ward) - 1", OTHERS),
     ids(
-        "ids dealt out within equal values",
+        "ids reassigned within equal values",
         "row_number() OVER (ORDER BY disease, hash(id)) - 1",
         OTHERS,
     ),
@@ -552,7 +552,7 @@ WAYS = (
         "UPDATE visits SET age = age + 1, ward = ward || '!'",
     ),
     Way(
-        "everybody a year older",
+        "everyone a year older",
         HARMLESS,
         HARMLESS,
         "the other public columns say that ids belong to the same people",

@@ -52,7 +52,7 @@ def test_every_section_is_used(name):
 
 def test_every_place_is_on_the_page():
     """And nothing is on the page that no file mentions."""
-    table = PAGE[PAGE.index("## Places") :]
+    table = PAGE[PAGE.index("## Placeholders") :]
     known = set(re.findall(r"@([A-Za-z_.…]+)@", table))
     arguments = set(re.findall(r"\{([a-z_]+)\}", table))
     anywhere = {section for name in templates.names(FOLDER) for section in sections(FOLDER, name)}

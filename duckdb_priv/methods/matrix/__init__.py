@@ -9,7 +9,7 @@ METHOD = Method(
     words=Words(
         title="Any matrix (PRAM)",
         promise="Publish a table whose sensitive values are exchanged with the probabilities of a matrix",
-        when="The probabilities are given, or values that are alike should be exchanged for one another.",
+        when="The probabilities are given, or similar values should be exchanged for one another.",
     ),
     arguments=MatrixArguments,
     derives="uniform",
