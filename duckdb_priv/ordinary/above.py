@@ -45,9 +45,14 @@ class Above:
 
     def item(self, item: exp.Expr, name: str) -> exp.Expr:
         """Rewrite an expression of the SELECT list; it keeps its name."""
+        if isinstance(item, exp.Func) and text(item) == name:
+            name = name.lower()
         value = bare(self.rewritten(item.unalias()))
         if isinstance(value, exp.Column) and value.name == name:
             return value
+        if text(value) == name.upper():
+            # current_date and the like: a column of that name would come before what the word means.
+            value = exp.Subquery(this=exp.Select(expressions=[value]))
         return exp.Alias(this=value, alias=named(name).copy())
 
     def rewritten(self, node: exp.Expr, *, within: bool = False) -> exp.Expr:
@@ -62,7 +67,7 @@ class Above:
             return node
         if not within:
             if isinstance(node, exp.Grouping):
-                keys = ", ".join(self.keys[bare(each)] for each in node.expressions)
+                keys = ", ".join(text(self.keys[bare(each)]) for each in node.expressions)
                 return self._column(("grouping", keys, "", False), "grouping")
             if isinstance(node, exp.Window):
                 return self._window(node)
@@ -140,6 +145,7 @@ class Above:
             exact=self.exact and not any(Kind.SENSITIVE in each for each in depends),
             counts=of.is_count,
             of_attribute=not factors and all(each is Kind.SENSITIVE for each in depends),
+            zero=of.is_count or of.zero,
         )
         for name, known in self.measures.items():
             if known == measure:

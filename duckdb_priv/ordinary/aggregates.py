@@ -7,7 +7,7 @@ sums, and put together from their estimates: an average is a sum over a count.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -40,6 +40,8 @@ class Sum:
 
     factors: tuple[exp.Expr, ...] = ()
     conditions: tuple[exp.Expr, ...] = ()
+    zero: bool = False
+    """Whether records that do not meet its conditions add 0: then it is 0 where none does, and not NULL."""
 
     @property
     def is_count(self) -> bool:
@@ -48,11 +50,11 @@ class Sum:
 
     def times(self, *factors: exp.Expr) -> Sum:
         """Multiply what is summed."""
-        return Sum((*self.factors, *factors), self.conditions)
+        return replace(self, factors=(*self.factors, *factors))
 
     def where(self, *conditions: exp.Expr) -> Sum:
         """Sum over fewer records."""
-        return Sum(self.factors, (*self.conditions, *conditions))
+        return replace(self, conditions=(*self.conditions, *conditions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,6 +293,7 @@ def _summed(of: Sum, value: exp.Expr) -> Sum:
         return _summed(of, value.this).times(exp.Literal.number(-1))
     when = only_branch(value)
     if when is not None:
+        of = of if only_branch(value, zero=False) is not None else replace(of, zero=True)
         return _summed(of.where(*conjuncts(when[0])), when[1])
     if isinstance(value, exp.Literal) and value.name == ONE:
         return of

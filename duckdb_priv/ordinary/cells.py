@@ -100,7 +100,7 @@ class Cells:
         found = f"sum({product})" if product else "count(*)"
         if conditions:
             found += f" FILTER (WHERE {' AND '.join(f'({text(each)})' for each in conditions)})"
-        if product:
+        if product and not factors:
             found = f"coalesce({found}, 0)"
         return self._column(found, "n" if not factors and not conditions else "sum")
 

@@ -12,7 +12,8 @@ from duckdb_priv.errors import QueryRefused, echoed, shortened
 from duckdb_priv.ordinary.aggregates import name_of
 from duckdb_priv.ordinary.names import named, text
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, functions
-from duckdb_priv.ordinary.scope import FromItem
+from duckdb_priv.ordinary.results import UNNEST, blocked_error, unnests
+from duckdb_priv.ordinary.scope import MARK, FromItem
 
 BY_CHANCE = {
     "random",
@@ -68,11 +69,15 @@ def check(
                 "* in a SELECT that counts does not say what is counted",
                 hint="name the columns, and count(*)",
             )
-    if any(isinstance(item.unalias(), exp.Unnest | exp.Explode) for item in select.expressions):
-        raise QueryRefused(
-            "unnest in the SELECT list makes rows of rows that are not there one by one",
-            hint="write FROM …, unnest(…) AS u(x)",
-        )
+    for column in select.find_all(exp.Column):
+        of_no_table = MARK not in column.meta and column.table.lower() in ("", source.alias.lower())
+        if of_no_table and column.name.lower() == "rowid":
+            raise QueryRefused(
+                "rowid is the place of a published row, and says nothing of the true table",
+                hint="leave it out, or name a public column",
+            )
+    if any(map(unnests, select.expressions)):
+        raise blocked_error(UNNEST, source)
     _check_values(select, source, connection, parameters)
 
 

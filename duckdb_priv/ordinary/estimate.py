@@ -27,7 +27,14 @@ from duckdb_priv.ordinary.frame import (
     CLASSES,
     Frame,
 )
-from duckdb_priv.ordinary.grouping import SETS, bare, group_keys, grouped_by, keys_to_where
+from duckdb_priv.ordinary.grouping import (
+    SETS,
+    bare,
+    group_keys,
+    grouped_by,
+    keys_to_where,
+    refuse_repeated_sets,
+)
 from duckdb_priv.ordinary.intervals import Intervals
 from duckdb_priv.ordinary.linear import refuse_what_is_not_linear
 from duckdb_priv.ordinary.names import Names, column, named, text
@@ -79,6 +86,8 @@ class Estimation:
             write_out_names(self.select)
             keys_to_where(self.select)
         found = self._above()
+        if self.confidence is not None and self.select.args.get("group"):
+            refuse_repeated_sets(self.select.args["group"])
         unchanged = self.select.copy()
         pairs = zip(self.select.expressions, self.outputs, strict=True)
         items = [found.item(item, name) for item, name in pairs]

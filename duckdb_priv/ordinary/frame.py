@@ -45,6 +45,8 @@ class Measure:
     """Whether it counts records."""
     of_attribute: bool
     """Whether which classes are summed depends on attributes alone."""
+    zero: bool
+    """Whether it is 0 where no record is summed; else it is NULL there, as in SQL."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ class Frame:
         found = f"sum({' * '.join(product)}){filtered(conditions)}"
         if not of.exact:
             found = known(found, self.partly_unknown)
-        return f"coalesce({found}, 0)" if of.counts else found
+        return f"coalesce({found}, 0)" if of.zero else found
 
 
 def select_sql(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import product
 
 from sqlglot import exp
 
+from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary import aggregates
-from duckdb_priv.ordinary.names import fresh
+from duckdb_priv.ordinary.names import fresh, text
 
 SETS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)
 """Elements of GROUP BY that group in several ways."""
@@ -77,6 +79,35 @@ def grouped_by(element: exp.Expr) -> list[exp.Expr]:
     if isinstance(element, SETS):
         return [key for each in element.expressions for key in grouped_by(each)]
     return grouped_by(element.this) if isinstance(element, exp.Paren) else [element]
+
+
+def refuse_repeated_sets(group: exp.Expr) -> None:
+    """Refuse a GROUP BY that has the same groups more than once: beside intervals they would be one group."""
+    sets = [set[str]().union(*some) for some in product(*map(_sets, group.expressions))]
+    if any(each in sets[:number] for number, each in enumerate(sets)):
+        raise QueryRefused(
+            "GROUP BY has the same groups more than once, and intervals are made once for each",
+            hint="name each set of keys once, or leave out intervals",
+        )
+
+
+def _sets(element: exp.Expr) -> list[set[str]]:
+    """List the sets of keys by which an element of GROUP BY groups.
+
+    >>> import sqlglot
+    >>> query = sqlglot.parse_one("SELECT 1 GROUP BY ROLLUP (a, (b, c)), GROUPING SETS (a, ())", dialect="duckdb")
+    >>> [[sorted(keys) for keys in _sets(each)] for each in query.args["group"].expressions]
+    [[[], ['a'], ['a', 'b', 'c']], [['a'], []]]
+    """
+    within = [set(map(text, grouped_by(each))) for each in element.expressions]
+    if isinstance(element, exp.GroupingSets):
+        return [keys for each in element.expressions for keys in _sets(each)]
+    if isinstance(element, exp.Rollup):
+        return [set[str]().union(*within[:number]) for number in range(len(within) + 1)]
+    if isinstance(element, exp.Cube):
+        chosen = product(*([set[str](), each] for each in within))
+        return [set[str]().union(*each) for each in chosen]
+    return [set(map(text, grouped_by(element)))]
 
 
 def _is_position(number: exp.Literal, group: exp.Expr) -> bool:

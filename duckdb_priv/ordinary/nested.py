@@ -26,25 +26,28 @@ ColumnsOf = Callable[["exp.Expr"], list[str]]
 """Lists the columns of something in FROM, in lower case; none where they are not known."""
 
 
-def flatten(query: exp.Query, columns_of: ColumnsOf) -> None:
-    """Put queries around queries that count together, in place, from the inside out.
+def flatten(query: exp.Query, columns_of: ColumnsOf) -> bool:
+    """Put queries around queries that count together, in place, from the inside out; say whether there were any.
 
     >>> import sqlglot
     >>> nested = sqlglot.parse_one(
     ...     "WITH c AS (SELECT a, count(*) n FROM t GROUP BY 1) SELECT a, n / sum(n) OVER () AS s FROM c WHERE n > 3",
     ...     dialect="duckdb")
     >>> flatten(nested, lambda table: ["a", "b"])
+    True
     >>> nested.sql("duckdb")
     'SELECT a AS a, COUNT(*) / SUM(COUNT(*)) OVER () AS s FROM t GROUP BY a HAVING COUNT(*) > 3'
     """
     _inline_with(query)
+    found = False
     for select in reversed(list(query.find_all(exp.Select))):
         nest = _nest(select)
-        if nest is not None:
-            merged = nest.merged(columns_of)
-            if merged is not None:
-                for name in {*merged.args, *select.args} - {"with_"}:
-                    select.set(name, merged.args.get(name))
+        merged = nest.merged(columns_of) if nest is not None else None
+        if merged is not None:
+            found = True
+            for name in {*merged.args, *select.args} - {"with_"}:
+                select.set(name, merged.args.get(name))
+    return found
 
 
 def _inline_with(query: exp.Query) -> None:

@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from typing import Any
 
 import duckdb
+import sqlglot
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
@@ -131,6 +132,24 @@ class ConnectedTables:
         )
 
     @cached_property
+    def _views(self) -> Mapping[tuple[str, str, str], str]:
+        """Views by their places and names in lower case, but those that know what is reported from what is true."""
+        rows = self._rows(
+            "SELECT lower(database_name), lower(schema_name), lower(view_name), sql FROM system.main.duckdb_views()"
+            " WHERE NOT internal AND schema_name NOT IN ('priv', 'estimated') AND sql NOT LIKE '%priv.%'"
+        )
+        return {(database, schema, name): sql for database, schema, name, sql in rows}
+
+    @cached_property
+    def _databases(self) -> set[str]:
+        return {
+            name
+            for (name,) in self._rows(
+                "SELECT lower(database_name) FROM system.main.duckdb_databases()"
+            )
+        }
+
+    @cached_property
     def _here(self) -> tuple[str, str]:
         (here,) = self._rows("SELECT system.main.current_database(), system.main.current_schema()")
         return here[0], here[1]
@@ -168,25 +187,63 @@ class ConnectedTables:
         """Return the release that a table of a query is, if it is one."""
         if not isinstance(table.this, exp.Identifier):
             return None
+        for database, schema in self._places(table):
+            if schema == "main" and (database, table.name.lower()) in self.releases:
+                return self.releases[database, table.name.lower()]
+        return None
+
+    def _place_within(self, table: exp.Table, database: str, schema: str) -> None:
+        """Write out where a table is that the query of a view names: DuckDB leaves out the database of the view."""
+        if table.catalog or (table.db and table.db.lower() in self._databases):
+            return
+        placed = exp.table_(table.this.copy(), db=table.db or schema, catalog=database, quoted=True)
+        if self.columns(placed):
+            table.set("db", placed.args["db"])
+            table.set("catalog", placed.args["catalog"])
+
+    def _places(self, table: exp.Table) -> list[tuple[str, str]]:
+        """List the databases and schemas in which a table of a query is looked up."""
         name, first, second = table.name.lower(), table.db.lower(), table.catalog.lower()
         database, schema = (part.lower() for part in self._here)
         if second:
-            places = [(second, first)]
-        elif first:
-            # One name before the table is a schema of the database in use, or a database; temporary tables come before,
-            # and what is in another schema of that name, where the path leads there first.
-            hidden = name in self._temporary or (self._several and schema != "main")
-            places = [(first, "main")]
-            if first != "main" or not hidden:
-                places.insert(0, (database, first))
-        elif name in self._temporary:
-            places = []
-        else:
-            places = [(database, schema)]
-        for place, within in places:
-            if within == "main" and (place, name) in self.releases:
-                return self.releases[place, name]
-        return None
+            return [(second, first)]
+        if not first:
+            return [("temp", "main") if name in self._temporary else (database, schema)]
+        # One name before the table is a schema of the database in use, or a database; temporary tables come before,
+        # and what is in another schema of that name, where the path leads there first.
+        hidden = name in self._temporary or (self._several and schema != "main")
+        if first == "main" and hidden:
+            return [(first, "main")]
+        return [(database, first), (first, "main")]
+
+    def view(self, table: exp.Table) -> exp.Subquery | None:
+        """Return what a table of a query is short for, if it is a view that reads a release."""
+        if not isinstance(table.this, exp.Identifier) or self.release(table) is not None:
+            return None
+        keys = ((*place, table.name.lower()) for place in self._places(table))
+        key = next((each for each in keys if each in self._views), None)
+        if key is None:
+            return None
+        created = sqlglot.parse_one(self._views[key], dialect="duckdb")
+        if not isinstance(created, exp.Create) or not isinstance(created.expression, exp.Query):
+            return None
+        query = created.expression
+        common = {each.alias.lower() for each in query.find_all(exp.CTE)}
+        tables = [
+            each for each in query.find_all(exp.Table) if each.db or each.name.lower() not in common
+        ]
+        for each in tables:
+            self._place_within(each, *key[:2])
+        if not any(self.release(each) or self.view(each) for each in tables):
+            return None
+        alias = table.args.get("alias") or exp.TableAlias(this=table.this)
+        alias = exp.TableAlias(
+            this=alias.this.copy(), columns=[each.copy() for each in alias.columns]
+        )
+        if isinstance(created.this, exp.Schema) and not alias.columns:
+            alias.set("columns", created.this.expressions)
+        rest = {name: table.args.get(name) for name in ("joins", "sample", "pivots")}
+        return exp.Subquery(this=query, alias=alias, **rest)
 
     def catalog_of(self, release: Release) -> str:
         """Write the schema of a release's catalog, as shortly as the connection allows."""

@@ -233,7 +233,7 @@ class Records:
         parts.append(self.frame.column(self._positions[0]))
         added = self._outcomes.sql(self._added(name))
         return self._outcomes.take(
-            f"sum({self.frame.column(cell)} * {added}) OVER (PARTITION BY {', '.join(parts)})"
+            f"coalesce(sum({self.frame.column(cell)} * {added}) OVER (PARTITION BY {', '.join(parts)}), 0)"
             f" / {self.constant('rows')}",
             "mean",
         )
@@ -246,8 +246,19 @@ class Records:
             found = self._records.take(f"sum(CASE WHEN {shown} THEN {v} ELSE 0 END)", "exact")
         else:
             found = self._noise.estimate(v)
-        total = known(f"sum({self.cell(of.cell)} * {found})", self.frame.partly_unknown)
-        return f"coalesce({total}, 0)" if of.counts else total
+        total = f"sum({self.cell(of.cell)} * {found})"
+        if not of.zero and (of.conditions or of.factors):
+            total += f" FILTER (WHERE {self._summed(of)})"
+        total = known(total, self.frame.partly_unknown)
+        return f"coalesce({total}, 0)" if of.zero else total
+
+    def _summed(self, of: Measure) -> str:
+        """Take the column of the records with whether there are any among them that are summed."""
+        known = [f"{' * '.join(of.factors)} IS NOT NULL"] if of.factors else []
+        summed = " AND ".join([*map(parenthesized, of.conditions), *known])
+        if self.frame.joined or self.frame.subtotals:
+            summed = f"bool_or({summed})"
+        return self._records.take(f"bool_or({self._outcomes.take(summed, 'summed')})", "summed")
 
     def _plain_columns(self) -> list[str]:
         found = []

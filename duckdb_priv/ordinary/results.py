@@ -35,8 +35,21 @@ BLOCKING = {
 """What a SELECT does to rows so that they cannot be counted by an attribute any more."""
 
 
+UNNEST = "unnest"
+
+
+def unnests(item: exp.Expr) -> bool:
+    """Whether an expression of a SELECT list makes several rows of one."""
+    return any(True for _ in own_nodes(item, exp.Unnest, exp.Explode))
+
+
 def blocked_error(why: str, source: FromItem) -> QueryRefused:
     """Say why rows cannot be counted by an attribute."""
+    if why == UNNEST:
+        return QueryRefused(
+            "unnest in the SELECT list makes rows of rows that are not there one by one",
+            hint="write FROM …, unnest(…) AS u(x)",
+        )
     return QueryRefused(
         f'{why} before the aggregate chooses rows of "{source.alias}" in a way that weights cannot follow',
         hint=f"leave out {why} there: filter, group and count first, and apply it to the counts",
@@ -101,6 +114,8 @@ def rows_of(select: exp.Select, sources: list[FromItem], *, asks: bool) -> Rows 
     blocked = next((word for name, word in BLOCKING.items() if select.args.get(name)), None)
     if any(True for item in select.expressions for _ in own_nodes(item, exp.Window)):
         blocked = "a window"
+    if any(map(unnests, select.expressions)):
+        blocked = UNNEST
     if any(each.rows is not None and each.rows.blocked for each in sources):
         blocked = next(each.rows.blocked for each in sources if each.rows and each.rows.blocked)
     return Rows(select, sources, columns, asks, blocked)

@@ -27,7 +27,11 @@ from duckdb_priv.release.given import (
 )
 from duckdb_priv.release.opening import open_release
 
-EXPLAIN = re.compile(r"\s*EXPLAIN(\s+ANALYZE|\s*\([^)]*\))?\s", re.IGNORECASE)
+BEFORE = re.compile(
+    r"""\s*(EXPLAIN(\s+ANALYZE|\s*\([^)]*\))?\s|PREPARE\s+(\w+|"([^"]|"")+")\s+AS\s)""",
+    re.IGNORECASE,
+)
+"""What may be written before a query, which is rewritten as ever."""
 
 
 def rewrite_sql(
@@ -73,10 +77,10 @@ def rewrite_sql(
                 opened, sql, intervals=intervals, confidence=confidence, simultaneous=simultaneous,
                 parameters=parameters,
             )  # fmt: skip
-    explain = EXPLAIN.match(sql)
-    if explain:
-        rest = sql[explain.end() :]
-        return explain[0] + rewrite_sql(
+    before = BEFORE.match(sql)
+    if before:
+        rest = sql[before.end() :]
+        return before[0] + rewrite_sql(
             release, rest, intervals=intervals, confidence=confidence, simultaneous=simultaneous,
             parameters=parameters,
         )  # fmt: skip
@@ -89,16 +93,20 @@ def rewrite_sql(
     names = Names.of(parsed)
     # A PIVOT makes groups of all columns that it is given.
     beside = (intervals or simultaneous) and not isinstance(parsed, exp.Pivot)
-    asked = Together(confidence) if simultaneous else confidence
-    statement = Statement(connection, names, asked if beside else None, by_name(parameters))
+    asked = (Together(confidence) if simultaneous else confidence) if beside else None
+    statement = Statement(connection, names, by_name(parameters))
     for pivot in parsed.find_all(exp.Pivot):
         if isinstance(pivot.this, exp.Table) and connection.release(pivot.this) is not None:
             raise pivoted()
     try:
         for query in list(subqueries(parsed)):
-            statement.rewrite(query)
+            # What is one value among others has no room for columns beside it.
+            one_value = query.find_ancestor(exp.Values, exp.Update) is not None
+            statement.rewrite(query, None if one_value else asked)
     except UnevenParts:
         return rewrite_sql(release, sql, parameters=parameters)
+    except RecursionError:
+        raise _too_deep() from None
     return _written(parsed, names) if statement.changed else sql
 
 
@@ -161,9 +169,7 @@ def _parse(sql: str, connection: ConnectedTables) -> exp.Expr | None:
             each for each in sqlglot.parse(_numbered(sql, tokens), dialect="duckdb") if each
         ]
     except RecursionError:
-        raise QueryRefused(
-            "this statement is nested too deeply to be read", hint="write it in parts, WITH names"
-        ) from None
+        raise _too_deep() from None
     except SqlglotError as error:
         if not _speaks_of_releases(sql, connection):
             return None
@@ -176,6 +182,12 @@ def _parse(sql: str, connection: ConnectedTables) -> exp.Expr | None:
     if statements and _speaks_of_releases(sql, connection):
         raise QueryRefused("several statements at once", hint="run them one by one")
     return None
+
+
+def _too_deep() -> QueryRefused:
+    return QueryRefused(
+        "this statement is nested too deeply to be read", hint="write it in parts, WITH names"
+    )
 
 
 def _grouped(statement: exp.Expr) -> exp.Expr:

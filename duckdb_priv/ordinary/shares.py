@@ -65,11 +65,13 @@ def beside_counts(select: exp.Select, columns_of: ColumnsOf, attributes_of: Colu
         of_attributes = any(_is_of(each, attributes, some=True) for each in keys)
         if left and (of_attributes or not all(_is_of(each, attributes) for each in left)):
             return
-    for item in changed.expressions:
-        for each in list(aggregates.aggregates_in(item)):
-            each.replace(_chosen(each, left))
-    shared = set(map(_plain, common))
     places = [each for part in changed.expressions for each in part.find_all(exp.Subquery)]
+    counts = [each for item in changed.expressions for each in aggregates.aggregates_in(item)]
+    if any(each.find(exp.Query) for each in counts):
+        return
+    for each in counts:
+        each.replace(_chosen(each, left))
+    shared = set(map(_plain, common))
     for place, conditions in zip(places, wheres, strict=True):
         value = _unqualified(place.this.expressions[0].unalias(), table)
         own_conditions = [

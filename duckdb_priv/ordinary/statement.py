@@ -19,7 +19,7 @@ from duckdb_priv.ordinary.aliases import expand_aliases, is_alias
 from duckdb_priv.ordinary.checks import check, stand_in
 from duckdb_priv.ordinary.estimate import Estimation
 from duckdb_priv.ordinary.linear import by_row
-from duckdb_priv.ordinary.names import Names
+from duckdb_priv.ordinary.names import Names, named
 from duckdb_priv.ordinary.nested import flatten
 from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.ordinary.results import (
@@ -61,10 +61,10 @@ class Statement:
 
     connection: ConnectedTables
     names: Names
-    confidence: float | None = None
-    """Of the intervals beside the estimates of the whole query; none where there are none."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Values of the parameters of the query."""
+    confidence: float | None = None
+    """Of the intervals beside the estimates of the query that is rewritten; none where there are none."""
     changed: bool = False
     """Whether anything is estimated."""
     _original: exp.Query | None = None
@@ -74,13 +74,21 @@ class Statement:
     _parts: list[exp.Select] = field(default_factory=list)
     """The SELECTs whose rows it returns: several in a set operation."""
 
-    def rewrite(self, query: exp.Query) -> None:
+    def rewrite(self, query: exp.Query, confidence: float | None) -> None:
         """Rewrite a whole query. Raises QueryRefused for what cannot be estimated."""
-        self._original = query.copy()
-        if self.confidence is not None:
-            for select in list(query.find_all(exp.Select)):
-                beside_counts(select, self._columns_of, self._attributes_of)
-            flatten(query, self._columns_of)
+        self._write_out_views(query)
+        self._original, self.confidence = query.copy(), confidence
+        for select in list(query.find_all(exp.Select)):
+            beside_counts(select, self._columns_of, self._attributes_of)
+        merged = flatten(query, self._columns_of)
+        self._rewrite(query)
+        if merged and not self.changed:
+            # Groups by an attribute that are added up again leave a sum without it.
+            unmerged = replace(self)
+            unmerged._rewrite(self._original.copy())
+            self.changed = unmerged.changed
+
+    def _rewrite(self, query: exp.Query) -> None:
         self._first = _leftmost(query)
         self._parts = _parts(query)
         result = self.query(query, {}, None)
@@ -91,6 +99,18 @@ class Statement:
             and len({tuple(each.meta.get(ENDS, ())) for each in self._parts}) > 1
         ):
             raise UnevenParts
+
+    def _write_out_views(self, query: exp.Query) -> None:
+        """Put the queries of views that read a release where they are named."""
+        common = {each.alias.lower() for each in query.find_all(exp.CTE)}
+        for table in list(query.find_all(exp.Table)):
+            if not table.db and table.name.lower() in common:
+                continue
+            view = self.connection.view(table)
+            if view is not None:
+                self.names.taken.update(Names.of(view).taken)
+                table.replace(view)
+                self._write_out_views(view.this)
 
     def _columns_of(self, item: exp.Expr) -> list[str]:
         """List the columns of a table, in lower case; none where they are not known before the rest is."""
@@ -246,14 +266,16 @@ class Statement:
 
     def _source(self, item: exp.Expr, ctes: Mapping[str, Result], before: Scope) -> FromItem:
         """Say what stands in FROM; a subquery may use what stands before it."""
+        if isinstance(item, exp.Subquery) and not item.alias:
+            item.set("alias", exp.TableAlias(this=named(self.names.fresh("rows")).copy()))
         alias = item.alias_or_name
         if isinstance(item, exp.Table):
             before.resolve([item])
-            named = ctes.get(item.name.lower()) if not item.db else None
-            if named is not None:
+            result = ctes.get(item.name.lower()) if not item.db else None
+            if result is not None:
                 return FromItem(
-                    alias, item, columns_of(named, item), rows=named.rows,
-                    estimated=named.estimated, reported=named.reported,
+                    alias, item, columns_of(result, item), rows=result.rows,
+                    estimated=result.estimated, reported=result.reported,
                 )  # fmt: skip
             release = self.connection.release(item)
             if release is not None:

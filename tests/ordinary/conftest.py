@@ -19,6 +19,11 @@ WARDS = """
     CREATE TABLE memory.main.wards AS
     SELECT * FROM (VALUES ('north', 'upper', 1.5), ('south', 'lower', 2.5)) AS t(ward, floor, rate)
 """
+VIEWS = (
+    "CREATE VIEW memory.main.adults AS SELECT age AS years, * FROM visits WHERE age >= 30",
+    "CREATE VIEW memory.main.ill AS FROM memory.main.adults WHERE ward = 'north'",
+)
+"""Views of the reader's own over the release."""
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +56,8 @@ def release(
             connection.execute(LOOK_UP)
             connection.execute(WARDS)
             connection.execute("USE r")
+            for view in VIEWS:
+                connection.execute(view)
         return opened[form]
 
     yield get

@@ -190,3 +190,51 @@ SELECT ward AS place, sum(w) AS n FROM weighted WHERE disease = 'flu' AND age > 
 -- title: columns around a correlated count that are called as columns of its steps might be
 SELECT n, (SELECT count(*) + n FROM visits WHERE disease = 'flu' AND age > n * 10) AS c, (SELECT sum(age * weight) FROM visits WHERE disease = 'flu' AND (age + 1 > part OR disease = 'none')) AS s FROM (VALUES (2, 30, 3), (3, 40, 4)) AS t(n, part, weight) ORDER BY n;
 SELECT n, (SELECT sum(w) + n FROM weighted WHERE disease = 'flu' AND age > n * 10) AS c, (SELECT sum(w * age * weight) FROM weighted WHERE disease = 'flu' AND (age + 1 > part OR disease = 'none')) AS s FROM (VALUES (2, 30, 3), (3, 40, 4)) AS t(n, part, weight) ORDER BY n;
+
+-- title: sums over no record
+SELECT ward, sum(cost) FILTER (WHERE disease = 'flu' AND age = 20 AND cost > 142) AS a, sum(CASE WHEN disease = 'flu' AND upper(disease) = 'x' THEN cost END) AS b, sum(CASE WHEN disease = 'flu' AND age > 90 THEN cost ELSE 0 END) AS c, avg(cost) FILTER (WHERE disease = 'flu' AND age > 90) AS d FROM visits GROUP BY ward ORDER BY ward;
+SELECT ward, sum(w * cost) FILTER (disease = 'flu' AND age = 20 AND cost > 142) AS a, NULL AS b, 0 AS c, NULL AS d FROM weighted GROUP BY ward ORDER BY ward;
+
+-- title: a sum over nothing at all
+SELECT sum(cost) AS s, count(*) AS n FROM visits WHERE disease = 'flu' AND age > 90;
+SELECT sum(w * cost) AS s, coalesce(sum(w), 0) AS n FROM weighted WHERE disease = 'flu' AND age > 90;
+
+-- title: a joined sum of missing values
+SELECT disease, sum(points) AS s FROM visits LEFT JOIN memory.main.chapter ON code = disease AND points > 5 GROUP BY disease ORDER BY disease;
+SELECT disease, sum(w * points) AS s FROM weighted LEFT JOIN memory.main.chapter ON code = disease AND points > 5 GROUP BY disease ORDER BY disease;
+
+-- title: counts of groups in WITH, added up
+WITH c AS (SELECT disease, count(*) AS n FROM visits WHERE age > 30 GROUP BY 1) SELECT sum(n) AS s FROM c;
+SELECT sum(records) FILTER (shown) AS s FROM weighted WHERE age > 30;
+
+-- title: counts of groups in a nameless subquery, added up
+SELECT ward, sum(n) AS s FROM (SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL) GROUP BY ward ORDER BY ward;
+SELECT ward, sum(records) FILTER (shown) AS s FROM weighted GROUP BY ward ORDER BY ward;
+
+-- title: a share of all, over values of a look-up table
+SELECT count(*) / (SELECT count(*) FROM visits WHERE disease IS NOT NULL) AS s FROM visits WHERE disease IN (SELECT code FROM memory.main.chapter WHERE chapter = 'lung');
+SELECT sum(w) FILTER (disease IN ('flu', 'asthma')) / sum(w) FILTER (disease IS NOT NULL) AS s FROM weighted;
+
+-- title: values of an unnested list
+SELECT x, count(*) AS n FROM visits, unnest([age, 1]) AS u(x) WHERE disease = 'flu' GROUP BY x ORDER BY x;
+SELECT x, sum(w) AS n FROM weighted, unnest([age, 1]) AS u(x) WHERE disease = 'flu' GROUP BY x ORDER BY x;
+
+-- title: levels of keys that need quotes
+SELECT "Size of ward", grouping("Size of ward") AS level, count(*) AS n FROM (SELECT ward AS "Size of ward", disease FROM visits) WHERE disease = 'flu' GROUP BY ROLLUP ("Size of ward") ORDER BY ALL;
+SELECT ward, grouping(ward) AS level, sum(w) AS n FROM weighted WHERE disease = 'flu' GROUP BY ROLLUP (ward) ORDER BY ALL;
+
+-- title: the day of today
+SELECT current_date, count(*) AS n FROM visits WHERE disease = 'flu';
+SELECT current_date AS today, sum(w) AS n FROM weighted WHERE disease = 'flu';
+
+-- title: counts in VALUES
+VALUES ((SELECT count(*) FROM visits WHERE disease = 'flu'), 1);
+SELECT sum(w), 1 FROM weighted WHERE disease = 'flu';
+
+-- title: a view over the release
+SELECT disease, count(*) AS n FROM memory.main.adults AS a WHERE a.years < 60 GROUP BY disease ORDER BY disease;
+SELECT disease, sum(w) AS n FROM weighted WHERE age >= 30 AND age < 60 GROUP BY disease ORDER BY disease;
+
+-- title: a view over that view
+SELECT count(*) AS n FROM memory.main.ill WHERE disease = 'flu';
+SELECT sum(w) AS n FROM weighted WHERE age >= 30 AND ward = 'north' AND disease = 'flu';

@@ -291,3 +291,15 @@ WITH b AS (SELECT cost, noisy_disease AS r FROM visits) SELECT count(*) FROM vis
 -- title: estimates summed over what records report
 SELECT sum((SELECT count(*) FROM visits AS a WHERE a.cost = b.cost AND a.disease = 'flu')) FROM visits AS b WHERE b.noisy_disease = 'flu';
 -- says: vary together
+
+-- title: rows that a subquery makes of rows
+SELECT count(*) FROM (SELECT unnest([age, 1]) AS x, disease FROM visits) AS t JOIN memory.main.chapter ON code = disease;
+-- says: rows that are not there one by one
+
+-- title: the places of rows
+SELECT count(*) FROM visits WHERE disease = 'flu' AND rowid < 1000;
+-- says: rowid is the place of a published row
+
+-- title: a record's own value, by a view of one's own
+SELECT disease FROM memory.main.ill;
+-- says: truly is

@@ -115,3 +115,38 @@ def test_a_value_in_every_decoy_group_is_an_error_only_where_it_is_asked_for(pre
                     duckdb_priv.reconstruct(con, query, intervals).fetchall()
             query = "SELECT ward, count(*) AS n FROM visits WHERE disease = 'v1' GROUP BY ward"
             assert len(duckdb_priv.reconstruct(con, query, intervals).fetchall()) == 3
+
+
+def test_a_prepared_query_answers_estimates(release) -> None:
+    connection = release("two_weights").cursor()
+    connection.execute("USE r")
+    query = "SELECT count(*) AS n FROM visits WHERE disease = $1"
+    duckdb_priv.reconstruct(connection, f'PREPARE "of one" AS {query}')
+    answer = duckdb_priv.reconstruct(connection, "EXECUTE \"of one\"('flu')").fetchall()
+    assert answer == duckdb_priv.reconstruct(connection, query, parameters=["flu"]).fetchall()
+
+
+@pytest.mark.parametrize("sets", ["CUBE (ward), CUBE (ward)", "GROUPING SETS (ward, (ward))"])
+def test_groups_that_are_asked_for_twice_have_no_intervals(sets, release) -> None:
+    connection = release("two_weights")
+    query = f"SELECT ward, count(*) AS n FROM visits WHERE disease = 'flu' GROUP BY {sets}"
+    assert duckdb_priv.reconstruct(connection, query).fetchall()
+    with pytest.raises(QueryRefused, match="the same groups more than once"):
+        duckdb_priv.rewrite_sql(connection, query, intervals=True)
+
+
+def test_an_attribute_called_block_is_published_and_asked_for(prepared) -> None:
+    with prepared(secret=bytes(range(32))) as con:
+        con.execute(
+            "CREATE TABLE source AS SELECT i AS id, i % 2 AS ward, ['a', 'b', 'c'][1 + i % 3] AS block"
+            " FROM range(600) t(i)"
+        )
+        con.execute(
+            "FROM priv.publish_block_design('source', 'visits', sensitive := 'block', epsilon := 8.0,"
+            " record_id := 'id')"
+        ).fetchall()
+        query = "SELECT block, count(*) AS n FROM visits GROUP BY block ORDER BY block"
+        found = duckdb_priv.reconstruct(con, query).fetchall()
+        assert [value for value, _ in found] == ["a", "b", "c"]
+        # Fewer than 1 of 900 records reports another value.
+        assert all(abs(count - 200) < 10 for _, count in found)
