@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from duckdb_priv.engine.secrets import made_for_owner
+from duckdb_priv.engine.private_files import made_for_owner
 from duckdb_priv.errors import InvalidParameter, NotInstalled, echoed
 from duckdb_priv.sqltext.quoting import identifier, literal
 

@@ -25,6 +25,7 @@ import duckdb
 import pyarrow as pa
 
 from duckdb_priv.engine.instance import Instance
+from duckdb_priv.engine.private_files import keep_beside, made_for_owner
 from duckdb_priv.engine.udfs import Udf
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PrivError, PublicationFailed, echoed
@@ -116,6 +117,10 @@ class Runner:
         return mine
 
     def _work(self, key: str, name: str, arguments: str) -> str:
+        with made_for_owner():
+            return self._worked(key, name, arguments)
+
+    def _worked(self, key: str, name: str, arguments: str) -> str:
         statement = self.statements[key]
         try:
             self._wait_for_turn()
@@ -188,9 +193,10 @@ class Runner:
                 hint="run it again, with one such call in a statement",
             )
         try:
-            _commit(workspace.cursor)
-            for do in workspace.on_commit:
-                do()
+            with made_for_owner():
+                _commit(workspace.cursor)
+                for do in workspace.on_commit:
+                    do()
         except BaseException:
             self._roll_back(workspace)
             raise
@@ -241,7 +247,7 @@ def committed(
     instance: Instance, database: str, schemas: tuple[str, ...], zone: str | None = None
 ) -> Iterator[Workspace]:
     """Work in a transaction of its own, for a caller that has the turn: committed at the end, or nothing is kept."""
-    with _begun(instance, database, schemas, zone) as workspace:
+    with made_for_owner(), _begun(instance, database, schemas, zone) as workspace:
         yield workspace
         _commit(workspace.cursor)
         for do in workspace.on_commit:
@@ -253,7 +259,7 @@ def undone(
     instance: Instance, database: str, schemas: tuple[str, ...], zone: str | None = None
 ) -> Iterator[Workspace]:
     """Work in a transaction of which nothing is kept, and for which no procedure waits."""
-    with _begun(instance, database, schemas, zone) as workspace:
+    with made_for_owner(), _begun(instance, database, schemas, zone) as workspace:
         yield workspace
         _undo(workspace)
 
@@ -306,6 +312,7 @@ def open_workspace(
         cursor.execute(f"SET SESSION TimeZone = {literal(zone)}")
     cursor.execute(f"USE {identifier(database)}")
     cursor.execute("SET python_enable_replacements = false")
+    keep_beside(cursor)
     if instance.watched:
         show_progress(cursor)
     instance.stage = ""

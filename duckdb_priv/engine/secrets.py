@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import stat
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
 
 from duckdb_priv.engine import randomness
+from duckdb_priv.engine.private_files import take_from_others
 from duckdb_priv.errors import InvalidParameter, NotInstalled, echoed
 from duckdb_priv.release.catalog import Connection, now
 
@@ -79,73 +78,10 @@ def refuse_weak(secret: bytes) -> None:
         )
 
 
-class _Umask:
-    """What the files of this program are made with while at least one part of it writes a secret."""
-
-    def __init__(self) -> None:
-        self.guard = threading.Lock()
-        self.users = 0
-        self.before = 0
-
-    def take(self) -> None:
-        with self.guard:
-            if not self.users:
-                self.before = os.umask(0o077)
-            self.users += 1
-
-    def give_back(self) -> None:
-        with self.guard:
-            self.users -= 1
-            if not self.users:
-                os.umask(self.before)
-
-
-_umask = _Umask()
-
-
-@contextmanager
-def made_for_owner() -> Iterator[None]:
-    """Let files that are made meanwhile be readable by their owner only.
-
-    That holds for the whole program, for a moment: DuckDB does not let a caller say how it makes files.
-    """
-    _umask.take()
-    try:
-        yield
-    finally:
-        _umask.give_back()
-
-
-def take_from_others(connection: Connection) -> None:
-    """Let nobody but its owner read the file of the current database, and its write-ahead file.
-
-    Raises NotInstalled where the file system does not let it be so.
-    """
-    ((path,),) = connection.execute(
-        "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
-    ).fetchall()
-    if path is not None and os.name == "posix":
-        for file in filter(Path.exists, (Path(path), Path(f"{path}.wal"))):
-            _take_from_others(file)
-
-
 def empty_write_ahead(connection: Connection) -> None:
     """Move what was written into the database file; where others are at work, that happens when they are done."""
     with suppress(duckdb.TransactionException):
         connection.execute("CHECKPOINT")
-
-
-def _take_from_others(file: Path) -> None:
-    try:
-        mode = stat.S_IMODE(file.stat().st_mode)
-        if mode & 0o077:
-            file.chmod(mode & 0o700)
-    except OSError as error:
-        raise NotInstalled(
-            f"{str(file)!r} would hold a secret, and cannot be made readable by its owner only:"
-            f" {error.strerror}",
-            hint="keep the secret elsewhere: duckdb_priv.install(con, secret=…)",
-        ) from error
 
 
 def stored_secret(connection: Connection) -> bytes | None:

@@ -21,6 +21,7 @@ import duckdb
 from duckdb_priv.engine import encryption, secrets
 from duckdb_priv.engine.instance import Instance, find, is_prepared, keep
 from duckdb_priv.engine.noisy_counts import NoisyCounts
+from duckdb_priv.engine.private_files import is_open, keep_beside, made_for_owner, remove_spilled
 from duckdb_priv.engine.procedures import Runner
 from duckdb_priv.engine.udfs import KERNELS, create_function
 from duckdb_priv.errors import NotInstalled
@@ -37,6 +38,7 @@ FORGETFUL = frozenset({"v1.0.0+", "v1.2.0+", "v1.3.0+", "v1.4.0+"})
 """Storage formats, as DuckDB names them, in which a macro loses the word MATERIALIZED."""
 
 _one_at_a_time = threading.Lock()
+_opening = threading.Lock()
 
 
 def install(connection: duckdb.DuckDBPyConnection, *, secret: bytes | None = None) -> None:
@@ -86,12 +88,13 @@ def install(connection: duckdb.DuckDBPyConnection, *, secret: bytes | None = Non
         if instance is None:
             raise _taken("_priv_instance")
         # Publications write the macros, too.
-        with instance.turn, secrets.made_for_owner():
+        with instance.turn, made_for_owner():
             secrets.keep_secret(connection, secret)
             if secret is not None:
                 instance.secrets[database] = secret
             if not complete:
                 _create_macros(connection)
+            keep_beside(connection)
 
 
 def connect(
@@ -102,7 +105,8 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """Open a database and prepare it for publishing.
 
-    A file that is made is readable by its owner only, since it keeps a secret. With an ``encryption_key`` it is, or
+    A file that is made is readable by its owner only, since it keeps a secret. What a killed program spilled beside it
+    is removed. With an ``encryption_key`` it is, or
     must be, encrypted: it is attached under the name of the file, and ``cursor()`` of the connection stands beside it
     (``USE`` that name there).
 
@@ -114,8 +118,11 @@ def connect(
     >>> con.close()
     """
     check_path(path)
-    with secrets.made_for_owner():
+    with _opening, made_for_owner():
+        shared = is_open(Path(path))
         connection = duckdb.connect(str(path) if encryption_key is None else ":memory:")
+        if encryption_key is None and not shared:
+            remove_spilled(Path(path))
     try:
         if encryption_key is not None:
             encryption.attach(connection, path, encryption_key)

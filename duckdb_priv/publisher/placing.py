@@ -15,6 +15,7 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
+from duckdb_priv.engine.private_files import for_readers
 from duckdb_priv.errors import InvalidParameter, echoed
 
 OTHER_FORMATS = re.compile(
@@ -140,6 +141,7 @@ def remove(path: Path) -> None:
 
 def move_file(part: Path, place: Path) -> None:
     """Put a database file in its place, without what would be replayed into it."""
+    for_readers(part)
     sync(part)
     for file in _write_ahead_of(place):
         file.unlink(missing_ok=True)
@@ -150,6 +152,7 @@ def move_file(part: Path, place: Path) -> None:
 
 def move_folder(part: Path, place: Path) -> None:
     """Put a folder in its place: one cannot be exchanged for another in one step."""
+    for_readers(part)
     for file in (*part.rglob("*"), part):
         sync(file)
     earlier = _beside(place, "earlier")

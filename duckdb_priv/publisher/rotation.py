@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from duckdb_priv.engine import secrets
+from duckdb_priv.engine.private_files import take_from_others
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.release.arguments import Arguments, read
@@ -30,11 +30,7 @@ def rotate_secret(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[s
     ((releases,),) = workspace.rows(
         "SELECT count(DISTINCT release) FROM priv.ledger WHERE NOT fresh"
     )
-    files = ExitStack()
-    for whenever in (workspace.on_commit, workspace.on_rollback):
-        whenever.append(files.close)
-    files.enter_context(secrets.made_for_owner())
-    secrets.take_from_others(cursor)
+    take_from_others(cursor)
     mark = secrets.write_new(cursor)
     workspace.on_commit.insert(0, lambda: secrets.empty_write_ahead(cursor))
     return [{"fingerprint": mark, "releases": releases, "statement": _cost(releases)}]

@@ -12,6 +12,7 @@ import click
 import duckdb
 from rich.console import Console
 
+from duckdb_priv.engine.private_files import for_readers
 from duckdb_priv.release.opening import open_release
 from duckdb_priv.shell import operations
 from duckdb_priv.shell.database_files import (
@@ -135,6 +136,8 @@ def report(
             with closing(open_known(file, beside)) as connection:
                 html = watched(connection, lambda: publisher_card(connection, release))
         write(html, Path(path))
+        if release_file is not None:
+            for_readers(Path(path))
     click.echo(path)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from duckdb_priv.engine.private_files import made_for_owner
 from duckdb_priv.shell.database_files import Beside
 from duckdb_priv.shell.given_secret import VARIABLE, given_secret
 from duckdb_priv.shell.outcome import Results, one_sentence
@@ -54,7 +55,9 @@ def beside_options(command: Command) -> Command:
     ) -> Any:
         with one_sentence():
             secret = given_secret(secret_file, secret_command)
-        return command(*arguments, beside=Beside(secret, first, attached), **options)
+        # Also what the statements of scripts write, and what DuckDB spills for them.
+        with made_for_owner():
+            return command(*arguments, beside=Beside(secret, first, attached), **options)
 
     return wrapped
 

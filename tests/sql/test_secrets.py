@@ -11,8 +11,9 @@ import duckdb
 import pytest
 
 import duckdb_priv
-from duckdb_priv.engine import encryption, secrets
+from duckdb_priv.engine import encryption, private_files
 from duckdb_priv.errors import InvalidParameter, NotInstalled
+from duckdb_priv.publisher import rotation
 
 VISITS = "CREATE TABLE visits AS SELECT i AS id, i % 5 AS ward, 'd' || i % 7 AS disease FROM range(700) AS t(i)"
 UNIFORM = "FROM priv.publish_uniform('visits', '{}', sensitive := 'disease', retention := 0.5, record_id := 'id')"
@@ -82,6 +83,23 @@ class TestFiles:
             assert con.execute("SELECT count(*) FROM priv.secret").fetchall() == [(0,)]
 
     @pytest.mark.once
+    def test_what_the_owner_decides_holds_for_what_is_beside(self, tmp_path):
+        path = tmp_path / "hospital.duckdb"
+        duckdb_priv.connect(path).close()
+        path.chmod(0o640)
+        with duckdb_priv.connect(path) as con:
+            con.execute("CHECKPOINT")
+            con.execute(VISITS)
+            con.execute(UNIFORM.format("out"))
+            assert modes(tmp_path) <= {0o640, 0o600}
+        with duckdb_priv.connect(path) as con:
+            con.execute("CHECKPOINT")
+            con.execute("DROP TABLE visits")
+            assert modes(tmp_path) == {0o640, 0o644}, "DuckDB makes the write-ahead file by itself"
+            con.execute("FROM priv.publications()")
+            assert modes(tmp_path) == {0o640}
+
+    @pytest.mark.once
     def test_a_release_is_for_everybody(self, tmp_path):
         with duckdb_priv.connect() as con:
             con.execute(VISITS)
@@ -93,14 +111,14 @@ class TestFiles:
         inside, leave = threading.Event(), threading.Event()
 
         def first():
-            with secrets.made_for_owner():
+            with private_files.made_for_owner():
                 inside.set()
                 leave.wait(10)
 
         thread = threading.Thread(target=first)
         thread.start()
         inside.wait(10)
-        with secrets.made_for_owner():
+        with private_files.made_for_owner():
             leave.set()
             thread.join(10)
             assert os.umask(0o077) == 0o077
@@ -182,7 +200,7 @@ class TestRotation:
         def fail(connection):
             raise ZeroDivisionError("a defect")
 
-        monkeypatch.setattr(secrets, "take_from_others", fail)
+        monkeypatch.setattr(rotation, "take_from_others", fail)
         with pytest.raises(duckdb.Error):
             self.rotate(con)
         assert con.execute("FROM priv.secret").fetchall() == before
