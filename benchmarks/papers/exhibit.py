@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 PICTURES = "pictures"
 """The folder beside the page that the pictures stand in."""
-EXHIBIT = re.compile(r"^### (.+)\n\n\*\*(.+?)\.\*\*", re.MULTILINE)
-"""Title and verdict of an exhibit, as the page shows them."""
+EXHIBIT = re.compile(r"^### (.+)\n\n\*\*(.+?)\.\*\* ([^.]*\.)", re.MULTILINE)
+"""Title, verdict and first sentence of an exhibit, as the page shows them."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,11 @@ class Exhibit:
 
     title: str
     verdict: str
-    """One of "agrees", "differs", "other data"."""
+    """One of "agrees", "differs", "other data", "not drawn"."""
     sentence: str
     """Where we agree, where we differ, and why."""
+    why: str = ""
+    """Why it does not agree, or is not drawn, in a few words."""
     body: str = ""
     pictures: Mapping[str, Figure] = field(default_factory=dict)
     """By the name of the file, without its ending."""
@@ -32,7 +34,8 @@ class Exhibit:
     def markdown(self) -> str:
         """Write the exhibit as a section of the page."""
         shown = [f"![{self.title}]({PICTURES}/{name}.svg)" for name in self.pictures]
-        parts = [f"### {self.title}", f"**{self.verdict.capitalize()}.** {self.sentence}"]
+        why = f" {self.why[:1].upper()}{self.why[1:]}." if self.why else ""
+        parts = [f"### {self.title}", f"**{self.verdict.capitalize()}.**{why} {self.sentence}"]
         return "\n\n".join(part for part in [*parts, *shown, self.body] if part)
 
 
@@ -42,6 +45,8 @@ class Paper:
 
     title: str
     exhibits: Sequence[Exhibit]
+    contradictions: Sequence[str] = ()
+    """Where what we find contradicts what the paper mainly says."""
 
 
 def table(head: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
@@ -63,20 +68,35 @@ def shown(cell: Any) -> str:
 
 def section(paper: Paper) -> str:
     """Write the part of the page that shows a paper."""
-    return "\n\n".join([f"## {paper.title}", *(each.markdown() for each in paper.exhibits)])
+    aloud = "\n".join(f"- {each}" for each in paper.contradictions)
+    return "\n\n".join(
+        [
+            f"## {paper.title}",
+            *([f"What contradicts the paper's own findings:\n\n{aloud}"] if aloud else []),
+            *(each.markdown() for each in paper.exhibits),
+        ]
+    )
 
 
 def page(sections: Mapping[str, str], preamble: str) -> str:
     """Write the whole page: what it is, a list of all exhibits, and each of them."""
     overview = table(
-        ("paper", "what", "verdict"),
+        ("paper", "figure or table", "what", "drawn", "agrees", "why not"),
         (
-            (title, what, verdict.lower())
+            (title.partition(":")[0], *_listed(*found))
             for title, text in sections.items()
-            for what, verdict in EXHIBIT.findall(text)
+            for found in EXHIBIT.findall(text)
         ),
     )
     return "\n\n".join([preamble, overview, *sections.values()]) + "\n"
+
+
+def _listed(title: str, verdict: str, why: str) -> tuple[str, ...]:
+    """Write what the list of all exhibits says of one."""
+    number, _, what = title.partition(": ")
+    agrees = {"Agrees": "yes", "Differs": "no", "Other data": "in shape", "Not drawn": ""}[verdict]
+    drawn = "no" if verdict == "Not drawn" else "yes"
+    return number, what, drawn, agrees, "" if verdict == "Agrees" else why.removesuffix(".")
 
 
 def kept(path: Path) -> dict[str, str]:
