@@ -66,7 +66,8 @@ class NoisyCounts:
         cursor = self.instance.cursor()
         try:
             cursor.executemany(
-                f"INSERT INTO {identifier(database)}.priv.noisy_count VALUES (?, ?, ?, ?)",
+                f"INSERT INTO {identifier(database)}.priv.noisy_count"
+                " (population, epsilon, calls, asked_at) VALUES (?, ?, ?, ?)",
                 [[*of, number, now()] for of, number in calls.items()],
             )
         finally:

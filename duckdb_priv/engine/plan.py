@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from duckdb_priv.engine.kernel import Kernel
@@ -31,6 +31,8 @@ class Plan:
     """Rows that the query must give, where that is known beforehand."""
     left_out: int | None = None
     """Source records that are not published, where it is not the difference of the rows."""
+    waiting: Mapping[str, Mapping[str | None, int]] = field(default_factory=dict)
+    """By sensitive attribute: how many of these records have each value, where that is known."""
     sample: bool = False
     """Whether the rows are what is left of a random sample, so that how many are missing must not be told."""
     warnings: Sequence[str] = ()

@@ -293,33 +293,35 @@ class Total:
     before: float
     adds: float
     after: float
+    why: Sequence[tuple[str, str]]
+    """Of each entry: the attribute, and why it adds, or does not."""
 
 
 def total(connection: Connection, population: str, release: str) -> Total:
     """Read from the ledger what the last publication of a release added."""
     rows = connection.execute(
-        "SELECT release = ? AND published_at = max(published_at) OVER (), adds, total"
-        " FROM priv.ledger(details := true) WHERE population = ?",
+        "SELECT release IS NOT DISTINCT FROM ? AND published_at = max(published_at) OVER (), adds, total, attribute,"
+        " reason FROM priv.ledger(details := true) WHERE population = ?",
         [release, population],
     ).fetchall()
-    mine = [(adds, after) for is_mine, adds, after in rows if is_mine]
-    others = [after for is_mine, _, after in rows if not is_mine]
-    return Total(others[-1] if others else 0.0, sum(adds for adds, _ in mine), mine[-1][1])
+    mine = [row for row in rows if row[0]]
+    others = [after for is_mine, _, after, *_ in rows if not is_mine]
+    return Total(
+        others[-1] if others else 0.0,
+        sum(adds for _, adds, *_ in mine),
+        mine[-1][2],
+        [(attribute, reason) for *_, attribute, reason in mine],
+    )
 
 
-def described(found: Total, population: str, charged: Sequence[Charged]) -> str:
+def described(found: Total, population: str) -> str:
     """Say what the population had spent, what a publication adds, and why.
 
-    >>> entry = LedgerEntry("disease", 1.0, "0" * 32, fresh=False)
-    >>> of = Charged(entry, Charge(True, True, "another retention"), None, None, 0)
-    >>> described(Total(1.0, 1.0, 2.0), "main", [of])
+    >>> described(Total(1.0, 1.0, 2.0, [("disease", "another retention")]), "main")
     "Population 'main' had spent epsilon 1; this adds 1, which makes 2 (disease: another retention)."
     """
     why = "; ".join(
-        f"{each.entry.attribute}: {each.charge.reason}"
-        if each.entry.attribute != "*"
-        else each.charge.reason
-        for each in charged
+        reason if attribute == "*" else f"{attribute}: {reason}" for attribute, reason in found.why
     )
     if not found.adds:
         return f"Population {population!r} had spent {_spent(found.before)}; this adds nothing ({why})."

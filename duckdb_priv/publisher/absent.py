@@ -1,89 +1,247 @@
-"""Records that are not in a release: how many, as a noisy count, so that readers know what counts are of.
+"""Records that are not in a release: how many, and of which values, as noisy counts that the ledger charges.
 
 ``max_rows`` leaves out what a person has beyond it, and records of a later version can wait until others are there to
-be grouped with. The noise is keyed: the same number of the same publication shows the same, and cannot be averaged.
+be grouped with. The noise is keyed by the numbers: the same ones show the same, and cannot be averaged. Its size
+depends on how many records enter, and on how many one person has beyond the limit, in powers of two.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from duckdb_priv.engine import randomness
+from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import echoed
+from duckdb_priv.ledger.counts import NoisyCount
 from duckdb_priv.mechanism.discrete_laplace import Bits, laplace_count, secure_bits
+from duckdb_priv.release.catalog import Connection, now
 from duckdb_priv.release.model import Guarantee, to_json
 from duckdb_priv.release.request import Request
 
 NAME = "records_left_out"
 """The guarantee that says how many records are not here."""
-EPSILON = 0.1
-"""Of the noise: one record more or less changes the count by one."""
-REACH = math.ceil(math.log(20) / EPSILON)
-"""What the noise stays within, 95 times of 100."""
+FEWEST, SHARE = 100, 0.01
+"""Noise stays within so many records 95 times of 100, or within this share of those that enter, if that is more."""
+OF_A_PERSON = 0.25
+"""The noise is so large, too, that the total costs a person no more than this epsilon, and the values no more."""
+LISTED = 5
+"""So many values are listed that most of the missing records have."""
+
+
+@dataclass(frozen=True)
+class Absent:
+    """What a release says of the records that are not in it."""
+
+    guarantee: Guarantee
+    price: NoisyCount | None
+    """None where it is what an earlier version said."""
+
+
+def within_of(records: int, most: int = 1) -> int:
+    """Return what the noise of a count stays within, 95 times of 100.
+
+    It grows with the records that enter and with the ``most`` that one person changes, in powers of two: so it says
+    little about either.
+
+    >>> within_of(1_500), within_of(101_766), within_of(101_766, 39), within_of(8_000, 158)
+    (100, 800, 800, 3072)
+    """
+    of_rows = FEWEST << max(0, math.floor(math.log2(max(1, SHARE * records / FEWEST))))
+    return max(of_rows, math.ceil(math.log(20) / OF_A_PERSON) << math.ceil(math.log2(most)))
+
+
+def epsilon_of(within: int) -> float:
+    """Return the epsilon of the noise that stays within a number of records."""
+    return math.log(20) / within
 
 
 def records_left_out(
-    workspace: Workspace, request: Request, plan: Plan, whole: Source, entering: Source
-) -> list[Guarantee]:
+    workspace: Workspace,
+    request: Request,
+    plan: Plan,
+    whole: Source,
+    entering: Source,
+    *,
+    waits: bool,
+    earlier: Guarantee | None,
+) -> Absent | None:
     """State how many records are not in a release, where some may be missing and their number may be known.
 
-    ``whole`` are all records of the source, ``entering`` those that ``max_rows`` leaves.
+    ``whole`` are all records of the source, ``entering`` those that ``max_rows`` leaves, ``waits`` says whether
+    records wait for others from version to version, and ``earlier`` is what the version before said. It is repeated, so
+    that a release that is refreshed every night is not charged every night.
     """
-    if plan.sample or (request.max_rows is None and not plan.left_out):
-        return []
-    limited, waiting = whole.rows - entering.rows, plan.left_out or 0
+    waiting = (plan.left_out or 0) if waits else 0
+    if plan.sample or (request.max_rows is None and not waiting):
+        return None
+    # Who waits for a group depends on the values of others, so that nothing bounds what one record changes.
+    unbounded = bool(waiting) and any(each.epsilon is None for each in plan.ledger)
+    if earlier is not None and not unbounded:
+        return Absent(_repeated(earlier), None)
+    limited = whole.rows - entering.rows
+    missing = _missing_values(workspace, request, plan, whole, entering)
+    most = _rows_of_person(workspace, whole, entering, limited, waiting)
+    # A value that changes is in two counts of its attribute.
+    within, within_values = (
+        within_of(entering.rows, (most or 1) * looks) for looks in (1, max(1, 2 * len(missing)))
+    )
+    totals = [limited, waiting]
+    values = [count for each in missing.values() for count in each.values()]
     context = to_json(
         {
             "purpose": "records left out",
-            "release": request.release.lower(),
-            "counts": [limited, waiting],
-            "epsilon": EPSILON,
+            "population": request.population,
+            "values": [[name, *each] for name, each in missing.items()],
+            "counts": [*totals, *values],
+            "within": [within, within_values],
         }
     )
-    counts = np.array([limited, waiting])
-    noisy = laplace_count(counts, EPSILON, _bits(workspace, request, context)).tolist()
-    reasons = []
-    if request.max_rows is not None:
-        reasons.append(
-            f"{_about(noisy[0])} are not here, since at most {request.max_rows} of each person were taken"
-        )
-    if waiting:
-        reasons.append(
-            f"{_about(noisy[1])} are not here yet, since there are too few others to group them with"
-        )
-    total = sum(max(0, each) for each in noisy[: 1 + bool(waiting)])
-    return [
-        Guarantee(
-            NAME,
-            f"{' and '.join(reasons)}. Every count is of the records that are here.",
-            value=float(total),
-            parameters={"epsilon": EPSILON, "max_rows": request.max_rows, "within": REACH},
-        )
+    bits, coins = _noise(workspace, request, context)
+    totals = laplace_count(np.array(totals), epsilon_of(within), bits).tolist()
+    noisy = iter(laplace_count(np.array(values, int), epsilon_of(within_values), bits).tolist())
+    shown = [
+        (name, value, count)
+        for name, each in missing.items()
+        for value, count in _most({value: next(noisy) for value in each}, within_values)
     ]
+    statement = _statement(request.max_rows, totals[0], totals[1] if waiting else None, within)
+    guarantee = Guarantee(
+        NAME,
+        " ".join([statement, *_of_values(shown), "Every count is of the records that are here."]),
+        value=float(sum(max(0, each) for each in totals[: 1 + bool(waiting)])),
+        parameters={
+            "epsilon": epsilon_of(within),
+            "max_rows": request.max_rows,
+            "within": within,
+            "within_values": within_values,
+            "counted": now().date().isoformat(),
+            "values": [
+                {"attribute": name, "value": value, "records": count}
+                for name, value, count in shown
+            ],
+        },
+    )
+    price = epsilon_of(within) + 2 * len(missing) * epsilon_of(within_values)
+    return Absent(guarantee, NoisyCount(None if unbounded else price, coins, most))
 
 
-def _bits(workspace: Workspace, request: Request, context: str) -> Bits:
-    """Return what the noise is drawn from: the secret, as of the records; new bits where records have no id."""
+def said_before(connection: Connection, release: str) -> Guarantee | None:
+    """Return what a release says of the records that are not in it."""
+    rows = connection.execute(
+        "SELECT statement, value, parameters FROM priv.guarantee WHERE lower(release) = lower(?) AND guarantee = ?",
+        [release, NAME],
+    ).fetchall()
+    if not rows:
+        return None
+    statement, value, parameters = rows[0]
+    return Guarantee(NAME, statement, value=value, parameters=json.loads(parameters))
+
+
+def _repeated(earlier: Guarantee) -> Guarantee:
+    said = f"Counted on {earlier.parameters['counted']}."
+    if earlier.statement.endswith(said):
+        return earlier
+    return replace(earlier, statement=f"{earlier.statement} {said}")
+
+
+def _missing_values(
+    workspace: Workspace, request: Request, plan: Plan, whole: Source, entering: Source
+) -> dict[str, Mapping[str | None, int]]:
+    """Count the missing records by value, for each attribute whose values are those that are published."""
+    if request.max_rows is None and not plan.waiting:
+        return {}
+    domains = {each.name: {*each.values} for each in plan.attributes}
+    found: dict[str, Mapping[str | None, int]] = {}
+    for name in whole.sensitive:
+        entered = dict(aggregates_of(workspace, entering).histogram(name))
+        values = domains.get(name, {*entered})
+        if not {*entered} <= values:
+            continue
+        missing = Counter(plan.waiting.get(name, {}))
+        if whole.rows > entering.rows:
+            missing.update(dict(aggregates_of(workspace, whole).histogram(name)))
+            missing.subtract(entered)
+        listed = sorted(values, key=lambda value: (value is None, value or ""))
+        found[name] = {value: missing[value] for value in listed}
+    return found
+
+
+def _noise(workspace: Workspace, request: Request, context: str) -> tuple[Bits, str]:
+    """Return what the noise is drawn from, and its fingerprint: the secret, or new bits where records have no id."""
     if not request.record_id:
-        return secure_bits
-    words, streams = randomness.KeyedWords.derive(workspace.secret(), context), itertools.count()
-    return lambda count: words(next(streams), count)
+        return secure_bits, randomness.fingerprint(randomness.new_secret())
+    secret = workspace.secret()
+    words, streams = randomness.KeyedWords.derive(secret, context), itertools.count()
+    return lambda count: words(next(streams), count), randomness.fingerprint(secret, context)
 
 
-def _about(count: int) -> str:
+def _rows_of_person(
+    workspace: Workspace, whole: Source, entering: Source, limited: int, waiting: int
+) -> int | None:
+    """Return the most records of one person that may be among the missing ones; None where people are not named."""
+    if entering.rows_of_person is None:
+        return None
+    beyond = 0
+    if limited:
+        *_, most = aggregates_of(workspace, replace(whole, person=entering.person)).persons()
+        beyond = most - entering.rows_of_person
+    return max(1, beyond + (entering.rows_of_person if waiting else 0))
+
+
+def _statement(max_rows: int | None, limited: int, waiting: int | None, within: int) -> str:
+    reasons = []
+    if max_rows is not None:
+        reasons.append(
+            f"{_about(limited, within)} are not here, since at most {max_rows} of each person were taken."
+        )
+    if waiting is not None:
+        reasons.append(
+            f"{_about(waiting, within)} are not here yet, since there are too few others to group them with."
+        )
+    return " ".join(reasons)
+
+
+def _about(count: int, within: int) -> str:
     """Write a noisy count.
 
-    >>> _about(6129), _about(-3)
-    ('About 6,129 records (give or take 30)', 'Few records or none (30 at most)')
+    >>> _about(6129, 100), _about(-3, 100)
+    ('About 6,129 records (give or take 100)', 'Few records or none (100 at most)')
     """
     if count <= 0:
-        return f"Few records or none ({REACH} at most)"
-    return f"About {count:,} records (give or take {REACH})"
+        return f"Few records or none ({within} at most)"
+    return f"About {count:,} records (give or take {within:,})"
+
+
+def _most(counts: Mapping[str | None, int], within: int) -> list[tuple[str | None, int]]:
+    """List the values that surely are among the missing: noise alone shows one of them once in 20 releases."""
+    surely = math.log(20 * max(1, len(counts))) / epsilon_of(within)
+    found = sorted(counts.items(), key=lambda each: -each[1])
+    return [(value, count) for value, count in found if count > surely][:LISTED]
+
+
+def _of_values(most: Sequence[tuple[str, str | None, int]]) -> list[str]:
+    """Say which values the missing records have.
+
+    >>> _of_values([("disease", "flu", 2371), ("disease", None, 240)])
+    ["Of the missing records about 2,371 have disease 'flu', about 240 have no disease."]
+    """
+    if not most:
+        return []
+    listed = ", ".join(
+        f"about {count:,} have {f'no {name}' if value is None else f'{name} {echoed(value)}'}"
+        for name, value, count in most
+    )
+    return [f"Of the missing records {listed}."]
 
 
 def warnings_of_absence(plan: Plan, whole: Source, entering: Source) -> list[str]:

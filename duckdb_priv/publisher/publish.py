@@ -18,8 +18,9 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PublicationFailed, ReleaseExists, echoed
 from duckdb_priv.estimator import macros, views
-from duckdb_priv.ledger import entries, population
+from duckdb_priv.ledger import counts, entries, population
 from duckdb_priv.ledger.budget import require_budget
+from duckdb_priv.ledger.counts import NoisyCount
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher import absent, comments, persons, versions
@@ -56,6 +57,8 @@ class Prepared:
     """Those that enter: of each person at most ``max_rows``."""
     charging: Charging
     """What the ledger has to say of it."""
+    price: NoisyCount | None
+    """What the noisy counts of records that are left out cost."""
     plan: Plan
     warnings: Sequence[str]
     book: CodeBook
@@ -118,6 +121,7 @@ def prepare(
     """
     population.refuse_other(workspace.cursor, request.release, request.population)
     before = versions.previous(workspace, request.release)
+    said_absent = absent.said_before(workspace.cursor, request.release) if follows else None
     remembered = follows is not None and follows.remembered
     extends = arguments.extends or remembered
     if not extends:
@@ -164,10 +168,16 @@ def prepare(
         drop(workspace.cursor, workspace.database, extended)
     plan = told_of_comparing(method, plan)
     of_persons = persons.guarantees_of_persons(plan, source, earlier)
-    missing = absent.records_left_out(workspace, request, plan, whole, source)
+    missing = absent.records_left_out(
+        workspace, request, plan, whole, source, waits=remembered, earlier=said_absent
+    )
     plan = replace(
         plan,
-        guarantees=[*plan.guarantees, *of_persons, *missing],
+        guarantees=[
+            *plan.guarantees,
+            *of_persons,
+            *([missing.guarantee] if missing else []),
+        ],
         strongest=" ".join(
             [
                 plan.strongest,
@@ -187,7 +197,8 @@ def prepare(
         *persons.warnings_of_persons(source, request),
         *(each.what for each in findings if each.severity == "warning"),
     ]
-    return Prepared(method, request, whole, source, charging, plan, warnings, book, before)
+    price = missing.price if missing else None
+    return Prepared(method, request, whole, source, charging, price, plan, warnings, book, before)
 
 
 def record(
@@ -234,6 +245,8 @@ def record(
     )
     charging = prepared.charging
     entries.write(workspace.cursor, charging.publication, charged, charging.marked, time)
+    if prepared.price:
+        counts.charge(workspace.cursor, source.population, request.release, prepared.price, time)
     require_budget(workspace.cursor, source.population, request.release)
     spent = entries.total(workspace.cursor, source.population, request.release)
     rows = prepared.whole.rows
@@ -244,7 +257,7 @@ def record(
         "rows_published": published,
         "rows_suppressed": _suppressed(plan, rows, source.rows, published),
         "guarantee": " ".join([plan.strongest, *_told_of_columns(plan)]),
-        "ledger": entries.described(spent, source.population, charged),
+        "ledger": entries.described(spent, source.population),
         "warnings": warnings,
     }
 

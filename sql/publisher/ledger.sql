@@ -2,8 +2,8 @@
 --   -> population, release, attribute, epsilon, adds, total
 --
 -- What has been published of which population, oldest first: what each publication adds, and what it adds up to. Within a
--- population everything adds: over attributes, releases and mechanisms, and counts that priv.laplace_count answered. Less is charged
--- only where that is proven: a record with the same id and true value shows the same value where nothing that defines its noise has changed,
+-- population everything adds: over attributes, releases and mechanisms, counts that priv.laplace_count answered, and
+-- noisy counts of the records that a release leaves out. Less is charged only where that is proven: a record with the same id and true value shows the same value where nothing that defines its noise has changed,
 -- so it adds nothing; a corrected value is a second look at its record; records that are new cost the others nothing, as long as few
 -- ids are new at a time. Names of tables and copies make no difference. epsilon is that of one record; adds and total are epsilons, too: of one person with all
 -- their records where publications name people, else of one record. They are infinite from the first publication that has none.
@@ -22,9 +22,11 @@
 CREATE OR REPLACE MACRO priv.ledger(slack := 1e-6, details := false) AS TABLE
 WITH marked AS (
     FROM priv.ledger UNION ALL BY NAME
-    SELECT population, '*' AS attribute, 'laplace_count' AS mechanism,
+    SELECT population, release, '*' AS attribute, 'laplace_count' AS mechanism,
         to_json({'epsilon': asked.epsilon, 'calls': calls})::VARCHAR AS parameters, asked.epsilon * calls AS epsilon,
-        0.0::DOUBLE AS delta, true AS fresh, asked_at AS published_at, true AS adds, 'counts with noise' AS reason
+        0.0::DOUBLE AS delta, coins IS NULL AS fresh, coins, asked_at AS published_at, true AS adds,
+        CASE WHEN release IS NULL THEN 'counts with noise' ELSE 'noisy counts of the records left out' END AS reason,
+        person_rows, person_rows AS person_adds
     FROM priv.noisy_count AS asked
 ), charged AS (
     SELECT *, adds AND (apart OR row_number() OVER (PARTITION BY population, release, published_at, adds ORDER BY number ASC NULLS LAST) = 1)
@@ -46,7 +48,7 @@ WITH marked AS (
         CASE WHEN adds_to_record THEN coalesce(epsilon, 'inf'::DOUBLE) ELSE 0 END AS price,
         CASE WHEN adds_to_record THEN delta ELSE 0 END AS risk,
         -- A count hides whole records and their values.
-        CASE WHEN release IS NOT NULL THEN list_contains(@of_whole_records@, mechanism) END AS of_records
+        CASE WHEN mechanism <> 'laplace_count' THEN list_contains(@of_whole_records@, mechanism) END AS of_records
     FROM charged
 ), summed AS (
     SELECT *, sum(price_of_value) OVER (PARTITION BY population, lower(attribute) ORDER BY published_at ASC NULLS LAST, number ASC NULLS LAST)

@@ -228,9 +228,9 @@ WAYS = (
     ),
     Way(
         "at most one record of a person",
-        HARMLESS,
+        ADDS,
         REFUSED,
-        SOME,
+        f"{SOME}; the noisy count of the others adds",
         given={"max_rows": 1},
         first=PERSONS,
     ),

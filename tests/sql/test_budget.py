@@ -107,7 +107,12 @@ def test_a_person_is_charged_again_only_with_more_draws_than_before(con):
     ):
         con.execute(change)
         con.execute("FROM priv.refresh('r')")
-        assert spent(con)["epsilon_spent"] == pytest.approx(charged)
+        # The number of records beyond the limit is charged once, and is charged again with nothing.
+        ((counts,),) = con.execute(
+            "SELECT sum(epsilon * person_rows) FROM priv.noisy_count"
+        ).fetchall()
+        assert spent(con)["epsilon_spent"] == pytest.approx(charged + counts)
+    assert con.execute("SELECT count(*) FROM priv.noisy_count").fetchall() == [(1,)]
 
 
 @pytest.mark.parametrize(

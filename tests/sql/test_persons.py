@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import duckdb
 import pytest
@@ -226,6 +227,8 @@ def test_a_batch_adds_to_what_a_person_may_have(con):
 
 
 def ledger(con, columns):
+    """Read what values cost; what the counts of missing records cost has a test of its own."""
+    con.execute("DELETE FROM priv.noisy_count")
     return con.execute(f"SELECT {columns} FROM priv.ledger(details := true)").fetchall()
 
 
@@ -328,10 +331,44 @@ def test_how_many_records_are_not_here_is_in_the_release(con):
     value, parameters = claims(con)["records_left_out"]
     # Discrete Laplace noise is beyond this once in a thousand million.
     assert abs(value - left) <= math.log(1e9) / parameters["epsilon"]
+    assert parameters["within"] == 100
     publish(con, max_rows=2, replace=True)
     assert claims(con)["records_left_out"][0] == value
     publish(con, "whole")
     assert "records_left_out" not in claims(con, "whole")
+
+
+def test_the_counts_of_missing_records_are_charged_to_the_population_once(con):
+    """Eight records of a person can be missing: each is in the total, and a changed value in two counts of values."""
+    receipt = publish(con, max_rows=2, population="patients")
+    values, total = math.log(20) / 192, math.log(20) / 100
+    assert con.execute(
+        "SELECT population, release, epsilon, adds, reason FROM priv.ledger(details := true)"
+        " WHERE mechanism = 'laplace_count'"
+    ).fetchall() == [
+        (
+            "patients",
+            "r",
+            pytest.approx(total + 2 * values),
+            pytest.approx(8 * (total + 2 * values)),
+            "noisy counts of the records left out",
+        )
+    ]
+    assert "noisy counts of the records left out" in receipt["ledger"]
+    again = publish(con, "again", max_rows=2, population="patients")
+    assert "this adds nothing" in again["ledger"]
+    # A refresh repeats what was said, with its date, since a count each night would be charged each night.
+    con.execute("DELETE FROM stays WHERE encounter_id < 20")
+    con.execute("FROM priv.refresh('r')")
+    assert con.execute("SELECT count(*) FROM priv.noisy_count").fetchall() == [(1,)]
+    ((said,),) = con.execute(
+        "SELECT statement FROM priv.guarantee WHERE release = 'r' AND guarantee = 'records_left_out'"
+    ).fetchall()
+    assert re.fullmatch(r"About .* Counted on \d{4}-\d\d-\d\d\.", said)
+    con.execute("FROM priv.budget('patients', epsilon := 5.4)")
+    con.execute("INSERT INTO stays VALUES (9000, 'P00001', 50, 'flu')")
+    with pytest.raises(duckdb.Error, match="the budget of population 'patients' is epsilon"):
+        publish(con, max_rows=2, population="patients", replace=True)
 
 
 @pytest.mark.once

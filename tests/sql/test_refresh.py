@@ -302,6 +302,12 @@ def test_new_records_of_decoy_groups_wait_until_there_are_enough(con):
     row = refreshed(con)
     assert (row["version"], row["rows_published"]) == (2, 124)
     assert "1 records wait" in row["statement"]
+    # Who waits depends on the values of others, so the number that the release says has no epsilon.
+    assert con.execute("SELECT epsilon, release FROM priv.noisy_count").fetchall() == [(None, "r")]
+    ((said,),) = con.execute(
+        "SELECT statement FROM priv.guarantee WHERE guarantee = 'records_left_out'"
+    ).fetchall()
+    assert "not here yet, since there are too few others" in said or "Few records or none" in said
     con.execute("DELETE FROM v WHERE id = 3")
     assert refreshed(con)["rows_published"] == 123
     con.execute("DELETE FROM priv.shown_record; DELETE FROM priv.shown_pair")

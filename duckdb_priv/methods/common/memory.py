@@ -88,7 +88,7 @@ class Memory:
 
     def recall(self, domain: Domain, n: int) -> str:
         """Lay out what the records of DEALT have shown of an attribute: ``mark`` and ``shown``; return the table."""
-        table = f"temp.main._priv_recalled{n}"
+        table = recalled(n)
         self.workspace.cursor.execute(
             f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT told.mark, kept.shown"
             f" FROM ({told_sql(self.workspace, domain, n, DEALT)}) AS told JOIN {KEPT} AS kept USING (mark, value)"
@@ -107,6 +107,11 @@ class Memory:
             )
         )
         return np.array([counts.get(value, 0) for value in values], np.int64)
+
+
+def recalled(n: int) -> str:
+    """Name the table of what records have shown of an attribute."""
+    return f"temp.main._priv_recalled{n}"
 
 
 def told_sql(workspace: Workspace, domain: Domain, n: int, table: str) -> str:

@@ -18,7 +18,7 @@ from duckdb_priv.mechanism.eligibility import largest_gamma
 from duckdb_priv.methods.common.dealing import DEALT, MARK, Dealt, Grouping, deal, dealt_in
 from duckdb_priv.methods.common.decoys import count_ranges, key_of_groups, show, without_surplus
 from duckdb_priv.methods.common.domain import Domain, open_domains
-from duckdb_priv.methods.common.memory import KEPT, Memory, told_sql
+from duckdb_priv.methods.common.memory import KEPT, Memory, recalled, told_sql
 from duckdb_priv.methods.common.republication import (
     domains_of_both,
     grouped_sql,
@@ -107,6 +107,22 @@ class Followed:
         )
         return f"SELECT {columns} FROM {DEALT} {joins}"
 
+    def waiting_values(self) -> dict[str, dict[str | None, int]]:
+        """Count, by attribute and value, the records without a row, after ``rows_sql`` was written."""
+        shown = " AND ".join(
+            f"EXISTS (FROM {recalled(n)} AS s WHERE s.mark = {MARK})"
+            for n in range(len(self.domains))
+        )
+        return {
+            domain.attribute: {
+                domain.values[code]: rows
+                for code, rows in self.workspace.rows(
+                    f"SELECT _code{n}, count(*) FROM {DEALT} WHERE NOT ({shown}) GROUP BY ALL"
+                )
+            }
+            for n, domain in enumerate(self.domains)
+        }
+
 
 def open_dealt(
     workspace: Workspace, source: Source, release: str, arguments: SpluArguments
@@ -152,7 +168,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     drawn = [memory.drawn(domain.attribute, domain.values) for domain in domains]
     select = records.rows_sql()
     ((rows,),) = workspace.rows(f"SELECT count(*) FROM ({select})")
-    return plan_of(
+    made = plan_of(
         release,
         source,
         domains,
@@ -167,6 +183,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         rows=rows,
         left_out=source.rows - rows,
     )
+    return replace(made, waiting=records.waiting_values())
 
 
 def _entry(workspace: Workspace, release: str, domain: Domain, coins: str | None) -> LedgerEntry:
