@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 
 from duckdb_priv.engine.persons import count_persons
+from duckdb_priv.engine.procedures import is_interrupt
 from duckdb_priv.engine.source import Source, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PrivError
@@ -113,7 +114,13 @@ def _source_as_it_is(workspace: Workspace, release: str, method: Method) -> Sour
         source = leave_out_withdrawn(workspace, replace(opened, population=last.population))
         source = count_persons(workspace, source, last.max_rows if limited else None)
         return as_published(workspace, source, release)
-    except (PrivError, duckdb.Error):
+    except PrivError:
+        return None
+    except duckdb.Error as error:
+        if is_interrupt(error):
+            raise
+        # An error ends the transaction, in which nothing was written.
+        workspace.cursor.execute("ROLLBACK; BEGIN TRANSACTION")
         return None
 
 

@@ -11,10 +11,12 @@ from typing import Any
 import click
 import duckdb
 
-from duckdb_priv.errors import UnknownRelease, one_line
+from duckdb_priv.engine.procedures import undone
+from duckdb_priv.errors import NotInstalled, UnknownRelease, one_line
 from duckdb_priv.publisher.check.finding import SEVERITIES
+from duckdb_priv.publisher.procedures import find_procedure
 from duckdb_priv.shell.database_files import Beside, must_exist, open_known, open_publisher
-from duckdb_priv.shell.execution import watched
+from duckdb_priv.shell.execution import instance_of, watched
 from duckdb_priv.shell.options import (
     LEVELS,
     beside_options,
@@ -23,7 +25,7 @@ from duckdb_priv.shell.options import (
     only_option,
     results_options,
 )
-from duckdb_priv.shell.outcome import Results, one_sentence
+from duckdb_priv.shell.outcome import Results
 
 Row = dict[str, Any]
 
@@ -140,6 +142,7 @@ def registry(file: str, only: tuple[str, ...], beside: Beside, results: Results)
 )
 @click.option("--sign", is_flag=True, help="Sign it: see duckdb-priv key new.")
 @click.option("--key-file", metavar="KEY", help="What to sign it with, unless it is the usual key.")
+@dry_run_option
 @beside_options
 @results_options
 def export(
@@ -150,6 +153,7 @@ def export(
     metadata: tuple[str, ...],
     sign: bool,
     key_file: str | None,
+    dry_run: bool,
     beside: Beside,
     results: Results,
 ) -> None:
@@ -157,21 +161,28 @@ def export(
     named = given({"format": format_, "metadata": metadata, "sign": sign, "key_file": key_file})
     with closing(open_known(file, beside)) as connection:
         (row,) = watched(
-            connection, lambda: call(connection, "export_release", release, path, **named)
+            connection,
+            lambda: (
+                tried(connection, "export_release", {"release": release, "path": path, **named})
+                if dry_run
+                else call(connection, "export_release", release, path, **named)
+            ),
         )
     signed = f", signed with {row['signed_with']}" if row["signed_with"] else ""
-    results.row(row, f"{row['release']}: exported to {row['path']}{signed}")
+    done = "would be exported" if dry_run else "exported"
+    results.row(row, f"{row['release']}: {done} to {row['path']}{signed}")
 
 
 @click.command()
 @click.argument("file")
 @click.option("--key", metavar="PUBLIC", help="The public key of its publisher, or a file with it.")
+@fail_on_option
 @results_options
-def verify(file: str, key: str | None, results: Results) -> None:
+def verify(file: str, key: str | None, fail_on: str, results: Results) -> None:
     """Check that the release FILE, or a folder of Parquet files, is what its publisher signed.
 
     Nothing of it is run. Every macro and view must be what this library writes for its catalog. Without --key it says
-    what could not be checked.
+    what could not be checked, which is a warning for --fail-on.
     """
     from duckdb_priv.publisher.verify import verify as verified
 
@@ -182,6 +193,7 @@ def verify(file: str, key: str | None, results: Results) -> None:
     )
     for each in found.unchecked:
         results.say(f"not checked: {each}")
+    results.found = bool(found.unchecked) and fail_on == LEVELS[1]
 
 
 @click.group("key")
@@ -263,14 +275,15 @@ def publish(
 @click.command()
 @click.argument("file")
 @click.argument("releases", nargs=-1)
-def declare(file: str, releases: tuple[str, ...]) -> None:
+@results_options
+def declare(file: str, releases: tuple[str, ...], results: Results) -> None:
     """Write what is declared of RELEASES of the database FILE, or of all, as a file for publish."""
     from duckdb_priv.methods.register import METHODS
     from duckdb_priv.publisher.declared import all_declared
     from duckdb_priv.shell.plan import said, written
     from duckdb_priv.shell.publishing import source_text
 
-    with one_sentence(), closing(open_known(file)) as connection:
+    with closing(open_known(file)) as connection:
         known = {
             each.release: each for each in all_declared(connection) if each.mechanism in METHODS
         }
@@ -282,6 +295,10 @@ def declare(file: str, releases: tuple[str, ...]) -> None:
             each, text = known[name], source_text(connection, name)
             arguments = {**each.arguments, **({} if text is None else {"source": text})}
             found[name] = said(METHODS[each.mechanism], arguments, each.export)
+    if results.as_json:
+        for name, what in found.items():
+            results.row({"release": name, **what}, name)
+    else:
         click.echo(written(str(Path(file).resolve()), found), nl=False)
 
 
@@ -296,6 +313,16 @@ def call(
     answer = connection.execute(f"FROM priv.{function}({written})", [*values, *named.values()])
     names = [column[0] for column in answer.description]
     return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+
+def tried(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, Any]) -> list[Row]:
+    """Run a procedure, keep nothing of it, and return what it would have returned."""
+    instance = instance_of(connection)
+    if instance is None:
+        raise NotInstalled("the connection is not prepared for publishing")
+    ((database,),) = connection.execute("SELECT current_database()").fetchall()
+    with undone(instance, database, ("main",)) as workspace:
+        return find_procedure(name)(workspace, given)
 
 
 def given(options: Mapping[str, Any]) -> Row:

@@ -12,8 +12,8 @@ from duckdb_priv.engine.secrets import stored_secret, write_for_owner
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.shell.database_files import Beside, open_known
 from duckdb_priv.shell.given_secret import written
-from duckdb_priv.shell.operations import call
-from duckdb_priv.shell.options import beside_options, results_options
+from duckdb_priv.shell.operations import call, tried
+from duckdb_priv.shell.options import beside_options, dry_run_option, results_options
 from duckdb_priv.shell.outcome import Results
 
 
@@ -46,13 +46,21 @@ def show_fingerprint(file: str, beside: Beside, results: Results) -> None:
 
 @secret_commands.command("rotate")
 @click.argument("file")
+@dry_run_option
 @beside_options
 @results_options
-def rotate(file: str, beside: Beside, results: Results) -> None:
+def rotate(file: str, dry_run: bool, beside: Beside, results: Results) -> None:
     """Give the database FILE a new secret, and say what that costs."""
     with closing(open_known(file, beside)) as connection:
-        (row,) = call(connection, "rotate_secret")
-    results.row(row, f"{row['fingerprint']}: {row['statement']}")
+        (row,) = (
+            tried(connection, "rotate_secret", {}) if dry_run else call(connection, "rotate_secret")
+        )
+    if dry_run:
+        # Of a secret that nobody has.
+        del row["fingerprint"]
+        results.row(row, row["statement"])
+    else:
+        results.row(row, f"{row['fingerprint']}: {row['statement']}")
 
 
 @secret_commands.command("backup")

@@ -171,6 +171,42 @@ def test_quiet_says_no_words(hospital):
     assert run(*asked, "--quiet").stderr == ""
 
 
+def test_what_is_only_tried_changes_nothing(hospital, tmp_path):
+    place, kept = tmp_path / "out.duckdb", hospital.read_bytes()
+    asked = ["export", hospital, "r", place, "--metadata", "dcat"]
+    (row,) = rows(run(*asked, "--dry-run", "--json"))
+    assert row["path"] == str(place)
+    assert run(*asked, "--dry-run").stdout == f"r: would be exported to {place}\n"
+    refused = run("export", hospital, "r", tmp_path / "out.csv", "--dry-run")
+    assert (refused.exit_code, "ends in .csv" in refused.stderr) == (1, True)
+    mark = run("secret", "show-fingerprint", hospital).stdout
+    told = run("secret", "rotate", hospital, "--dry-run", "--json")
+    assert "published with the former secret" in rows(told)[0]["statement"]
+    assert "fingerprint" not in rows(told)[0]
+    assert run("secret", "show-fingerprint", hospital).stdout == mark
+    assert [each.name for each in tmp_path.iterdir()] == [hospital.name]
+    assert hospital.read_bytes() == kept
+    assert run(*asked).exit_code == 0
+    assert {each.name for each in tmp_path.iterdir()} == {
+        hospital.name, "out.duckdb", "out.html", "out.dcat.json"
+    }  # fmt: skip
+
+
+def test_what_could_not_be_verified_is_a_warning(hospital, tmp_path):
+    place = tmp_path / "out.duckdb"
+    assert run("export", hospital, "r", place).exit_code == 0
+    done = run("verify", place)
+    assert (done.exit_code, done.stderr.startswith("not checked: who made it")) == (0, True)
+    done = run("verify", place, "--fail-on", "warning", "--quiet", "--json")
+    assert (done.exit_code, done.stderr) == (3, "")
+    assert rows(done)[0]["signed_by"] is None
+
+
+def test_what_is_declared_is_a_row_of_each_release(hospital):
+    (row,) = rows(run("declare", hospital, "--json"))
+    assert (row["release"], row["method"], row["retention"]) == ("r", "uniform", 0.5)
+
+
 # What stands beside the database
 
 
@@ -357,7 +393,61 @@ REFUSED: dict[str, Callable[[Path], tuple[object, ...]]] = {
     ),
     "a refresh of a domain that grew": lambda path: ("refresh", path),
     "an audit": lambda path: ("audit", path),
+    "an audit of a source that cannot be read": lambda path: ("audit", path),
+    "a publication of a file": lambda path: ("publish", declared(path, "SELECT * FROM visits")),
+    "a publication of a view that cannot be read": lambda path: (
+        "publish",
+        declared(path, "SELECT id, ward, disease::INTEGER AS disease FROM visits"),
+    ),
+    "a publication whose domain lacks values": lambda path: (
+        "publish",
+        declared(path, "SELECT id, ward, disease FROM visits", "domain = ['a', 'b']"),
+    ),
+    "an export to a folder that is not there": lambda path: (
+        "export",
+        path,
+        "r",
+        path.parent / "no" / "r.duckdb",
+    ),
+    "a description": lambda path: ("registry", path),
+    "a declaration": lambda path: ("declare", path),
+    "a list of releases": lambda path: ("releases", path),
+    "a card of a source that cannot be read": lambda path: (
+        "report",
+        path,
+        "r",
+        "-o",
+        path.parent / "card.html",
+    ),
+    "a verification of a database": lambda path: ("verify", path),
+    "the page of a database": lambda path: ("explore", path),
+    "a secret": lambda path: ("secret", "show-fingerprint", path),
 }
+UNREAD = {name for name in REFUSED if name.endswith("of a source that cannot be read")}
+ANSWERED = {
+    "an audit",
+    "an audit of a source that cannot be read",
+    "a description",
+    "a declaration",
+    "a list of releases",
+    "a card of a source that cannot be read",
+    "a secret",
+}
+"""What is no refusal."""
+
+
+def declared(path: Path, source: str, more: str = "") -> Path:
+    plan = path.with_name("plan.toml")
+    plan.write_text(
+        f'database = "{path}"\n[release.x]\nmethod = "uniform"\nsource = "{source}"\nsensitive = "disease"\n'
+        f'retention = 0.5\nrecord_id = "id"\n{more}\n'
+    )
+    return plan
+
+
+def test_every_command_that_opens_a_database_is_tried():
+    tried = {str(arguments(Path("x.duckdb"))[0]) for arguments in REFUSED.values()}
+    assert set(main.commands) - tried == {"key", "demo"}
 
 
 @pytest.mark.parametrize("what", REFUSED)
@@ -371,8 +461,14 @@ def test_no_message_holds_a_value_of_a_record(hospital, what):
         if what == "a refresh of a domain that grew"
         else "SELECT 1",
     )
+    if what in UNREAD:
+        change(
+            hospital,
+            "ALTER TABLE visits RENAME TO private",
+            "CREATE VIEW visits AS SELECT * REPLACE (disease::INTEGER AS disease) FROM private",
+        )
     done = run(*REFUSED[what](hospital))
-    assert done.exit_code in (1, 3) or what in ("an audit", "a refresh of a domain that grew")
+    assert (done.exit_code in (1, 3)) == (what not in ANSWERED), done.output
     assert PRIVATE not in done.output
 
 
