@@ -130,8 +130,8 @@ def export_with(
             "path": str(path),
             "format": arguments.format,
             "card": str(card) if arguments.card else None,
-            "signed_with": None if key is None else key.public,
             "metadata": [str(place) for place in documents],
+            "signed_with": None if key is None else key.public,
         }
     ]
 

@@ -1,6 +1,6 @@
 -- FROM priv.export_release(release, path [, format := 'duckdb' | 'parquet'] [, card := true]
 --   [, metadata := ['croissant', 'dcat', 'datapackage']] [, sign := false] [, key_file := …])
---   -> release, path, format, seconds, card, signed_with, metadata
+--   -> release, path, format, seconds, card, metadata, signed_with
 --
 -- Writes what analysts get: one DuckDB file that every client from version 1.4 on opens, or a folder with Parquet
 -- files and a setup.sql. It holds the published table, the public catalog and the macros: no source row, no
@@ -33,7 +33,7 @@ WITH call AS MATERIALIZED (
         key_file: key_file, @caller@})::VARCHAR AS arguments
 ), @run@
 SELECT unnest(from_json(answer, '[{"release": "VARCHAR", "path": "VARCHAR", "format": "VARCHAR", "seconds": "DOUBLE",
-    "card": "VARCHAR", "signed_with": "VARCHAR", "metadata": ["VARCHAR"]}]'), recursive := true)
+    "card": "VARCHAR", "metadata": ["VARCHAR"], "signed_with": "VARCHAR"}]'), recursive := true)
 FROM answered;
 
 COMMENT ON MACRO TABLE priv.export_release IS
