@@ -1,6 +1,6 @@
-"""Publish tables about persons from DuckDB, and count on what was published.
+"""Publish tables about people from DuckDB, and count on what was published.
 
-What stands here is loaded when it is first used (PEP 562), so importing the package costs next to nothing.
+Names are loaded when they are first used (PEP 562), so importing the package costs next to nothing.
 """
 
 from pkgutil import resolve_name

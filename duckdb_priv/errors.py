@@ -19,7 +19,7 @@ ECHOED = 100
 
 
 def echoed(value: Any) -> str:
-    """Write a value that somebody gave, as much of it as a message has room for.
+    """Write a given value, as much of it as fits in a message.
 
     >>> echoed("x" * 200) == "'" + "x" * 98 + "…"
     True
@@ -140,7 +140,7 @@ class UnknownRelease(UnknownName):
 
 
 class NotInstalled(PrivError):
-    """The connection does not speak priv.*, or something else stands in its place."""
+    """The connection has no schema priv, or another one hides it."""
 
 
 class PublicationFailed(PrivError):

@@ -44,7 +44,7 @@ WORDS = ("title", "description", "contact", "licence")
 SHOWN, SHOWN_OF_SEVERAL = 12, 6
 """How many values of an attribute are listed, of the only one and of one among several."""
 ERRORS = (0.1, 0.25)
-"""Shares of a count by which estimates may be off: from which size on that holds is told."""
+"""Shares of a count by which estimates may be off: the card says from which size on each holds."""
 MEANINGS = {
     "retention": "probability that a record keeps its value",
     "gamma": "size of the decoy groups",
@@ -80,7 +80,7 @@ class Value:
     low: float
     high: float
     before: float
-    """Prior: the probability that a record has the value, for somebody who knows the frequencies."""
+    """Prior: the probability that a record has the value, for someone who knows the frequencies."""
     after: float | None
     """Highest posterior, whatever is reported of the record; None where records are not perturbed one by one."""
     true: int | None
@@ -206,7 +206,7 @@ def read_card(
     ).fetchall()
     person, epsilon = _person(guarantees)
     cards = [
-        # Counts of a sample are off alike, whichever column they are about.
+        # Counts of a sample have the same errors, whichever column they are about.
         _read_attribute(
             connection,
             reader,
@@ -310,7 +310,7 @@ def read_truth(connection: Connection, release: str) -> Truth:
         f" hierarchies := {literal(hierarchies)}) ORDER BY query"
     ).fetchall()
     if hierarchies is not None:
-        # All columns of a sample are alike, and shown together.
+        # All columns of a sample have the same errors, and are shown together.
         rows = [(attributes[0].name, *row[1:]) for row in rows]
     return Truth(
         publication.source,

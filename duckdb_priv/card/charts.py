@@ -18,20 +18,20 @@ BINS = 12
 MAX_POINTS = 400
 """How many points a picture shows."""
 SHOWN = 0.9
-"""Share of the points that a picture has room for; the others stand at its edge."""
+"""Share of the points that fit in a picture; the others are drawn at its edge."""
 MAX_ERROR = 2.0
 """The largest relative error that a picture has room for."""
 MIN_SPAN = 1.5
 """How far counts must differ for a picture to show anything."""
 MAX_TICKS = 7
-"""How many numbers stand on a logarithmic axis."""
+"""How many numbers a logarithmic axis has."""
 Z95 = 1.959963984540054
 """Two-sided 95% quantile of the normal distribution."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis: what stands where."""
+    """One axis: the place of each value."""
 
     low: float
     high: float
@@ -40,7 +40,7 @@ class Axis:
     logarithmic: bool = False
 
     def place(self, value: float) -> float:
-        """Return where a value stands, cut to the axis.
+        """Return the place of a value, cut to the axis.
 
         >>> Axis(0, 10, 100, 200).place(2.5)
         125.0

@@ -78,7 +78,7 @@ def on_axis_sql(
 
 
 def steady_sql(names: Sequence[str], types: Mapping[str, str]) -> str:
-    """Write what a record ``s`` holds in some columns as one text, which hangs on nobody's time zone.
+    """Write what a record ``s`` holds in some columns as one text, which does not depend on a time zone.
 
     >>> print(steady_sql(["age"], {"age": "INTEGER"}))
     to_json([s."age"::VARCHAR]::VARCHAR[])::VARCHAR
@@ -174,7 +174,7 @@ class Aggregates:
     def large_groups(self, step: Step, size: int) -> tuple[int, int]:
         """Count the micro groups of more records than a size, which the table of a step lists, and their records.
 
-        The table is made for that, and stands on the publisher's cursor afterwards.
+        The table is made for that, and is on the publisher's cursor afterwards.
         """
         Kernel(reads={}, select="", steps=(step,)).stage(self.workspace.cursor, self.source.table)
         ((groups, records),) = self.workspace.rows(
@@ -185,7 +185,7 @@ class Aggregates:
     def sizes_of_groups(self, step: Step) -> dict[int, int]:
         """Count the groups of each size that the table of a step lists, the smallest first.
 
-        The table is made for that, and stands on the publisher's cursor afterwards.
+        The table is made for that, and is on the publisher's cursor afterwards.
         """
         Kernel(reads={}, select="", steps=(step,)).stage(self.workspace.cursor, self.source.table)
         sizes = dict(
@@ -205,7 +205,7 @@ class Aggregates:
         return str(digest)
 
     def persons(self) -> tuple[int, int, int]:
-        """Count the records of nobody, the persons, and the records of the one who has most."""
+        """Count the records without a person, the people, and the largest number of records of one."""
         names = self.source.person
         missing = " OR ".join(f"{identifier(name)} IS NULL" for name in names)
         query = self.sql("check", "persons", columns=identifiers(names), missing=missing)
@@ -247,7 +247,7 @@ class Aggregates:
         return list(zip(present, distinct, strict=True))
 
     def distinctness(self, columns: Sequence[str], rate: int) -> tuple[int, int, int, int]:
-        """Count the values of columns, their records, those that are alone with theirs, and the most of one value.
+        """Count the values of columns, their records, those that are unique in theirs, and the most of one value.
 
         Of a single column only present values count; of very many values, one of ``rate`` is looked at.
         """
@@ -292,7 +292,7 @@ class Aggregates:
         return self.sql("check", "source_values", other=identifier(column))
 
     def dealt(self, dealing: Kernel, bits: Sequence[int]) -> DealtAggregates | None:
-        """Return who deals records their coins where they stand, and answers for them; None where DuckDB has them.
+        """Return an object that draws the bits of records outside DuckDB and answers for them; None if DuckDB does.
 
         ``dealing`` gives the rows that DealtAggregates speaks of; ``bits`` are the first ones of the order that
         records are counted by, for each attribute.
@@ -313,17 +313,17 @@ def aggregates_of(workspace: Workspace, source: Source) -> Aggregates:
 
 @dataclass(frozen=True)
 class DealtAggregates:
-    """What is asked of records that have been dealt their coins, attribute by attribute.
+    """Answers about records with their random bits, attribute by attribute.
 
     They are rows of a table that a step of a kernel makes: ``_code{n}`` is the place of the true value of attribute
-    ``n`` in its domain, and of its coins the first half orders the records of a value.
+    ``n`` in its domain. The first half of its random bits orders the records of a value.
     """
 
     workspace: Workspace
     table: str
 
     def digest(self, n: int) -> str:
-        """Count the records, and add up their order bits: it tells apart tables that differ in any record."""
+        """Count the records, and add up their order bits: the sum differs for tables that differ in any record."""
         order = order_sql(n)
         ((digest,),) = self.workspace.rows(
             f"SELECT count(*) || '/' || bit_xor({order}) || '/' || sum({order}::HUGEINT) FROM {self.table}"
@@ -354,10 +354,10 @@ class DealtAggregates:
     def last(
         self, last: Mapping[int, tuple[int, int]], attributes: int, bits: int
     ) -> list[tuple[tuple[int, int, int], ...]]:
-        """List the last records of some values of the first attribute, in the order of the coins.
+        """List the last records of some values of the first attribute, in the order of their random bits.
 
         ``last`` says of each value how many, and a range before which none of them is. Of each record and attribute,
-        the code and both halves of the coins are told.
+        the code and both halves of the bits are returned.
         """
         if not last:
             return []

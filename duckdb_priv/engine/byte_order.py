@@ -30,7 +30,7 @@ COLLATED = re.compile(r"\bc(\d+) VARCHAR COLLATE ")
 def byte_keys(expression: str, kind: str) -> list[str]:
     """Write what is equal for two values of a type only if they are the same, byte by byte.
 
-    The first key orders as the type does. The others tell apart what it takes for equal.
+    The first key orders as the type does. The others distinguish what it treats as equal.
 
     >>> byte_keys('"age"', "INTEGER"), byte_keys('"name"', "VARCHAR")
     (['"age"'], ['"name" COLLATE "binary"'])
@@ -103,8 +103,8 @@ def compared_by_bytes(workspace: Workspace, table: str, types: Mapping[str, str]
 def read_exactly(table: str, types: Mapping[str, str], texts: Mapping[str, str]) -> str:
     """Write how a table is read so that values are equal only if they are the same.
 
-    ``texts`` is what is read in the place of texts that have a collation; numbers have one zero, as they have in a file
-    that DuckDB 1 writes: two crowds in the source would be one in the release. A table with neither is read as it is.
+    ``texts`` is what is read instead of texts that have a collation; numbers have one zero, as they have in a file
+    that DuckDB 1 writes: two groups in the source would be one in the release. A table with neither is read as it is.
 
     >>> print(read_exactly("t", {"x": "DOUBLE"}, {}))
     (SELECT * REPLACE (CASE WHEN "x" = 0 THEN 0::DOUBLE ELSE "x" END AS "x") FROM t)
@@ -116,7 +116,7 @@ def read_exactly(table: str, types: Mapping[str, str], texts: Mapping[str, str])
 
 
 def _collated(workspace: Workspace, table: str, names: Sequence[str]) -> list[str]:
-    """Name the texts that have a collation, which DuckDB tells of tables alone: so one without rows is made."""
+    """Return the texts that have a collation. DuckDB knows it of tables only, so one without rows is made."""
     if not names:
         return []
     columns = ", ".join(f"{identifier(name)} AS c{n}" for n, name in enumerate(names))

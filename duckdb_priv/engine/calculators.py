@@ -1,6 +1,6 @@
 """The calculators of the schema ``priv``: functions of numbers, by the name that SQL calls them by.
 
-They stand apart from the other functions because they load scipy, which a session without them never needs.
+They are apart from the other functions because they load scipy, which a session without them never needs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The bits that records are perturbed by: drawn in a query, 2,048 records at a time, or for all of them at once.
 
 DuckDB's threads wait in turn for Python, which costs them as much as the bits. For all records at once it is called
-with many at a time, while their columns stand in memory as Arrow has them.
+with many at a time, while their columns are in memory as Arrow has them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BYTES_OF_RECORD, BYTES_OF_COLUMN = 32, 10
 
 
 Room = Callable[[float], bool]
-"""Says whether all records find room in memory, by the bytes of one."""
+"""Says whether all records fit in memory, by the bytes of one."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Drawing:
     function: str
     """What draws in a query: ``_priv_bits``, or ``_priv_integer_bits`` where all ids are integers."""
     keyed: Mapping[str, str]
-    """What the bits ``_bits0``, ``_bits1`` … are keyed by beside the record, by the places of their coins."""
+    """What the bits ``_bits0``, ``_bits1`` … are keyed by beside the record, by the placeholders of their bits."""
 
     @property
     def integers(self) -> bool:
@@ -75,7 +75,7 @@ class Drawing:
         coins: Mapping[str, KeyedBits | FreshBits],
         room: Room,
     ) -> pa.Table | None:
-        """Draw the bits of all records; None where Arrow does not keep what a column holds, or they find no room.
+        """Draw the bits of all records; None where Arrow does not keep what a column holds, or they do not fit.
 
         ``records`` is the query of the records, without places.
         """
@@ -130,7 +130,7 @@ def _column(n: int, key: str) -> str:
 def in_memory(
     cursor: duckdb.DuckDBPyConnection, records: str, room: Room, *, integers: bool
 ) -> pa.Table | None:
-    """Read records into memory; None where Arrow does not keep what a column holds, or they find no room.
+    """Read records into memory; None where Arrow does not keep what a column holds, or they do not fit.
 
     Where all ids are ``integers``, the column ``_text`` is empty, and takes no time.
     """

@@ -1,4 +1,4 @@
-"""Databases that are encrypted on the disk, by a key that stands in no file."""
+"""Databases that are encrypted on the disk, by a key that is in no file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAKEN = frozenset({"main", "memory", "priv", "system", "temp"})
 
 
 def attach(connection: duckdb.DuckDBPyConnection, path: str | Path, key: str) -> None:
-    """Attach an encrypted database under the name of its file, make it if it is not there, and stand in it.
+    """Attach an encrypted database under the name of its file, make it if it is not there, and use it.
 
     Raises InvalidParameter for an empty key, a wrong one and a database in memory, and NotInstalled where this DuckDB
     cannot encrypt.

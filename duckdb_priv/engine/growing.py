@@ -1,7 +1,7 @@
 """Temporary tables that are larger than the memory.
 
-DuckDB moves to disk what finds no room, but for a part of every struct. So a large table has the fields of its structs
-apart, below a view that puts them together.
+DuckDB moves to disk what does not fit in memory, except a part of every struct. So a large table has the fields of its
+structs as columns, below a view that joins them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Structs = Mapping[str, Iterable[str]]
 
 
 class GrowingTable:
-    """A temporary table to which portions are added, of records that stand in memory one portion at a time.
+    """A temporary table to which portions are added, of records that are in memory one portion at a time.
 
     DuckDB holds until the transaction ends whatever was registered in it, so this is registered, once for all portions.
 
@@ -40,7 +40,7 @@ class GrowingTable:
         self.portion: pa.Table | None = None
 
     def add(self, records: pa.Table) -> None:
-        """Add records; those of the first portion make the table, in the place of one that has its name."""
+        """Add records; those of the first portion make the table, and replace one of its name."""
         first, self.portion = self.portion is None, records.flatten() if self.large else records
         table = _apart(self.name) if self.large else self.name
         if first:

@@ -48,7 +48,7 @@ class Instance:
         self.name = f"instance {next(_numbers)}"
         self.connections: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
         self.functions: Sequence[object] = ()
-        """What DuckDB calls by address: kept alive, for whoever registered them may close before others do."""
+        """What DuckDB calls by address: kept alive, as the connection that registered them may close before others."""
         self.secrets: dict[str, bytes] = {}
         """By database: the secrets that callers of install() keep themselves."""
         self.working: set[duckdb.DuckDBPyConnection] = set()
@@ -56,7 +56,7 @@ class Instance:
         self.stage = ""
         """What the procedure at work is doing, in a word or two for who waits."""
         self.watched = False
-        """Whether somebody looks at how far the statements of procedures are, which DuckDB then keeps book of."""
+        """Whether someone reads the progress of the statements of procedures, which DuckDB then records."""
         self.turn = threading.Lock()
         """Held from the first statement of a publication to its commit."""
 

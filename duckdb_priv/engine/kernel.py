@@ -1,13 +1,13 @@
 """A record kernel: all that turns records into published rows, as data that any DuckDB can run.
 
 A plan is made from counts of the source; its kernel holds the SQL of what is done to each record, the small tables
-that this SQL reads, and the derived keys of its coins, never the secret itself. It can be pickled and handed to
+that this SQL reads, and the derived keys of its noise, never the secret itself. It can be pickled and handed to
 another process, which needs no database of the publisher's: ``run`` works in a bare connection over any stream of
 Arrow record batches, and gives the rows that publishing gives. Publishing goes the same way (``opened``), with the
 source itself as the records.
 
-Where the SQL speaks of the records, or of a source of coins, it holds a place (``place``) that is filled when the
-kernel is opened: keys never stand in SQL, which names coins by numbers that are valid only while the kernel is open.
+For the records, or a source of random bits, the SQL holds a placeholder (``place``) that is filled when the
+kernel is opened: keys are never in SQL, which names sources by numbers that are valid only while the kernel is open.
 """
 
 from __future__ import annotations
@@ -103,14 +103,14 @@ class Kernel:
     tables: Mapping[str, Table] = field(default_factory=dict)
     """Temporary tables that the SQL reads, by name."""
     steps: Sequence[Step] = ()
-    """What is made of the records first; none where each record stands alone."""
+    """What is made of the records first; none if each record is perturbed by itself."""
     alone: bool = True
     """Whether a row depends on its record and on no other, so that records may come in pieces."""
     gathers: bool = False
     """Whether the rows of a piece are not one for each record, but what is counted of them."""
     together: tuple[str, ...] | None = None
-    """Columns such that a row depends on no record that differs in one of them; None where it may depend on any. Where
-    each record stands alone, such that one process is best given all that agree in them, one after the other."""
+    """Partition key: a row depends only on records with equal values here; None: on any record. If each record is
+    perturbed by itself, one process is best given all records with equal values, one after the other."""
     before: tuple[Kernel, ...] = ()
     """What is done first, one after the other: each stage reads the rows of the one before, and this one of the last.
     So records can come together more than once, by other columns."""
@@ -135,10 +135,10 @@ class Kernel:
         staged: Collection[str] = (),
         room: Room | None = None,
     ) -> Iterator[str]:
-        """Lay out tables and coins on a cursor, and give the query of the published rows over a table expression.
+        """Make tables and sources of bits on a cursor, and return the query of the published rows over a table.
 
-        ``staged`` are the steps whose tables stand there already (``stage``). Where records find ``room`` in memory,
-        their bits are drawn at once, and the query reads them there. The coins are valid until the context ends.
+        ``staged`` are the steps whose tables exist already (``stage``). If records fit into memory, by ``room``,
+        their bits are drawn at once, and the query reads them there. The sources are valid until the context ends.
         """
         with ExitStack() as stack:
             for stage in self.before:
@@ -198,8 +198,8 @@ class Kernel:
     ) -> Iterator[pa.RecordBatch]:
         """Give the published rows of a stream of records, in no order, on any connection.
 
-        The stream has the columns that the kernel reads, and may have more. Where a record stands alone, pieces of the
-        stream are worked on one after the other; otherwise the stream is laid out as a temporary table first.
+        The stream has the columns that the kernel reads, and may have more. If each record is perturbed by itself, the
+        stream is read in pieces; otherwise it becomes a temporary table first.
         Raises InvalidSource for a column that is missing, and for a record whose value the plan does not know.
         """
         udfs.register(connection)

@@ -22,11 +22,11 @@ SURPLUS = "temp.main._priv_surplus"
 
 
 def count_persons(workspace: Workspace, source: Source, max_rows: int | None = None) -> Source:
-    """Count the persons of a source and the records of one, and leave out what a person has beyond ``max_rows``.
+    """Count the people of a source and the records of one, and leave out what a person has beyond ``max_rows``.
 
-    A source whose persons are not told is returned as it is.
+    A source without a person column is returned unchanged.
 
-    Raises InvalidSource where a record has no person: how many it has could not be told.
+    Raises InvalidSource if a record has no person: nobody would know how many records a person has.
     """
     if not source.person:
         return source

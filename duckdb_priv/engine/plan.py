@@ -34,7 +34,7 @@ class Plan:
     waiting: Mapping[str, Mapping[str | None, int]] = field(default_factory=dict)
     """By sensitive attribute: how many of these records have each value, where that is known."""
     sample: bool = False
-    """Whether the rows are what is left of a random sample, so that how many are missing must not be told."""
+    """Whether the rows are the rest of a random sample, so that the number of missing ones must not be published."""
     warnings: Sequence[str] = ()
     earlier: str | None = None
     """The query of rows that were published before and stay, where the release is extended by those of the kernel."""

@@ -5,7 +5,7 @@ A statement such as ``FROM priv.publish_uniform(…)`` calls a procedure through
 second, in a later pipeline of the same statement, commits. A statement that is interrupted never gets
 to the second, whatever the first was doing at that moment, so nothing of it is kept.
 
-``_priv_begin`` stands twice in the statement, in two independent pipelines. DuckDB runs it on the calling thread or
+``_priv_begin`` occurs twice in the statement, in two independent pipelines. DuckDB runs it on the calling thread or
 on one of its workers; a worker that waits inside a function is a worker less for the work itself, so a call on
 a worker gives the calling thread a moment to take the other one, and then lets it.
 """
@@ -292,7 +292,7 @@ def _undo(workspace: Workspace) -> None:
 
 
 def read_call(text: str) -> tuple[str, tuple[str, ...], str, Mapping[str, Any]]:
-    """Read a call as JSON: the database where the caller stands, its schemas and time zone, and what is given."""
+    """Read a call as JSON: the database that the caller uses, its schemas and time zone, and the arguments."""
     arguments = json.loads(text)
     standing = (
         arguments.pop("_database"),
@@ -305,7 +305,7 @@ def read_call(text: str) -> tuple[str, tuple[str, ...], str, Mapping[str, Any]]:
 def open_workspace(
     instance: Instance, database: str, schemas: tuple[str, ...], zone: str | None = None
 ) -> Workspace:
-    """Open a workspace that stands where the caller stands."""
+    """Open a workspace with the caller's database and schemas."""
     cursor = instance.cursor()
     if zone is not None:
         # The day of a time, in a view, is that which the caller sees.
@@ -358,7 +358,7 @@ def _answer(compute: Callable[[], str]) -> str:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Say whether somebody stopped the work, here or in a procedure that was called.
+    """Return whether someone stopped the work, here or in a procedure that was called.
 
     Ctrl-C comes as one of four exceptions, depending on where in DuckDB or Python it is noticed.
 

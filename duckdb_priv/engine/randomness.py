@@ -1,7 +1,7 @@
 """The only source of randomness: 64 uniform bits per record, or twice as many, keyed or fresh.
 
 Keyed bits are AES-256 in CBC-MAC mode over (record id, code of the true value), under a key derived
-from the secret and from everything else that defines the coins: attribute, mechanism, parameters, domain.
+from the secret and from everything else that defines the noise: attribute, mechanism, parameters, domain.
 The message starts with its own length, so no message is a prefix of another, and CBC-MAC of such messages
 is a pseudorandom function (Petrank and Rackoff 2000). Leaving out the true value or the parameters
 would let two releases be differenced: a retained record shows itself by changing, or by not changing.
@@ -31,9 +31,9 @@ SECRET_BYTES = 32
 BLOCK = 16
 """Bytes in a block of AES."""
 INTEGER_MARK = np.uint32(0xFFFFFFFF)
-"""Stands where a text has its length; no text is as long."""
+"""Is written instead of the length of a text; no text is as long."""
 HEAD = 8
-"""Bytes of the record id that find room in the first block, behind the length and the code."""
+"""Bytes of the record id that fit in the first block, after the length and the code."""
 
 
 def new_secret() -> bytes:
@@ -52,7 +52,7 @@ def check_secret(secret: bytes) -> bytes:
 
 
 def fingerprint(secret: bytes, context: str = "") -> str:
-    """Tell coins apart without saying anything else about them: 128 bits of HMAC-SHA256.
+    """Return a text that identifies sources of bits and reveals nothing else: 128 bits of HMAC-SHA256.
 
     >>> fingerprint(bytes(32), "a") == fingerprint(bytes(32), "b")
     False
@@ -188,7 +188,7 @@ _numbers = itertools.count(1)
 
 
 def open_stream(bits: KeyedBits | FreshBits) -> int:
-    """Give a source of bits a number, so that SQL can name it and no key ever stands in SQL."""
+    """Give a source of bits a number, so that SQL can name it and no key is ever in SQL."""
     number = next(_numbers)
     _streams[number] = bits
     return number

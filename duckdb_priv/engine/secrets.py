@@ -1,6 +1,6 @@
 """The secret of a publisher's database: made once, kept by the database or by its owner.
 
-A database that keeps its secret is as good as the source to whoever reads it. So it is readable by its owner alone
+Someone who reads a database that keeps its secret can recover the source. So only its owner can read the file
 from the moment in which the secret is written.
 """
 
@@ -51,7 +51,7 @@ def keep_secret(connection: Connection, given: bytes | None) -> None:
 
 
 def write_new(connection: Connection) -> str:
-    """Put a new secret in the place of the one that there is, if any, and return its fingerprint."""
+    """Replace the secret, if there is one, by a new one, and return its fingerprint."""
     connection.execute("DELETE FROM priv.secret")
     connection.execute("INSERT INTO priv.secret SELECT _priv_new_secret(1), '', ?", [now()])
     mark = randomness.fingerprint(current_secret(connection, None))

@@ -26,7 +26,7 @@ SCALAR = re.compile(
 )
 """Types whose values have one text each, so that a domain can be listed; a time with a zone has several."""
 RESERVED = "_priv_"
-"""How the names of our own begin, where they stand beside names of the user's."""
+"""How our own names begin when they are beside names of the user's."""
 INTEGER = re.compile(r"^(U?(TINY|SMALL)INT|U?INTEGER|BIGINT)$")
 BITS_PER_ROW = 8
 """Integer ids are counted in a bitmap of at most this length: in a tenth of the time that a hash table takes."""
@@ -55,9 +55,9 @@ class Source:
     person: tuple[str, ...] = ()
     """The columns that tell whose record it is."""
     persons: int | None = None
-    """How many persons it has records of; None where they are not told."""
+    """How many people it has records of; None if no person is named."""
     rows_of_person: int | None = None
-    """The most records that one of them has, or may have; None where persons are not told."""
+    """The most records that one of them has, or may have; None if no person is named."""
     population: str = POPULATION
     """The people that it is about, whose name is in every key of noise."""
     collated: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class Source:
 
     @property
     def id_form(self) -> str:
-        """Say how the record id enters the coins."""
+        """Return how the record id enters the random bits."""
         return "integer" if self.integer_id else f"text of {len(self.record_id)}"
 
     @property
@@ -107,7 +107,7 @@ class Source:
     def id_arguments(self) -> tuple[str, str]:
         """Write the record id of the source, as ``s``, as what the bits take: an integer, or a text."""
         nothing = ("NULL::BIGINT", "NULL::VARCHAR")
-        # The text of a time with a zone depends on the zone of whoever asks.
+        # The text of a time with a zone depends on the zone of the session.
         columns = [
             f"epoch_us(s.{identifier(name)})"
             if self.types[name] == "TIMESTAMP WITH TIME ZONE"
@@ -253,10 +253,10 @@ def readable_name(path: Sequence[str]) -> str:
 
 
 def refuse_reading(source: Source, origins: Iterable[str], what: str, hint: str) -> None:
-    """Refuse a table of the publisher's that stands for public knowledge, and is a view of what is published."""
+    """Refuse a table of the publisher's that should be public knowledge, and is a view of what is published."""
     if common := sorted({*source.origins} & {*origins}):
         raise InvalidParameter(
-            f"{what} reads {common[0]!r}, which is what is published: its numbers would tell of the records",
+            f"{what} reads {common[0]!r}, which is what is published: its numbers would reveal records",
             hint=hint,
         )
 
@@ -325,7 +325,7 @@ def refuse_ids(record_id: Sequence[str], rows: int, with_id: int, distinct: int)
     if distinct < rows:
         raise InvalidSource(
             f"record id {what} is not unique: {rows} rows have {distinct} ids",
-            hint="records with one id would share their coins; name all columns that identify a record",
+            hint="records with one id would share their noise; name all columns that identify a record",
         )
 
 
@@ -341,7 +341,7 @@ def _count_ids(
         low, high = workspace.rows(f"SELECT min({key}), max({key}) FROM {table}")[0]
         if low is not None and high - low < min(BITS_PER_ROW * rows, LONGEST_BITMAP):
             distinct = f"bit_count(bitstring_agg({key}, {low}, {high}))"
-            # An id outside of the bitmap, of a table that changes, would stand in DuckDB's error.
+            # An id outside of the bitmap, of a table that changes, would be in DuckDB's error.
             present = f"{key} BETWEEN {low} AND {high}"
     (counted,) = workspace.rows(f"SELECT count(*), {distinct} FROM {table} WHERE {present}")
     return counted
@@ -352,7 +352,7 @@ def _check_steady(
 ) -> None:
     """Refuse a view that gives a record another id or value whenever it is read.
 
-    Its coins would be fresh, or groups be planned by other public columns than are published.
+    Its noise would be fresh, or groups be planned by other public columns than are published.
     """
     (views,) = workspace.rows(
         "SELECT count(*) FROM duckdb_views()"

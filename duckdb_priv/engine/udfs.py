@@ -44,7 +44,7 @@ def bits(
     """64 uniform bits per row: keyed by (record id, code of the true value), or fresh.
 
     All rows of a call name the same stream. A record id is a number or a text. A keyed stream refuses a
-    missing id or code: such rows would share their coins.
+    missing id or code: such rows would share their noise.
     """
     return drawn(randomness.stream(streams[0].as_py()), numbers, texts, codes)
 
@@ -92,7 +92,7 @@ def dealt(
     else:
         ids, places = _record_ids(numbers, texts, codes), codes.to_numpy()
         words = _draw(source, ids, places)
-        # Records without ids have fresh coins and no marks, so those that have marks have keys.
+        # Records without ids have fresh bits and no marks, so those that have marks have keys.
         if isinstance(marking, randomness.KeyedBits):
             marked = pa.array(_column(_draw(marking, ids, np.zeros_like(places)), 0))
     halves = [pa.array(_column(words, half)) for half in (0, 1)]
@@ -127,7 +127,7 @@ Ids = NDArray[np.int64] | tuple[NDArray[np.uint8], NDArray[np.int64]]
 def _record_ids(numbers: pa.ChunkedArray, texts: pa.ChunkedArray, codes: pa.ChunkedArray) -> Ids:
     integers = numbers.null_count == 0
     if codes.null_count or not (integers or texts.null_count == 0):
-        raise InvalidSource("a record without id or with a value outside the domain has no coins")
+        raise InvalidSource("a record without id or with a value outside the domain has no noise")
     if integers:
         return np.asarray(numbers.to_numpy(), np.int64)
     text = pa.concat_arrays([chunk.cast(pa.large_binary()) for chunk in texts.chunks])
@@ -177,7 +177,7 @@ _group_numbers = itertools.count(1)
 
 
 def open_groups(groups: RangedGroups) -> int:
-    """Give decoy groups a number, so that SQL can name them and nothing of them stands in SQL."""
+    """Give decoy groups a number, so that SQL can name them and holds nothing of them."""
     number = next(_group_numbers)
     _groups[number] = OpenGroups(groups)
     return number
@@ -220,7 +220,7 @@ def decoy(
 
 
 def new_secret(rows: pa.ChunkedArray) -> pa.Array:
-    """Make a new 256-bit key, so that it never stands in SQL text or in a plan."""
+    """Make a new 256-bit key, so that it is never in SQL text or in a plan."""
     return pa.array([randomness.new_secret() for _ in range(len(rows))], pa.binary())
 
 

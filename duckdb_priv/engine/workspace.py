@@ -26,7 +26,7 @@ class Workspace:
 
     instance: Instance = field(repr=False)
     cursor: duckdb.DuckDBPyConnection
-    """Stands in the database of the caller, in a transaction of its own."""
+    """Uses the database of the caller, in a transaction of its own."""
     database: str
     """The database whose priv.* was called."""
     schemas: tuple[str, ...] = ("main",)
@@ -39,7 +39,7 @@ class Workspace:
     on_rollback: list[Callable[[], None]] = field(default_factory=list)
 
     def stage(self, words: str) -> None:
-        """Say what is being done, for whoever waits for it."""
+        """Record what is being done, to show it to someone who waits."""
         self.instance.stage = words
 
     def rows(self, sql: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:

@@ -10,9 +10,9 @@ from duckdb_priv.release.model import Blocks
 from duckdb_priv.sqltext.quoting import literal
 
 PLACES = ("blocks", "held", "stride", "mask", "incidence")
-"""How many blocks there are, how many of them hold a value, by how much the numbers of its blocks grow from a value to
-the next, the smallest mask of binary ones that leaves those numbers what they are, and digits that say whether each
-block holds the first value."""
+"""Names of five facts: the number of blocks; how many of them hold a value; by how much the numbers of its blocks grow
+from a value to the next; the smallest mask of binary ones that leaves those numbers unchanged; and digits that say
+whether each block holds the first value."""
 
 
 def block_facts(of: Blocks) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """What the functions of a publisher's database know of its releases, and how they choose among them by name.
 
 Each kind of knowledge of an attribute (its numbers, its domain, the texts of its queries) is a text. Above each kind
-stands one macro that chooses among all attributes by their names: short texts stand in it, all as one literal, which
-costs next to nothing to write and to plan; a long one stands in a macro of its attribute's own, which is written once,
+is one macro that chooses among all attributes by their names: it holds short texts, all as one literal, which
+costs next to nothing to write and to plan; a long one is in a macro of its attribute's own, which is written once,
 when the release is published. The functions ask these, so their text depends on the shapes of the attributes (which
 forms there are, and a few traits of each) and on nothing else: publishing costs the same however many releases
 there are.
@@ -39,7 +39,7 @@ from duckdb_priv.sqltext.templates import MARKED_ARGUMENT, body, fill, read
 FOLDER = "analyst/chosen"
 QUERIES = ("inverse", "bayesian", "change", "pattern", "law", "own", "weight", "scale")
 BETWEEN = SEPARATORS[0]
-"""Stands between fields that hold names of ours and numbers only, and between texts that have no such character."""
+"""Separates fields that hold names of ours and numbers only, and between texts that have no such character."""
 FACTS, LISTS_, QUERIES_, TEXTS, LISTING = "_facts", "_lists", "_queries", "_texts", "_listing"
 TYPE, COLUMN, TWINS, BLOCKS = "_type", "_column", "_twins", "_blocks"
 SAID = {
@@ -63,15 +63,15 @@ PLACE, RELEASES, THERE, KNOWN = "_place", "_releases", "_there", "_known"
 READ = ("_fact", "_number", "_numbers", "_number_at", "_every_number", "_query", "_of_release")
 """What reads one field of what is known of an attribute or of a release."""
 QUANTILE = "_normal_quantile"
-"""These stand in macros of their own, and not wherever a formula needs them, so that the functions are short: DuckDB 2
+"""These are in macros of their own, and not in every formula that needs them, so that the functions are short: DuckDB 2
 takes a microsecond for every character of a macro that is written."""
 SHORT = 500
-"""Most characters of a text that stands in the choice."""
+"""Most characters of a text in the choice."""
 APART, ELSEWHERE = SEPARATORS[-1], SEPARATORS[-2]
-"""Stand between short texts, and in the place of a long one. A text that holds one of them counts as long."""
+"""Separate short texts, and replace a long one. A text that holds one of them counts as long."""
 USUAL = {"two_weights": Shape("two_weights", True, True, True, frozenset(NUMBERS))}
-"""What the functions are written for where nothing is published: texts, some of them missing, that are perturbed
-uniformly. They need not be written anew when that is what is published first, or texts of which none is missing."""
+"""What the functions are written for if nothing is published: texts, some of them missing, that are perturbed
+uniformly. They need not be written again if that is what is published first, or texts of which none is missing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +254,7 @@ def choice_statements(attributes: Sequence[NamedAttribute]) -> Iterator[str]:
 
 
 def kept_statement(attributes: Iterable[NamedAttribute], shapes: Mapping[str, Shape]) -> str:
-    """Write the macro that keeps, for the next publication, what stands in the choice and in the functions."""
+    """Write the macro that keeps, for the next publication, what is in the choice and in the functions."""
     kept = {
         "short": [[of.release, of.name, of.short] for of in attributes],
         "shapes": [{**asdict(each), "equal": sorted(each.equal)} for each in shapes.values()],
@@ -411,7 +411,7 @@ class Chosen(Lookup):
         return f"list_extract(string_split(priv.{kind}({self._key}), '{BETWEEN}'), {place})"
 
     def _between(self, every: str) -> str:
-        """Write what stands between the texts of a domain."""
+        """Write what separates the texts of a domain."""
         plain = all(shape.plain for shape in self.shapes.values())
         return literal(BETWEEN) if plain else f"left({every}, 1)"
 

@@ -165,7 +165,7 @@ AMOUNT = "_amount::DOUBLE"
 Answer = Callable[[str, Lookup], str]
 """Writes an answer for the attributes of one form."""
 Made = Callable[..., str]
-"""Writes what is made of two sums, and of the factors that they stand with."""
+"""Writes what is made of two sums, and of their factors."""
 
 
 def _finite(sum_of_squares: str, answer: str) -> str:

@@ -68,7 +68,7 @@ ARGUMENTS = {
     "database": "coalesce('\"' || replace(database, '\"', '\"\"') || '\".', '')",
     "unseen": "'_priv_moments,'",
 }
-"""How the arguments of the macro stand in its query."""
+"""How the arguments of the macro are written in its query."""
 TOGETHER = ARGUMENTS | {"quantile": f"CASE WHEN simultaneous THEN {FAMILY} ELSE {QUANTILE} END"}
 """The same for a distribution, whose intervals may be simultaneous."""
 VERSIONS = ARGUMENTS | {
@@ -78,7 +78,7 @@ VERSIONS = ARGUMENTS | {
     "weight": "'NULL'",
     "whole": "CASE WHEN group_columns IS NULL AND condition IS NULL THEN 'true' ELSE 'false' END",
 }
-"""The same for the change since the version before: of both versions at once, told apart by one more group column."""
+"""The same for the change since the version before: both versions at once, distinguished by one more group column."""
 BOTH = template(
     "(SELECT *, true AS _priv_newer FROM {database}main.@table@"
     " UNION ALL BY NAME SELECT *, false AS _priv_newer FROM {older}main.@table@) WHERE ({condition}\n)"
@@ -177,8 +177,8 @@ def _noise_of_one(
 ) -> tuple[list[float], list[float], list[float], list[float]] | None:
     """Return the noise of a record that moved, by value; None where that takes too long.
 
-    It is the largest variance, what a row shows more if it shows the value, the variance of a record without the value
-    (the largest where rows do not show values one by one), and what a row may add that hides behind another one.
+    It has four numbers: the largest variance; what a row adds if it shows the value; the variance of a record without
+    the value (the largest if rows do not show values one by one); what a row may add that is hidden behind another.
     """
     if "own" in attribute.numbers:
         pairs = list(zip(attribute.numbers["own"], attribute.numbers["other"], strict=True))

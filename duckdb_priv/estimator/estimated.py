@@ -1,8 +1,8 @@
 """The schema ``estimated`` of a release file: after ``USE estimated``, plain SQL counts as if the table were true.
 
 It holds a view with the name of the release, whose columns are the public columns and the attributes, and macros named
-as DuckDB's aggregates: ``count(*)`` sums weights. The view is bound anew for every statement. It reads the statement
-and counts the published records by what the statement names, before each of these cells is laid out with every true
+as DuckDB's aggregates: ``count(*)`` sums weights. The view is bound again for every statement. It reads the statement
+and counts the published records by what the statement names, before each of these cells is expanded to every true
 value that its records may have; so what a statement does not name costs nothing (``estimated_cells``).
 
 It fails closed. DuckDB's own parser says what the statement does with the rows, and each SELECT that reads them must

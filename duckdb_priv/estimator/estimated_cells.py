@@ -1,7 +1,7 @@
-"""What the view of the schema ``estimated`` reads: the cells that a statement tells apart, with every true value.
+"""What the view of the schema ``estimated`` reads: the cells that a statement distinguishes, with every true value.
 
 The query is made when the statement is bound, out of its text: a column that it does not name is not grouped by, an
-attribute that it does not name is not laid out, and reading either raises.
+attribute that it does not name is not expanded, and reading either raises.
 """
 
 from __future__ import annotations
@@ -217,9 +217,9 @@ def _law(attribute: SensitiveAttribute) -> str:
 
 
 def _counts(attributes: Sequence[SensitiveAttribute]) -> tuple[str, str, str, str]:
-    """Write for how many records a cell stands; for the variance the squares of that, and what sampling adds at most.
+    """Write how many records a cell represents; for the variance the squares of that, and what sampling adds at most.
 
-    Last comes the column by which cells must be told apart, because it says how far their records are perturbed.
+    Last comes the column that distinguishes cells because it says how strongly their records are perturbed.
     """
     form = form_of(attributes[0])
     if not form.scaled:

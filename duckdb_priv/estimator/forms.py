@@ -2,7 +2,7 @@
 
 A form says how the weights W[x, y] of an attribute are computed from the numbers in the catalog. It is one record
 here and one file in ``sql/analyst/estimators``, whose sections are formulas over ``s``, the sums of some rows: the
-macros take them from the rows at hand, the query of ``priv.reconstructed_distribution`` from its cells. Whoever
+macros take them from the rows at hand, the query of ``priv.reconstructed_distribution`` from its cells. Code that
 needs to know how a form differs from others asks for a trait of its record; only the mechanism that publishes in a
 form knows its name.
 """
@@ -23,7 +23,7 @@ FOLDER = "analyst/estimators"
 LONGEST = 200
 """How many characters a sum may have to be written more than once."""
 LOOKED_UP = "priv._"
-"""Begins what is looked up by a macro, in a publisher's database: it is short, and planned wherever it stands."""
+"""Begins what is looked up by a macro, in a publisher's database: it is short, and planned at each place."""
 QUANTILE = template("@normal_quantile@")
 """What formulas have of the confidence, which the caller wrote."""
 COMMON = "common"
@@ -78,7 +78,7 @@ class Form:
 
     @cached_property
     def sections(self) -> Mapping[str, str]:
-        """The SQL of its sections. A formula stands in parentheses; pieces of a query, ``query.NAME``, do not."""
+        """The SQL of its sections. A formula is in parentheses; pieces of a query, ``query.NAME``, do not."""
         found: dict[str, str] = {}
         for file in (COMMON, *reversed(self.builds_on), self.name):
             found |= _sections(file)
@@ -92,7 +92,7 @@ class Form:
         """Write a formula over sums of one ``kind``: those of the rows at hand, or of a cell of the distribution.
 
         Sums that are lists themselves, and what is looked up for several places, are computed once for the formula;
-        others are written where they stand in it: equal aggregates DuckDB computes once.
+        others are written in place: equal aggregates DuckDB computes once.
 
         >>> FORMS["sample"].estimator("estimate", {"number.own": "0.1e0"}, "cell")
         '((_priv_observed) / _priv_numbers.own)'
@@ -105,7 +105,7 @@ class Form:
         often = Counter(SUM.findall(text))
         bound = {field: sql for field, sql in sums.items() if len(sql) > LONGEST}
         if any(often[field] > 1 and LOOKED_UP in sql for field, sql in sums.items()):
-            # And all that the caller wrote: no subquery may stand in the formula of a let.
+            # And all that the caller wrote: no subquery may be in the formula of a let.
             bound = dict(sums)
             if QUANTILE in text:
                 text = text.replace(QUANTILE, "(s).quantile")
@@ -142,7 +142,7 @@ class Form:
         return self.perturbed and not self.listed
 
     def matched(self, places: Mapping[str, str]) -> str:
-        """Write whether a row shows the value; ``places`` may say where the value stands in the domain."""
+        """Write whether a row shows the value; ``places`` may give the position of the value in the domain."""
         return fill(expand(self.sections["match"], {**self.sections, **places}), places)
 
     @property

@@ -12,7 +12,7 @@ from duckdb_priv.sqltext.templates import body, computed, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
 ATTRIBUTES, VALUES = (f"TRY_CAST({name} AS VARCHAR[])" for name in ("_attributes", "_values"))
-"""The arguments; NULL where they are no lists, which is told before anything is asked of them."""
+"""The arguments; NULL if they are no lists, which is reported before they are used."""
 EACH, VALUE = (f"CAST(list_extract({of}, i) AS VARCHAR)" for of in (ATTRIBUTES, VALUES))
 QUOTED = f"'''' || replace({VALUE}, '''', '''''') || ''''"
 OF_EACH = {
@@ -20,7 +20,7 @@ OF_EACH = {
     "bit": "CAST(1 << (i - 1) AS VARCHAR)",
     "value": f"coalesce({QUOTED}, 'NULL')",
 }
-"""How they stand in the parts of the query that are those of one attribute; ``i`` numbers the attributes."""
+"""How they are written in the parts of the query that are those of one attribute; ``i`` numbers the attributes."""
 ARGUMENTS = {
     "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
     "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
@@ -43,7 +43,7 @@ ARGUMENTS = {
         )
     },
 }
-"""How the arguments of priv.reconstructed_joint stand in its queries."""
+"""How the arguments of priv.reconstructed_joint are written in its queries."""
 NUMBER = "CAST(i AS VARCHAR)"
 
 

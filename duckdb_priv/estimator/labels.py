@@ -1,4 +1,4 @@
-"""What codes mean, for whoever opens a release file: one row for each value that its publisher has explained."""
+"""What codes mean, in a release file: one row for each value that its publisher has explained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the analyst's macros: pure SQL in which the numbers of the releases stand as literals.
+"""Writes the analyst's macros: pure SQL in which the numbers of the releases are literals.
 
 A macro is bound when it is called, on the caller's search path. So in a release file the macros read no table and call
 no other macro: they stay right where the file is attached and not in use, and where several are. In a publisher's
@@ -40,7 +40,7 @@ from duckdb_priv.sqltext.templates import body, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
 LAYOUT = (chosen.FIELDS, chosen.QUERIES, tuple(chosen.SAID), blocks.PLACES)
-"""How what is known of an attribute is laid out in the macros that are its own."""
+"""How the facts of an attribute are written in its own macros."""
 
 
 def create(connection: duckdb.DuckDBPyConnection, attributes: Sequence[SensitiveAttribute]) -> None:
@@ -53,7 +53,7 @@ def add(
 ) -> None:
     """Create the macros of a release that has come into the publisher's database, and choose among all.
 
-    The functions themselves are written anew only where it has a shape that was not there.
+    The functions themselves are written again only if it has a new shape.
     """
     short, shapes = _kept(connection)
     short |= _own(connection, attributes)
@@ -201,7 +201,7 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         # The type of an aggregate is known without it. Its name is not; but columns without missing values are counted
         # by counting rows, which is done anyhow.
         "column_fits": _column_fits(lookup, "any_value(_column)", "count(_column)"),
-        # A row that an outer join adds reports nothing, and is told from a record where none reports the missing value.
+        # A row that an outer join adds shows nothing. It differs from a record if no record shows the missing value.
         "are_records": _unless_missing(lookup, "coalesce(count_if(_column IS NULL), 0) = 0"),
         "is_record": _unless_missing(lookup, "_column IS NOT NULL"),
         "column_fits_row": _column_fits(lookup, "_column", "_column"),
@@ -209,8 +209,8 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         " IF regexp_matches(lower(t), "
         + lookup.named("reported", "list_extract(string_split(_release, '.'), 1)")
         + ")]) > 0",
-        # An aggregate over the weights where there may be some: a column cannot stand outside of one. Their name is not
-        # that of their count: before DuckDB 2.0, a count has none where it stands twice in a correlated subquery.
+        # An aggregate over the weights where there may be some: a column cannot be outside of one. Their name is not
+        # that of their count: before DuckDB 2.0, a count has none if it occurs twice in a correlated subquery.
         "weight_fits": by_form(
             lookup,
             lambda form, _: (
@@ -375,7 +375,7 @@ def _messages(lookup: Lookup) -> dict[str, str]:
         asked,
         literal("; it has "),
         lookup.listing(),
-        literal("\nHint: write it as it stands there"),
+        literal("\nHint: write it as it is listed"),
     )
     known = [
         (template("@here@"), template("@mistaken_release@")),
@@ -403,13 +403,11 @@ def _messages(lookup: Lookup) -> dict[str, str]:
             ),
         ),
         "mistaken_column": concatenated(
-            literal('what records report of "'),
+            literal('the second argument must be the noisy column of "'),
             "_release",
-            literal('" stands in the column '),
+            literal('", which is '),
             lookup.column(),
-            literal(
-                ": give that column, as it is\nHint: not a public one, and not its name as a text"
-            ),
+            literal("\nHint: write its name without quotes, a cast or a function around it"),
         ),
         "mistaken_rows": chosen_by_reported(asked),
         "mistaken_confidence": literal(

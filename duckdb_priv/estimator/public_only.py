@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 COMMENT = r"--[^\n\r]*|--[^\n]*|/\*[\s\S]*?\*/"
 PLAIN = rf"""(?:[^'"]|'[^']*'|"[^"]*"|{COMMENT})*?"""
-"""What stands before: each literal and each name in quotes as a whole, and each comment. A text may be read in several
+"""What comes before: each literal and each name in quotes as a whole, and each comment. A text may be read in several
 ways so, with and without comments, wherever one may end: that any of them reaches a column is enough."""
 GAP = rf"(?:[\s\pZ\pC]|{COMMENT})*"
-"""What may stand between two words: comments, and all that Unicode calls a space or does not show."""
+"""What may be between two words: comments, and all that Unicode calls a space or does not show."""
 WORD = r"(?:[^a-z0-9_]|$)"
 """What follows a name that is not longer."""
 HIDING = (

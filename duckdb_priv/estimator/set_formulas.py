@@ -60,7 +60,7 @@ def let(name: str, text: str, **values: str) -> str:
 def steps(answer: str, *steps: Mapping[str, str]) -> str:
     """Write an answer over a struct t, whose fields are computed in steps: each from those of the steps before it.
 
-    One step stands beside the other, and not inside it: DuckDB 2 plans a list comprehension in another one twice, one
+    One step is beside the other, and not inside it: DuckDB 2 plans a list comprehension in another one twice, one
     in that four times, and so on.
 
     >>> print(steps("(t).a + (t).b", {"count(*)": "a", "sum(x)": "c"}, {"2 * (t).a": "b"}))

@@ -1,4 +1,4 @@
-"""What several functions of a publisher's database compute alike stands in macros of its own, which they call.
+"""What several functions of a publisher's database compute in the same way is in macros of its own, which they call.
 
 The functions are written in full first, as those of a release file are; then each of these formulas gives way to a
 call, so that DuckDB parses, copies and keeps it once.
@@ -38,7 +38,7 @@ class Shared:
     """What the functions have in its place."""
 
     def over(self, argument: str) -> str:
-        """Write the formula as it stands in the functions."""
+        """Write the formula as it is in the functions."""
         return qualified(folded(self.write(argument)))
 
 
@@ -72,7 +72,7 @@ SHARED: Mapping[str, Shared] = {
         "The interval of a quotient of two sums.", lambda _: formula("quotient"), ("p",)
     ),
 }
-"""By the name of the macro. One that has the formula of another in its own stands before it."""
+"""By the name of the macro. One that has the formula of another in its own is before it."""
 
 
 @cache

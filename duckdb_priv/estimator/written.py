@@ -61,8 +61,8 @@ class Shape:
 class Lookup(ABC):
     """Where macros find what they must know of the attribute that is asked for.
 
-    Every method returns SQL that is folded when a query is planned. Whoever asks makes sure first that the attribute
-    is there.
+    Every method returns SQL that is folded when a query is planned. The caller makes sure first that the attribute
+    exists.
     """
 
     shapes: Mapping[str, Shape]
@@ -175,7 +175,7 @@ def release_fields(
         "table": identifier(release),
         "attributes": ", ".join(attributes),
         "several": f'release "{release}" has several sensitive attributes: write {several}'
-        "\nHint: name one of them in the place of the release"
+        "\nHint: name one of them instead of the release"
         if len(attributes) > 1
         else None,
         "reported": reaching(release, reported, namesake) if reported else None,

@@ -39,7 +39,7 @@ from duckdb_priv.release.promise import factor, of_person, weak
 from duckdb_priv.sqltext.quoting import literal
 
 PRIOR = 0.1
-"""The prior whose posterior is told where no other is asked about."""
+"""The prior whose posterior is shown if no other is asked about."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,7 +55,7 @@ def open_reader(connection: Connection, release: str) -> Reader:
 
 
 def open_workload(workspace: Workspace, name: str) -> None:
-    """Take a workload that somebody wrote, by the name of its table.
+    """Read a workload of the user's, by the name of its table.
 
     Raises InvalidParameter where two queries have one number, or one has none.
     """

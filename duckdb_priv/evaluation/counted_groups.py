@@ -1,6 +1,6 @@
 """The groups of equal records that each query counts: micro groups, and groups of equal generalized records.
 
-Queries stand in temp.main._priv_numbers with the numbers that the arrays here go by.
+Queries are in temp.main._priv_numbers with the numbers that the arrays here go by.
 """
 
 from __future__ import annotations

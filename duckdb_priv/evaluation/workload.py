@@ -42,7 +42,7 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 SETS_PER_SIZE = 20
 """How many sets of so many public attributes a workload asks about where nothing else is said."""
 TABLE = "temp.main._priv_queries"
-"""Where a workload stands while it is made or answered."""
+"""The table of a workload while it is made or answered."""
 OF_A_QUERY = ("query", "conditions", "attribute", "value")
 
 

@@ -1,7 +1,7 @@
 """What the page is made of: its own files, and the engine, which npm installs once into a folder of the user's.
 
 The engine (DuckDB in WebAssembly, and Observable Plot) is 36 MB, many times the package, and most who publish never
-need it. So it is not in the package: it comes when somebody asks for it, in the versions and with the checksums of the
+need it. So it is not in the package: it is fetched on request, in the versions and with the checksums of the
 lock file.
 """
 

@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.end_headers()
                 shutil.copyfileobj(content, self.wfile)
         except ConnectionError:
-            # Whoever asked has left.
+            # The client has closed the connection.
             pass
         except OSError:
             self.send_error(404)

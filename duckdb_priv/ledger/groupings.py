@@ -56,7 +56,7 @@ def charge_groups(
 
     ``same`` is the release in which every record has the same group, ``joining`` how the records of the next version of
     a release compare with those of the last one, ``why`` what a second grouping does.
-    Raises GuaranteeViolated for a second one, unless told to ``republish``.
+    Raises GuaranteeViolated for a second one, unless ``republish`` is true.
     """
     if same is not None:
         return Charge(adds=False, whole=False, reason=f"the same groups as in {same}")

@@ -88,7 +88,7 @@ def compare(
 def _moved(connection: Connection, publications: Sequence[int], records: int) -> int:
     """Estimate how many ids belong to other public values than in all publications with the same draw.
 
-    An id that at least half of the columns in common say something else of is taken for somebody else's.
+    An id is taken for another person's if at least half of the common columns have changed.
     """
     if not publications:
         return 0

@@ -292,7 +292,7 @@ def with_ranks(
         return np.bincount(codes(low), minlength=histogram.size)
 
     counts = np.array(list(each(count, stretches)))
-    # Where the next rank of each value stands when a stretch begins.
+    # The position of the next rank of each value when a stretch begins.
     places = first[:-1] + np.cumsum(counts, axis=0) - counts
 
     def rank(stretch: int) -> None:

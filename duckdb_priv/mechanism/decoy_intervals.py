@@ -54,7 +54,7 @@ def interval_terms(
     _, first = np.unique(design.class_of, return_index=True)
     one = np.flatnonzero(shown)[first]
     own, tied = weights.own[one], weights.tied[one]
-    # Between classes a weight is a slope; on the diagonal stand ties, of which there are count - 1.
+    # Between classes a weight is a slope; on the diagonal are ties, of which there are count - 1.
     gap = weights.odds[one] - weights.odds[one][:, np.newaxis]
     np.fill_diagonal(gap, 1.0)
     rise = weights.potential[one][:, np.newaxis] - weights.potential[one]

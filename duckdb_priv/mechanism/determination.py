@@ -150,7 +150,7 @@ def groups_of(given: Codes, told: Codes, counts: Integers, certainty: float) -> 
     >>> groups_of(town, disease, np.full(20, 5), certainty=0.95)
     Groups(sizes=array([2]), groups=array([2]), determined=array([1]))
     """
-    # Records that are alone with their value are in no group.
+    # Records that are unique in their value are in no group.
     several = given.counts[given.of] > 1
     given, told = Codes(given.of[several], given.size), Codes(told.of[several], told.size)
     if not given.of.size:

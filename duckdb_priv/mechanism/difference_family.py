@@ -104,7 +104,7 @@ def is_balanced(blocks: int, stride: int, first: Sequence[int], shared: int) -> 
 def sums_by_block(
     values: NDArray[np.float64], blocks: int, stride: int, first: Sequence[int]
 ) -> NDArray[np.float64]:
-    """Add up, for each block, what stands at the values that it holds.
+    """Add up, for each block, the numbers of the values that it holds.
 
     ``values`` has a number for each value, in order; ``first`` are the blocks of the first one, and those of the next
     ones are moved on by ``stride`` each.
@@ -123,7 +123,7 @@ def sums_by_block(
 def least_by_value(
     of_blocks: NDArray[np.float64], values: int, stride: int, first: Sequence[int]
 ) -> NDArray[np.float64]:
-    """Return, for each value, the least of the numbers that stand at its blocks.
+    """Return, for each value, the least of the numbers of its blocks.
 
     >>> least_by_value(np.arange(7.0), 2, 1, [1, 4, 6]).tolist()
     [1.0, 0.0]

@@ -46,7 +46,7 @@ def require_eligible(
 
     ``counts`` has one entry per value, the missing value included; ``labels`` are their names for
     the message, in which gamma is called ``name``. The rule, no value in more than rows / gamma
-    records, is necessary (a value stands at most once in a group) and sufficient (``mixed_groups``
+    records, is necessary (a value is at most once in a group) and sufficient (``mixed_groups``
     is the construction).
 
     >>> require_eligible([3, 2, 2, 1], 2)

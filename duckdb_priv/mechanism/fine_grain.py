@@ -71,7 +71,7 @@ class FineGrain:
     def identifiable(self) -> NDArray[np.bool_]:
         """Which values can be reconstructed: all, unless several have retention 0.
 
-        Values of retention 0 are published alike, so of two or more only the total is known.
+        Values of retention 0 have the same noise, so of two or more only the total is known.
 
         >>> FineGrain(np.array([0.0, 0.5, 0.0])).identifiable
         array([False,  True, False])
@@ -205,7 +205,7 @@ def worst_posteriors(operator: FineGrain, requirements: Requirements) -> tuple[V
 
 
 def verify(operator: FineGrain, requirements: Requirements, direction: Direction) -> None:
-    """Raise GuaranteeViolated unless the operator as it stands meets every requirement.
+    """Raise GuaranteeViolated unless the operator meets every requirement.
 
     The odds are compared, not the probabilities: one near 1 hides what happens to the odds.
 
@@ -213,7 +213,7 @@ def verify(operator: FineGrain, requirements: Requirements, direction: Direction
     >>> verify(FineGrain(np.array([0.6, 0.5])), requirements, "upward")
     Traceback (most recent call last):
     duckdb_priv.errors.GuaranteeViolated: value 'H': a prior of 0.1 can rise to 0.262295, past 0.25
-    Hint: compute the retentions anew from these requirements
+    Hint: compute the retentions again from these requirements
     """
     check_direction(direction)
     rho1, rho2 = requirements.rho1, requirements.rho2
@@ -228,7 +228,7 @@ def verify(operator: FineGrain, requirements: Requirements, direction: Direction
             raise GuaranteeViolated(
                 f"{name_of(requirements.values[k], requirements.labels)}: a prior of "
                 f"{prior[k]:.6g} can {verb} to {worst[k]:.6g}, past {bound[k]:.6g}",
-                hint="compute the retentions anew from these requirements",
+                hint="compute the retentions again from these requirements",
             )
 
 

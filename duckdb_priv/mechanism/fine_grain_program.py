@@ -27,7 +27,7 @@ NEGLIGIBLE_RETENTION = 1e-6
 def uniform_retention(gamma: Vector) -> float:
     """Return the largest retention that all values can share, ``(g - 1) / (m - 1 + g)``.
 
-    With g the smallest of ``gamma``: what uniform perturbation would have to use for everybody, and
+    With g the smallest of ``gamma``: what uniform perturbation would have to use for everyone, and
     the largest minimum retention that fine-grain perturbation can give.
 
     >>> uniform_retention(np.array([3.0, np.inf]))

@@ -1,4 +1,4 @@
-"""The noise of one record in the difference of a count, at most: of a record that came, left, or was drawn anew.
+"""The noise of one record in the difference of a count, at most: of a record that came, left, or was redrawn.
 
 Derivation: ``two_looks.md`` beside this file.
 """

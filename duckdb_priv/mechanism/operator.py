@@ -186,7 +186,7 @@ def ldp_epsilon(operator: Matrix) -> float:
 def largest_posterior(operator: Matrix, prior: ArrayLike) -> Vector:
     """Return, for each original value, the largest posterior that a published value can give.
 
-    ``max_y P[y, x] f_x / (P f)_y`` for somebody whose prior is ``prior`` (frequencies or
+    ``max_y P[y, x] f_x / (P f)_y`` for someone whose prior is ``prior`` (frequencies or
     counts, at least one above 0); shape (m,). Published values of probability 0 are left out.
 
     >>> largest_posterior(np.array([[0.75, 0.25], [0.25, 0.75]]), [0.9, 0.1]).round(6)
@@ -199,9 +199,9 @@ def largest_posterior(operator: Matrix, prior: ArrayLike) -> Vector:
 
 
 def identifiability_classes(operator: Matrix, *, tolerance: float = 1e-9) -> NDArray[np.intp]:
-    """Return a class number for each original value; values of one class cannot be told apart.
+    """Return a class number for each original value; values of one class cannot be distinguished.
 
-    Two values are alike when their columns differ by at most ``tolerance`` everywhere: then they
+    Two values are in one class when their columns differ by at most ``tolerance`` everywhere: then they
     are published in the same way, and only their total can be reconstructed. Shape (m,), numbered
     from 0 in the order of first appearance.
 

@@ -24,7 +24,7 @@ class RangedGroups:
     plan: GroupPlan
     bits: int
     lower: NDArray[np.int64]
-    """By cell: how many records of its value stand in lower ranges."""
+    """By cell: how many records of its value are in lower ranges."""
 
     def __eq__(self, other: object) -> bool:
         """Say whether every record has the same group in both."""

@@ -1,7 +1,7 @@
 """Frequencies of a table that may be published: counted with noise, and rounded to half powers of two.
 
-What is computed from a table and published tells of the table. Retentions that follow from these frequencies tell no
-more than these do, and that is bounded. Derivation: ``reference_frequencies.md`` beside this file.
+What is computed from a table and published reveals something of it. Retentions that follow from these frequencies
+reveal no more than these do, and that is bounded. Derivation: ``reference_frequencies.md`` beside this file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from duckdb_priv.mechanism.discrete_laplace import Bits, laplace_count, secure_b
 def reference_frequencies(counts: Integers, epsilon: float, bits: Bits = secure_bits) -> Vector:
     """Return the share of each value, shape (m,), as a half power of two that one record hardly changes.
 
-    Whoever knows all records but one learns from them at most a factor ``exp(epsilon)`` for the odds of two values
+    Someone who knows all records but one learns from them at most a factor ``exp(epsilon)`` for the odds of two values
     of that record. A value that does not occur counts once.
 
     >>> reference_frequencies(np.array([250_000, 500_000, 250_000]), 0.1).tolist()

@@ -3,7 +3,7 @@
 A group of ``size`` records, ``count`` of which hold the value, is perturbed whole, or represented
 by ``published`` records that stand for ``size / published`` each, as a weight. (The paper duplicates
 records instead: ``reference/duplicated_sample.py``.) Variances are of the estimated count, in
-records squared, for a fixed population (only the coins are random). Derivation:
+records squared, for a fixed population (only the noise is random). Derivation:
 ``sampling_variance.md`` beside this file.
 
 Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", sections 3 and 5.

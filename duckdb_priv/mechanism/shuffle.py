@@ -1,8 +1,8 @@
-"""Hiding in the crowd: what a shuffled group tells of one record's sensitive value.
+"""Hiding in the crowd: what a shuffled group reveals about one record's sensitive value.
 
 A release is stored in an order made from its own columns, so that of a group of equal public attributes only the
-multiset of published values is seen. To somebody who knows the true values of all *other* records of the
-group, but not the coins, the published values of those others hide the one that is left: (epsilon, delta) with
+multiset of published values is seen. To someone who knows the true values of all *other* records of the
+group, but not the secret, the published values of those others hide the one that is left: (epsilon, delta) with
 epsilon far below the local one. Derivations, and what it rests on: ``shuffle.md`` beside this file.
 
 Source: Balle, Bell, Gascon, Nissim, "The privacy blanket of the shuffle model" (CRYPTO 2019), lemma 5.3,
@@ -31,9 +31,9 @@ MOST_PAIRS = 100
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two true values, as somebody sees them who wants to tell them apart: three laws of the published values.
+    """Two true values, for someone who wants to distinguish them: three distributions of the published values.
 
-    Published values that say the same may stand together, with the sums of their probabilities. Pairs are equal if
+    Published values that say the same may be one, with the sums of their probabilities. Pairs are equal if
     their laws are, up to rounding.
     """
 
@@ -107,7 +107,7 @@ def operator_pairs(
 ) -> list[Pair]:
     """Return the pairs of any operator ``P[published, true]``, those that say the same only once.
 
-    Values of one of the ``kinds`` are exchanged alike: the operator stays what it is when two of them change places.
+    Values of one of the ``kinds`` can be exchanged: the operator stays what it is when two of them change places.
     Without ``kinds`` every value is compared with every other one. Empty where there are more than ``most``
     pairs of kinds.
 

@@ -170,7 +170,7 @@ def _of_classes(
 def shuffled_epsilon(retention: float, domain_size: int, group_size: int, delta: float) -> float:
     """Return the epsilon of uniform perturbation for a record in a group of ``group_size`` records, at ``delta``.
 
-    It holds against somebody who knows the true values of all other records of the group, and sees its published
+    It holds against someone who knows the true values of all other records of the group, and sees its published
     values in no particular order. It never exceeds the local epsilon, which is that of a group of one.
     Raises InvalidParameter for a delta that is not strictly between 0 and 1, or a group without records.
 

@@ -18,7 +18,7 @@ def smallest_count(
 ) -> float:
     """Return the count from which on an estimate is off by at most ``relative_error``, with this confidence.
 
-    It may exceed the number of records: then nothing is told so well.
+    It may exceed the number of records: then no count is so accurate.
 
     >>> operator = Uniform(retention=0.5, domain_size=50)
     >>> round(smallest_count(operator, records=10_000))

@@ -63,7 +63,7 @@ class Choice:
     method: Literal["two_by_two", "conditional_poisson"]
     weights: TwoByTwo | InverseWeights
     bias: float
-    """Bias of the 2x2 form in standard errors, in the worst cell; NaN where it cannot be told."""
+    """Bias of the 2x2 form in standard errors, in the worst cell; NaN if it is unknown."""
     design: ConditionalPoisson | None = None
     """Of the values that are shown, where the conditional Poisson form is taken."""
 

@@ -50,7 +50,7 @@ def tails(
     has no relative error. ``published`` is how many records of the group are published, all by
     default; when fewer, they are a sample that holds ``floor`` or ``ceil`` of
     ``count * published / size`` records of the value, with that mean, and the tails are those of
-    both coins. Absolute error below 1e-14. Raises InvalidParameter for other numbers.
+    both draws. Absolute error below 1e-14. Raises InvalidParameter for other numbers.
 
     The paper's threshold calls 122 records (0.3, 0.3)-private. They are not:
 

@@ -26,7 +26,7 @@ class Looks:
 
 
 def of_one_value(before: Matrix, after: Matrix, prior: Vector) -> Looks:
-    """Two looks at one true value, with coins that are independent.
+    """Two looks at one true value, with independent noise.
 
     Entry ``[y, x]`` of an operator is Pr[published = y | original = x]; ``prior`` are probabilities of the values.
 

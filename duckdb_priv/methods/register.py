@@ -1,8 +1,8 @@
 """The one register of methods: what each is called, what it takes, and what it is like.
 
 A method is a folder: the record in ``__init__.py``, what it takes in ``arguments``, and the modules ``plan``, ``audit``
-and ``advise``, which are loaded when they are first used. Whoever needs to know what a mechanism is like asks its
-record; nobody asks for a mechanism by its name.
+and ``advise``, which are loaded when they are first used. Code that needs a property of a mechanism asks its
+record; no code asks for a mechanism by its name.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Refreshing:
     """How the next version of a release is published from a source that has changed."""
 
     told: str
-    """What whoever compares two versions learns, in one sentence without its full stop."""
+    """What someone who compares two versions learns, in one sentence without its full stop."""
     given: Mapping[str, Any] = field(default_factory=lambda: {"replace": True}, hash=False)
     """What is given beside what was said when the release was declared."""
     keeps: bool = True
-    """Whether records that did not change show what they showed, which needs the same coins."""
+    """Whether records that did not change show what they showed, which needs the same bits."""
     remembers: bool = False
     """Whether what records show is kept, so that the next version is planned from it, by the module ``follow``."""
     waits: str = ""
@@ -66,7 +66,7 @@ class Refreshing:
 KEYED = Refreshing(
     "a record that shows another value has changed, with certainty; all others show what they showed"
 )
-"""Every record stands alone, and its coins are keyed by its id and its value."""
+"""Each record is perturbed by itself, and its bits are keyed by its id and its value."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Method:
     grid: type[Arguments] | None = None
     """What advice tries of it, as ``priv.advise`` takes it; None where it is not advised."""
     sensitive: bool = True
-    """Whether single columns are sensitive; otherwise every column is treated alike."""
+    """Whether single columns are sensitive; otherwise every column is treated in the same way."""
     whole_records: bool = False
     """Whether it hides that a record is there at all: its epsilon is that of a whole record, not of a value."""
     jointly: bool = False
@@ -93,9 +93,9 @@ class Method:
     advised_alone: bool = False
     """Whether advice is for one sensitive column: it takes no more, or its noise depends on how many there are."""
     groups: bool = False
-    """Whether what a record shows hangs on the records that it is grouped with, and not on itself alone."""
+    """Whether what a record shows depends on the records that it is grouped with, and not on itself alone."""
     afresh: bool = False
-    """Whether all records are drawn anew where any of them changed, so that comparing releases shows no change."""
+    """Whether all records are redrawn if any of them changed, so that comparing releases shows no change."""
     once: str = ""
     """Where it groups: what a second grouping of the same records does."""
     refreshing: Refreshing = KEYED
@@ -141,7 +141,7 @@ class Method:
 
     @property
     def waiting(self) -> Callable[..., int | None]:
-        """What counts the records that wait, where the next version would be the one that stands; given as above."""
+        """What counts the records that wait, if the next version would be the current one; given as above."""
         return self._function("follow", "waiting")
 
     def procedure(self, name: str) -> Callable[..., list[dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""What stands above the aggregates of a SELECT, over the columns of its estimates, which are found on the way."""
+"""What is above the aggregates of a SELECT, over the columns of its estimates, which are found on the way."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Above:
         return exp.Alias(this=value, alias=named(name).copy())
 
     def rewritten(self, node: exp.Expr, *, within: bool = False) -> exp.Expr:
-        """Rewrite what stands above the aggregates, over the estimates; ``within`` a subquery only group keys."""
+        """Rewrite what is above the aggregates, over the estimates; ``within`` a subquery only group keys."""
         if not isinstance(node, exp.Query) and bare(node) in self.keys:
             return column(self.keys[bare(node)], self.table if within else None)
         if isinstance(node, exp.Column):

@@ -1,4 +1,4 @@
-"""Counting the published rows once: cells of rows that are alike in all that the rest of the query asks of them.
+"""Counting the published rows once: cells of rows that are equal in all columns that the rest of the query uses.
 
 Everything that depends on public columns alone is computed here, over the rows; everything else once per cell.
 A cell has the public values that are asked for, what its rows report, and sums over its rows.
@@ -24,7 +24,7 @@ NO_VALUES = (
     exp.Distinct,
     exp.Star,
 )
-"""What stands in expressions and is no value that a column could hold."""
+"""Parts of expressions that are no value of a column."""
 
 
 class Cells:
@@ -39,7 +39,7 @@ class Cells:
     ) -> None:
         assert source.release is not None
         self.around = around
-        """Columns of the tables around the SELECT that it names: no column here may be called alike."""
+        """Columns of the tables around the SELECT that it names: no column here may have their names."""
         self.source, self.release, self.outer = source, source.release, outer
         self.conditions: list[exp.Expr] = []
         """Which rows are counted."""

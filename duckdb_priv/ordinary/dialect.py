@@ -137,7 +137,7 @@ def _connection(cursor: Any) -> Any:
     return cursor.connection.execute("SELECT 1")
 
 
-# A release has columns, and nothing else that PostgreSQL's catalog would tell of a table. SQLAlchemy 1.4 asks table by
+# A release has columns, and nothing else that PostgreSQL's catalog would list for a table. SQLAlchemy 1.4 asks table by
 # table, and has none of these.
 for _name in (each for each in vars(DefaultDialect) if each.startswith("get_multi_")):
     setattr(Dialect, _name, getattr(DefaultDialect, _name))

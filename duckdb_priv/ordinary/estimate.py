@@ -4,7 +4,7 @@ Three steps, each a common table expression:
 
 - ``cells`` counts the published rows (``cells.py``);
 - ``estimates`` gives every cell each true value with its weight (``law.py``), and sums up as the query does;
-- what stands above the aggregates is left as it was, over the estimates.
+- what is above the aggregates is left as it was, over the estimates.
 
 Filters, joins, groups and sums are linear in the weighted records, so the estimates stay unbiased.
 """
@@ -101,7 +101,7 @@ class Estimation:
             found.sum(Sum())
         if not found.measures and not any(kind != "grouping" for kind, *_ in found.plain.values()):
             raise QueryRefused(
-                "which groups there are cannot be told from perturbed records, only how many records they have",
+                "perturbed records do not show which groups exist, only how many records they have",
                 hint="add count(*), and HAVING count(*) > … for those that matter; FROM priv.coefficient lists values",
             )
         frame = self._frame(found)
@@ -277,7 +277,7 @@ class Estimation:
         for name, node in above.items():
             select.set(name, node)
         select.set("windows", windows or None)
-        # Between the parts of a set operation no WITH can stand.
+        # Between the parts of a set operation no WITH is allowed.
         holder: exp.Expr = select
         while isinstance(holder.parent, exp.SetOperation):
             holder = holder.parent

@@ -14,7 +14,7 @@ from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.sqltext.quoting import literal
 
 CLASSES = "_priv_classes"
-"""Where the classes stand among the tables of a SELECT."""
+"""The name of the classes among the tables of a SELECT."""
 SAYS_NOTHING = (
     "one of the values that are asked for is in every decoy group, or published like another one, so that nothing can"
     " be told of it: see FROM priv.guarantee, and priv.reconstructed_interval for bounds"
@@ -110,11 +110,11 @@ class Frame:
 
     @property
     def selected_keys(self) -> list[str]:
-        """The group keys, as they stand in a SELECT over the classes."""
+        """The group keys, as in a SELECT over the classes."""
         return self.selected_keys_of(self.keys)
 
     def selected_keys_of(self, names: Iterable[str]) -> list[str]:
-        """Some group keys, as they stand in a SELECT over the classes."""
+        """Some group keys, as in a SELECT over the classes."""
         keys = [(name, self.keys[name]) for name in names]
         return [
             value if value.rpartition(".")[2] == text(name) else f"{value} AS {text(name)}"

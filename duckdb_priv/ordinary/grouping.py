@@ -68,7 +68,7 @@ def keys_to_where(select: exp.Select) -> None:
 
 
 def bare(node: exp.Expr) -> exp.Expr:
-    """Return what stands within parentheses."""
+    """Return what is within parentheses."""
     while isinstance(node, exp.Paren):
         node = node.this
     return node
@@ -111,7 +111,7 @@ def _sets(element: exp.Expr) -> list[set[str]]:
 
 
 def _is_position(number: exp.Literal, group: exp.Expr) -> bool:
-    """Whether a number stands in GROUP BY by itself, and not within an expression."""
+    """Whether a number is in GROUP BY by itself, and not within an expression."""
     parent = number.parent
     while isinstance(parent, (*SETS, exp.Paren)):
         parent = parent.parent

@@ -36,7 +36,7 @@ from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import body, fill, read
 
 ENDS = ("stderr", "low", "high")
-"""What stands beside an estimate; the parts of a struct, and the endings of the columns."""
+"""What is beside an estimate; the parts of a struct, and the endings of the columns."""
 LEAST, MOST = "'-inf'::DOUBLE", "'inf'::DOUBLE"
 MOVED = (
     "{stderr: abs((v).f) * (v).r.stderr, low: least((v).f * (v).r.low, (v).f * (v).r.high),"
@@ -180,7 +180,7 @@ class Intervals:
         return [*found, "own", "other"] if self.windows.reads_law else found
 
     def _window_steps(self, estimates: str, table: str, laws: Mapping[str, str]) -> Steps:
-        """Write the steps from the estimates to windows over them: what is made of others stands a step further."""
+        """Write the steps from the estimates to windows over them: what is made of others is a step further."""
         law = text(next(iter(laws.values()), ""))
         layers: list[dict[str, str]] = [{}]
         for sql, name in self.windows.columns.found.items():

@@ -66,6 +66,6 @@ def by_row(source: FromItem) -> QueryRefused:
     assert source.release is not None
     names = ", ".join(each.name for each in source.release.attributes.values())
     return QueryRefused(
-        f'what a single record of "{source.release.name}" truly is ({names}) cannot be told, only how many are',
+        f'nobody knows what a single record of "{source.release.name}" truly is ({names}), only how many are',
         hint="count: SELECT …, count(*) … GROUP BY …",
     )

@@ -52,7 +52,7 @@ def fresh(stem: str, taken: Collection[str]) -> str:
 LINE = "\0"
 """Where a line of our own begins in the text of a step; those of the user's texts stay as they are."""
 PLACE = re.compile(r"SELECT\s+(_priv_step_\d+)\b")
-"""Where the text of a step will stand."""
+"""The placeholder of the text of a step."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Names:
 
     taken: set[str]
     steps: dict[str, str] = field(default_factory=dict)
-    """Texts of common table expressions, by what stands in their places meanwhile."""
+    """Texts of common table expressions, by their placeholders."""
 
     @classmethod
     def of(cls, statement: exp.Expr) -> Names:

@@ -23,7 +23,7 @@ CATALOG = ("attribute", "coefficient", "release")
 SAMPLED = "sample"
 """The form of columns that show the truth, of a sample of the records."""
 NOT_BY_SCALE = "duplicated"
-"""The form whose scale bounds how often a record appears, and does not say for how many it stands."""
+"""The form whose scale bounds how often a record appears, and does not say how many it represents."""
 
 
 @cache
@@ -82,10 +82,10 @@ class Release:
     public: Mapping[str, str]
     """Public columns by their names in lower case."""
     scale: str | None
-    """The column that says for how many source records a row stands, how often a record appears at most, or how far a
-    row is perturbed."""
+    """The column that says how many source records a row represents, how often a record appears at most, or how
+    strongly a row is perturbed."""
     weighed: bool
-    """Whether a row stands for as many source records as its scale says; else for one."""
+    """Whether a row represents as many source records as its scale says; else one."""
     sampled: bool
     """Whether what is published is a random sample, so that even public columns are estimated from."""
     constants: Mapping[str, float] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class ConnectedTables:
         self._connection = connection
         self._columns: dict[str, list[str]] = {}
 
-    # DuckDB's own functions by their whole names: a file may bring others along that are called alike.
+    # DuckDB's own functions by their whole names: a file may have others of the same names.
 
     @cached_property
     def _tables(self) -> list[tuple[str, str, str, bool]]:
@@ -252,7 +252,7 @@ class ConnectedTables:
         )
 
     def columns(self, source: exp.Expr) -> list[str]:
-        """List the columns of something that stands in FROM, in lower case; none where it cannot be said."""
+        """Return the columns of something in FROM, in lower case; none if they are unknown."""
         text = source.sql("duckdb")
         if text not in self._columns:
             try:

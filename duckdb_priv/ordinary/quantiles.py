@@ -1,7 +1,7 @@
 """Quantiles: the estimated distribution function, made monotone, and inverted; with intervals by inverting a test.
 
 How many records have at most a value is a running total of counts, and so is how far that is from a share of all of
-them: its variance is known (``windows.py``). The formulas stand in ``sql/analyst/ordinary/quantiles.sql``.
+them: its variance is known (``windows.py``). The formulas are in ``sql/analyst/ordinary/quantiles.sql``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What every record adds to a sum, and what that says of the sum and of how it varies.
 
-Between the cells and the estimates stand two steps. ``outcomes`` says of every cell and each true value of its records
+Between the cells and the estimates are two steps. ``outcomes`` says of every cell and each true value of its records
 what such a record adds to each sum; ``records`` weighs that for each cell. The estimates, their variances and their
 covariances are sums over records (``noise.py``).
 """
@@ -48,7 +48,7 @@ class StepColumns:
 
     @property
     def selected(self) -> list[str]:
-        """The columns as they stand in a SELECT."""
+        """The columns as in a SELECT."""
         return [f"{sql} AS {text(name)}" for sql, name in self.found.items()]
 
 
@@ -187,7 +187,7 @@ class Records:
         return self.estimates.take(f"coalesce({found}, 0)", "sampling")
 
     def _dealt(self, drawn: str, one: str, two: str) -> str:
-        """Write the covariance of two sums over true values that are dealt to all rows, from that if they were drawn.
+        """Write the covariance of two sums over true values that are assigned to all rows, from that of drawn ones.
 
         Of N rows that all get what the others leave, that is N / (N - 1) times what is left of ``drawn`` without N
         times the covariance of the means over all rows, by true value (Hoeffding 1951, "A combinatorial central limit

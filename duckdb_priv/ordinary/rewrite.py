@@ -191,7 +191,7 @@ def _too_deep() -> QueryRefused:
 
 
 def _grouped(statement: exp.Expr) -> exp.Expr:
-    """Let all elements of a GROUP BY stand together: sqlglot 28 keeps ROLLUP, CUBE and GROUPING SETS apart."""
+    """Put all elements of a GROUP BY together: sqlglot 28 keeps ROLLUP, CUBE and GROUPING SETS apart."""
     for group in statement.find_all(exp.Group):
         for kind in ("rollup", "cube", "grouping_sets"):
             if apart := group.args.get(kind):

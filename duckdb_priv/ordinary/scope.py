@@ -30,7 +30,7 @@ _numbers = count()
 
 @dataclass(eq=False)
 class FromItem:
-    """Something that stands in FROM."""
+    """Something in FROM."""
 
     alias: str
     node: exp.Expr

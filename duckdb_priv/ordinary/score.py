@@ -24,9 +24,9 @@ from duckdb_priv.release.model import Blocks
 TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
 """What an interval needs to know besides the variance, as the catalog calls it."""
 WITH_TERMS = ("rank_one", "singular", "operator", "conditional_poisson")
-"""Forms whose terms stand in the catalog, for single values."""
+"""Forms whose terms are in the catalog, for single values."""
 TABLE = "_priv_laws"
-"""Where the laws stand among the tables."""
+"""The name of the laws among the tables."""
 
 
 class Score:

@@ -152,7 +152,7 @@ class Statement:
             result = self.query(cte.this, known, outer)
             known[name] = renamed(result, cte.args["alias"])
             if result.rows is not None and result.rows.asks:
-                # Whoever counts its rows makes them rows of its own.
+                # A query that counts its rows makes them rows of its own.
                 cte.pop()
         if not clause.expressions:
             query.set("with_", None)
@@ -265,7 +265,7 @@ class Statement:
         return [name for name, _ in described] if described else names
 
     def _source(self, item: exp.Expr, ctes: Mapping[str, Result], before: Scope) -> FromItem:
-        """Say what stands in FROM; a subquery may use what stands before it."""
+        """Return what is in FROM; a subquery may use what is before it."""
         if isinstance(item, exp.Subquery) and not item.alias:
             item.set("alias", exp.TableAlias(this=named(self.names.fresh("rows")).copy()))
         alias = item.alias_or_name
@@ -346,7 +346,7 @@ class Statement:
             if result.rows is not None and result.rows.asks:
                 if isinstance(query.parent, exp.Exists):
                     raise QueryRefused(
-                        "whether such a record exists cannot be told, only how many there are",
+                        "nobody knows whether such a record exists, only how many there are",
                         hint="count them: (SELECT count(*) FROM … WHERE …), and compare the count",
                     )
                 raise by_row(released(result.rows))

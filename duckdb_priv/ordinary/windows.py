@@ -2,8 +2,8 @@
 
 A window that adds groups up is a sum over records like its summands, so it varies with them in a known way. Let S be
 the sum of the groups in a window, and K the covariance of a group with S. For a total, the sum of K over the groups is
-the variance of S; for a running total it is the sum of 2 K minus the group's own variance. Groups that are told apart
-by public columns have no record in common: then K is a group's own variance, and every frame will do.
+the variance of S; for a running total it is the sum of 2 K minus the group's own variance. Groups that
+public columns distinguish have no record in common: then K is a group's own variance, and every frame will do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RANKS = (
 )  # fmt: skip
 """Windows that say which estimate is larger, and are none themselves."""
 TABLE = "_priv_law_of_values"
-"""Where the numbers of an attribute stand among the tables."""
+"""The name of the numbers of an attribute among the tables."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class GroupWindow:
     of: str
     """The column of the estimate."""
     partition: frozenset[str]
-    """Expressions that tell apart what is added up, as SQL."""
+    """Expressions that distinguish what is added up, as SQL."""
     kind: str
     """total, running, frame or shift."""
     over: str
-    """What stands between the parentheses of OVER."""
+    """What is between the parentheses of OVER."""
     call: str
     """The call of its function, with {} for what it is called with."""
     order: exp.Expr | None = None
@@ -171,7 +171,7 @@ class Windows:
         elif _holds_own(spec):
             kind = "frame"
         else:
-            raise refused("a window without the group that it stands beside")
+            raise refused("a window without the group of its row")
         window = GroupWindow(argument.name, partition, kind, over, call, order)
         if not self._apart:
             self._check_keys(window, order)

@@ -105,7 +105,7 @@ def _claims(
 def _source_as_it_is(workspace: Workspace, release: str, method: Method) -> Source | None:
     """Open the source again, if it still is what it was."""
     last = catalog.last_publication(workspace.cursor, release)
-    # Without the ids that chose them, it cannot be told which records of a person entered.
+    # Without the ids that chose them, it is unknown which records of a person were published.
     limited = last.max_rows is not None and bool(last.record_id)
     person = last.person if limited or last.max_rows is None else ()
     roles = Roles(last.attributes if method.sensitive else (), last.record_id, person=person)
@@ -148,14 +148,14 @@ def _ledger(workspace: Workspace, attribute: SensitiveAttribute) -> list[AuditRo
 
 
 def _records(workspace: Workspace, release: str) -> list[AuditRow]:
-    """Look at what is published as it is: how many records stand alone."""
+    """Examine the public columns: how many records are unique."""
     keyed = not catalog.last_publication(workspace.cursor, release).fresh
     rows = [
         finding(
             "keyed_randomness",
             "Publishing the same records again with the same parameters gives the same values."
             if keyed
-            else "The coins were fresh: each further publication of these records can be averaged with this one.",
+            else "The noise was fresh: each further publication of these records can be averaged with this one.",
             float(keyed),
         )
     ]

@@ -1,4 +1,4 @@
-"""What a published table says of itself and its columns to whoever looks at it in a database."""
+"""The comments on a published table and its columns, for someone who looks at it in a database."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 SCHEMA = "main"
-"""Where releases stand: every search path reaches it, and a release file has no other."""
+"""The schema of releases: every search path reaches it, and a release file has no other."""
 MOST_CODES = 12
 """Up to so many codes are explained in the comment on their column."""
 DONE = {
@@ -35,8 +35,8 @@ TOLD = {
     "blocks": "The number of a block of values of {}, which holds the true one or not: count with"
     " priv.reconstructed_count.",
 }
-"""By role of a column, or listed or blocks where it shows such, or varied where a scale says how far a row is
-perturbed: what whoever reads it must know of an attribute."""
+"""By role of a column, or listed or blocks if it shows such, or varied if a scale says how strongly a row is
+perturbed: what a reader must know about an attribute."""
 
 
 def statements(
@@ -47,7 +47,7 @@ def statements(
 ) -> list[str]:
     """Return the SQL that describes a published table of the current database, whose catalog rows are there.
 
-    ``kind`` is VIEW where its rows stand elsewhere.
+    ``kind`` is VIEW if its rows are elsewhere.
     """
     table = f"{SCHEMA}.{identifier(release)}"
     mechanism = connection.execute(
@@ -101,6 +101,6 @@ def _said(of: catalog.PublishedColumn, role: str) -> str:
 def _codes(labels: Sequence[tuple[str | None, str]]) -> str:
     """Say what codes mean, where they are few."""
     if len(labels) > MOST_CODES:
-        return "What its codes mean stands in priv.attribute, and in priv.label of a release file."
+        return "priv.attribute, and priv.label of a release file, say what its codes mean."
     listed = ", ".join(f"{'NULL' if value is None else value} = {label}" for value, label in labels)
     return f"Codes: {listed}." if labels else ""

@@ -1,4 +1,4 @@
-"""What somebody learns who holds a release and an older version of it, as it was handed out."""
+"""What someone learns who has a release and an older version of it, as it was handed out."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def compare(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, An
 @contextmanager
 def _attached(workspace: Workspace, path: str, release: str) -> Iterator[File]:
     alias = identifier(f"_priv_older_{uuid.uuid4().hex}")
-    # Somebody else may have had the file: what is written in it runs confined to it, or not at all.
+    # Someone else may have had the file: its code runs confined to it, or not at all.
     with closing(open_release(path)) as opened:
         _check_table(opened, path, release)
         found = opened.execute("FROM priv.release WHERE release = ?", [release])
@@ -131,7 +131,7 @@ def _key(columns: list[str]) -> str:
 
 
 def _rows(workspace: Workspace, older: File, release: str) -> dict[str, Any]:
-    """Count the rows that stand in both."""
+    """Count the rows that are in both."""
     key = _key(_columns(workspace, older, release))
     counts = [
         f"SELECT {key} AS key, count(*) AS rows FROM {table} GROUP BY ALL"
@@ -145,7 +145,7 @@ def _rows(workspace: Workspace, older: File, release: str) -> dict[str, Any]:
     return _finding(
         "rows_in_both",
         f"Of {before:,} rows of version {older.catalog.get('version', 1)} and {after:,} of version"
-        f" {catalog.version(workspace.cursor, release)} so many stand in both, alike in all columns: the others are of"
+        f" {catalog.version(workspace.cursor, release)} this many are in both, equal in all columns. The others are of"
         " records that came, left or changed.",
         float(kept),
     )
@@ -165,15 +165,13 @@ def _of_attribute(
         now, then = epsilons
         assert now is not None
         assert then is not None
-        looks = (
-            f"is drawn anew where it has another value: {now:.4g} for a record that did not change"
-        )
+        looks = f"is redrawn if it has another value: {now:.4g} for a record that did not change"
         rows.append(
             _finding(
                 "epsilon_of_both",
                 f"What a record shows {looks}, and for one that did, of both its values."
                 if same
-                else "The coins are others, so that both are a look at every record.",
+                else "The noise differs, so each is a look at every record.",
                 now if same and not changed else now + then,
                 name,
             )
@@ -184,7 +182,7 @@ def _of_attribute(
 def _followed(
     workspace: Workspace, older: File, release: str, attribute: SensitiveAttribute
 ) -> list[dict[str, Any]]:
-    """Count the records that are alone with their public columns in both versions, and those that changed."""
+    """Count the records that are unique in their public columns in both versions, and those that changed."""
     shown = {
         each.name
         for each in catalog.published_columns(workspace.cursor, release)
@@ -203,14 +201,14 @@ def _followed(
     return [
         _finding(
             "followed_records",
-            "So many records are alone with their public columns in both versions, so that it can be seen which row of"
-            " the one is which of the other.",
+            "This many records are unique in their public columns in both versions, so it can be seen which row of one"
+            " is which of the other.",
             float(followed),
             attribute.name,
         ),
         _finding(
             "seen_to_have_changed",
-            f"So many of them report another {attribute.name}: with the same coins they changed, with certainty.",
+            f"This many of them show another {attribute.name}: with the same noise, they certainly changed.",
             float(changed),
             attribute.name,
         ),
@@ -276,7 +274,7 @@ def _beliefs(
     return [
         _finding(
             "largest_posterior_of_both",
-            f"The largest posterior of a true {after.name} of {who} for somebody who has both versions and knows the"
+            f"The largest posterior of a true {after.name} of {who} for someone who has both versions and knows the"
             f" true frequencies; after one it is {found.one:.4g}.",
             found.both,
             after.name,
@@ -291,7 +289,7 @@ def _beliefs(
 
 
 def operator_of(attribute: SensitiveAttribute) -> Matrix | None:
-    """Return Pr[published = y | original = x] for every y (row) and x, where it can be told from the catalog."""
+    """Return Pr[published = y | original = x] for every y (row) and x, if the catalog determines it."""
     blocks = attribute.blocks
     if blocks is None:
         return drawn_operator(attribute)

@@ -1,8 +1,8 @@
-"""What whoever holds two releases of the same records learns by comparing them, told where releases promise something.
+"""What someone learns from comparing two releases of the same records: a sentence in their promises.
 
-Keyed coins show the same value of the same record, so that releases cannot be averaged. The price: a record that shows
-another value in a later release has changed, with certainty. And the domain belongs to what defines the coins: where it
-is what occurs in the source, one value that comes new draws every record anew, which is a second look at all of them.
+With keyed noise the same record shows the same value, so releases cannot be averaged. The price: a record that shows
+another value in a later release has changed, with certainty. And the domain is part of what defines the noise: if it
+is what occurs in the source, one new value redraws every record, which is a second look at all of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from duckdb_priv.release.model import Guarantee
 
 
 def told_of_comparing(method: Method, plan: Plan) -> Plan:
-    """Add to the first promise about each attribute with keyed coins what comparing releases tells of it."""
+    """Add to the first promise about each attribute with keyed noise what comparing releases reveals about it."""
     if method.groups or method.afresh or method.baseline:
         return plan
     sentences = {
@@ -32,12 +32,12 @@ def told_of_comparing(method: Method, plan: Plan) -> Plan:
 
 def _sentence(attribute: str, provenance: str | None) -> str:
     certain = (
-        "Whoever compares two releases with these coins knows with certainty that a record which shows another"
-        f" {attribute} has changed;"
+        "Someone who compares two releases with this noise knows with certainty that a record which shows another"
+        f" {attribute} has changed."
     )
     if provenance == "source":
         return (
-            f"{certain} and a value that is new to the domain, which is what occurs, draws all records anew, which is a"
+            f"{certain} The domain is what occurs in the source, so a value that is new to it redraws all records: a"
             " second look."
         )
-    return f"{certain} as the domain was declared, no other record is drawn anew."
+    return f"{certain} The domain was declared, so no other record is redrawn."

@@ -22,7 +22,7 @@ OF_ONE_CALL = ("release", "replace", "append", "republish")
 
 @dataclass(frozen=True)
 class Declared:
-    """A release as it was declared, and where it stands."""
+    """A release as it was declared, and its place."""
 
     release: str
     mechanism: str
@@ -132,7 +132,7 @@ def declare(
 
 
 def words_kept(request: Request, before: Declared | None) -> dict[str, Any]:
-    """Return what was said of a release for its readers, where it is replaced and that is not said anew."""
+    """Return the title and other texts of a release that is replaced, if no new ones are given."""
     if before is None or not request.replace:
         return {}
     return {

@@ -1,7 +1,7 @@
 """Levels of trust: a noisier release made from a finer one, row by row of what that shows.
 
-Rows have no ids. Those that are alike in everything are numbered, and the content of a row with its number keys its
-coins: so the same rows of the next version show the same again, and deriving twice gives one release.
+Rows have no ids. Equal ones are numbered, and the content of a row with its number keys its
+noise: so the same rows of the next version show the same again, and deriving twice gives one release.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from duckdb_priv.sqltext.quoting import identifier, identifiers
 DERIVED = "derive"
 """What stands for the method where it is kept how a release was declared."""
 ROW = "_priv_row"
-"""The column that keys the coins of a row."""
+"""The column that keys the noise of a row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +206,7 @@ def _publication(
 
 
 def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -> Source:
-    """Describe the rows of a release as records: attributes by their names, and what keys the coins of each."""
+    """Describe the rows of a release as records: attributes by their names, and what keys the noise of each."""
     table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(finer)}"
     described = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM {table}")}
     of = {each.name: each for each in columns}

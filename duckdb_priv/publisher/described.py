@@ -170,7 +170,7 @@ def _unprotected(
             " to it."
         )
     yield (
-        "Facts about everybody are what a release is for: they are learned from it, also about people who are not in"
+        "Facts about everyone are what a release is for: they are learned from it, also about people who are not in"
         " it."
     )
     yield "Someone who has the secret of the publisher's database can undo the noise."

@@ -1,7 +1,7 @@
 """The release file: one published table with its public catalog and its macros, and nothing else.
 
-It is written beside its place under another name and moved there when it is complete (``placing``). The page that
-explains it to people is made by who calls this: it stands in the file, and beside it.
+It is written beside its place under another name and moved there when it is complete (``placing``). The caller makes
+the page that explains it to people: it is in the file, and beside it.
 """
 
 from __future__ import annotations
@@ -357,7 +357,7 @@ def columns_sql(types: Mapping[str, str]) -> str:
 def write_catalog(
     workspace: Workspace, part: Path, release: str, kind: str, selected: str, html: str
 ) -> None:
-    """Write into a folder what stands beside the rows: the catalog, and the script that sets everything up.
+    """Write into a folder what is beside the rows: the catalog, and the script that sets everything up.
 
     ``kind`` is what the script makes of the rows, a TABLE or a VIEW, ``selected`` how it reads them, and ``html`` the
     page that explains the release.

@@ -2,11 +2,11 @@
 
 Creating the macros takes a third of a second, so they leave a mark in the catalog: a digest of the library's version
 and of their text. Where the mark is right, the first installation in a process registers the functions and trusts the
-macros. A later one, which somebody may well call because something is missing, lists them and mends what was dropped
+macros. A later one, which a user may call because something is missing, lists them and restores what was dropped
 or replaced by hand; the listing, of every function that DuckDB has, is most of what that costs.
 
 A file in a storage format older than that of DuckDB 1.5 does not keep the word MATERIALIZED of a macro, without which
-a procedure might run twice: there the macros are created anew every time.
+a procedure might run twice: there the macros are created again every time.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def install(connection: duckdb.DuckDBPyConnection, *, secret: bytes | None = Non
 
     Registers the functions once per DuckDB instance, brings the catalog in the schema ``priv`` up to date, makes
     the secret at the first call, and creates the macros. Calling it again changes nothing, unless a macro was
-    dropped or replaced by hand: then all are created anew.
+    dropped or replaced by hand: then all are created again.
 
     ``secret`` is 32 bytes that the caller keeps instead of the database; every later call needs the same.
 
@@ -67,7 +67,7 @@ def install(connection: duckdb.DuckDBPyConnection, *, secret: bytes | None = Non
     ).fetchall()
     if database.lower() == SCHEMA:
         raise NotInstalled(
-            f"a database called {database!r} hides the schema of that name, in which everything stands",
+            f"a database called {database!r} hides the schema of that name, which holds all functions",
             hint="give the file another name, or ATTACH it AS another one and USE that",
         )
     if read_only:
@@ -106,9 +106,8 @@ def connect(
     """Open a database and prepare it for publishing.
 
     A file that is made is readable by its owner only, since it keeps a secret. What a killed program spilled beside it
-    is removed. With an ``encryption_key`` it is, or
-    must be, encrypted: it is attached under the name of the file, and ``cursor()`` of the connection stands beside it
-    (``USE`` that name there).
+    is removed. With an ``encryption_key`` it is, or must be, encrypted: it is attached under the name of the file, and
+    ``cursor()`` of the connection does not use it (``USE`` that name there).
 
     Raises NotInstalled as ``install`` does, and where this DuckDB cannot encrypt.
 

@@ -1,6 +1,6 @@
-"""The page that explains a release to people: it stands in the release, as one row, and beside it, as a file.
+"""The page that explains a release to people: it is in the release, as one row, and beside it, as a file.
 
-What is on it is not decided here; whoever exports gives a function that makes it.
+What is on it is not decided here: the export gives a function that makes it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _beginning(release: str) -> str:
 
 
 def statements(html: str) -> list[str]:
-    """Return the SQL that puts a page into the release that stands in the current database."""
+    """Return the SQL that puts a page into the release in the current database."""
     return [
         f"CREATE VIEW {VIEW} AS FROM (VALUES ({literal(html)})) AS t(html)",
         f"COMMENT ON VIEW {VIEW} IS "
@@ -67,7 +67,7 @@ def check_replaceable(place: Path, release: str) -> None:
 
 
 def write(workspace: Workspace, place: Path, html: str) -> None:
-    """Write a page that comes to stand in its place when the transaction is committed."""
+    """Write a page that is moved to its place when the transaction is committed."""
     part = begin(place)
     workspace.on_rollback.append(lambda: give_up(part))
     part.write_text(html, encoding="utf-8", newline="\n")

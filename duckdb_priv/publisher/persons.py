@@ -40,8 +40,8 @@ def check_request(method: Method, request: Request, *, extends: bool) -> None:
     """
     if method.whole_records and request.person and request.max_rows is None:
         raise InvalidParameter(
-            f"publish_{method.name} hides which records are there, so the most records of a person cannot be counted"
-            " and told",
+            f"publish_{method.name} hides which records are there, so it cannot publish the most records of a"
+            " person",
             hint="write max_rows := 3, the most records of one person that may enter",
         )
     if extends and request.max_rows is not None:
@@ -54,7 +54,7 @@ def check_request(method: Method, request: Request, *, extends: bool) -> None:
 def earlier_records(workspace: Workspace, release: str, request: Request) -> int:
     """Return how many records a person may have in a release that is extended.
 
-    Raises InvalidParameter where persons are told now and were not before, or the other way round.
+    Raises InvalidParameter if a person column is named now and was not before, or the other way round.
     """
     rows = workspace.rows(
         "SELECT value::BIGINT FROM priv.guarantee WHERE release = ? AND guarantee = ?",
@@ -69,7 +69,7 @@ def earlier_records(workspace: Workspace, release: str, request: Request) -> int
 
 
 def guarantees_of_persons(plan: Plan, source: Source, earlier: int = 0) -> list[Guarantee]:
-    """State what persons are promised of a release of a source: one sentence, over all columns and all their records.
+    """State the promise of a release to a person: one sentence, over all columns and all their records.
 
     Where it is not known whose the records are, a person has one record, and nothing is said of one value alone.
     ``earlier`` is how many records a person may have in a release that is extended.
@@ -195,7 +195,7 @@ def audit_persons(
     attributes: Mapping[str, Claims],
     found: Sequence[AuditRow],
 ) -> list[AuditRow]:
-    """Count the records of a person again, and compose anew what each of them is promised.
+    """Count the records of a person again, and compose again the promise to each of them.
 
     ``whole`` and ``attributes`` are what the release claims of itself and of each attribute, ``found`` what the audit
     of its records has recomputed. Where the source is not what it was, the records are as many as claimed.

@@ -1,4 +1,4 @@
-"""Where an export comes to stand: it is written beside its place, and moved there when it is complete.
+"""The place of an export: it is written beside its place, and moved there when it is complete.
 
 A program that is killed leaves what it was writing behind, under a hidden name that holds the program's number; the
 next export to the same place removes what no running program is writing.
@@ -28,7 +28,7 @@ ENDINGS = {"duckdb": frozenset({"duckdb", "ddb", "db"}), "parquet": frozenset({"
 WRITE_AHEAD = (".wal", ".wal.checkpoint", ".wal.recovery")
 """How the files are called that DuckDB keeps beside a database of this name, and replays when it is opened."""
 HIDING = frozenset({"priv", "estimated"})
-"""Schemas of a release, which a database of that name would hide from whoever opens it."""
+"""Schemas of a release, which a database of that name would hide."""
 LEFT = re.compile(r"\.(\d+)-([0-9a-f]{8})[0-9a-f]{24}\.(partial|earlier)")
 MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 """Begins the marks of what is written on this machine: the numbers of programs mean others elsewhere."""
@@ -38,10 +38,10 @@ _at_work: set[str] = set()
 
 
 def place_for(path: str, form: str) -> Path:
-    """Return where an export is to stand, if something can stand there under a name that does not lie.
+    """Return the place of an export, if it is possible and its name has the right ending.
 
     Raises InvalidParameter for a folder that is not there, an ending of another format, and what is neither a file nor
-    a folder, such as a pipe: opening one waits for whoever is at its other end.
+    a folder, such as a pipe: opening one waits for its other end.
     """
     try:
         place = Path(path).expanduser().absolute()
@@ -65,7 +65,7 @@ def place_for(path: str, form: str) -> Path:
         )
     if form == "duckdb" and place.stem.lower() in HIDING:
         raise InvalidParameter(
-            f"a file called {place.stem!r} would hide the schema of that name from whoever opens it",
+            f"a file called {place.stem!r} would hide the schema of that name from everyone who opens it",
             hint="choose another name",
         )
     if place.exists() and not (place.is_file() or place.is_dir()):
@@ -86,7 +86,7 @@ def beside(place: Path, ending: str) -> Path:
 
 
 def begin(place: Path) -> Path:
-    """Return where to write what is to stand in a place, after removing what killed programs left beside it."""
+    """Return where to write before moving to a place, after removing what killed programs left beside it."""
     for left in place.parent.glob(f".{_escaped(place.name)}.*"):
         if (of := LEFT.match(left.name.removeprefix(f".{place.name}"))) and not _is_at_work(
             left.name[: len(place.name) + 1 + of.end()], int(of[1]), of[2]

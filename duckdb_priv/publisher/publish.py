@@ -64,7 +64,7 @@ class Prepared:
     book: CodeBook
     """What codes mean, as the publisher says."""
     before: versions.Previous | None
-    """The version that stands in the database."""
+    """The version that is in the database."""
 
     @property
     def kernel(self) -> Kernel:
@@ -326,11 +326,11 @@ def _told_of_columns(plan: Plan) -> list[str]:
     if not columns:
         return []
     listed = " and ".join(columns)
-    return [f"What records report stands in the column{'s' if len(columns) > 1 else ''} {listed}."]
+    return [f"The noisy values are in the column{'s' if len(columns) > 1 else ''} {listed}."]
 
 
 def _suppressed(plan: Plan, rows: int, entering: int, published: int) -> int | None:
-    """Count the records that are not published, unless that must not be told.
+    """Count the records that are not published, unless that must be kept secret.
 
     ``entering`` are those that ``max_rows`` leaves.
     """

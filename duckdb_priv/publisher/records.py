@@ -20,7 +20,7 @@ def open_records(workspace: Workspace, request: Request) -> tuple[Source, Source
 
 
 def digest_of(workspace: Workspace, source: Source) -> str:
-    """Tell apart sources that differ in anything that is read of any record, but for an accident of one in 2**64.
+    """Return a digest that differs for sources that differ in any record, except with probability 2**-64.
 
     It stays with the publisher, beside the source itself.
     """

@@ -26,7 +26,7 @@ from duckdb_priv.release.request import ReleaseName
 
 NOTHING = Moved(0, 0, 0)
 CURRENT, DUE, WAITING, REFUSED = "current", "due", "waiting", "refused"
-"""How a release stands to its source: it shows it as it is, a refresh is advised, too few new records wait, or it
+"""The state of a release beside its source: current, a refresh is advised, too few new records wait, or it
 cannot be refreshed."""
 
 
@@ -34,7 +34,7 @@ def refresh(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, An
     """Publish the next version of a release, if its source has changed, and export it if the last one was.
 
     Raises PublicationFailed where it is not known how it was declared, and GuaranteeViolated where its method or its
-    coins do not allow a next version.
+    noise does not allow a next version.
     """
     (arguments,) = read(given, ReleaseName, of="refresh")
     release = catalog.find_release(workspace.cursor, arguments.release)
@@ -75,7 +75,7 @@ def _exported(workspace: Workspace, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rederived(workspace: Workspace, said: Declared) -> dict[str, Any]:
-    """Make a coarser release anew from the finer one, if that has another version."""
+    """Make a coarser release again from the finer one, if that has another version."""
     if _version_of(workspace, said.source) == said.digest:
         return _nothing(workspace, said)
     asked = {name: value for name, value in said.arguments.items() if name != "source"}
@@ -89,7 +89,7 @@ def _rederived(workspace: Workspace, said: Declared) -> dict[str, Any]:
         "rows_published": receipt["rows_published"],
         "adds": False,
         "epsilon": catalog.spent(workspace.cursor, said.release),
-        "statement": f"It was made anew from {said.source!r}, and tells nothing that this does not.",
+        "statement": f"It was made again from {said.source!r}, and reveals nothing that this does not.",
         "warnings": [],
     }
 
@@ -206,7 +206,7 @@ def _nothing(workspace: Workspace, said: Declared) -> dict[str, Any]:
 def _unchanged(
     workspace: Workspace, said: Declared, found: Moved, statement: str
 ) -> dict[str, Any]:
-    """Say why the version that stands stays."""
+    """Return why the current version stays."""
     (rows,) = workspace.rows(
         "SELECT rows_published FROM priv.release WHERE release = ?", [said.release]
     )[0]
@@ -262,7 +262,7 @@ def _counts(found: Moved) -> dict[str, int]:
 
 
 def _export(workspace: Workspace, said: Declared, row: dict[str, Any]) -> None:
-    """Write the version that was just committed; what is in the way is told, and undoes nothing."""
+    """Write the version that was just committed; an obstacle is reported, and undoes nothing."""
     try:
         with committed(
             workspace.instance, workspace.database, said.schemas, workspace.zone
@@ -274,7 +274,7 @@ def _export(workspace: Workspace, said: Declared, row: dict[str, Any]) -> None:
     except PrivError as error:
         row["warnings"] = [
             *row["warnings"],
-            f"version {row['version']} stands in the database, but was not exported: {error}",
+            f"version {row['version']} is in the database, but was not exported: {error}",
         ]
     else:
         row["exported"] = True
@@ -327,7 +327,7 @@ def publications(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[st
 def _state(
     workspace: Workspace, said: Declared | None, release: str
 ) -> tuple[str, str, Moved | None]:
-    """Say how a release stands to its source, why a refresh is advised or not, and how far the source has moved."""
+    """Return the state of a release, why a refresh is advised or not, and how far the source has moved."""
     if said is None:
         try:
             declared.require(workspace.cursor, release)

@@ -1,4 +1,4 @@
-"""A new secret in the place of the one that a database keeps."""
+"""A new secret instead of the one that a database keeps."""
 
 from __future__ import annotations
 

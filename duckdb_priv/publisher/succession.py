@@ -70,7 +70,7 @@ class Succession:
 
     @property
     def rows_moved(self) -> int | None:
-        """Count the rows whose noise is not the same in both versions, rounded up: how many exactly, is not told."""
+        """Count the rows whose noise differs between the versions, rounded up: the exact number is not published."""
         return self._rows(placed=False)
 
     @property
@@ -96,8 +96,8 @@ class Succession:
         for entry in plan.ledger:
             if self.last.draws.get(entry.attribute) != entry.coins:
                 raise GuaranteeViolated(
-                    f"a refresh of {self.release!r} would draw {entry.attribute!r} of every record anew, a second look"
-                    " at all of them: its domain, its operator, the record id or the secret is another than before",
+                    f"a refresh of {self.release!r} would redraw {entry.attribute!r} of every record, a second look"
+                    " at all of them: its domain, its operator, the record id or the secret has changed",
                     hint="declare a domain := […] with every value that could occur, and publish once more with"
                     " replace := true and what that costs",
                 )
@@ -106,7 +106,7 @@ class Succession:
 def succeed(workspace: Workspace, release: str) -> Succession:
     """Look up what the next version of a release follows.
 
-    Raises GuaranteeViolated where its coins were fresh: every version would be a second look at all records.
+    Raises GuaranteeViolated if its noise was fresh: every version would be a second look at all records.
     """
     last = entries.last_of(workspace.cursor, release)
     ((mechanism, fresh),) = workspace.rows(
@@ -118,8 +118,8 @@ def succeed(workspace: Workspace, release: str) -> Succession:
     method = METHODS[mechanism]
     if method.sensitive and fresh:
         raise GuaranteeViolated(
-            f"{release!r} was published without record_id, so every version would draw all records anew, and their"
-            " average would tell the true values",
+            f"{release!r} was published without record_id, so every version would redraw all records, and their"
+            " average would reveal the true values",
             hint="publish it once more with record_id := …, replace := true and what that costs",
         )
     remembered = method.refreshing.remembers and bool(Memory(workspace, release))

@@ -1,6 +1,6 @@
 """The publisher's macros as SQL: their files, with what comes from the register of methods written in.
 
-What a method takes stands in one place, its record: the parameters of ``priv.publish_<name>`` and the lists of
+The parameters of a method are in one place, its record: the parameters of ``priv.publish_<name>`` and the lists of
 ``priv.advise`` are written from there. A method that has no file of its own has a macro all the same.
 """
 
@@ -33,7 +33,7 @@ FRAGMENTS = (
 FIRST = ("source", "release")
 """What every publication takes without a name."""
 LAST = tuple(name for name in specs(Request) if name not in FIRST)
-"""What every publication takes and stands last in its macro."""
+"""What every publication takes, last in its macro."""
 
 
 def publisher_macros() -> Mapping[str, str]:

@@ -61,7 +61,7 @@ class Previous:
 
 
 def previous(workspace: Workspace, release: str) -> Previous | None:
-    """Look at the version that stands in the database, and keep hashes of its rows."""
+    """Read the version in the database, and keep hashes of its rows."""
     found = workspace.rows(
         "SELECT release, created_at, rows_published, mechanism, parameters, coalesce(earlier, []) FROM priv.release"
         " WHERE lower(release) = lower(?)",
@@ -82,7 +82,7 @@ def previous(workspace: Workspace, release: str) -> Previous | None:
 
 
 def standing(cursor: duckdb.DuckDBPyConnection, database: str, name: str) -> str | None:
-    """Say what stands under a name, TABLE or VIEW: the publisher may have dropped a release by hand."""
+    """Return what has a name, TABLE or VIEW: the publisher may have dropped a release by hand."""
     found = cursor.execute(
         "SELECT 'TABLE' FROM duckdb_tables()"
         " WHERE database_name = $1 AND schema_name = $2 AND lower(table_name) = lower($3)"

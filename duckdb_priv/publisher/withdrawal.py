@@ -45,7 +45,7 @@ def withdraw(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
     if not of_kind:
         raise InvalidParameter(
             f"nothing was published of population {population!r} that names a"
-            f" {'record_id' if kind == 'record' else 'person'}, so it cannot be told whose records they are",
+            f" {'record_id' if kind == 'record' else 'person'}, so it is unknown whose records they are",
             hint="delete them from the table, and publish it once more",
         )
     possible = [each for each in of_kind if len(each.columns) == len(values)]
@@ -98,7 +98,7 @@ def _mark_sql(workspace: Workspace, ids: IdColumns) -> str:
 def leave_out_withdrawn(workspace: Workspace, source: Source) -> Source:
     """Leave out what was withdrawn from the population of a source.
 
-    Raises InvalidSource where it cannot be told which records those are.
+    Raises InvalidSource if it is unknown which records those are.
     """
     found = withdrawn.withdrawn_ids(workspace.cursor, source.population)
     if not found:
@@ -136,7 +136,7 @@ def _own_columns(source: Source, ids: IdColumns) -> tuple[str, ...]:
         if source.person:
             return source.person
         raise InvalidSource(
-            f"people were withdrawn from population {source.population!r}, and without person it cannot be told which"
+            f"people were withdrawn from population {source.population!r}, and without person it is unknown which"
             f" records of {source.name!r} are theirs",
             hint="publish with person := …, or delete their records from the table; if these are other people, name"
             " another population",
@@ -147,7 +147,7 @@ def _own_columns(source: Source, ids: IdColumns) -> tuple[str, ...]:
     columns = " and ".join(map(repr, ids.columns))
     raise InvalidSource(
         f"records were withdrawn from population {source.population!r} by their ids in {columns}, which"
-        f" {source.name!r} does not show, so it cannot be told which they are",
+        f" {source.name!r} does not show, so it is unknown which they are",
         hint=f"let the table show {columns}, and exclude it; if these are other people, name another population",
     )
 

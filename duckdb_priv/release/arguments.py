@@ -1,7 +1,7 @@
 """The arguments of a call, read once at the door into a frozen object.
 
 What a call takes is a frozen dataclass whose fields say how each argument is read, what it means and what it looks
-like. Everything that is missing, misspelt or of the wrong type is told in one message, so that nobody has to
+like. One message lists everything that is missing, misspelt or of the wrong type, so that nobody has to
 call five times to learn five things. Whether the numbers make sense is for the mathematics to say.
 
 >>> from dataclasses import dataclass

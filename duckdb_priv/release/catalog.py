@@ -36,7 +36,7 @@ FIRST = (
     "CREATE TABLE priv.migration (name VARCHAR PRIMARY KEY, applied_at TIMESTAMP NOT NULL)",
     "COMMENT ON TABLE priv.migration IS 'The changes that brought this catalog up to date.'",
 )
-"""What stands below the tables of the catalog."""
+"""What is below the tables of the catalog."""
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -158,7 +158,7 @@ def find_release(connection: Connection, name: str) -> str:
 
 
 def version(connection: Connection, release: str) -> int:
-    """Return which version of a release stands in the database."""
+    """Return which version of a release is in the database."""
     ((number,),) = connection.execute(
         "SELECT version FROM priv.release WHERE release = ?", [release]
     ).fetchall()
@@ -362,14 +362,14 @@ class EarlierVersion:
 
 @dataclass(frozen=True)
 class Version:
-    """Which version of a release it is, and what whoever has the one before counts in both."""
+    """Which version of a release it is, and what someone with the one before counts in both."""
 
     number: int = 1
     previous_at: dt.datetime | None = None
     """When the version before was published; None where there is none, or it is not known."""
     previous_rows: int | None = None
     rows_kept: int | None = None
-    """Published rows that stand in both, alike in every column; None where columns or parameters are others."""
+    """Published rows that are in both, equal in every column; None if columns or parameters differ."""
     rows_moved: int | None = None
     """Rows of both whose noise is not the same in both, at most; None where it is not known."""
     earlier: Sequence[EarlierVersion] = ()

@@ -217,7 +217,7 @@ class LedgerEntry:
 
 
 def to_json(value: Mapping[str, Any]) -> str:
-    """Write parameters in the one form that the catalog and the keys of the coins use.
+    """Write parameters in the one form that the catalog and the keys of the noise use.
 
     >>> to_json({"retention": 0.5, "domain": "source"})
     '{"domain": "source", "retention": 0.5}'

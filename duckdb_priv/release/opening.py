@@ -28,8 +28,8 @@ the Python program; and no statement can change that."""
 def open_release(path: str | Path, *, trusted: bool = False) -> duckdb.DuckDBPyConnection:
     """Open a release file read-only, after checking that it is one.
 
-    Any DuckDB opens a release; this turns a wrong path or file into a clear sentence, and keeps what stands in
-    the file from doing harm. A file brings functions and views of its own along, and whoever made it may have
+    Any DuckDB opens a release; this turns a wrong path or file into a clear sentence, and keeps the content
+    of the file from doing harm. A file has functions and views of its own, and its maker may have
     written anything into them. So the connection is confined to the file: statements read and write no other
     file, attach no database, load no extension and see no variable of the Python program, and its settings
     are locked. Temporary tables and what you hand over by ``connection.register`` work as ever.
@@ -93,7 +93,7 @@ def _damaged(name: str) -> InvalidReleaseFile:
 
 
 def _check(connection: duckdb.DuckDBPyConnection, name: str, size: int) -> None:
-    # DuckDB's own functions by their whole names: a file may bring others along that are called alike.
+    # DuckDB's own functions by their whole names: a file may have others of the same names.
     (database,) = connection.execute("SELECT system.main.current_database()").fetchall()[0]
     tables = {
         table

@@ -41,7 +41,7 @@ class Roles:
     sensitive: tuple[str, ...] = ()
     """Perturbed, or counted."""
     record_id: tuple[str, ...] = ()
-    """What tells records apart, and keys their coins; never published."""
+    """The columns that identify records, and key their noise; never published."""
     exclude: tuple[str, ...] = ()
     """Left out."""
     public: tuple[str, ...] | None = None

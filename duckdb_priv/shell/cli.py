@@ -35,7 +35,7 @@ from duckdb_priv.version import __version__
 @click.group()
 @click.version_option(__version__, message="%(version)s")
 def main() -> None:
-    """Publish tables about persons from DuckDB, and count on what was published."""
+    """Publish tables about people from DuckDB, and count on what was published."""
 
 
 for each in (*operations.COMMANDS, secret_commands):
@@ -192,13 +192,11 @@ def explore(
 
 
 @main.command()
-@click.option("--rows", type=click.IntRange(min=1_000), default=500_000, help="How many persons.")
-@click.option(
-    "--seed", type=int, default=1, help="Which persons; the perturbation is always fresh."
-)
+@click.option("--rows", type=click.IntRange(min=1_000), default=500_000, help="How many people.")
+@click.option("--seed", type=int, default=1, help="Which people; the perturbation is always fresh.")
 @click.option("--keep", metavar="DIR", help="Keep the database and the release in this folder.")
 def demo(rows: int, seed: int, keep: str | None) -> None:
-    """Publish a census of made-up persons, and compare what an analyst counts with the truth."""
+    """Publish a census of made-up people, and compare what an analyst counts with the truth."""
     from duckdb_priv.shell.demo import run
 
     with one_sentence():

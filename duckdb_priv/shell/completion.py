@@ -19,7 +19,7 @@ PLAIN = re.compile(r"[a-z_][a-z0-9_]*$")
 
 @dataclass(frozen=True)
 class Proposal:
-    """A text that may stand in place of the last characters, and what it is."""
+    """A text that may replace the last characters, and what it is."""
 
     text: str
     replaces: int
@@ -98,7 +98,7 @@ def propose(text: str, names: CatalogNames) -> Iterator[Proposal]:
         for candidate, what in candidates
         if candidate.lower().startswith(word.lower()) and candidate != word
     ]
-    # Who has begun the name of a parameter hardly wants one of the many functions that begin alike.
+    # Someone who has begun the name of a parameter hardly wants one of the many functions that begin the same way.
     parameters = [each for each in found if word and each.text.endswith(" := ")]
     yield from parameters or found
 

@@ -167,7 +167,7 @@ def open_publisher(path: str, beside: Beside = ALONE) -> duckdb.DuckDBPyConnecti
 def open_for_reading(path: str) -> duckdb.DuckDBPyConnection:
     """Open a database or a release that is there, without writing to it.
 
-    A stranger may have made it: what stands in it reaches no other file.
+    A stranger may have made it: its content reaches no other file.
 
     >>> open_for_reading("/no/such/file.duckdb")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""The demo: publish a census of made-up persons, count on the release, and compare with the truth."""
+"""The demo: publish a census of made-up people, count on the release, and compare with the truth."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _folder(keep: str | None) -> Iterator[Path]:
 def _publish(console: Console, publisher: Execution, rows: int, seed: int, path: Path) -> None:
     persons = templates.read("demo", "persons")
     seconds = _timed(lambda: publisher.fetch(persons, {"rows": rows, "seed": seed}))
-    console.print(f"Has a table of {rows:,} made-up persons ({seconds:.1f} s):\n")
+    console.print(f"Has a table of {rows:,} made-up people ({seconds:.1f} s):\n")
     _show_sample(console, publisher, "person")
     console.print(
         "Publishes it with occupation and income perturbed: what is published of either turns no"

@@ -79,7 +79,7 @@ class Printer:
         return MODES[self.mode](self, reader)
 
     def _batches(self, reader: pa.RecordBatchReader) -> Iterator[duckdb.DuckDBPyRelation]:
-        """Hand over one batch after the other, its columns numbered: a result may name two columns alike."""
+        """Pass on one batch after the other, its columns numbered: two columns of a result may have one name."""
         self._set_time_zone(reader.schema)
         for batch in reader:
             if batch.num_rows:

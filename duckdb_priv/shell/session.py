@@ -85,7 +85,7 @@ class Shell:
         self._pending = "" if is_blank(rest) else rest
 
     def finish(self) -> None:
-        """Run what stands there without a semicolon, when no more lines come."""
+        """Run the rest without a semicolon, when no more lines come."""
         rest, self._pending = self._pending, ""
         if not is_blank(rest):
             self.execute(rest)

@@ -86,7 +86,7 @@ class ShellCompleter(Completer):
         self._files = PathCompleter(expanduser=True)
 
     def forget(self) -> None:
-        """Read the catalog anew before the next proposal."""
+        """Read the catalog again before the next proposal."""
         self._names = None
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
@@ -129,7 +129,7 @@ def history_path() -> Path:
 
 
 def open_history() -> History:
-    """Open the history for its owner only: statements may hold values of persons.
+    """Open the history for its owner only: statements may hold values of people.
 
     Where it cannot be written, what is typed is remembered until the shell ends.
     """

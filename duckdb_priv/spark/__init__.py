@@ -1,6 +1,6 @@
 """The same releases from Spark: Spark moves rows, DuckDB perturbs them inside every task.
 
-What stands here is loaded when it is first used; it needs PySpark 4 (``pip install 'duckdb_priv[spark]'``).
+Names are loaded when they are first used; it needs PySpark 4 (``pip install 'duckdb_priv[spark]'``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The questions about a source, answered by Spark.
 
-Counts are made by Spark itself; what DuckDB's hashes choose is chosen by DuckDB inside the tasks. Answers are laid out
-in temporary tables of the driver, in DuckDB's types, so that every text, order and hash of a value is DuckDB's own.
+Counts are made by Spark itself; what DuckDB's hashes choose is chosen by DuckDB inside the tasks. Answers are written
+to temporary tables of the driver, in DuckDB's types, so that every text, order and hash of a value is DuckDB's own.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ SEED = 1
 
 
 def column(name: str) -> Column:
-    """Return a column by its name, whatever stands in it."""
+    """Return a column by its name, whatever characters it has."""
     return f.col("`" + name.replace("`", "``") + "`")
 
 
@@ -221,7 +221,7 @@ class SparkAggregates(Aggregates):
         return str(digest)
 
     def persons(self) -> tuple[int, int, int]:
-        """Count the records of nobody, the persons, and the records of the one who has most."""
+        """Count the records without a person, the people, and the largest number of records of one."""
         found = self.frame.ask(("persons", *self.source.person), self._persons)
         missing, persons, most = found.to_pylist()[0].values()
         return missing or 0, persons, most or 0
@@ -282,7 +282,7 @@ class SparkAggregates(Aggregates):
         return [(row[f"present{n}"], row[f"distinct{n}"]) for n in range(len(names))]
 
     def distinctness(self, columns: Sequence[str], rate: int) -> tuple[int, int, int, int]:
-        """Count the values of columns, their records, those that are alone with theirs, and the most of one value."""
+        """Count the values of columns, their records, those that are unique in theirs, and the most of one value."""
         if len(columns) > 1 and not any(map(self._has_floats, columns)):
             # Planning asks for these sizes, too.
             found = self._sizes(columns)

@@ -1,8 +1,8 @@
-"""The questions about records that are dealt into decoy groups, answered by Spark.
+"""The questions about records in decoy groups, answered by Spark.
 
-Records are dealt anew by whoever asks, since coins are a function of the record. Counts come to the driver. What grows
-with the records are the marks by which a record is known again: Spark writes them into files beside the release,
-from which DuckDB takes them into the publisher's database.
+Each question draws the bits of records again, since they are a function of the record. Counts come to the driver.
+The marks that recognize a record grow with the records: Spark writes them into files beside the release, and DuckDB
+reads them into the publisher's database.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class SparkDealt(DealtAggregates):
     bits: tuple[int, ...]
 
     def _asked(self, *question: object) -> tuple[object, ...]:
-        """Name a question, which is about the records that enter, with these coins."""
+        """Name a question, which is about the published records, with these bits."""
         return (*question, *self.dealing.coins.values(), self.frame.known)
 
     def _from_tasks(self, select: str, schema: str) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Folders of Parquet files as each engine reads them, whatever stands in their names."""
+"""Folders of Parquet files as each engine reads them, whatever characters their names have."""
 
 from __future__ import annotations
 

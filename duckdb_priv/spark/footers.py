@@ -22,7 +22,7 @@ WIDTHS = {1: 0, 2: 0, 3: 1, 7: 8, 13: 16}
 NUMBERS = (4, 5, 6)
 BINARY, LIST, SET, MAP, STRUCT = 8, 9, 10, 11, 12
 LONG = 15
-"""Stands where a list is too long for its length to stand there."""
+"""Is written instead of the length of a list that is too long for it."""
 
 
 def sort_encodings(file: Path) -> None:
@@ -80,7 +80,7 @@ class Footer:
         begin = self.place
         for _ in range(size):
             for kind in kinds:
-                # A truth stands in the header of a field, and in a byte of its own in a list.
+                # A truth is in the header of a field, and in a byte of its own in a list.
                 self.visit(max(kind, 3), path)
         if path == ENCODINGS:
             # Each takes one byte.

@@ -33,7 +33,7 @@ from duckdb_priv.spark.types import duckdb_type, given_type, has_floats
 from duckdb_priv.sqltext.quoting import literal
 
 ELSEWHERE = "_priv_records_stand_in_spark"
-"""Stands where DuckDB would read the records: what is not asked of Spark fails."""
+"""Is named where DuckDB would read the records: a question that does not go to Spark fails."""
 SUMMED = 28
 """Bits of hashes that are added up: no sum of so many overflows."""
 
@@ -58,12 +58,12 @@ class SparkFrame:
     entering: DataFrame | None = None
     """The records that are published, where others are known already."""
     known: str = ""
-    """What tells apart which are known."""
+    """What identifies which are known."""
     earlier: Path | None = None
-    """The rows that are published already beside which those of the frame are to stand."""
+    """The rows that are published already, beside those of the frame."""
 
     def enter_all(self) -> None:
-        """Begin anew to decide which records enter."""
+        """Begin again to decide which records are published."""
         self.entering, self.known, self.earlier = None, "", None
 
     def records(self, columns: Iterable[str]) -> DataFrame:
@@ -102,7 +102,7 @@ class SparkFrame:
         return folder, str(found)
 
     def digest(self, columns: Sequence[str], *counts: Column) -> tuple[str, tuple[int, ...]]:
-        """Count the rows, and add up what they hold, in no order: it tells apart frames that differ in any row.
+        """Count the rows, and add up what they hold, in no order: the sum differs for frames that differ in any row.
 
         What else is to be counted comes beside it.
         """
@@ -129,9 +129,9 @@ def read_columns(roles: Roles | Source) -> list[str]:
 def open_frame(
     frame: DataFrame, request: Request, types: Mapping[str, Any], setting: Setting, staging: Path
 ) -> SparkFrame:
-    """Look at the columns of a frame, and read their numbers so that equal ones are written alike.
+    """Check the columns of a frame, and read their numbers so that equal ones are written the same.
 
-    Raises InvalidSource for a type that Spark and DuckDB do not write alike.
+    Raises InvalidSource for a type that Spark and DuckDB write differently.
     """
     roles = request.roles
     kinds = {each.name: each.dataType for each in frame.schema.fields}

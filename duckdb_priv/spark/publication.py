@@ -2,7 +2,7 @@
 
 Decide, move rows, record. The first is rolled back and done again in the last, from the same answers of Spark, so that
 no transaction waits for a job, and what was published meanwhile counts. The ledger's entries are committed before the
-files come to stand in their place; whatever ends earlier leaves hidden files at most, which the next run removes.
+files are moved to their place; a run that ends earlier leaves hidden files at most, which the next one removes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ from duckdb_priv.sqltext.literals import looked_up
 from duckdb_priv.sqltext.quoting import identifier, in_types
 
 OURS = re.compile(r"duckdb_priv\.errors\.(\w+): (.*?)(?:\nHint: ([^\n]*))?(?:\n|$)")
-"""How an error of ours stands in the text of one of Spark's."""
+"""How an error of ours is written in the text of one of Spark's."""
 UNSEEN = re.compile(r"-[0-9a-f]{32}\.partial/")
 """Where the rows of a release are that was recorded, before they are moved to their place."""
 STOPPED = re.compile(
@@ -104,8 +104,8 @@ def publish(
     what DuckDB calls columns of which Spark has widened the values, as ``{"age": "UTINYINT"}``. ``checked`` says that
     the frame has the same rows whenever it is read, where Spark's plan of it leaves that open.
 
-    Raises what the procedure raises; InvalidParameter where the path is taken and for what needs coins that are drawn
-    anew; InvalidSource for types that Spark and DuckDB write differently; PublicationFailed where rows are others each
+    Raises what the procedure raises; InvalidParameter where the path is taken and for what needs fresh
+    noise; InvalidSource for types that Spark and DuckDB write differently; PublicationFailed where rows are others each
     time they are read, and where Spark gives up.
     """
     refuse_foreign(frame)
@@ -156,7 +156,7 @@ class SparkPublication:
         return whole, count_persons(workspace, whole)
 
     def _forget_unseen(self, workspace: Workspace) -> None:
-        """Drop a release of this name that was recorded, and never came to stand in its place; its ledger stays."""
+        """Drop a release of this name that was recorded, and never reached its place; its ledger stays."""
         views = workspace.rows(
             "SELECT sql FROM duckdb_views() WHERE database_name = ? AND schema_name = ?"
             " AND lower(view_name) = lower(?)",
@@ -200,7 +200,7 @@ class SparkPublication:
             if (prepared.kernel, prepared.plan.earlier) != (decided.kernel, decided.plan.earlier):
                 raise PublicationFailed(
                     "what is to be published was decided otherwise while Spark wrote the rows",
-                    hint="nothing was recorded; somebody changed the database meanwhile, so run it again",
+                    hint="nothing was recorded; the database was changed meanwhile, so run it again",
                 )
             columns = _columns(workspace, types, part)
             rows = f"(SELECT {columns} FROM {_files(part)})"
@@ -232,7 +232,7 @@ class SparkPublication:
         return f"{identifier(self.database)}.{SCHEMA}.{identifier(self.request.release)}"
 
     def _export(self, place: Path) -> None:
-        """Write the one file from the table that stands in the publisher's database."""
+        """Write the one file from the table in the publisher's database."""
         with self.instance.cursor() as cursor:
             cursor.execute(f"USE {identifier(self.database)}")
             cursor.execute(
@@ -286,7 +286,7 @@ def _method(name: str) -> Method:
 
 
 def _refuse_unkeyed(method: Method, request: Request, arguments: Any) -> None:
-    """Refuse what needs coins that are drawn anew: Spark computes a task again whenever it is lost."""
+    """Refuse what needs fresh noise: Spark computes a task again whenever it is lost."""
     if method.baseline:
         raise InvalidParameter(
             f"{method.name} is a baseline, for comparison only, and is not published from Spark",
@@ -294,9 +294,9 @@ def _refuse_unkeyed(method: Method, request: Request, arguments: Any) -> None:
         )
     if not request.record_id:
         raise InvalidParameter(
-            "no record_id is named, and without one coins are drawn anew: Spark computes a task again whenever it is"
-            " lost, and a record would show two values",
-            hint="write record_id='id', the column that tells records apart",
+            "no record_id is named, and without one the noise is fresh: Spark computes a lost task again, and a"
+            " record would show two values",
+            hint="write record_id='id', the column that identifies records",
         )
     if request.max_rows is not None:
         raise InvalidParameter(
@@ -310,13 +310,13 @@ def _refuse_kernel(method: Method, prepared: Prepared) -> None:
     fresh = any(isinstance(bits, FreshBits) for stage in stages for bits in stage.coins.values())
     if fresh or any(not stage.alone and stage.together is None for stage in stages):
         raise InvalidParameter(
-            f"{method.name} is not published from Spark: what a record shows may hang on any other record",
+            f"{method.name} is not published from Spark: what a record shows may depend on any other record",
             hint="publish by another method, or by DuckDB",
         )
 
 
 def _place(path: str | Path) -> Path:
-    """Return where the release is to stand: nothing may stand there."""
+    """Return the place of the release: nothing may be there."""
     text = str(path)
     place = placing.place_for(text, "duckdb" if text.endswith(FILE) else "parquet")
     _refuse_taken(place)

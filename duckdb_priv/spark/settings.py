@@ -44,8 +44,8 @@ def configured(session: SparkSession, settings: Mapping[str, str]) -> Iterator[N
 def by_records(records: DataFrame) -> dict[str, str]:
     """Return settings that end the batches of tasks after so many records that none exceeds its bytes.
 
-    Spark by itself adds up the bytes of all columns anew for every record, which takes longer than anything else that
-    it does to hand records over. Where columns hold lists or structs it goes on so.
+    Spark by itself adds up the bytes of all columns again for every record, which takes longer than anything else that
+    it does to pass records on. Where columns hold lists or structs it goes on so.
     """
     fields = records.schema.fields
     if any(isinstance(each.dataType, NESTED) for each in fields):

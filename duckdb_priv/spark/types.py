@@ -1,4 +1,4 @@
-"""What Spark calls the types of DuckDB, and which of its values both engines write alike."""
+"""What Spark calls the types of DuckDB, and which of its values both engines write the same."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ OF_DUCKDB: Mapping[str, spark.DataType] = {
     "TIMESTAMP_S": spark.TimestampNTZType(),
     "TIMESTAMP_MS": spark.TimestampNTZType(),
 }
-"""The type of Spark that holds every value of a type of DuckDB; DECIMAL, lists and structs stand apart."""
+"""The type of Spark that holds every value of a type of DuckDB; DECIMAL, lists and structs are apart."""
 DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
-UNLIKE = "whose values Spark and DuckDB do not write alike"
+UNLIKE = "whose values Spark and DuckDB write differently"
 
 
 def duckdb_type(column: str, kind: spark.DataType) -> str:
     """Return what DuckDB calls the type of a column of a frame.
 
-    Raises InvalidSource for a type whose values the two engines do not write alike.
+    Raises InvalidSource for a type whose values the two engines write differently.
 
     >>> duckdb_type("stays", spark.ArrayType(spark.LongType()))
     'BIGINT[]'

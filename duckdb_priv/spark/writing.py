@@ -27,7 +27,7 @@ DATA = "data"
 """The folder of the files."""
 FILES = f"{DATA}/*.parquet"
 ROWS_OF_FILE = 2_000_000
-"""Rows of a file, on average: a number of files that hangs on nothing else than the number of rows."""
+"""Rows of a file, on average: so the number of files depends on the number of rows only."""
 ROWS_OF_GROUP = 122_880
 """Rows of a row group at most: by bytes they are fewer where several files are written at a time in little memory.
 Pages of its columns end with it: DuckDB reads rows on both sides of the end of a page without their dictionary."""
@@ -68,7 +68,7 @@ def write_rows(
 ) -> None:
     """Write the published rows of a frame into files of a folder, which the executors must see as the driver does.
 
-    ``described`` are the types of what each stage of the kernel gives. Rows that stand already come beside them.
+    ``described`` are the types of what each stage of the kernel gives. Rows that exist already come beside them.
     """
     published = frame.records(kernel.stages[0].reads)
     for stage, types in zip(kernel.stages, described, strict=True):

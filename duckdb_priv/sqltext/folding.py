@@ -14,7 +14,7 @@ NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 INNER = re.compile(
     rf"\((?<![\w\])]\()(?<!\bIN \()\s*{NUMBER}(?:\s*(?:\*\*|[-+*/])\s*{NUMBER})*\s*\)"
 )
-"""Parentheses with nothing but numbers in them, unless what stands right before says that they are arguments."""
+"""Parentheses with nothing but numbers in them, unless the text right before makes them arguments."""
 LOGARITHM = re.compile(rf"ln\((?<!\wln\()({NUMBER})\)")
 BETWEEN = re.compile(f"({TOKEN.pattern})")
 OPERATIONS: Mapping[type[ast.operator], Callable[[float, float], float]] = {

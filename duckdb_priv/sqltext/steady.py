@@ -1,4 +1,4 @@
-"""Writes the text of a value so that it hangs on nobody's time zone."""
+"""Writes the text of a value so that it does not depend on a time zone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from duckdb.sqltypes import DuckDBPyType
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 WITH_ZONE = "TIMESTAMP WITH TIME ZONE"
-"""The type whose text DuckDB writes in the time zone of whoever asks, also within lists and the like."""
+"""The type whose text DuckDB writes in the time zone of the session, also within lists and similar types."""
 
 
 def steady_text(value: str, kind: str) -> str:

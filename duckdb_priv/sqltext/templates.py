@@ -1,10 +1,10 @@
-"""The SQL of the project stands in files; this module finds, orders and fills them.
+"""The SQL of the project is in files; this module finds, orders and fills them.
 
 A file holds one object, or one fragment that several objects share, or several sections, each under a line ``--
 name: estimate``. A file names what is filled in between two at-signs, as in ``@estimate@``; the filling is text
-that is SQL already, and may name further fillings. In the text of a query that a macro runs, what the macro is
-called with stands in braces, as in ``{condition}``. When a file is read, both are marked with NULs, which no SQL
-text can hold: so a value or a name of the user's that looks like ``@estimate@`` is left alone.
+that is SQL already, and may name further fillings. In the text of a query that a macro runs, the
+arguments of the macro are in braces, as in ``{condition}``. When a file is read, both are marked with NULs, which no
+SQL text can hold: so a value or a name of the user's that looks like ``@estimate@`` does not change.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def everything(folder: str) -> list[str]:
 
 
 def body(text: str) -> str:
-    """Drop the comment lines of a file, so that it can stand inside an expression, and mark its places.
+    """Drop the comment lines of a file, so that it can be used inside an expression, and mark its places.
 
     >>> body("-- why\\n1 + 1\\n")
     '1 + 1'

@@ -2,11 +2,12 @@
 --   [, database := 'alias'])
 --   -> the group columns, value, before, after, estimate, low, high, stderr
 --
--- How many more records have each value than in the version before, which is attached under the name `older`; in each part of the
--- table, where group columns or a condition are given, as in priv.reconstructed_distribution. Records that did not change show what
--- they showed, so that their noise is the same in both counts, and gone in the difference: what is left is that of the records that
--- moved, and the catalog says how many these are at most. `before` and `after` are the two estimates, each with an error of its own.
--- It is for mechanisms that draw each record for itself: uniform perturbation, fine grain, matrices, codes of blocks.
+-- How many more records have each value than in the version before, which is attached under the name `older`. With group
+-- columns or a condition, as in priv.reconstructed_distribution, it answers for parts of the table. Records that did not
+-- change show what they showed, so their noise is the same in both counts, and cancels in the difference. Only the noise of
+-- the records that came, left or changed remains, and the catalog says how many these are at most. `before` and `after` are
+-- the two estimates, each with an error of its own. It is for mechanisms that draw each record by itself: uniform
+-- perturbation, fine grain, matrices, codes of blocks.
 --
 --   FROM priv.reconstructed_change('visits_public', 'older', group_columns := 'gender');
 

@@ -1,12 +1,12 @@
 -- priv.reconstructed_count(release, column, value [, weight := scale]) -> DOUBLE, an aggregate
 --
--- Estimates how many of the source records behind the rows at hand truly have the value. The estimate
--- is unbiased, so it may be negative or exceed the number of rows; sums and differences of estimates
--- stay unbiased. Choose rows by public columns only, and give the noisy column itself: its type, an ENUM of the domain, tells it
--- from others, which are an error. The value has the type of the attribute: 5, DATE '2020-01-01', true. A weight is the column scale, never a constant. Rows that were chosen by what they report are an error
--- where there are so many that no choice by public columns gives them, but for once in a thousand million. The release is named 'release', or
--- 'release.attribute' where it has several sensitive attributes. NULL asks for the missing value.
--- An unknown release or value is an error that says what exists.
+-- Estimates how many of the source records of the chosen rows truly have the value. The estimate is unbiased, so it may be
+-- negative or exceed the number of rows; sums and differences of estimates are unbiased, too. Choose rows by public columns
+-- only. Give the noisy column itself: its type is an ENUM of the domain, and a column of another type is an error. The value
+-- has the type of the attribute: 5, DATE '2020-01-01', true. A weight is the column scale, never a constant. Rows that were
+-- chosen by their noisy values are an error if there are so many that a choice by public columns would give them once in a
+-- thousand million times. Name the release 'release', or 'release.attribute' if it has several sensitive attributes. NULL is
+-- the missing value. An unknown release or value is an error that says what exists.
 --
 --   SELECT gender, priv.reconstructed_count('patients', noisy_disease, 'flu')
 --   FROM patients WHERE age > 30 GROUP BY gender;

@@ -1,8 +1,8 @@
 -- priv.reconstructed_difference(release, column, values, other_values [, weight := scale] [, confidence := 0.95])
 --   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
 --
--- How many more records have one value than another, or one of several than one of several others. The same rows make
--- both counts, so that their errors depend on each other; the interval takes account of that.
+-- How many more records have one value than another, or one of several than one of several others. The same rows make both
+-- counts, so their errors depend on each other; the interval includes that.
 --
 --   SELECT unnest(priv.reconstructed_difference('patients', noisy_disease, 'flu', 'cold')) FROM patients;
 

@@ -2,12 +2,12 @@
 --   [, weight := 'scale'] [, method := 'inverse'] [, confidence := 0.95] [, simultaneous := false] [, database := 'alias'])
 --   -> the group columns, value, estimate, low, high, stderr, noisy_count
 --
--- One row for each value of the sensitive attribute, and group. Group columns and condition are SQL over
--- the public columns of the published table, each by its name: what reaches a column without it, such as *, is refused, and so
--- is what may hide one, such as quotes other than plain ones. method := 'bayesian' gives the frequencies of largest likelihood
--- among those that are not negative (the iterative Bayesian method, to convergence); they have no interval. With simultaneous := true
--- all intervals of the answer hold at once with this confidence (Bonferroni): then you may pick out any of them. Where the release
--- file is attached and not in use, say under which name: database := 'alias'.
+-- One row for each value of the sensitive attribute, and group. Group columns and condition are SQL over the public columns
+-- of the published table, each by its name. Text that reaches a column without its name, such as *, is refused, and so is
+-- text that may hide one, such as quotes other than plain ones. method := 'bayesian' gives the frequencies of largest
+-- likelihood among those that are not negative (the iterative Bayesian method, to convergence); they have no interval. With
+-- simultaneous := true all intervals of the answer hold at once with this confidence (Bonferroni): then you may pick out any
+-- of them. If the release file is attached and not in use, name it: database := 'alias'.
 --
 --   FROM priv.reconstructed_distribution('patients', group_columns := 'gender', condition := 'age > 30');
 

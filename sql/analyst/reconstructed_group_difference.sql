@@ -1,8 +1,8 @@
 -- priv.reconstructed_group_difference(release, column, values, group, other_group [, weight := scale] [, confidence := 0.95])
 --   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
 --
--- How many more records of one group have the value, or one of several, than records of another. Groups are conditions
--- on public columns; they may overlap.
+-- How many more records of one group have the value, or one of several, than records of another. Groups are conditions on
+-- public columns; they may overlap.
 --
 --   SELECT unnest(priv.reconstructed_group_difference('patients', noisy_disease, 'flu', age >= 60, age < 60)) FROM patients;
 

@@ -2,8 +2,8 @@
 --   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
 --
 -- How many times as many records of one group have the value, or one of several, as records of another. Groups are
--- conditions on public columns; they may overlap. Where it cannot be excluded that no record of the other has it, high
--- is infinite; where they are estimated as none, there is no estimate.
+-- conditions on public columns; they may overlap. If it is possible that no record of the other group has it, high is
+-- infinite; if they are estimated as none, there is no estimate.
 --
 --   SELECT unnest(priv.reconstructed_group_ratio('patients', noisy_disease, 'flu', age >= 60, age < 60)) FROM patients;
 

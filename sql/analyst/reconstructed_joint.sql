@@ -4,12 +4,12 @@
 --   -> the group columns, estimate, low, high, stderr, noisy_count, records
 --
 -- Estimates how many records truly have all of these values, one of each sensitive attribute: the sum of the products of
--- priv.weight, which is unbiased. Where that or the estimate of another of the 2^w states that w attributes can be in is
--- negative, the frequencies of largest likelihood stand for it (the iterative Bayesian method, to convergence). The interval
--- is that of priv.reconstructed_interval. A value is given as text, NULL asks for the missing value. method := 'paper' is the
--- paper's (equations 13 and 14), for comparison only: it stops where no state moves by more than 1%, or the tolerance, of
--- itself, takes for the share of decoys what is too large, and has no interval. Where the release file is attached and not
--- in use, say under which name: database := 'alias'.
+-- priv.weight, which is unbiased. w attributes can be in 2^w states. If the estimate of one of them is negative, the
+-- frequencies of largest likelihood replace it (the iterative Bayesian method, to convergence). The interval is that of
+-- priv.reconstructed_interval. Give values as text; NULL is the missing value. method := 'paper' is the paper's (equations
+-- 13 and 14), for comparison only: it stops when no state moves by more than 1% of itself, or by the tolerance, uses a share
+-- of decoys that is too large, and has no interval. If the release file is attached and not in use, name it: database :=
+-- 'alias'.
 --
 --   FROM priv.reconstructed_joint('survey', ['occupation', 'income'], ['7', 'high'], group_columns := 'gender');
 

@@ -1,8 +1,8 @@
 -- priv.reconstructed_list_interval(release, column, values [, weight := scale] [, confidence := 0.95])
 --   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
 --
--- The interval of priv.reconstructed_interval, of how many records have one of several values: a list of them, or a
--- single one. Adding the ends of the single intervals would not do: what one value has too much, others have too little.
+-- The interval of priv.reconstructed_interval, for how many records have one of several values: a list of them, or a single
+-- one. Do not add the ends of the single intervals instead: where one value is overestimated, others are underestimated.
 --
 --   SELECT unnest(priv.reconstructed_list_interval('patients', noisy_disease, ['flu', 'cold'])) FROM patients;
 

@@ -1,9 +1,9 @@
 -- priv.reconstructed_mean(release, column, values, amount [, weight := scale] [, confidence := 0.95])
 --   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
 --
--- The mean of a number in public columns over the records that have the value, or one of several; rows where it is NULL
--- are left out. It lies between the least and the largest number there is. Where no record is estimated to have the
--- value, there is no estimate.
+-- The mean of a number in public columns over the records that have the value, or one of several; rows where it is NULL are
+-- left out. It is between the smallest and the largest number that occur. If no record is estimated to have the value, there
+-- is no estimate.
 --
 --   SELECT unnest(priv.reconstructed_mean('patients', noisy_disease, 'flu', age)) FROM patients;
 

@@ -1,8 +1,8 @@
 -- priv.reconstructed_ratio(release, column, values, other_values [, weight := scale] [, confidence := 0.95])
 --   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
 --
--- How many times as many records have one value as another, or one of several as one of several others. Where it cannot
--- be excluded that no record has the other, high is infinite and stderr is NULL; where they are estimated as none, there is no estimate.
+-- How many times as many records have one value as another, or one of several as one of several others. If it is possible
+-- that no record has the other, high is infinite and stderr is NULL; if they are estimated as none, there is no estimate.
 --
 --   SELECT unnest(priv.reconstructed_ratio('patients', noisy_disease, 'flu', ['cold', 'cough'])) FROM patients;
 

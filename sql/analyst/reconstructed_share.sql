@@ -1,8 +1,8 @@
 -- priv.reconstructed_share(release, column, values [, weight := scale] [, confidence := 0.95])
 --   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
 --
--- Which share of the records has the value, or one of several, from 0 to 1; NULL where there are no rows. Times 100 it
--- is a percentage.
+-- The share of the records that have the value, or one of several, from 0 to 1; NULL if there are no rows. Times 100 it is a
+-- percentage.
 --
 --   SELECT gender, unnest(priv.reconstructed_share('patients', noisy_disease, 'flu')) FROM patients GROUP BY gender;
 

@@ -2,7 +2,7 @@
 --   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
 --
 -- By how much the share of the value, or of several, is larger in one group than in another, from -1 to 1. Groups are
--- conditions on public columns; they may overlap, as a group and everybody do.
+-- conditions on public columns; they may overlap, as a group and all rows do.
 --
 --   SELECT unnest(priv.reconstructed_share_difference('patients', noisy_disease, 'flu', gender = 'female', gender = 'male'))
 --   FROM patients;

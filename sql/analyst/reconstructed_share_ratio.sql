@@ -1,9 +1,9 @@
 -- priv.reconstructed_share_ratio(release, column, values, group, other_group [, weight := scale] [, confidence := 0.95])
 --   -> STRUCT(estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE), an aggregate
 --
--- How many times as frequent the value, or several, is in one group as in another: the relative risk. Groups are
--- conditions on public columns; they may overlap. Where it cannot be excluded that no record of the other has it, high
--- is infinite; where they are estimated as none, there is no estimate.
+-- How many times as frequent the value, or several, is in one group as in another: the relative risk. Groups are conditions
+-- on public columns; they may overlap. If it is possible that no record of the other group has it, high is infinite; if they
+-- are estimated as none, there is no estimate.
 --
 --   SELECT unnest(priv.reconstructed_share_ratio('patients', noisy_disease, 'flu', gender = 'female', gender = 'male'))
 --   FROM patients;

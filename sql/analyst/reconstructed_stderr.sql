@@ -1,7 +1,7 @@
 -- priv.reconstructed_stderr(release, column, value [, weight := scale]) -> DOUBLE, an aggregate
 --
--- Estimates the standard error of priv.reconstructed_count with the same arguments: the spread that
--- the perturbation alone gives the estimate, the source being what it is.
+-- Estimates the standard error of priv.reconstructed_count with the same arguments: the spread of the estimate over the
+-- noise alone, with the source as it is.
 --
 --   SELECT priv.reconstructed_stderr('patients', noisy_disease, 'flu') FROM patients;
 

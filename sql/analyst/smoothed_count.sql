@@ -1,12 +1,12 @@
 -- FROM priv.smoothed_count(release, value, group_columns := 'ward, age' [, condition := 'age > 30'] [, weight := 'scale']
 --   [, confidence := 0.95] [, database := 'alias']) -> the group columns, value, estimate, low, high, stderr, smoothed
 --
--- Estimates of one value in many small cells, the groups of public columns, that borrow from the whole release: beside the unbiased
--- estimate of each cell stands one that is drawn towards "as frequent here as everywhere", the more the noisier the cell is,
--- and the less the more cells really differ (empirical Bayes). Counts of a few records are closer to the truth by it; a count that
--- is known to ten per cent stays what it is. low and high are the interval of the unbiased estimate: it covers whatever the true
--- counts are, which no much shorter one does. Add up the unbiased estimates, never the smoothed ones: their errors all point the
--- same way.
+-- Estimates one value in many small cells, the groups of public columns, with help of the whole release. Beside the unbiased
+-- estimate of each cell there is a smoothed one, which is drawn towards "as frequent here as everywhere". The pull is
+-- stronger the noisier the cell is, and weaker the more cells really differ (empirical Bayes). Smoothed counts of a few
+-- records are closer to the truth; a count that is known to ten per cent hardly changes. low and high are the interval of
+-- the unbiased estimate: it covers whatever the true counts are, and no much shorter one does. Add up the unbiased
+-- estimates, never the smoothed ones: their errors all point the same way.
 --
 --   FROM priv.smoothed_count('patients', 'flu', group_columns := 'gender, age');
 

@@ -1,8 +1,8 @@
 -- priv.weight(release, column, value [, weight := scale]) -> DOUBLE, per row
 --
--- What the row adds to priv.reconstructed_count. Sums of weights answer lists of values; products of the
--- weights of several sensitive attributes, summed, answer predicates over all of them. Where records are perturbed by as much as
--- their scale says, it is needed: weight := scale. Where they stand for several, multiply by scale.
+-- What the row adds to priv.reconstructed_count. Sums of weights answer lists of values; products of the weights of several
+-- sensitive attributes, summed, answer predicates over all of them. If the scale says how strongly records are perturbed, it
+-- is needed: weight := scale. If rows represent several records, multiply by scale.
 --
 --   SELECT sum(priv.weight('survey.occupation', noisy_occupation, '7') * priv.weight('survey.income', noisy_income, 'high'))
 --   FROM survey;

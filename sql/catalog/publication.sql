@@ -13,9 +13,9 @@ CREATE TABLE priv.publication (
 COMMENT ON TABLE  priv.publication IS 'PRIVATE, never exported: how each release was declared, so that FROM priv.refresh(release) can publish its next version.';
 COMMENT ON COLUMN priv.publication.release IS 'Name of the published table.';
 COMMENT ON COLUMN priv.publication.mechanism IS 'How it was published: priv.publish_<mechanism>.';
-COMMENT ON COLUMN priv.publication.arguments IS 'What was said when it was published, a JSON object.';
+COMMENT ON COLUMN priv.publication.arguments IS 'The arguments of its publication, a JSON object.';
 COMMENT ON COLUMN priv.publication.schemas IS 'Where names of tables were looked up, in order.';
-COMMENT ON COLUMN priv.publication.version IS 'The version that stands in the database.';
-COMMENT ON COLUMN priv.publication.digest IS 'Tells whether the source holds what that version was made of.';
-COMMENT ON COLUMN priv.publication.export IS 'What was said when it was exported last, a JSON object: path, format and more; NULL if it never was.';
+COMMENT ON COLUMN priv.publication.version IS 'The version that is in the database.';
+COMMENT ON COLUMN priv.publication.digest IS 'Whether the source still holds what that version was made of: a digest.';
+COMMENT ON COLUMN priv.publication.export IS 'The arguments of the last export, a JSON object: path, format and more; NULL if it never was.';
 COMMENT ON COLUMN priv.publication.exported IS 'The version that was exported last.';

@@ -1,8 +1,8 @@
--- The table person: a census of made-up persons, $rows of them, for the demo
+-- The table person: a census of made-up people, $rows of them, for the demo
 --
 -- Every attribute depends on those before it as in real censuses: education on age, marital status on age
 -- and gender, occupation on education, gender and age, income on occupation, education, age and gender. The
--- numbers behind it are hashes of the person's number, so the same $seed gives the same persons in one version of DuckDB.
+-- numbers behind it are hashes of the person's number, so the same $seed gives the same people in one version of DuckDB.
 
 CREATE TABLE person AS
 WITH job(occupation, size, level, women, pay) AS (
@@ -45,7 +45,7 @@ WITH job(occupation, size, level, women, pay) AS (
     FROM weighted WHERE weight > 0
     WINDOW whole AS (PARTITION BY level, gender, band), earlier AS (whole ORDER BY occupation)
 ), coin AS (
-    -- Nine numbers between 0 and 1 for everybody. A hash of several numbers mixes them badly, a hash of a hash well.
+    -- Nine numbers between 0 and 1 for each person. A hash of several numbers mixes them badly, a hash of a hash well.
     SELECT range AS person_id, [hash(xor(hash($seed, range), i::UBIGINT)) / 2.0 ** 64 FOR i IN range(9)] AS u
     FROM range($rows)
 ), aged AS (

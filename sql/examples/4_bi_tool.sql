@@ -1,4 +1,4 @@
--- What a BI tool sends when somebody clicks: plain queries on the views that a release carries.
+-- What a BI tool sends when someone clicks: plain queries on the views that a release carries.
 
 SELECT * FROM visits_public_disease_estimates ORDER BY estimate DESC;
 

@@ -8,16 +8,17 @@
 --   -> mechanism, parameters, guarantee, epsilon, delta, mean_relative_error, median_relative_error, suppressed, basis,
 --      meets, statement
 --
--- Publishes nothing. For each mechanism and parameters (uniform perturbation at the retentions, codes of block
--- designs at the epsilons, where they gain anything, fine-grain at the tolerances, reconstruction privacy at the retentions and its epsilons and deltas, decoy groups at the gammas, and
--- generalized samples at ks and betas, if hierarchies and the levels to publish are given): what it promises, and the errors to
--- expect of a workload over this table, from closed-form variances; basis says what they stand on. suppressed
--- is the share of the records that small groups are expected to take. What is impossible is left out. meets says whether the
--- requirement is met: (rho1, rho2), the largest epsilon and delta of differential privacy, the largest mean relative
--- error. Of several sensitive columns what can be published with the same arguments is said, and the errors are those of questions
--- about each of them. epsilon and what meets it are those of one value; where there are several columns, or a person is named, the
--- guarantee also says what all values and records of a person add up to. What meets it comes first, the most accurate at the top; statement publishes it. For the publisher: the errors
--- are computed from true counts.
+-- Publishes nothing. Lists what you could publish, what each option promises, and the errors to expect of a workload over
+-- this table, from closed-form variances. It tries uniform perturbation at the retentions, codes of block designs at the
+-- epsilons, fine-grain perturbation at the tolerances, reconstruction privacy at the retentions and its epsilons and deltas,
+-- and decoy groups at the gammas. It tries generalized samples at ks and betas, if you give hierarchies and the levels to
+-- publish. Codes that are not more accurate, and options that the table makes impossible, are left out. basis says where the
+-- errors come from. suppressed is the share of the records that small groups are expected to suppress. meets says whether an
+-- option meets the requirement: (rho1, rho2), the largest epsilon and delta of differential privacy, the largest mean
+-- relative error. With several sensitive columns, only options that publish them with the same arguments are listed, and the
+-- errors are those of questions about each of them. epsilon and meets are about one value. With several columns, or a named
+-- person, the guarantee also states the sum over all values and records of a person. Options that meet the requirement come
+-- first, the most accurate at the top; statement publishes one. For the publisher: the errors are computed from true counts.
 --
 --   SELECT parameters, guarantee, mean_relative_error, statement
 --   FROM priv.advise('visits', sensitive := 'disease', record_id := 'id', rho1 := 0.1, rho2 := 0.5) WHERE meets LIMIT 1;

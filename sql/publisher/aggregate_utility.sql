@@ -1,8 +1,8 @@
 -- priv.aggregate_utility(source, release) -> DOUBLE
 --
--- How close the frequencies that the release gives back are to the true ones: 1 minus the mean over the values of
--- abs(f - f'), with f the frequency in the source and f' the one that this release reconstructs. At most 1, larger is better;
--- minus infinity where some values cannot be told apart. A release with several sensitive attributes is named
+-- How close the reconstructed frequencies of a release are to the true ones: 1 minus the mean over the values of abs(f -
+-- f'). f is the frequency in the source and f' the one that this release reconstructs. The result is at most 1, and larger
+-- is better; it is minus infinity if some values cannot be distinguished. Name an attribute of several as
 -- 'release.attribute'. For the publisher: it is computed from true frequencies. Chaytor, Wang, "Fine grain perturbation for
 -- privacy preserving data publishing".
 --

@@ -1,9 +1,9 @@
 -- FROM priv.audit(release) -> attribute, guarantee, statement, parameters, value, holds, unit
 --
--- Recomputes what a release claims, from its operator as stored and from the source as it is now. holds is
--- true or false for what was claimed, and NULL for what is only to be known; unit says what value is measured in.
--- The first row is the verdict: holds is true if all that is claimed holds, the statement says it in words, value is how many
--- claims do not hold, and the parameters count them. For the publisher: it speaks of true frequencies.
+-- Recomputes what a release claims, from its stored operator and from the source as it is now. holds is true or false for a
+-- claim, and NULL for a row that is only information; unit is the unit of value. The first row is the verdict: holds is true
+-- if all claims hold, the statement says it in words, value is how many claims do not hold, and the parameters count them.
+-- For the publisher: it shows true frequencies.
 --
 --   SELECT guarantee, value, holds FROM priv.audit('visits_public');
 

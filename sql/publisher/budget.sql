@@ -1,11 +1,11 @@
 -- FROM priv.budget([population := 'main'] [, epsilon := …] [, delta := …])
 --   -> population, epsilon, delta, epsilon_spent, delta_spent, epsilon_left, rule, statement, seconds
 --
--- Says what was spent of a population, and with epsilon states what may be spent at most, together with delta (0 if it is
--- not given): publishing beyond that is refused, whatever table it is published from. What was spent is the total of priv.ledger(): of
--- one person where publications named people, else of one record; with what is left of delta, advanced composition where
--- that is less. rule says which. It is infinite where something without an epsilon was published. Counts of priv.laplace_count are added
--- to what is spent, and not refused.
+-- Returns what was spent of a population. With epsilon, it sets the most that may be spent, together with delta (0 if you
+-- give none): a publication beyond that is refused, from any table. What was spent is the total of priv.ledger(): of one
+-- person if publications named people, else of one record. If some delta is left and advanced composition is smaller, it is
+-- used; rule says which. The total is infinite if something without an epsilon was published. Counts of priv.laplace_count
+-- are added to what is spent, and not refused.
 --
 --   FROM priv.budget('patients', epsilon := 4.0);
 

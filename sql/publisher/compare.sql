@@ -1,10 +1,11 @@
 -- FROM priv.compare(release, older) -> attribute, finding, statement, value
 --
--- What somebody learns who holds a release and an older version of it, a file that was handed out: how many rows stand in
--- both, how many records can be followed since they are alone with their public columns, how many of them are seen to have
--- changed, what may be believed of the true value of such a record after both versions by who knows the true frequencies as they
--- are now (and believes that a new value is drawn as they say), how much that is more than after one, and the epsilon of
--- both together. Where the coins are others, both are looks at every record. For the publisher: it speaks of true frequencies.
+-- What someone learns who has a release and an older version of it, a file that was handed out. It counts the rows that are
+-- in both, the records that can be followed because they are unique in their public columns, and how many of these are seen
+-- to have changed. It computes the posterior of the true value of such a record after both versions, how much higher it is
+-- than after one, and the epsilon of both together. The posterior is that of someone who knows the true frequencies as they
+-- are now, and assumes that a new value is drawn from them. If the noise differs, both versions are looks at every record.
+-- For the publisher: it shows true frequencies.
 --
 --   FROM priv.compare('visits_public', 'visits_public.duckdb');
 
@@ -17,4 +18,4 @@ SELECT unnest(from_json(answer, '[{"attribute": "VARCHAR", "finding": "VARCHAR",
 FROM answered;
 
 COMMENT ON MACRO TABLE priv.compare IS
-    'What somebody learns who holds a release and an older version of it.';
+    'What someone learns who has a release and an older version of it.';

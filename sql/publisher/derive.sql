@@ -1,12 +1,13 @@
 -- FROM priv.derive(release, coarser, retention := … | epsilon := … [, replace := false])
 --   -> release, mechanism, rows_published, guarantee, seconds
 --
--- Makes a noisier release from a finer one, for those who are trusted less: what a row shows is kept or redrawn once more, so
--- that it is as if the source had been published with the smaller retention, or epsilon. Nothing of the source is read. Who
--- has both knows no more than the finer one tells, and the ledger charges the finer one alone; two releases that are published
--- from the source are two looks, and add up. The same rows show the same in the next version. Exact for uniform perturbation
--- and, with the design of its blocks, for block designs; matrices and fine grain become uniform perturbation where their
--- operator can be factorized, and the error says up to which retention it can. FROM priv.refresh(coarser) follows the finer one.
+-- Makes a coarser release from a finer one, for readers who are trusted less. What a row shows is kept or redrawn once more,
+-- as if the source had been published with the smaller retention, or epsilon. Nothing of the source is read. Someone who has
+-- both learns no more than from the finer one, and the ledger charges the finer one alone. Two releases that are published
+-- from the source are two looks, and add up. The same rows show the same in the next version. The result is exact for
+-- uniform perturbation and, with the design of its blocks, for block designs. Matrices and fine grain become uniform
+-- perturbation if their operator can be factorized; the error names the largest retention for which it can. FROM
+-- priv.refresh(coarser) follows the finer one.
 --
 --   FROM priv.derive('visits_public', 'visits_for_all', retention := 0.1);
 

@@ -1,6 +1,7 @@
 -- FROM priv.drop_release(release) -> release
 --
--- Drops a published table and its catalog rows. What was handed out stays handed out, and in the ledger.
+-- Drops a published table and its catalog rows. Copies that you handed out still exist, and the publication stays in the
+-- ledger.
 --
 --   FROM priv.drop_release('visits_public');
 

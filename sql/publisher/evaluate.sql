@@ -3,13 +3,12 @@
 --   -> release, query, conditions, attribute, value, records, true_count, estimate, stderr, low, high,
 --      relative_error, covered, true_count_all
 --
--- Answers a workload from a release, or from each of a list of releases, and from the source: one row per
--- release and query. A workload is what priv.workload gives, or any table with the columns query (a number),
--- conditions (a MAP from public columns to values), attribute and value. Without one, one is drawn. records is how
--- many records meet the conditions. Where max_rows left records out of the release, records and true_count are of those that
--- entered, and true_count_all is of all. relative_error is NULL where the true count is 0. With hierarchies, those that a
--- generalized release was published with, the source is generalized to its levels first. For the publisher: it states
--- true counts.
+-- Answers a workload from a release, or from each of a list of releases, and from the source: one row per release and query.
+-- A workload is the result of priv.workload, or any table with the columns query (a number), conditions (a MAP from public
+-- columns to values), attribute and value. Without one, it is drawn. records is how many records meet the conditions. If
+-- max_rows left records out of the release, records and true_count count the published records, and true_count_all counts
+-- all. relative_error is NULL if the true count is 0. For a generalized release, name its hierarchies: the source is
+-- generalized to its levels first. For the publisher: it shows true counts.
 --
 --   SELECT median(relative_error), avg(covered::INTEGER) FROM priv.evaluate('visits', 'visits_public');
 

@@ -3,10 +3,10 @@
 --   -> release, selectivity, queries, median_relative_error, mean_relative_error, coverage, record_utility,
 --      root_mean_squared_error
 --
--- Sums up what priv.evaluate gives with the same arguments: small counts, then by the share of the rows that
--- a query truly counts, then all. coverage is the share of intervals that hold the true count. record_utility is the
--- expected share, among the records that the queries count, of those that show their own value.
--- root_mean_squared_error is that of the counts, as a share of the rows: smaller is better.
+-- Summarizes what priv.evaluate returns with the same arguments: small counts, then ranges of the share of the rows that a
+-- query truly counts, then all. coverage is the share of intervals that contain the true count. record_utility is the
+-- expected share of the counted records that show their own value. root_mean_squared_error is that of the counts, as a share
+-- of the rows: smaller is better.
 --
 --   FROM priv.evaluation_summary('visits', 'visits_public');
 

@@ -1,7 +1,7 @@
 -- priv.exact_large_sum_threshold(gamma, epsilon, error_probability) -> DOUBLE
 --
--- The least true count from which on a published count of decoy groups of gamma is off by the relative error epsilon or
--- more with at most error_probability, by the exact binomial law.
+-- The smallest true count from which on a published count of decoy groups of gamma is off by the relative error epsilon or
+-- more with at most error_probability, by the exact binomial distribution.
 --
 --   SELECT priv.exact_large_sum_threshold(10, 0.1, 0.1);
 

@@ -2,26 +2,26 @@
 --   [, metadata := ['croissant', 'dcat', 'datapackage']] [, sign := false] [, key_file := …])
 --   -> release, path, format, seconds, card, metadata, signed_with
 --
--- Writes what analysts get: one DuckDB file that every client from version 1.4 on opens, or a folder with Parquet
--- files and a setup.sql. It holds the published table, the public catalog and the macros: no source row, no
--- secret, nothing that calls Python. An earlier export of the same release is replaced; anything else is not. It is
--- written beside its place and moved there when it is complete; what a killed program left there is removed.
+-- Writes what you hand to analysts: one DuckDB file that every client from version 1.4 on opens, or a folder with Parquet
+-- files and a setup.sql. It holds the published table, the public catalog and the macros: no source row, no secret, nothing
+-- that calls Python. It replaces an earlier export of the same release, and nothing else. The file is written beside its
+-- place and moved there when it is complete; remains of a killed program are removed.
 --
--- The card says to people what the release is, what it promises and what it is good for: one page of HTML, computed from
--- the release alone. It stands in the release, FROM priv.card, and unless card := false beside it: visits_public.html
--- beside visits_public.duckdb, card.html in a folder.
+-- The card describes the release to people, what it promises and what it is good for: one page of HTML, computed from the
+-- release alone. It is in the release, FROM priv.card, and unless card := false beside it: visits_public.html beside
+-- visits_public.duckdb, card.html in a folder.
 --
--- metadata := […] describes it for programs, in one or more formats, each in a file beside it, such as
+-- metadata := […] describes the release for programs, in one or more formats, each in a file beside it, such as
 -- visits_public.croissant.json: croissant for catalogs of machine learning, dcat for open data portals (DCAT-AP 3, JSON-LD),
--- datapackage for Frictionless. They name columns, types, labels, licence, contact, guarantees, population, version and the digests
--- of the files. The column metadata says where they are. They are not signed.
+-- datapackage for Frictionless. They name columns, types, labels, licence, contact, guarantees, population, version and the
+-- digests of the files. The column metadata says where they are. They are not signed.
 --
--- sign := true signs it (Ed25519) with the key in key_file, in the file that DUCKDB_PRIV_KEY_FILE names, or in that which
--- duckdb-priv key new makes. The signature is of the rows in their order, the catalog, the macros and the card, not of the
--- bytes of the file: FROM priv.signature. duckdb-priv verify checks it with the public key.
+-- sign := true signs the release (Ed25519) with the key in key_file, in the file that DUCKDB_PRIV_KEY_FILE names, or with
+-- the key that duckdb-priv key new makes. The signature covers the rows in their order, the catalog, the macros and the
+-- card, not the bytes of the file: FROM priv.signature. duckdb-priv verify checks it with the public key.
 --
--- Refused: a name that promises another format (x.csv), what is neither a file nor a folder, and in Parquet what would
--- not read back the same (HUGEINT, INTERVAL, TIME WITH TIME ZONE).
+-- Refused: a name of another format (x.csv), a path that is neither a file nor a folder, and in Parquet the types that would
+-- not be read back unchanged (HUGEINT, INTERVAL, TIME WITH TIME ZONE).
 --
 --   FROM priv.export_release('visits_public', 'visits_public.duckdb');
 

@@ -3,12 +3,12 @@
 --   [, frequencies := 'table' | frequency_epsilon := …])
 --   -> attribute, value, records, gamma, retention, diagonal, uniform, gain, stderr, condition_number
 --
--- What priv.publish_fine_grain would do with the same arguments, one row for each value, without publishing.
--- gamma is the factor by which the odds of the value may change (infinite: it needs no protection), retention the
--- probability that a record keeps it, diagonal that it shows it, uniform the same under uniform
--- perturbation, gain the difference. stderr is the standard error to expect of its reconstructed count in the
--- whole table, infinite where it cannot be told apart from others. condition_number is that of the operator: how
--- far reconstruction can blow an error up. For the publisher: it speaks of true counts.
+-- What priv.publish_fine_grain would do with the same arguments, one row for each value, without publishing. gamma is the
+-- factor by which the odds of the value may change (infinite: it needs no protection). retention is the probability that a
+-- record keeps the value, diagonal that it shows it, uniform the same under uniform perturbation, gain the difference.
+-- stderr is the expected standard error of its reconstructed count in the whole table, infinite if it cannot be
+-- distinguished from others. condition_number is that of the operator: it bounds how much reconstruction can enlarge an
+-- error. For the publisher: it shows true counts.
 --
 --   SELECT value, retention, stderr FROM priv.fine_grain_plan('visits', sensitive := 'disease', tolerance := 20);
 

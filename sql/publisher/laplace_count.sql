@@ -1,9 +1,8 @@
 -- priv.laplace_count(n, epsilon [, population := 'main']) -> BIGINT
 --
--- A count with discrete Laplace noise, exactly distributed: an epsilon-differentially private answer to a question
--- whose true answer changes by 1 at most when one record comes or goes. Fresh noise at every call, for every row.
--- Each answer costs its epsilon, and is in priv.ledger() before it is given, under the population whose records were
--- counted.
+-- A count with discrete Laplace noise, exactly distributed: an epsilon-differentially private answer to a question whose
+-- true answer changes by at most 1 when one record comes or goes. The noise is fresh at every call, for every row. Each
+-- answer costs its epsilon, and is in priv.ledger() before it is returned, under the population whose records were counted.
 --
 --   SELECT priv.laplace_count(1000, 0.1);
 

@@ -1,21 +1,23 @@
 -- FROM priv.ledger([slack := 1e-6] [, details := false])
 --   -> population, release, attribute, epsilon, adds, total
 --
--- What has been published of which population, oldest first: what each publication adds, and what it adds up to. Within a
--- population everything adds: over attributes, releases and mechanisms, counts that priv.laplace_count answered, and
--- noisy counts of the records that a release leaves out. Less is charged only where that is proven: a record with the same id and true value shows the same value where nothing that defines its noise has changed,
--- so it adds nothing; a corrected value is a second look at its record; records that are new cost the others nothing, as long as few
--- ids are new at a time. Names of tables and copies make no difference. epsilon is that of one record; adds and total are epsilons, too: of one person with all
--- their records where publications name people, else of one record. They are infinite from the first publication that has none.
+-- Lists what has been published of which population, oldest first: what each publication adds, and the total. Within a
+-- population everything adds: attributes, releases, mechanisms, counts that priv.laplace_count answered, and noisy counts of
+-- the records that a release leaves out. Less is charged only if that is proven. A record with the same id and true value
+-- shows the same value if nothing that defines its noise has changed, so it adds nothing. A corrected value is a second look
+-- at its record. New records cost the others nothing, as long as few ids are new at a time. Names of tables and copies make
+-- no difference. epsilon is that of one record. adds and total are epsilons, too: of one person with all their records if
+-- publications name people, else of one record. They are infinite from the first publication that has no epsilon.
 --
--- With details := true there are also reason (why it adds, or why not), delta of one record, mechanism, parameters, coins (a
--- fingerprint of what defines the noise), source, record_id, fresh, published_at, records, new_records, changed, persons, and running totals: epsilon_attribute of the attribute;
--- epsilon_record and delta_record of whole records; epsilon_person and delta_person of one person, all records together, which are NULL as
--- long as no publication named people, and infinite where one that adds did not; epsilon_advanced with delta_advanced = delta_record + slack,
--- which is true as well, and less for many releases of small epsilon, if their parameters were fixed beforehand (Dwork,
--- Rothblum, Vadhan 2010). What a publication promises of all sensitive values of a record together, as one of shuffled groups does, is charged
--- once, in its first row. Some mechanisms (safe_k) protect whole records, others only their sensitive values: where both
--- have published of one population, no total for whole records is left, and warning says so. It also says where records show that they changed.
+-- details := true adds reason (why it adds, or why not), delta of one record, mechanism, parameters, coins (a fingerprint of
+-- what defines the noise), source, record_id, fresh, published_at, records, new_records, changed and persons. It also adds
+-- running totals: epsilon_attribute of the attribute; epsilon_record and delta_record of whole records; epsilon_person and
+-- delta_person of one person, all records together. The latter are NULL as long as no publication named people, and infinite
+-- if one that adds did not. epsilon_advanced with delta_advanced = delta_record + slack holds as well. It is smaller for
+-- many releases of small epsilon, if their parameters were fixed beforehand (Dwork, Rothblum, Vadhan 2010). A promise about
+-- all sensitive values of a record together, as of shuffled groups, is charged once, in its first row. Some mechanisms
+-- (safe_k) protect whole records, others only their sensitive values. If both have published of one population, there is no
+-- total for whole records, and warning says so. warning also says if records show that they changed.
 --
 --   SELECT population, max(total) FROM priv.ledger() GROUP BY population;
 

@@ -1,8 +1,8 @@
 -- FROM priv.load_hierarchy(attribute, path [, delimiter := ';']) -> attribute, value, level, generalized
 --
--- Reads the usual file of a generalization hierarchy: one line per value, the value first, then what it becomes at
--- level 1, level 2, and so on; no header. Level 0 is the value itself. An empty field is the missing value.
--- The file must not depend on the data that it will generalize.
+-- Reads a generalization hierarchy from the usual file: one line per value, the value first, then its generalization at
+-- level 1, level 2, and so on; no header. Level 0 is the value itself. An empty field is the missing value. The file must
+-- not depend on the data that it will generalize.
 --
 --   CREATE TABLE hierarchies AS
 --       FROM priv.load_hierarchy('sex', 'sex.csv') UNION ALL FROM priv.load_hierarchy('race', 'race.csv');

@@ -2,9 +2,9 @@
 --   [, bound := 'simplified' | 'chernoff' | 'exact'] [, record_id := …] [, exclude := […]] [, domain_size := …])
 --   -> the public columns, size, max_frequency, threshold, violates, upper_tail, lower_tail
 --
--- One row per micro group (an equivalence class: records that agree on all public columns), as uniform perturbation
--- would publish it: the share of its most frequent value, how many records the bound allows at that share, and how
--- likely that share really is reconstructed too high, and too low, by more than the factor epsilon. Reads true values:
+-- One row per micro group (an equivalence class: records that agree on all public columns), as uniform perturbation would
+-- publish it. It shows the share of the most frequent value, how many records the bound allows at that share, and the
+-- probabilities that this share is reconstructed too high, and too low, by more than the factor epsilon. Reads true values:
 -- it is for the publisher. Without domain_size the domain is what occurs.
 --
 --   FROM priv.micro_groups('visits', sensitive := 'disease', retention := 0.3, epsilon := 0.3, delta := 0.05,

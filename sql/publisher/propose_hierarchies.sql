@@ -1,10 +1,10 @@
 -- FROM priv.propose_hierarchies(source [, exclude := […]] [, folder := 'path'])
 --   -> attribute, type, statement, reason
 --
--- A statement for the hierarchy of each column that publish_safe_k would generalize, from the names and types of the columns
--- alone: no value is read, so that what the hierarchies say cannot depend on the data. Where folder has a CSV file whose name is
--- that of the column, or ends in it as adult_hierarchy_age.csv does, the statement reads that. statement is NULL where only
--- somebody who knows the values can write one; reason says why, and what to adapt.
+-- Writes a statement for the hierarchy of each column that publish_safe_k would generalize, from the names and types of the
+-- columns alone. No value is read, so the hierarchies cannot depend on the data. If folder has a CSV file whose name is that
+-- of the column, or ends in it as adult_hierarchy_age.csv does, the statement reads that file. statement is NULL if only
+-- someone who knows the values can write one; reason says why, and what to adapt.
 --
 --   SELECT attribute, statement FROM priv.propose_hierarchies('visits', exclude := ['id', 'disease']);
 

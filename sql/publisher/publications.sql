@@ -2,11 +2,11 @@
 --   -> release, source, mechanism, title, version, rows_published, published_at, age, new_records, gone_records,
 --      changed_records, state, advised, advice, path, format, exported
 --
--- Lists the releases that stand in the database, and how far their sources have moved since: how many records are new,
--- are gone, or have another sensitive value (about, where the table is so large that a sample of its records is known;
--- NULL where ids do not tell). state is current where nothing changed, due where a refresh is advised, waiting where new
--- records wait for others, and refused where something is in the way; advised is true where it is due, and advice says why. path and
--- format are of the last export, exported its version. It reads every source, and changes nothing.
+-- Lists the releases in the database, and how far their sources have moved since: how many records are new, are gone, or
+-- have another sensitive value. These are about right if the table is so large that a sample of its records is known, and
+-- NULL if ids do not show it. state is current if nothing changed, due if a refresh is advised, waiting if new records wait
+-- for others, and refused if something prevents a refresh. advised is true if it is due, and advice says why. path and
+-- format are of the last export, exported is its version. It reads every source, and changes nothing.
 --
 --   SELECT release, version, age, new_records, gone_records, changed_records, advised, advice FROM priv.publications();
 

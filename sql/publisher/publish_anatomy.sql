@@ -3,10 +3,10 @@
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --
--- Publishes a table by Anatomy, as a baseline to compare with: its records are cut into groups of l or more different
+-- Publishes a table by Anatomy, as a baseline to compare with. Its records are cut into groups of l or more different
 -- values, no value may be in more than 1 of l records, and each record is published with its group and all values of the
 -- group. So the true values are published, and only whose they are is hidden: FROM priv.audit(release) says what that
--- gives away. Of a sensitive column disease, the release has the columns disease_group and disease, a list; the view
+-- reveals. For a sensitive column disease, the release has the columns disease_group and disease, a list. The view
 -- <release>_disease is the paper's second table, with a row for each group and value. With record_id, publishing the same
 -- table again gives the same release; publishing a changed one is refused, unless republish := true.
 --

@@ -4,19 +4,17 @@
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
 --
--- Publishes a table in which each sensitive value is kept with a retention of its own, as large as its requirements
--- allow, else drawn uniformly from the domain. requirements names a table with the columns value, rho1, rho2: no prior
--- of at most rho1 for the value becomes a posterior above rho2. Several rows for a value mean several priors; NULL for
--- both means that the value needs no protection. tolerance := t asks instead that no value of reference frequency
--- f has a posterior above t f. direction 'both' also bounds how far a probability may fall, from rho2 to rho1; 'upward' does
--- not. min_retention keeps values apart that would all be noise otherwise. FROM priv.fine_grain_plan(…) shows
--- beforehand what comes out.
+-- Publishes a table in which each sensitive value is kept with a retention of its own, as large as its requirements allow,
+-- and otherwise drawn uniformly from the domain. requirements names a table with the columns value, rho1, rho2: no prior of
+-- at most rho1 for the value becomes a posterior above rho2. Several rows for a value mean several priors; NULL for both
+-- means that the value needs no protection. tolerance := t asks instead that no value of reference frequency f has a
+-- posterior above t f. direction 'both' also bounds how far a probability may fall, from rho2 to rho1; 'upward' does not.
+-- min_retention gives a retention to values that would have none. FROM priv.fine_grain_plan(…) shows the result beforehand.
 --
--- The retentions are published, so they are not computed from the counts of the source. Reference frequencies are those
--- of the table frequencies (value, frequency), which must be public; or the source's, counted with noise of
--- frequency_epsilon (0.1 for a tolerance unless said otherwise), which is part of the epsilon of the release, and rounded
--- to half powers of two. They also say which records the program keeps as they are; without any, requirements weigh all
--- values alike.
+-- The retentions are published, so they are not computed from the counts of the source. Reference frequencies are those of
+-- the table frequencies (value, frequency), which must be public. Otherwise they are the source's, counted with noise of
+-- frequency_epsilon (0.1 for a tolerance by default), which is part of the epsilon of the release, and rounded to half
+-- powers of two. They also decide which records the program keeps as they are; without any, all values have the same weight.
 --
 --   FROM priv.publish_fine_grain('visits', 'visits_public', sensitive := 'disease', tolerance := 20,
 --                                min_retention := 0.05, record_id := 'id');

@@ -2,10 +2,10 @@
 --   [, top := 10] [, min_size := 100] [, record_id := …] [, exclude := […]])
 --   -> the public columns, size, count, frequency, within, upper_tail, lower_tail, private
 --
--- What two differentially private counts tell of a micro group: how many records it has, and how many of them have
--- its most frequent value, each with discrete Laplace noise of scale 1 / epsilon_dp. within is how often their ratio is
--- the true share to within the factor epsilon, from exact probabilities; private says whether both tails are delta
--- at least. One row for each of the groups with the most frequent values, among those of at least min_size records.
+-- What two differentially private counts reveal about a micro group: how many records it has, and how many of them have its
+-- most frequent value, each with discrete Laplace noise of scale 1 / epsilon_dp. within is how often their ratio is the true
+-- share to within the factor epsilon, from exact probabilities; private says whether both tails are at least delta. There is
+-- one row for each of the groups with the most frequent values, among those of at least min_size records.
 --
 --   FROM priv.ratio_attack('visits', sensitive := 'disease', epsilon_dp := 0.1, record_id := 'id');
 

@@ -2,8 +2,8 @@
 --   [, bound := 'simplified'] [, record_id := …] [, exclude := […]] [, domain_size := …])
 --   -> groups, violating_groups, violating_records, single_records, smallest_tail
 --
--- What uniform perturbation would leave to do: how many micro groups there are, how many of them, and of the records,
--- violate the bound (in percent), how many records stand alone in theirs (in percent: nothing but perturbation can protect
+-- The risks that remain with uniform perturbation: how many micro groups there are, how many of them, and of the records,
+-- violate the bound (in percent), how many records are unique in their group (in percent: only perturbation can protect
 -- these), and the smallest exact tail of a most frequent value. FROM priv.micro_groups shows the groups.
 --
 --   FROM priv.reconstruction_risk('visits', sensitive := 'disease', retention := 0.3, epsilon := 0.3, delta := 0.05,

@@ -1,9 +1,9 @@
 -- priv.reconstruction_threshold(max_frequency, m, retention, epsilon, delta
 --   [, bound := 'simplified' | 'chernoff' | 'exact']) -> DOUBLE
 --
--- How many records of a micro group may be perturbed independently, where no value is more frequent than
--- max_frequency: the bounds of the paper, equations (10) and (9), or the largest number for which the exact tails
--- really are at least delta (0 where there is none).
+-- How many records of a micro group may be perturbed independently, if no value is more frequent than max_frequency: by the
+-- bounds of the paper, equations (10) and (9), or the largest number for which the exact tails really are at least delta (0
+-- if there is none).
 --
 --   SELECT priv.reconstruction_threshold(0.5, 14, 0.5, 0.3, 0.3);
 

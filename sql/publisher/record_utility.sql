@@ -1,8 +1,8 @@
 -- priv.record_utility(release) -> DOUBLE
 --
--- The share of records that the release was expected to publish with their true value: the mean over the records of
--- the source of the probability that theirs is shown. The source must still be there. A release with
--- several sensitive attributes is named 'release.attribute'. For the publisher: it speaks of true frequencies.
+-- The share of records that the release was expected to publish with their true value: the mean over the records of the
+-- source of the probability that the true value is shown. The source must still exist. Name an attribute of several as
+-- 'release.attribute'. For the publisher: it shows true frequencies.
 --
 --   SELECT priv.record_utility('visits_public');
 

@@ -2,13 +2,13 @@
 --   -> release, version, rows_published, new_records, gone_records, changed_records, adds, epsilon, statement, warnings,
 --      path, exported, seconds
 --
--- Publishes the next version of a release from its source as it is now, with what was said when it was declared, in one
--- transaction; then exports it where the last version was exported. Records that did not change show what they showed;
--- new ones are added, those that are gone disappear, and those with another sensitive value are drawn anew. adds says
--- whether this version adds to what was spent, epsilon what the release has spent by now for the record that was drawn
--- most often (NULL where there is none), statement what comparing the two versions discloses. Where nothing changed,
--- nothing is published. It is refused where every record would be drawn anew. If the file cannot be written the version
--- stands nevertheless, exported is false and a warning says why: the next refresh writes it.
+-- Publishes the next version of a release from its source as it is now, with the arguments of its first publication, in one
+-- transaction; then exports it to the place of the last export. Records that did not change show what they showed, new ones
+-- are added, those that are gone disappear, and those with another sensitive value are redrawn. adds says whether this
+-- version adds to what was spent, epsilon what the release has spent by now for the record that was drawn most often (NULL
+-- if there is none), statement what comparing the two versions discloses. If nothing changed, nothing is published. It is
+-- refused if every record would be redrawn. If the file cannot be written the version is in the database nevertheless,
+-- exported is false and a warning says why: the next refresh writes it.
 --
 --   FROM priv.refresh('visits_public');
 

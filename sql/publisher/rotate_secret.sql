@@ -1,8 +1,8 @@
 -- FROM priv.rotate_secret() -> fingerprint, releases, statement, seconds
 --
--- Replaces the secret that the database keeps by a new one: when somebody may have read the file, or has left who could.
--- releases is how many were published with a former secret, statement what the change costs. It protects what is published
--- from now on, and nothing that was published before.
+-- Replaces the secret of the database by a new one, for instance if someone may have read the file, or someone with access
+-- has left. releases is how many were published with a former secret, statement what the change costs. It protects what is
+-- published from now on, and nothing that was published before.
 --
 --   FROM priv.rotate_secret();
 

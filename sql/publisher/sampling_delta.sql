@@ -1,8 +1,8 @@
 -- priv.sampling_delta(k, beta, epsilon) -> DOUBLE
 --
--- The delta with which safe k-anonymity on a sample is (epsilon, delta)-differentially private: each record is
--- sampled with probability beta, generalized by a scheme that does not depend on the sample, and groups under k
--- are suppressed. epsilon must be at least -ln(1 - beta). Li, Qardaji, Su (ASIACCS 2012), theorem 3.9.
+-- The delta with which safe k-anonymity on a sample is (epsilon, delta)-differentially private: each record is sampled with
+-- probability beta, generalized by a scheme that does not depend on the sample, and groups under k are suppressed. epsilon
+-- must be at least -ln(1 - beta). Li, Qardaji, Su (ASIACCS 2012), theorem 3.9.
 --
 --   SELECT priv.sampling_delta(20, 0.1, 1.0);
 

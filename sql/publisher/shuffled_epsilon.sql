@@ -1,9 +1,9 @@
 -- priv.shuffled_epsilon(retention, domain_size, group_size, delta) -> DOUBLE
 --
--- What one record hides in the crowd: the epsilon, at the given delta, of a sensitive value that is perturbed with
--- this retention and published among group_size records with equal public attributes, in an order that says nothing.
--- It holds against somebody who knows the true values of all the others, and never exceeds the local epsilon
--- (priv.ldp_epsilon), which is that of a group of one. Balle, Bell, Gascon, Nissim (CRYPTO 2019), lemma 5.3, evaluated.
+-- The epsilon, at the given delta, of a sensitive value that is perturbed with this retention and published among group_size
+-- records with equal public attributes, in an order that says nothing. It holds against someone who knows the true values of
+-- all the others, and never exceeds the local epsilon (priv.ldp_epsilon), which is that of a group of one. Balle, Bell,
+-- Gascon, Nissim (CRYPTO 2019), lemma 5.3, evaluated.
 --
 --   SELECT priv.shuffled_epsilon(0.5, 50, 1000, 1e-6);
 

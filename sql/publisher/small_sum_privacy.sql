@@ -1,9 +1,9 @@
 -- priv.small_sum_privacy(gamma, epsilon, alpha) -> DOUBLE
 --
--- The probability, at least, that a published count of decoy groups of gamma that is truly 1 to alpha is off by more than
--- the relative error epsilon. Exact binomials, the ends of the window in whole numbers. It speaks of the published
--- count, not of every way to guess. Fu, Wang and others, "Small sum privacy and large sum utility in data publishing",
--- lemma 2 and theorem 4.
+-- The smallest probability that a published count of decoy groups of gamma that is truly 1 to alpha is off by more than the
+-- relative error epsilon. Exact binomials, the ends of the window in whole numbers. It is about the published count, not
+-- about every way to guess. Fu, Wang and others, "Small sum privacy and large sum utility in data publishing", lemma 2 and
+-- theorem 4.
 --
 --   SELECT priv.small_sum_privacy(10, 0.3, 3);
 

@@ -1,9 +1,9 @@
 -- priv.upper_tail_bound(frequency, m, retention, epsilon, group_size
 --   [, bound := 'simplified' | 'chernoff' | 'exact']) -> DOUBLE
 --
--- How likely, at most, the share of a value in a micro group is reconstructed too high by more than the factor epsilon.
--- The group has group_size records, and the value the given frequency among them. 'chernoff' and 'simplified' are the
--- bounds of Wang, Han and Fu, equations (2) to (8); at priv.reconstruction_threshold records the lower one is delta.
+-- Bounds the probability that the share of a value in a micro group is reconstructed too high by more than the factor
+-- epsilon. The group has group_size records, and the value the given frequency among them. 'chernoff' and 'simplified' are
+-- the bounds of Wang, Han and Fu, equations (2) to (8); at priv.reconstruction_threshold records the lower one is delta.
 -- They bound the tail from above and so promise nothing; 'exact' is the tail itself.
 --
 --   SELECT priv.upper_tail_bound(0.5, 14, 0.5, 0.3, 122), priv.upper_tail_bound(0.5, 14, 0.5, 0.3, 122, bound := 'exact');

@@ -1,12 +1,12 @@
 -- FROM priv.withdraw(id [, population := 'main'] [, kind := 'record' | 'person'])
 --   -> release, version, epsilon, statement, seconds
 --
--- Withdraws a record, or all records of a person: none of them enters anything further that is published of the population,
--- whatever the table is called. Without kind, id is a person's where publications of the population name people, else a
--- record's; where several columns make the id, it is a list of their values. There is a row for each release of the population: the version
--- that still has the record, what that may have told about it, and what is to be done. A table that does not show the column in which
--- the id was is not published any more, since nobody could say which record it is. What was handed out cannot be taken
--- back, and stays in the ledger.
+-- Withdraws a record, or all records of a person: nothing that is published later of the population contains them, whatever
+-- the table is called. Without kind, id is a person's if publications of the population name people, else a record's. If
+-- several columns make the id, it is a list of their values. There is a row for each release of the population: the version
+-- that still has the record, what it may have revealed about it, and what to do. A table that does not show the column of
+-- the id is no longer published, since nobody could say which record it is. What was handed out cannot be taken back, and
+-- stays in the ledger.
 --
 --   FROM priv.withdraw(7);
 

@@ -3,10 +3,10 @@
 --   [, record_id := …] [, exclude := […]])
 --   -> query, conditions, attribute, value, true_count, selectivity
 --
--- Draws COUNT queries as the literature does: one to three public attributes, a value for each of them, and
--- one sensitive value; kept are those whose true count is at least min_selectivity of the rows, or lies in
--- selectivity, or is at most small_counts. No query is drawn twice; where fewer qualify, there are
--- fewer. The same seed draws the same queries. For the publisher: it states true counts.
+-- Draws queries as the literature does: one to three public attributes, a value for each of them, and one sensitive value.
+-- It keeps those whose true count is at least min_selectivity of the rows, or lies in selectivity, or is at most
+-- small_counts. No query is drawn twice; if fewer qualify, there are fewer. The same seed draws the same queries. For the
+-- publisher: it shows true counts.
 --
 --   CREATE TABLE questions AS
 --   FROM priv.workload('visits', sensitive := 'disease', record_id := 'id', queries := 1000);

@@ -20,7 +20,7 @@ def test_a_database_that_hides_the_schema_is_refused(tmp_path, name):
     path = tmp_path / f"{name}.duckdb"
     with pytest.raises(
         NotInstalled,
-        match="hides the schema of that name, in which everything stands\nHint: give the file",
+        match="hides the schema of that name, which holds all functions\nHint: give the file",
     ):
         duckdb_priv.connect(path)
     with duckdb.connect() as con:
@@ -62,7 +62,8 @@ def test_a_release_that_would_hide_its_own_schema_is_refused(con, tmp_path, name
         "FROM priv.publish_uniform('visits', 'out', retention := 0.5, sensitive := 'disease', record_id := 'id')"
     )
     with pytest.raises(
-        duckdb.Error, match="would hide the schema of that name from whoever opens it\nHint: choose"
+        duckdb.Error,
+        match="would hide the schema of that name from everyone who opens it\nHint: choose",
     ):
         con.execute("FROM priv.export_release('out', ?)", [str(tmp_path / name)])
     assert not list(tmp_path.iterdir())

@@ -92,7 +92,7 @@ SCALED = (
     "SELECT priv.reconstructed_count('reconstruction_private', noisy_disease, 'flu'{})"
     " FROM reconstruction_private"
 )
-COLUMN = "stands in the column noisy_disease: give that column, as it is"
+COLUMN = "the second argument must be the noisy column"
 CHOSEN = "chosen or grouped by what they report"
 PUBLIC = "group_columns and condition take public columns only"
 CONFIDENCE = "confidence must lie strictly between 0 and 1"

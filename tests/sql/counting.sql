@@ -132,7 +132,7 @@ SELECT priv.reconstructed_count('patients', shown, 'yes') FROM (SELECT noisy_ill
 -- title: the column has its own type
 SELECT priv.reconstructed_count('patients', noisy_ill::VARCHAR, 'yes') FROM patients;
 -- error
-give that column, as it is
+the second argument must be the noisy column
 
 -- title: no rows stand for nobody
 SELECT priv.reconstructed_count('patients', noisy_ill, 'yes'), priv.reconstructed_stderr('patients', noisy_ill, 'yes'),

@@ -139,7 +139,7 @@ SOURCES = [
         "the domain of 'disease' has 1 value, and needs at least 2",
     ),
     ("reserved", {}, "column '_PRIV_bits' has a name that begins with _priv_"),
-    ("nul", {}, "'disease' has values that differ and read alike, or hold a NUL"),
+    ("nul", {}, "'disease' has different values with the same text"),
     ("fewer_each_time", {"exclude": "'id'"}, "gives other values each time"),
     ("new_each_time", {"exclude": "'id'"}, "gives other values each time"),
     (

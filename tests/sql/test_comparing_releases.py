@@ -32,7 +32,7 @@ def test_the_guarantee_says_it(visits, published, declared):
     domain = {"domain": DECLARED} if declared else {}
     published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id", **domain)
     statement = statements(visits, "r")["local_differential_privacy"]
-    said = "no other record is drawn anew" if declared else "draws all records anew"
+    said = "no other record is redrawn" if declared else "redraws all records"
     assert statement.count(CERTAIN) == 1
     assert said in statement
 
@@ -72,7 +72,7 @@ def test_nothing_is_drawn_anew_for_a_declared_domain(visits, published):
     before = shown(visits, "one")
     visits.execute("INSERT INTO visits VALUES (9999, 200, 'female', 'measles')")
     receipt = published(visits, "visits", "two", **given)
-    assert not any("drawn anew" in each for each in receipt["warnings"])
+    assert not any("redraw" in each for each in receipt["warnings"])
     assert before == [row for row in shown(visits, "two") if row[0] < 200]
     assert ledger(visits, "adds > 0, warning") == [(True, None), (False, None)]
 

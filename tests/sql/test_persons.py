@@ -188,7 +188,7 @@ REFUSED = {
     "no ids to choose by": ({"record_id": None, "max_rows": 2}, "needs person and record_id"),
     "nobody to choose for": ({"person": None, "max_rows": 2}, "needs person and record_id"),
     "nothing left": ({"max_rows": 0}, "max_rows must be an integer of at least 1"),
-    "whole records": ({"method": "safe_k"}, "most records of a person cannot be counted"),
+    "whole records": ({"method": "safe_k"}, "cannot publish the most records of a person"),
     "appended": (
         {"method": "splu", "append": True, "max_rows": 2},
         "cannot be kept where records are appended",

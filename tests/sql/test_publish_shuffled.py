@@ -264,7 +264,7 @@ def test_all_attributes_together_are_promised_what_is_charged_once(con):
     ).fetchall()
     assert [value for value, _ in promised] == [1.0, 1.0]
     assert all("all other sensitive attributes together" in statement for _, statement in promised)
-    assert all("1 of 3001 records are alone with theirs" in statement for _, statement in promised)
+    assert all("1 of 3001 records are unique in theirs" in statement for _, statement in promised)
 
 
 @pytest.mark.once
@@ -340,7 +340,7 @@ def test_it_is_advised_beside_the_others_where_both_numbers_are_asked_for(con):
         ("epsilon := 1.0, delta := 1", "delta must lie strictly between 0 and 1, got 1.0"),
         ("epsilon := 1.0", "delta is missing"),
         ("epsilon := 1.0, delta := 1e-6, public := ['id', 'town']",
-         "nobody hides anybody: 'id' alone has 3001 values in 3001 records\nHint: exclude 'id', or make it coarser"),
+         "no record hides another: 'id' alone has 3001 values in 3001 records\nHint: exclude 'id', or make it coarser"),
         ("epsilon := 1.0, delta := 1e-6, public := 'town', domain := ['flu']", "that the given domain lacks"),
     ],
 )  # fmt: skip

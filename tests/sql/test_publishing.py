@@ -49,7 +49,7 @@ def test_the_receipt_says_what_was_done(visits, published):
         "rows_published": 4000,
         "rows_suppressed": 0,
         "guarantee": "From one noisy value alone: whatever was known before, the odds between two true values of"
-        " disease change by a factor of at most 3.143 (epsilon = 1.145). What records report stands in the column"
+        " disease change by a factor of at most 3.143 (epsilon = 1.145). The noisy values are in the column"
         " noisy_disease.",
         "ledger": "Population 'main' had spent nothing; this adds 1.145, which makes 1.145 (disease: first publication"
         " of it).",

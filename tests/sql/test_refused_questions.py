@@ -20,7 +20,7 @@ PUBLISH = """
     FROM priv.publish_uniform('visits', 'stays', sensitive := ['disease', 'ward'], retention := 0.5, record_id := 'id',
         public := ['age', 'advice']);
 """
-COLUMN = "stands in the column noisy_{}: give that column, as it is"
+COLUMN = "which is noisy_{}"
 PUBLIC = "take public columns only"
 CHOSEN = "were chosen or grouped by what they report of"
 LISTS = "give 1 to 8 different attributes, and as many values"

@@ -83,7 +83,7 @@ def test_missing_arguments_reach_the_function(fresh):
     assert one(con, f"SELECT count({bits}) FROM range(10)") == 10
     stream = randomness.open_stream(randomness.KeyedBits(bytes(32)))
     without_id = f"_priv_bits({stream}::UBIGINT, NULL::BIGINT, NULL::VARCHAR, 0::UINTEGER)"
-    with pytest.raises(duckdb.InvalidInputException, match="has no coins"):
+    with pytest.raises(duckdb.InvalidInputException, match="has no noise"):
         con.execute(f"SELECT {without_id}")
     randomness.close_stream(stream)
 
@@ -109,7 +109,7 @@ def test_coins_are_the_bits_and_as_many_again_and_a_mark(con):
             f"SELECT bool_and(_priv_{name}({streams}{record}) = _priv_integer_{name}({streams}{of_integers}))"
             " FROM range(5000) AS t(i)",
         )
-    with pytest.raises(duckdb.InvalidInputException, match="has no coins"):
+    with pytest.raises(duckdb.InvalidInputException, match="has no noise"):
         con.execute(f"SELECT _priv_integer_bits({keyed}::UBIGINT, NULL::BIGINT, 0::UINTEGER)")
     fresh = randomness.open_stream(randomness.FreshBits())
     coins = (

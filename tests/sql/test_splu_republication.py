@@ -185,7 +185,7 @@ def test_new_records_are_appended(con: duckdb.DuckDBPyConnection) -> None:
     ("more", "said"),
     [
         ({"gamma": 3}, "with other parameters"),
-        ({"record_id": None, "exclude": ["id", "drug"]}, "cannot be told without the record id"),
+        ({"record_id": None, "exclude": ["id", "drug"]}, "it is unknown which records are new"),
         ({"exclude": None}, "has other columns"),
         ({"release": "nothing"}, "no release is called 'nothing'"),
         ({"append": "yes"}, "append must be true or false"),

@@ -88,7 +88,7 @@ def test_without_ids_nothing_is_published_of_which_something_was_withdrawn(con):
     con.execute(
         "FROM priv.withdraw(7, kind := 'record'); CREATE VIEW hidden AS FROM v SELECT age, disease"
     )
-    with pytest.raises(duckdb.Error, match="cannot be told which"):
+    with pytest.raises(duckdb.Error, match="it is unknown which"):
         con.execute(
             "FROM priv.publish_uniform('hidden', 'x', sensitive := 'disease', retention := 0.5, public := ['age'])"
         )

@@ -227,7 +227,7 @@ def test_a_slice_of_a_column_is_read_from_where_it_begins(keyed):
     ],
 )
 def test_a_record_without_id_or_value_gets_no_keyed_bits(keyed, numbers, texts, codes):
-    with pytest.raises(InvalidSource, match="has no coins"):
+    with pytest.raises(InvalidSource, match="has no noise"):
         udfs.bits(*arguments(keyed, numbers, texts, codes))
 
 

@@ -32,8 +32,8 @@ def audit(subject: Subject) -> list[AuditRow]:
         ),
         finding(
             "certain_candidates",
-            "Whoever finds a person's record by its public columns knows for certain that the true value is among so"
-            " few: that it is none of all others is published.",
+            "Someone who finds a person's record by its public columns knows for certain that the true value is one of"
+            " this many: all others are excluded.",
             float(smallest),
             None,
             subject.attribute.name,
@@ -41,8 +41,8 @@ def audit(subject: Subject) -> list[AuditRow]:
         ),
         finding(
             "insiders",
-            "So many records of a group, where somebody knows their values, or rules the person's other candidates"
-            " out, give the last one away with certainty.",
+            "Someone who knows the values of this many records of a group, or can rule out as many candidates of a"
+            " person, knows the last one with certainty.",
             float(smallest - 1),
             None,
             subject.attribute.name,
@@ -91,7 +91,7 @@ def _exact_counts(subject: Subject, true: np.ndarray) -> AuditRow:
 
 
 def _correlation(subject: Subject, source: Source) -> list[AuditRow]:
-    """Measure the posterior of somebody who knows how the values go with one public column, at its most telling."""
+    """Return the posterior of someone who knows how the values depend on one public column, for the worst column."""
     found = [(_posterior(subject, source, name), name) for name in subject.public_columns()]
     if not found:
         return []
@@ -99,8 +99,8 @@ def _correlation(subject: Subject, source: Source) -> list[AuditRow]:
     return [
         finding(
             "posterior_by_correlation",
-            "For whoever also knows how often each value goes with one public column, the likeliest value of a record's"
-            " group has this posterior, on average over the records.",
+            "The posterior of the likeliest value of a record's group, on average over the records, for someone who"
+            " also knows how often each value occurs with each value of one public column.",
             posterior,
             None,
             subject.attribute.name,

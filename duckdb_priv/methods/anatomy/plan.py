@@ -26,8 +26,8 @@ from duckdb_priv.sqltext.templates import body, fill, read
 
 MECHANISM = "anatomy"
 WARNING = (
-    "a baseline to compare with: the values of every group are published as they are, so that whoever knows that"
-    " a person cannot have some of them, or knows the others of the group, learns the person's"
+    "a baseline to compare with: the true values of every group are published, so someone who knows that a person"
+    " cannot have some of them, or knows the others of the group, learns the person's"
 )
 
 
@@ -107,8 +107,8 @@ def guarantee_of(attribute: str, diversity: int) -> Guarantee:
     return Guarantee(
         "l_diversity",
         f"A record is in a group of at least {diversity} with as many different values of {attribute}: by itself the"
-        f" group gives each of them 1/{diversity} at most. One of them is certain to be the true one; whoever knows"
-        " more, or learns from the other groups how the values go with public columns, believes more.",
+        f" group gives each of them 1/{diversity} at most. One of them is certain to be the true one. Someone who knows"
+        " more, or learns from the other groups how the values depend on public columns, can be more certain.",
         value=1 / diversity,
         attribute=attribute,
         parameters={"l": diversity},

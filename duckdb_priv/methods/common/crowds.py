@@ -1,4 +1,4 @@
-"""Groups of equal public columns: how large they are, told apart as finely as a reader of the release can.
+"""Groups of equal public columns and their sizes, distinguished as finely as a reader of the release can.
 
 The records of such a group hide each other: a release is stored in the order of its own columns, so that of a group
 only the multiset of published values is seen. Derivations: ``mechanism/shuffle.md``.
@@ -51,14 +51,14 @@ def _keys(source: Source) -> list[str]:
 
 
 def sizes_of_groups(workspace: Workspace, source: Source) -> dict[int, int]:
-    """Count the groups of each size, smallest first; their table stands on the publisher's cursor afterwards."""
+    """Count the groups of each size, smallest first; their table is on the publisher's cursor afterwards."""
     return aggregates_of(workspace, source).sizes_of_groups(groups_of(source))
 
 
 def require_crowds(
     workspace: Workspace, source: Source, sizes: Mapping[int, int], hint: str
 ) -> None:
-    """Refuse public columns of which every record has its own: nobody hides anybody.
+    """Refuse public columns that are unique for every record: no record hides another.
 
     Raises InvalidSource, which names the column that tells most records apart.
     """
@@ -67,16 +67,16 @@ def require_crowds(
     asked = aggregates_of(workspace, source)
     values, name = max((asked.distinctness([name], 1)[0], name) for name in source.public)
     raise InvalidSource(
-        f"no two records have the same public columns, so that nobody hides anybody: {name!r} alone has {values} values"
+        f"no two records have the same public columns, so no record hides another: {name!r} alone has {values} values"
         f" in {source.rows} records",
         hint=f"exclude {name!r}, or make it coarser in a view; {hint}",
     )
 
 
 def digest_of_records(workspace: Workspace, source: Source, context: Mapping[str, object]) -> str:
-    """Tell apart sources that differ in anything that is read of any record.
+    """Return a digest that differs for sources that differ in any record.
 
-    The records enter by the sum and the parity of keyed bits: whoever does not have the secret cannot find two tables
+    It is the sum and the parity of keyed bits: someone without the secret cannot find two tables
     of the same sums. The key is that of a release, which ``context`` describes.
     """
     key = to_json({**context, "purpose": "records of crowds"})

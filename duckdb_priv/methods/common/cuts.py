@@ -134,7 +134,7 @@ def _finite(value: str, at: str) -> str:
 
 
 def on_axis(workspace: Workspace, values: Sequence[Any], kind: str) -> list[float | None]:
-    """Read values that somebody wrote as a column has them; NULL for what is none, or infinite."""
+    """Read given values in the type of a column; NULL for what is none, or infinite."""
     times = kind == "DATE" or kind.startswith("TIMESTAMP")
     read = f"TRY_CAST(written AS {kind if times else 'DOUBLE'})"
     found = workspace.rows(

@@ -1,4 +1,4 @@
-"""Dealing records their codes and coins: what decoy groups, and other groups of single records, are made of."""
+"""Giving records their codes and random bits: decoy groups, and other groups of single records, are made of them."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from duckdb_priv.sqltext.templates import body, expand, place, read
 
 DEALT = "temp.main._priv_dealt"
 CODED = "temp.main._priv_coded"
-"""What is dealt portion by portion: records with the places of their true values."""
+"""The input, portion by portion: records with the positions of their true values."""
 PORTION = 1 << 21
-"""Records that are dealt at a time where not all of them find room in memory."""
+"""Records in a portion, if not all of them fit in memory."""
 MARK = "_coins0.mark"
-"""What a record of DEALT is known by later."""
+"""What identifies a record of DEALT later."""
 RANGE = 1 << 17
 """Records in a range of the order bits, about."""
 CELLS = 1 << 16
 """Most counts by value and range that a plan holds: beyond, the records of a value are few anyway."""
 BYTES_OF_COINS, BYTES_OF_COLUMN = 32, 16
-"""What a record of DEALT takes for an attribute, and for a public column, about."""
+"""Bytes that a record of DEALT takes for an attribute, and for a public column, about."""
 
 
 Sources = Mapping[str, randomness.KeyedBits | randomness.FreshBits]
@@ -54,7 +54,7 @@ class Grouping:
 
 @dataclass(frozen=True)
 class Dealt:
-    """Records with their codes and coins."""
+    """Records with their codes and random bits."""
 
     kernel: Kernel
     """What deals them."""
@@ -65,15 +65,15 @@ class Dealt:
     few: bool = False
     """Whether they take a small part of the memory, and what each of them shows is kept."""
     portions: int = 1
-    """Into how many ranges of the order of the first attribute DEALT is cut, which ``_range`` numbers."""
+    """Number of ranges of the order of the first attribute into which DEALT is cut; ``_range`` numbers them."""
     drawn: pa.Table | None = None
-    """The records, where all their coins were drawn at once: DEALT reads them here."""
+    """The records, if all their bits were drawn at once: DEALT reads them here."""
     elsewhere: bool = False
     """Whether they are where DuckDB does not read them; the kernel gives them then."""
 
     @property
     def staged(self) -> tuple[str, ...]:
-        """The steps of the kernel that stand on the publisher's cursor."""
+        """The steps of the kernel whose tables are on the publisher's cursor."""
         return () if self.elsewhere else (DEALT,)
 
 
@@ -86,13 +86,13 @@ def deal(
     *,
     stored: bool = False,
 ) -> Dealt:
-    """Deal the records of a source their codes and coins, attribute by attribute.
+    """Give the records of a source their codes and random bits, attribute by attribute.
 
-    They stand in DEALT: in memory where they take a small part of it, unless they must be ``stored`` so that some can
-    be deleted; otherwise in a temporary table, of which DuckDB moves to disk what finds no room.
+    They are in DEALT: in memory if they take a small part of it, unless they must be ``stored`` so that some can
+    be deleted; otherwise in a temporary table, of which DuckDB moves to disk what does not fit.
 
-    ``marks`` are the coins of the marks, which come with those of the first attribute (MARK); no other process needs
-    them, so the kernel does without.
+    ``marks`` are the bits of the marks, which come with those of the first attribute (MARK); no other process needs
+    them, so the kernel has none.
     """
     coins = {
         f"coins{n}": open_coins(
@@ -137,7 +137,7 @@ def deal(
 
 @dataclass(frozen=True)
 class DrawnAggregates(DealtAggregates):
-    """Counts records where all of them stand in memory: the same answers in a third of the time."""
+    """Counts records that are all in memory: the same answers in a third of the time."""
 
     drawn: pa.Table
 
@@ -168,7 +168,7 @@ class DrawnAggregates(DealtAggregates):
 
 
 def keys_of(piece: pa.Table, n: int) -> Keys:
-    """Return what dealt records are sorted by for an attribute."""
+    """Return the sort key of records for an attribute."""
     coins = piece[f"_coins{n}"]
     halves = (pc.struct_field(coins, half).to_numpy() for half in ("first_half", "second_half"))
     return Keys(piece[f"_code{n}"].to_numpy(), *halves)
@@ -177,7 +177,7 @@ def keys_of(piece: pa.Table, n: int) -> Keys:
 def _draw_at_once(
     workspace: Workspace, source: Source, domains: Sequence[Domain], coins: Sources
 ) -> pa.Table | None:
-    """Deal all records at once, where they are many and find room in memory; None where they do not."""
+    """Give all records their bits at once, if they are many and fit in memory; None if they do not."""
     if source.rows <= drawing.FEW:
         return None
     _lay_out(workspace, domains)
@@ -193,9 +193,9 @@ def _draw_at_once(
 def _deal_in_portions(
     workspace: Workspace, source: Source, domains: Sequence[Domain], coins: Sources, cut: int
 ) -> bool:
-    """Make the table DEALT portion by portion, where records are many; say whether Arrow keeps what they hold.
+    """Make the table DEALT portion by portion, if records are many; return whether Arrow keeps what they hold.
 
-    Those of a portion stand by the first bits of their order, ``cut`` many, so that few are read where one range is.
+    Those of a portion are sorted by the first bits of their order, ``cut`` many, so that few are read for one range.
     """
     if source.rows <= drawing.FEW:
         return False
@@ -221,7 +221,7 @@ def _lay_out(workspace: Workspace, domains: Sequence[Domain]) -> None:
 
 
 def _with_coins(workspace: Workspace, attributes: int, coins: Sources, table: pa.Table) -> pa.Table:
-    """Draw the coins of records with ids and codes, which lose their ids."""
+    """Draw the bits of records with ids and codes, and drop the ids."""
 
     def draw(n: int, piece: pa.Table) -> pa.Array:
         marks = None if n else coins.get("marks")
@@ -235,7 +235,7 @@ def _with_coins(workspace: Workspace, attributes: int, coins: Sources, table: pa
 
 
 def in_ranges(records: pa.Table, n: int, bits: int) -> pa.Table:
-    """Number the ranges of the order of an attribute that dealt records are in, and put them one after the other."""
+    """Number the ranges of the order of an attribute that records are in, and put them one after the other."""
     if not bits:
         return records.append_column("_range", pa.array(np.zeros(len(records), np.uint16)))
     order = pc.struct_field(records[f"_coins{n}"], "first_half").to_numpy()
@@ -250,7 +250,7 @@ def read_in_memory(workspace: Workspace, name: str, table: pa.Table) -> None:
 
 
 def dealt_in(workspace: Workspace, kernel: Kernel, table: str) -> Dealt:
-    """Return records that stand in a table."""
+    """Return records that are in a table."""
     return Dealt(kernel, table, DealtAggregates(workspace, table))
 
 
@@ -270,7 +270,7 @@ def _deal_sql(source: Source, domains: Sequence[Domain], marks: str) -> str:
 
 
 def context_of(domain: Domain, grouping: Grouping) -> dict[str, object]:
-    """Name what defines the coins of one attribute, but for the records."""
+    """Name what defines the noise of one attribute, except the records."""
     return {
         "mechanism": grouping.mechanism,
         "attribute": domain.attribute.lower(),

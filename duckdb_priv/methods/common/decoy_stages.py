@@ -2,7 +2,7 @@
 
 The records of a cell (a value, and a range of the order bits) come together to be ranked. Then those of a block of
 groups do, which is made once, and each is given what it shows; and so on with the next attribute. A stage holds a cell
-or a block at a time, and what a record shows hangs on nothing but the plan.
+or a block at a time, and what a record shows depends on the plan only.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def in_stages(
     kept: str,
     published: Callable[[str], str],
 ) -> Kernel:
-    """Return what deals records, and groups them by one attribute after the other.
+    """Return the stages that give records their bits, and group them by one attribute after the other.
 
-    ``dealing`` gives their codes and coins, ``ranks`` are the ranks of a record within its cells, ``kept`` are the
-    records that are not left out, and ``published`` writes the query of the rows from what is shown.
+    ``dealing`` gives their codes and random bits, ``ranks`` are the ranks of a record within its cells,
+    ``kept`` are the records that are not left out, and ``published`` writes the query of the rows from what is shown.
     """
     attributes = range(len(groups))
     public = [

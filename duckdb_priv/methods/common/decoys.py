@@ -61,8 +61,8 @@ def key_of_groups(
 ) -> Key:
     """Derive a key from everything that defines the groups, the records included; or take a fresh one.
 
-    The records enter by the sum and the parity of their keyed order bits: whoever does not have the secret
-    cannot find two tables of the same sums, and a table that differs at all is grouped all anew.
+    The key holds the sum and the parity of their keyed order bits: someone without the secret
+    cannot find two tables of the same sums, and a table with any difference has all groups redrawn.
     """
     if not source.record_id:
         secret = randomness.new_secret()
@@ -100,7 +100,7 @@ class Ranges:
 
 
 def count_ranges(dealt: Dealt, domains: Sequence[Domain], gamma: int) -> Ranges:
-    """Count the records that were dealt; raises InvalidParameter where they cannot be grouped."""
+    """Count the records with random bits; raises InvalidParameter if they cannot be grouped."""
     bits = tuple(range_bits(sum(domain.counts), domain.size) for domain in domains)
     counts = []
     for n, domain in enumerate(domains):
@@ -160,7 +160,7 @@ def show(
 
     Where it is to be ``told`` what each record shows, that is a step, the table SHOWN.
     """
-    # What is spread over processes, or finds no room in memory, is done a block at a time.
+    # What is spread over processes, or does not fit in memory, is done a block at a time.
     whole = dealt.portions == 1 and not dealt.elsewhere
     make = partial(GROUPINGS[grouping.name], whole=whole)
     made = [

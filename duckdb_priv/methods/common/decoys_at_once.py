@@ -1,7 +1,7 @@
-"""What dealt records show, for all of them at once: the table that the kernel of ``decoys.show`` makes by record.
+"""What records show, for all of them at once: the table that the kernel of ``decoys.show`` makes by record.
 
-Sorted by value and by their keyed order, records stand as the plan of groups lists them, so that nothing is looked up.
-That takes a fraction of the time, and more memory: it is done where the records are few enough to stand there anyway.
+Sorted by value and by their keyed order, records are in the order of the plan of groups, so nothing is looked up.
+That takes a fraction of the time, and more memory: it is done if the records are few enough to be in memory anyway.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from duckdb_priv.methods.common.decoys import SHOWN
 def show_at_once(
     workspace: Workspace, dealt: Dealt, kernel: Kernel, public: int
 ) -> tuple[str, ...]:
-    """Make the table SHOWN of a kernel that was made to be told, and return the steps that stand then.
+    """Materialize each record's published value as table SHOWN. Return the kernel steps whose tables now exist.
 
-    ``dealt`` stands where SQL reads it, and ``public`` is the number of public columns.
+    ``dealt`` is where SQL reads it, and ``public`` is the number of public columns.
     """
     plans = [groups.plan for groups in kernel.groups.values()]
     codes = [f"_code{n}" for n in range(len(plans))]

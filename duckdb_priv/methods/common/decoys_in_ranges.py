@@ -1,6 +1,6 @@
-"""What dealt records show, a range of their keyed order after the other, where not all of them find room in memory.
+"""What records show, one range of their keyed order after the other, if not all of them fit in memory.
 
-A range of the order has the next ranks of every value, which a block or two of groups hold: no more of either stands in
+A range of the order has the next ranks of every value, which a block or two of groups hold: no more of either is in
 memory. It is the table that ``decoys_at_once`` makes, without the marks.
 """
 
@@ -25,7 +25,7 @@ from duckdb_priv.methods.common.decoys_at_once import drawn_members, without
 def show_in_ranges(
     workspace: Workspace, dealt: Dealt, kernel: Kernel, public: int
 ) -> tuple[str, ...]:
-    """Make the table SHOWN of a kernel of which ``dealt`` is cut into ranges; return the steps that stand then.
+    """Materialize table SHOWN, with ``dealt`` cut into ranges. Return the kernel steps whose tables now exist.
 
     ``public`` is the number of public columns.
     """

@@ -1,7 +1,7 @@
 """A coarser release drawn from what a finer one shows: noise on top of noise, which tells nothing more.
 
-What a record shows in the coarser release is a function of what it shows in the finer one, and of coins that know
-nothing of the record. So whoever has both knows what the finer one tells (the data-processing inequality), where
+What a record shows in the coarser release is a function of what it shows in the finer one, and of bits that do not
+depend on the record. So someone with both knows what the finer one reveals (the data-processing inequality), where
 releases that are perturbed apart add up. Derivation of the probabilities: ``mechanism/uniform.md``.
 """
 

@@ -87,7 +87,7 @@ class Domain:
 
     @property
     def digest(self) -> str:
-        """Tell domains apart in the context of the coins."""
+        """Return a digest of the domain, for the context of the noise."""
         return hashlib.sha256(json.dumps(self.values).encode()).hexdigest()
 
 
@@ -141,7 +141,7 @@ def _open(
     found = dict(counted)
     if len(found) < len(counted) or any(value is not None and "\0" in value for value in found):
         raise InvalidSource(
-            f"sensitive column {attribute!r} has values that differ and read alike, or hold a NUL",
+            f"sensitive column {attribute!r} has different values with the same text, or with a NUL character",
             hint="clean them in a view, and publish the view",
         )
     values = (

@@ -22,7 +22,7 @@ TOLERANCE = 1e-9
 """Relative rounding that a recomputed guarantee may differ by."""
 
 ENOUGH = 100
-"""How many records a value of a public column has on average, where it tells of more than of single persons."""
+"""Records that a value of a public column has on average, if it is about more than single people."""
 
 UNIT_OF = {
     name: unit
@@ -100,7 +100,7 @@ class Subject(Audited):
     attribute: SensitiveAttribute
 
     def public_columns(self) -> list[str]:
-        """Name the public columns that say something of many records, not of single persons."""
+        """Return the public columns that are about many records, not about single people."""
         if self.source is None:
             return []
         found = []
@@ -188,7 +188,7 @@ def audit_posterior(
     top = int(highest.argmax())
     return finding(
         "largest_posterior",
-        f"The largest posterior of a true value that {shown} causes, for somebody who knows the true frequencies.",
+        f"The largest posterior of a true value that {shown} causes, for someone who knows the true frequencies.",
         float(highest[top]),
         None,
         subject.attribute.name,

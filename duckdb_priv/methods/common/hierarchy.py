@@ -1,7 +1,7 @@
-"""Generalization hierarchies: a table of the publisher's, checked, and laid out as numbers.
+"""Generalization hierarchies: a table of the publisher's, checked, and turned into numbers.
 
 A hierarchy says what each value of an attribute becomes at each level. It must be public: made without looking
-at the data that it generalizes. So its values may stand in messages, and the values that it can give are the
+at the data that it generalizes. So its values may be in messages, and the values that it can give are the
 domain of the published column, whether they survived or not.
 """
 

@@ -1,8 +1,8 @@
 """What records in groups have shown, of each true value that they had.
 
-A group cannot be drawn again once one of its records is gone, and must not be drawn anew for the others. So what every
+A group cannot be drawn again once one of its records is gone, and must not be redrawn for the others. So what every
 record shows is kept, under keyed marks of the record and of its true value; neither the groups nor the values are. A
-later version takes from here what its records show, whoever left meanwhile (``mechanism/leaving.md``).
+later version takes from here what its records show, whichever records left meanwhile (``mechanism/leaving.md``).
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ class Memory:
     def keep(
         self, source: Source, domains: Sequence[Domain], kernel: Kernel, staged: Collection[str]
     ) -> tuple[str, ...]:
-        """Keep what each record shows that a kernel groups, made by ``show`` to be told.
+        """Keep what each record shows that a kernel groups, from the table that ``show`` made.
 
-        Returns the steps of the kernel that stand on the publisher's cursor afterwards; ``staged`` stand there before.
+        Returns the kernel steps whose tables are on the publisher's cursor afterwards; those of ``staged`` were before.
         """
         kernel.stage(self.workspace.cursor, source.table, staged)
         run = self.workspace.cursor.execute
@@ -87,7 +87,7 @@ class Memory:
         return tuple(step.table for step in kernel.steps)
 
     def recall(self, domain: Domain, n: int) -> str:
-        """Lay out what the records of DEALT have shown of an attribute: ``mark`` and ``shown``; return the table."""
+        """Make a table of what the records have shown of an attribute: ``mark`` and ``shown``; return its name."""
         table = recalled(n)
         self.workspace.cursor.execute(
             f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT told.mark, kept.shown"
@@ -115,7 +115,7 @@ def recalled(n: int) -> str:
 
 
 def told_sql(workspace: Workspace, domain: Domain, n: int, table: str) -> str:
-    """Write the query of the marks of records that were dealt: ``mark`` of the record, ``value`` of its true value."""
+    """Write the query of the marks of records with random bits: ``mark`` of the record, ``value`` of its true value."""
     return (
         f"SELECT {MARK} AS mark, d.value FROM {table}"
         f" JOIN ({_values_sql(workspace, domain)}) AS d ON d.position = _code{n}"

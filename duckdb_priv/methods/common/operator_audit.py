@@ -88,9 +88,9 @@ def audit_operator(subject: Subject, operator: Matrix) -> list[AuditRow]:
         ),
         finding(
             "condition_number",
-            "How far reconstruction can blow an error up; NULL where some values cannot be told apart.",
+            "How much reconstruction can enlarge an error; NULL if some values cannot be distinguished.",
             condition if np.isfinite(condition) else None,
-            # Where values are alike the release says so, and does not offer a linear estimate.
+            # If values have the same noise the release says so, and does not offer a linear estimate.
             bool(condition <= MAX_CONDITION_NUMBER) or "not_told_apart" in subject.claims,
             subject.attribute.name,
             largest=MAX_CONDITION_NUMBER,
@@ -102,7 +102,7 @@ def audit_operator(subject: Subject, operator: Matrix) -> list[AuditRow]:
 
 
 def audit_against_source(subject: Subject, operator: Matrix, true: Vector) -> list[AuditRow]:
-    """Say what may be believed by somebody who knows the frequencies, and judge the published counts."""
+    """Return the posteriors of someone who knows the frequencies, and judge the published counts."""
     posteriors = largest_posterior(operator, true)
     return [
         audit_posterior(subject, posteriors, true / true.sum()),

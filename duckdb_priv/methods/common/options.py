@@ -25,7 +25,7 @@ NORMAL = "Errors are taken as normal"
 NOTHING = 1e-100
 """A smaller retention keeps nothing, and errors are beyond what a float can hold."""
 EXACT = f"{NORMAL}, with the exact variance."
-"""What the errors of an option stand on, in words."""
+"""Where the errors of an option come from, in words."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class Option:
     deviations: Vector
     """Standard deviations of the estimates."""
     basis: str
-    """What the errors stand on."""
+    """Where the errors come from."""
     biases: Vector | float = 0.0
     amplification: float = math.inf
     """Largest factor by which a published value changes the odds between two true values."""

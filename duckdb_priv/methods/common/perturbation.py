@@ -23,7 +23,7 @@ from duckdb_priv.sqltext.templates import body, expand, place, read
 
 @dataclass(frozen=True)
 class Coins:
-    """The coins of one perturbed attribute."""
+    """The random bits of one perturbed attribute."""
 
     bits: randomness.KeyedBits | randomness.FreshBits
     fingerprint: str
@@ -47,7 +47,7 @@ def open_coins(workspace: Workspace, source: Source, context: dict[str, object])
 
 
 def fresh_coins(workspace: Workspace, source: Source) -> Coins:
-    """Return coins of one publication: the same records, published again, have others.
+    """Return bits of one publication: the same records, published again, have others.
 
     Where a record may be read again while it is published, they are drawn by a key that is kept nowhere.
     """
@@ -113,7 +113,7 @@ class Perturbation(Drawn):
 
 @dataclass(frozen=True)
 class PerturbationByRecord(Drawn):
-    """Kept or redrawn with a probability that stands beside each record: ``_priv_keep{n}`` and ``_priv_width{n}``."""
+    """Kept or redrawn with a probability that is beside each record: ``_priv_keep{n}`` and ``_priv_width{n}``."""
 
     def carried(self, n: int) -> Sequence[str]:
         """Take the two numbers along."""
@@ -252,7 +252,7 @@ def _redrawn(n: int, keep: str, width: str) -> str:
 
 
 def perturb_kernel(source: Source, perturbations: Sequence[Drawn]) -> Kernel:
-    """Return what gives the published rows: every record stands alone, and each attribute has bits of its own."""
+    """Return the kernel of the published rows: records are perturbed one by one, each attribute by its own bits."""
     return Kernel(
         reads=source.read_types,
         select=_published_sql(source, perturbations, place(DRAWN)),
@@ -268,7 +268,7 @@ def perturb_kernel(source: Source, perturbations: Sequence[Drawn]) -> Kernel:
 def perturb_sql(source: Source, perturbations: Sequence[Drawn], records: str) -> str:
     """Write the query that gives the published rows of a table expression, in no order.
 
-    The coins of attribute ``n`` are those of the place ``coins{n}``.
+    The bits of attribute ``n`` are those of the placeholder ``coins{n}``.
     """
     return _published_sql(source, perturbations, _drawing(source, perturbations, records).sql)
 
@@ -312,7 +312,7 @@ def coded_sql(
 
 
 def _public(source: Source) -> dict[str, str]:
-    """Name public columns: only our own names stand inside, or a column called _bits0 would be taken for the bits."""
+    """Name public columns: only our own names are inside, or a column called _bits0 would be taken for the bits."""
     return {name: f"_public{n}" for n, name in enumerate(source.public)}
 
 

@@ -50,7 +50,7 @@ def remember(
     dealt: Dealt,
     kept: str = "true",
 ) -> None:
-    """Keep the marks of the records that were dealt; ``kept`` are those that are published, as a condition."""
+    """Keep the marks of the records with random bits; ``kept`` are those that are published, as a condition."""
     if source.record_id:
         for domain, key in zip(domains, keys, strict=True):
             workspace.cursor.execute(
@@ -60,7 +60,7 @@ def remember(
 
 
 def drop_known(source: Source, domains: Sequence[Domain], dealt: Dealt) -> None:
-    """Leave out of the records that were dealt what has been published before."""
+    """Leave out of the records what has been published before."""
     if not dealt.answers.leave_out(grouped_sql(source, domains)):
         raise InvalidSource(
             f"every record of {source.name!r} is already published", hint="nothing was changed"
@@ -96,7 +96,7 @@ def domains_of_both(
     lower = [name.lower() for name in source.record_id]
     if not lower or last.fresh or [name.lower() for name in last.record_id] != lower:
         raise InvalidParameter(
-            "which records are new cannot be told without the record id that the release was published with",
+            "without the record id that the release was published with, it is unknown which records are new",
             hint="publish with a record_id from the start, and append with the same",
         )
     roles = dict(

@@ -40,7 +40,7 @@ MOST_ATTRIBUTES = 3
 
 
 def pairs_of(attribute: SensitiveAttribute) -> tuple[Pair, ...]:
-    """Return how any two true values of an attribute are told apart; empty where that takes too long to say."""
+    """Return how any two true values of an attribute are distinguished; empty if that takes too long."""
     if attribute.blocks:
         return (code_pair(*stored_code(attribute, attribute.blocks)),)
     if form_of(attribute).alike:
@@ -56,7 +56,7 @@ def pairs_of(attribute: SensitiveAttribute) -> tuple[Pair, ...]:
 def shuffle_guarantees(
     workspace: Workspace, source: Source, attributes: Sequence[SensitiveAttribute]
 ) -> list[Guarantee]:
-    """Say what records with the same public columns hide of each other, where all are perturbed alike.
+    """State how records with the same public columns hide each other, if all have the same operator.
 
     The sensitive attributes are perturbed independently. Nothing is said where a value excludes another for certain,
     nor where there are so many ways in which two records differ that to compute it takes long.
@@ -217,7 +217,7 @@ def worst_delta(
 
 
 def audit_order(subject: Subject) -> AuditRow:
-    """Look whether the rows stand in the order of their own columns, so that nothing remembers that of the source."""
+    """Check that the rows are in the order of their own columns, so that nothing remembers that of the source."""
     types = {row[0]: row[1] for row in subject.workspace.rows(f"DESCRIBE FROM {subject.table}")}
     (moved,) = subject.workspace.rows(
         "SELECT count(*) FROM (SELECT _priv_stands,"
@@ -228,8 +228,8 @@ def audit_order(subject: Subject) -> AuditRow:
     )[0]
     return finding(
         "order_of_rows",
-        "The rows stand in the order of their own columns, which says nothing of the order of the source: how many do"
-        " not.",
+        "How many rows are not in the order of their own columns. That order reveals nothing about the order of the"
+        " source.",
         float(moved),
         moved == 0,
         subject.attribute.name,

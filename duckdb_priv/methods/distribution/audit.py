@@ -30,8 +30,8 @@ def audit(subject: Subject) -> list[AuditRow]:
         *rows,
         finding(
             "exact_counts",
-            "How often each value occurs in the source is published: so far off is the count that is furthest off."
-            " Small counts are not protected, and what changes between two releases is told exactly.",
+            "The largest error of the published counts of values in the source. Small counts are not protected, and two"
+            " releases show exactly what has changed.",
             float(np.abs(own * total - true).max()),
             None,
             subject.attribute.name,

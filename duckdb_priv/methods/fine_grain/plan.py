@@ -84,7 +84,7 @@ def _perturbation(workspace: Workspace, source: Source, program: Program) -> Per
             "attribute": program.domain.attribute,
             "domain": program.domain.digest,
             "keep": hashlib.sha256(keep.tobytes()).hexdigest(),
-            # Coins that were used with other noise would not be charged again, and the noise would be free.
+            # Bits that were used with other noise would not be charged again, and the noise would be free.
             **({"frequencies": program.reference.coins} if program.reference.coins else {}),
         },
     )
@@ -151,7 +151,7 @@ def _guarantees(program: Program) -> list[Guarantee]:
         found.append(
             Guarantee(
                 "not_told_apart",
-                f"These values of {attribute} are published alike, and only their total can be"
+                f"These values of {attribute} have the same noise, and only their total can be"
                 f" reconstructed: {', '.join(map(shown, program.alike))}.",
                 value=len(program.alike),
                 attribute=attribute,
@@ -187,7 +187,7 @@ def _warnings(program: Program) -> list[str]:
         listed = ", ".join(map(shown, program.alike[:LISTED]))
         more = f", and {len(program.alike) - LISTED} more" if len(program.alike) > LISTED else ""
         warnings.append(
-            f"the requirements leave no retention to {listed}{more} of {name}: they cannot be told apart,"
-            " and their counts cannot be reconstructed; a min_retention keeps them apart"
+            f"the requirements leave no retention to {listed}{more} of {name}: they cannot be"
+            " distinguished, and their counts cannot be reconstructed; write a min_retention to avoid this"
         )
     return warnings

@@ -55,7 +55,7 @@ class Program:
 
     @property
     def alike(self) -> list[str | None]:
-        """The values that cannot be told apart: those that several have retention 0."""
+        """The values that cannot be distinguished: those of retention 0, if there are several."""
         of = zip(self.domain.values, self.operator.identifiable, strict=True)
         return [value for value, identifiable in of if not identifiable]
 

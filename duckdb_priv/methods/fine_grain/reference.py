@@ -28,7 +28,7 @@ class Reference:
 
     frequencies: Vector
     epsilon: float = 0.0
-    """What they tell of a record, beside what it shows; 0 where they come from elsewhere."""
+    """The epsilon that they reveal about a record, beside what it shows; 0 if they come from elsewhere."""
     coins: str = ""
     """Fingerprint of the noise that they were counted with."""
 
@@ -36,7 +36,7 @@ class Reference:
 def find_reference(
     workspace: Workspace, source: Source, domain: Domain, arguments: FineGrainArguments
 ) -> Reference:
-    """Take the frequencies that are given, or count the table with noise; without a need for them, weigh all alike."""
+    """Return the given frequencies, or count the table with noise; equal weights if they are not needed."""
     if arguments.frequencies is not None and arguments.frequency_epsilon is not None:
         raise InvalidParameter(
             "give either public frequencies, or a frequency_epsilon to count them with, not both",

@@ -34,7 +34,7 @@ from duckdb_priv.release.promise import of_value
 
 MECHANISM = "matrix"
 MAX_VALUES = 100
-"""Largest domain of a matrix: all its m * m weights stand in the macros that an analyst calls."""
+"""Largest domain of a matrix: all its m * m weights are in the macros that an analyst calls."""
 
 MatrixCells = dict[tuple[str | None, str | None], float]
 """Probabilities by (original, published)."""

@@ -27,7 +27,7 @@ METHOD = Method(
     },
     refreshing=Refreshing(
         "a row that is gone is of a record that left its group or has another value, and a new row is of one that came"
-        " to its group or has another value; of all others the same rows stand, and show what they showed",
+        " to its group or has another value; all others have the same rows, and show what they showed",
         remembers=True,
         waits="until a record leaves the rows of their group, which are as many as may be",
     ),

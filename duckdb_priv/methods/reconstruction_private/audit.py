@@ -189,9 +189,9 @@ def _grown(
         ),
         finding(
             "exact_tails",
-            "The smaller of the probabilities that the frequency of a value that max_frequency of a group have is"
-            " reconstructed wrong by more than the factor epsilon in one direction, by who has all versions, from all"
-            " rows that its group ever had: had it not changed, though its records did.",
+            "Take a value that max_frequency of a group have, and someone who has all versions and all rows that the"
+            " group ever had. The smaller of the two probabilities that they reconstruct its frequency wrong by more"
+            " than the factor epsilon, upwards or downwards, if the frequency had not changed though its records did.",
             float(min(upper, lower)),
             None,
             name,

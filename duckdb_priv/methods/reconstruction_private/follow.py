@@ -1,4 +1,4 @@
-"""The next version of a reconstruction-private release: the rows that stand stay, and new records take free places."""
+"""The next version of a reconstruction-private release: the current rows stay, and new records take free rows."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def waiting(
     release: str,
     arguments: ReconstructionPrivateArguments,
 ) -> int | None:
-    """Count the records that wait, where the next version would be the one that stands; None where it would not."""
+    """Count the records that wait, if the next version would be the current one; None if it would not."""
     release = catalog.find_release(workspace.cursor, release)
     samples, _ = _sampled(workspace, source, release, decide(workspace, source, arguments))
     return samples.waiting()

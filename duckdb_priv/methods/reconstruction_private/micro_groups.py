@@ -2,9 +2,9 @@
 
 A micro group is an equivalence class: the records that agree on all public attributes. Of a group of n > s
 records exactly s are taken, floor or ceiling of s times its frequency of each value, with exactly that mean:
-the values stand one behind the other in a random order, and every (n / s)-th record is taken from one random
-start. Within a value the records that come first in a keyed order of their ids are taken, so that whoever leaves the
-group later, the oldest first or any others, leaves a sample of the others (``mechanism/growing_sample.md``).
+the values are one behind the other in a random order, and every (n / s)-th record is taken from one random
+start. Within a value the records that come first in a keyed order of their ids are taken, so that if records leave the
+group later, the oldest first or any others, a sample of the others remains (``mechanism/growing_sample.md``).
 
 Orders and start are a function of the secret and the group's own records; without record ids they are fresh.
 """
@@ -70,7 +70,7 @@ def sample_groups(
 ) -> Sampling:
     """Represent every micro group of more than ``sample_size`` records by that many.
 
-    ``context`` is what defines the coins; ``large`` is the fragment that says which groups are sampled, and how many
+    ``context`` is what defines the noise; ``large`` is the fragment that says which groups are sampled, and how many
     records are taken of each; ``most`` of one value, where that is known. Raises InvalidSource if a published column is
     called scale.
     """
@@ -96,7 +96,7 @@ def most_of_value(workspace: Workspace, source: Source, domain: Domain, sample_s
 def coins_of_groups(
     workspace: Workspace, source: Source, context: Mapping[str, object]
 ) -> dict[str, randomness.KeyedBits | randomness.FreshBits]:
-    """Derive the coins that order the values of a group and the records of a value, and those of its start."""
+    """Derive the bits that order the values of a group and the records of a value, and those of its start."""
     return {
         f"{purpose}_coins": open_coins(workspace, source, {**context, "purpose": purpose}).bits
         for purpose in ("order", "start", "within")

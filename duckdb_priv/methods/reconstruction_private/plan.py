@@ -140,14 +140,14 @@ class Decided:
     domain: Domain
     requirement: Requirement
     context: Mapping[str, object]
-    """What defines the coins."""
+    """What defines the noise."""
     perturbation: Perturbation
 
 
 def decide(
     workspace: Workspace, source: Source, arguments: ReconstructionPrivateArguments
 ) -> Decided:
-    """Read the domain and the requirement, and open the coins of the attribute."""
+    """Read the domain and the requirement, and open the random bits of the attribute."""
     domain = _only(open_domains(workspace, source, given_domains(arguments.domain, source)))
     requirement = Requirement.of(arguments, domain.size)
     context = {

@@ -44,9 +44,9 @@ def values_at_once(
     sampling: Sampling,
     sample_size: int,
 ) -> bool:
-    """Make the table VALUES as its step would, where records find room in memory; say whether they did.
+    """Make the table VALUES as its step would, if records fit in memory; return whether they did.
 
-    The large groups stand in LARGE already. Of domains so large that most cells are empty it is not asked.
+    The large groups are in LARGE already. Of domains so large that most cells are empty it is not asked.
     """
     if domain.size > DENSE * sample_size:
         return False
@@ -89,8 +89,8 @@ def first_records(
     """Keep, of each value of a group, a few records with the smallest bits, and say how many are needed at most.
 
     ``rows`` says how many records each cell has, a value of a group; ``read`` applies a function to all records, piece
-    by piece. The others, most of them, are not looked at again. How many are in its cell stands beside each record that
-    is kept, as ``_priv_rows``.
+    by piece. The others, most of them, are not looked at again. Each record that is kept
+    has the size of its cell as ``_priv_rows``.
     """
     most = _most_of_value(rows, values, sample_size)
     share = _enough(most) / np.maximum(rows, 1)
@@ -106,7 +106,7 @@ def first_records(
 
 
 def _counted(workspace: Workspace, records: str, values: int) -> Integers | None:
-    """Count the records of each cell; None where the counts find no room in memory."""
+    """Count the records of each cell; None if the counts do not fit in memory."""
     ((groups,),) = workspace.rows(f"SELECT count(*) FROM {LARGE}")
     if not workspace.has_room(BYTES_OF_CELL * (groups + 1) * values):
         return None
@@ -121,7 +121,7 @@ def _counted(workspace: Workspace, records: str, values: int) -> Integers | None
 def _has_room(
     workspace: Workspace, source: Source, rows: Integers, values: int, sample_size: int
 ) -> bool:
-    """Say whether the records that are kept find room in memory."""
+    """Return whether the records that are kept fit in memory."""
     kept = np.minimum(rows, _enough(_most_of_value(rows, values, sample_size))).sum()
     return workspace.has_room(float(kept) * (BYTES_OF_RECORD + TEXT * (not source.integer_id)))
 

@@ -44,7 +44,7 @@ MECHANISM = "safe_k"
 SCALE = "scale"
 """The column that says how many source records a published row stands for."""
 EVERYTHING = "*"
-"""The attribute of the ledger where every column is treated alike."""
+"""The attribute of the ledger if every column is treated in the same way."""
 
 
 def plan(workspace: Workspace, source: Source, release: str, arguments: SafeKArguments) -> Plan:
@@ -159,7 +159,7 @@ def _kernel(
     terms: Terms,
 ) -> Kernel:
     """Return what samples and generalizes the records, and leaves out small groups."""
-    # Only our own names stand inside, whatever the columns of the source are called.
+    # Only our own names are inside, whatever the columns of the source are called.
     numbered = list(enumerate(zip(hierarchies, levels, domains, strict=True)))
     # Fresh bits are drawn for nobody in particular.
     keyed = source if isinstance(coins.bits, KeyedBits) else replace(source, record_id=())

@@ -130,8 +130,8 @@ def guarantees_of(terms: Terms, nodes: int) -> list[Guarantee]:
             "suppression",
             "A class (records that are equal in all published columns) of fewer than"
             f" {terms.k / terms.beta:,.0f} source records (k / beta) is mostly missing, and counts over such classes"
-            " are too low. How many records are missing is not told. Intervals reach upwards as far as the classes"
-            " that the levels allow could hide.",
+            " are too low. How many records are missing is not published. Intervals reach upwards as far as the"
+            " classes that the levels allow could hide.",
             value=terms.k / terms.beta,
             parameters={"k": terms.k, "beta": terms.beta},
         ),

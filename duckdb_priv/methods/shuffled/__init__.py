@@ -25,7 +25,7 @@ METHOD = Method(
         "delta": ("δ", "probability with which that may fail"),
     },
     refreshing=Refreshing(
-        "all records were drawn anew, and both versions together are two looks at each",
+        "all records were redrawn, and both versions together are two looks at each",
         keeps=False,
         charged=True,
     ),

@@ -46,9 +46,10 @@ def options(question: Question, grid: ShuffledGrid) -> Iterator[Option]:
     yield Option(
         {"epsilon": required.epsilon, "delta": required.delta},
         (
-            "Who knows all other records, and sees the release but not the coins, tells two values of a record apart by"
-            f" a factor of {factor(required.epsilon)} (epsilon = {required.epsilon:g}), but for delta ="
-            f" {required.delta:g}. Who learns which row is a record's:",
+            "For someone who knows all other records and sees the release, but not the secret, it changes the odds"
+            f" between two values of a record by a factor of at most {factor(required.epsilon)} (epsilon ="
+            f" {required.epsilon:g}), except with probability delta = {required.delta:g}. For someone who learns which"
+            " row is a record's:",
         ),
         question.counts,
         np.sqrt(variances),

@@ -1,6 +1,6 @@
 """Publishing in crowds: each value is kept as often as the size of its group of equal public columns allows.
 
-Source: Balle, Bell, Gascon, Nissim, "The privacy blanket of the shuffle model" (CRYPTO 2019); the derivation stands in
+Source: Balle, Bell, Gascon, Nissim, "The privacy blanket of the shuffle model" (CRYPTO 2019); derivation:
 mechanism/shuffle.md.
 """
 
@@ -61,7 +61,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: Shuffled
         "public": sorted(source.public),
     }
     if source.record_id:
-        # Were records drawn alike in two releases, their difference would show what a single one reports.
+        # If records had the same draw in two releases, their difference would show what a single one reports.
         context["records"] = digest_of_records(workspace, source, context)
     perturbations = [
         PerturbationByRecord(
@@ -194,17 +194,17 @@ def _guarantees(
         found.append(
             Guarantee(
                 "shuffle_privacy",
-                "Who knows everything of all other records, and sees the release but not the coins, tells two values of"
-                f" {of} of a record apart by a factor of {factor(arguments.epsilon)} (epsilon ="
-                f" {arguments.epsilon:g}), but for delta = {arguments.delta:g}: it hides among the records with the"
-                " same public columns, whose order says nothing."
+                "For someone who knows all other records and sees the release, but not the secret, it changes the odds"
+                f" between two values of {of} of a record by a factor of at most {factor(arguments.epsilon)} (epsilon ="
+                f" {arguments.epsilon:g}), except with probability delta = {arguments.delta:g}. The record hides among"
+                " the records with the same public columns, whose order says nothing."
                 + (
-                    f" {alone} of {source.rows} records are alone with theirs, and are promised the same without"
+                    f" {alone} of {source.rows} records are unique in theirs; for these the same holds without"
                     " a delta."
                     if alone
                     else ""
                 )
-                + " A change of any record draws all of them anew.",
+                + " A change of any record redraws all of them.",
                 value=arguments.epsilon,
                 attribute=domain.attribute,
                 parameters={
@@ -221,8 +221,8 @@ def _guarantees(
         found.append(
             Guarantee(
                 "local_differential_privacy",
-                f"Whoever learns which row is a record's, so that nobody hides it, sees the odds between two values of"
-                f" {domain.attribute} change by a factor of {factor(operator.ldp_epsilon)} (epsilon ="
+                f"For someone who learns which row is a record's, the odds between two values of"
+                f" {domain.attribute} change by a factor of at most {factor(operator.ldp_epsilon)} (epsilon ="
                 f" {operator.ldp_epsilon:.4g}) in the largest group, of {largest} records, and less in smaller ones.",
                 value=operator.ldp_epsilon,
                 attribute=domain.attribute,

@@ -142,9 +142,9 @@ def _likelihood_ratio(subject: Subject, true: Vector, gamma: int) -> AuditRow:
     ratio = (true.sum() - true[rarest]) / ((gamma - 1) * true[rarest])
     return finding(
         "largest_likelihood_ratio",
-        "By this factor the rarest value, where it is shown, moves the odds of somebody who knows more than the"
-        " frequencies: whoever knows that a person may well have it learns a lot. Suppress or merge rare values"
-        " against it.",
+        "The factor by which the rarest value, if it is shown, changes the odds for someone who knows more than the"
+        " frequencies. Someone who knows that a person may well have it learns a lot. Suppress or merge rare values"
+        " to avoid this.",
         float(ratio),
         None,
         subject.attribute.name,

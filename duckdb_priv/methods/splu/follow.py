@@ -1,8 +1,8 @@
 """The next version of a release by decoy groups: who left is out, who is new is grouped among the new.
 
 A record that has shown something for the value that it has shows it again. All others wait until they fill groups
-among themselves, attribute by attribute; a value that was corrected is new, and what it showed before is out. The rows
-that stand are a part of all that were ever drawn, and are counted by the histogram of those (``mechanism/leaving.md``).
+among themselves, attribute by attribute; a value that was corrected is new, and its old row is out. The current
+rows are a part of all that were ever drawn, and are counted by the histogram of those (``mechanism/leaving.md``).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BATCH = "temp.main._priv_batch"
 
 @dataclass(frozen=True)
 class Followed:
-    """The records of the source as they are, dealt, and what is known of them."""
+    """The records of the source as they are, with random bits, and what is known of them."""
 
     workspace: Workspace
     source: Source
@@ -90,7 +90,7 @@ class Followed:
         return key.fingerprint
 
     def rows_sql(self) -> str:
-        """Write the query of the rows that stand: records that have shown something for all their values."""
+        """Write the query of the current rows: records that have shown something for all their values."""
         of_attribute = {domain.attribute: n for n, domain in enumerate(self.domains)}
         of_public = {name: n for n, name in enumerate(self.source.public)}
         columns = ", ".join(
@@ -140,7 +140,7 @@ def open_dealt(
 def waiting(
     workspace: Workspace, source: Source, release: str, arguments: SpluArguments
 ) -> int | None:
-    """Count the records that wait, where the next version would be the one that stands; None where it would not."""
+    """Count the records that wait, if the next version would be the current one; None if it would not."""
     records = open_dealt(workspace, source, release, arguments)
     found = [records.batch(n) for n in range(len(records.domains))]
     if any(grouped for _, _, grouped in found):

@@ -203,7 +203,7 @@ def _give_up(memory: Memory, domains: Sequence[Domain], rows: int) -> None:
 
 
 def _require_batch(rows: int, gamma: int) -> None:
-    """Refuse a batch of so few groups that whoever compares the release before and after knows who is in which."""
+    """Refuse a batch of so few groups that someone who compares the release before and after knows who is in which."""
     if rows < GROUPS_OF_A_BATCH * gamma:
         raise InvalidSource(
             f"there are {rows} new records, and a batch has at least {GROUPS_OF_A_BATCH * gamma}: who compares the"
@@ -297,8 +297,8 @@ def _warnings(domain: Domain, counts: Counts, source: Source, grouping: Grouping
             ", …" if len(unknown) > MANY_GROUPS_SHOWN else ""
         )
         found.append(
-            f"of {listed} of {domain.attribute!r} little can be told: the interval of a count among {CELL:,} records is"
-            " wider than these, or there is none; choose a smaller gamma"
+            f"counts of {listed} of {domain.attribute!r} have large errors: for a count among {CELL:,} records the"
+            f" interval is wider than {CELL:,}, or there is none; choose a smaller gamma"
         )
     if np.isnan(choice.bias):
         found.append(

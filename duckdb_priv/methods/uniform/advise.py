@@ -15,7 +15,7 @@ def options(question: Question, grid: UniformGrid) -> Iterator[Option]:
     """Uniform perturbation at every retention of the grid, and at the largest that a requirement allows.
 
     The variance of an estimate over n records, of which k have the value, is
-    (k a (1 - a) + (n - k) q (1 - q)) / p^2 (Wang, Han, Fu, section 3; the derivation stands in mechanism/uniform.md).
+    (k a (1 - a) + (n - k) q (1 - q)) / p^2 (Wang, Han, Fu, section 3; derivation: mechanism/uniform.md).
     """
     counts = question.counts
     others = question.records - counts

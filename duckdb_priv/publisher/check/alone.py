@@ -1,4 +1,4 @@
-"""Records that are alone with their public columns, and the smallest sets of columns that make it so."""
+"""Records that are unique in their public columns, and the smallest sets of columns that make them unique."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from duckdb_priv.publisher.check.examination import Examination
 from duckdb_priv.publisher.check.finding import Columns, Finding, listed, percent
 
 WARNED = 0.05
-"""Share of the records alone with their public columns from which on it is a warning."""
+"""Share of the records unique in their public columns from which on it is a warning."""
 PART = 0.5
 """Share of these records that a set of columns must make alone to be called a cause."""
 COLUMNS = 8
@@ -33,8 +33,8 @@ def alone_with_public_columns(exam: Examination) -> list[Finding]:
             "alone",
             public,
             share,
-            f"{percent(share)} of the records are alone with their public columns: that such a person is in the table"
-            " is not hidden, and several releases of it can be joined record by record",
+            f"{percent(share)} of the records are unique in their public columns: such a person is seen to be in the"
+            " table, and several releases of it can be joined record by record",
             "exclude columns or make them coarser in a view; FROM priv.check_source(…) names those that do it",
             exam.basis(exam.rate(exam.rows)),
         )

@@ -176,7 +176,7 @@ def _suspects(
 def _in_sample(
     exam: Examination, given: Sequence[Columns], others: Sequence[str], records: int
 ) -> Iterator[tuple[tuple[Columns, str], Determination]]:
-    """Say of columns of the sample how far they determine others, among records that are not alone with them."""
+    """Return how far columns of the sample determine others, among records that are not unique in them."""
     for columns in given:
         key = reduce(and_, (exam.codes[name].first(records) for name in columns))
         for other in others:

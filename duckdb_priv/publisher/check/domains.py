@@ -13,7 +13,7 @@ from duckdb_priv.publisher.check.finding import Finding
 from duckdb_priv.sqltext.quoting import identifier
 
 RARE = 5
-"""Records of a value below which its being in a domain speaks of few persons."""
+"""Records of a value below which its being in a domain is about few people."""
 READABLE = 0.5
 """Share of the records whose values should be frequent enough to be counted."""
 
@@ -47,7 +47,7 @@ def domains_from_the_source(
 def domains_too_large_for_the_noise(
     exam: Examination, operator: Callable[[int], Uniform], given: Mapping[str, Sequence[object]]
 ) -> list[Finding]:
-    """Say which counts can be told to within half of themselves, with a confidence of 95%.
+    """Return from which count on the error is at most half of it, with a confidence of 95%.
 
     ``operator`` returns what a domain of some size is perturbed with.
     """

@@ -35,7 +35,7 @@ def _judged(exam: Examination, name: str, seen: Distinctness) -> Finding | None:
     severity: Severity = "blocker" if enough else "note"
     figure = seen.alone
     if seen.most == 1 and present > 1:
-        kind, what = "unique", f"public column {name!r} differs in every row: it identifies persons"
+        kind, what = "unique", f"public column {name!r} differs in every row: it identifies people"
     elif (
         enough and named_like_an_identifier(name) and seen.per_value < FEW and seen.alone < REFUSED
     ):

@@ -17,7 +17,7 @@ PATTERNS = {
     "uuid": "identifiers (UUID)",
     "network_address": "network addresses",
     "web_address": "web addresses",
-    "free_text": "sentences, which can say anything of anybody",
+    "free_text": "sentences, which can say anything about anyone",
 }
 """What the columns of patterns.sql look for."""
 VARIED = 0.1
@@ -26,7 +26,7 @@ TIMES = ("TIMESTAMP", "DATETIME")
 
 
 def telling_texts(exam: Examination) -> list[Finding]:
-    """Find public texts that name or describe persons, by what they look like."""
+    """Find public texts that name or describe people, by their patterns."""
     source = exam.source
     columns = [name for name in source.public if is_one_of(source.types[name], "VARCHAR")]
     if not columns:

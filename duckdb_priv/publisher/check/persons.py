@@ -7,13 +7,13 @@ from duckdb_priv.publisher.check.finding import Finding, listed
 from duckdb_priv.publisher.check.names import named_like_an_identifier
 
 FEWEST, MOST = 1.02, 50.0
-"""Records of a person, on average, between which a column is taken for one that tells persons apart."""
+"""Records of a person, on average, between which a column is taken for one that identifies people."""
 ROUGHLY = 1.5
 """By which factor an approximate number of values may be wrong, in any engine."""
 
 
 def several_records_per_person(exam: Examination) -> list[Finding]:
-    """Find columns that name persons who have several records, also among those that are not published.
+    """Find columns that identify people with several records, also among those that are not published.
 
     Where the publisher names the column, ``records_of_persons`` looks at it.
     """
@@ -40,7 +40,7 @@ def several_records_per_person(exam: Examination) -> list[Finding]:
                     (name,),
                     seen.per_value,
                     f"{name!r} has {seen.per_value:.3g} records a value on average and {seen.most} at most: if it"
-                    " names persons, what is promised of a record is promised of a person so many times over",
+                    " names people, a promise about a record holds for a person once for each of these",
                     f"name person := {name!r}, with max_rows for the most records of a person that are published",
                     exam.basis(seen.rate),
                 )
@@ -49,7 +49,7 @@ def several_records_per_person(exam: Examination) -> list[Finding]:
 
 
 def records_of_persons(exam: Examination) -> list[Finding]:
-    """Count the records of the persons that the publisher names, and those of nobody."""
+    """Count the records of the people that the publisher names, and those without a person."""
     person = exam.source.person
     if not person:
         return []

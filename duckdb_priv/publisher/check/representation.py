@@ -56,7 +56,7 @@ def texts_that_compare_as_equal(exam: Examination) -> list[Finding]:
             float(different - equal),
             f"{different - equal} texts of {name!r} are equal to another one that is written differently (as upper and"
             " lower case are under COLLATE NOCASE); each spelling is published as a value of its own",
-            f"write them alike in a view: lower({identifier(name)})",
+            f"write them in one way in a view: lower({identifier(name)})",
             exam.sampled,
         )
         for name, (equal, different) in zip(names, counts, strict=True)

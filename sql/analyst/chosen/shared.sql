@@ -1,4 +1,4 @@
--- A formula that stands in several functions.
+-- A formula that several functions share.
 
 CREATE OR REPLACE MACRO priv.@macro@(@parameter@) AS @formula@;
 

@@ -1,8 +1,8 @@
 -- statement: makes, of the text of the statement that runs, the query that the view of a release in the schema estimated reads.
 --
--- A column that the statement does not name is not grouped by, an attribute that it does not name is not laid out, and reading
--- either is an error. All columns are laid out where a WITH selects them all, and where a prepared statement is executed, whose
--- text is read later. Where no statement runs yet, or only its columns are asked for, the query has them and no row; the weights
+-- Columns that the statement does not name are not grouped by, attributes that it does not name are not expanded, and reading
+-- either is an error. All columns are expanded if a WITH selects them all, and if a prepared statement is executed, whose
+-- text is read later. If no statement runs yet, or only its columns are asked for, the query has them and no row; the weights
 -- are among them if an aggregate asks for them.
 --
 -- DuckDB's own parser reads the statement. What a macro cannot be asked is refused here, when the view is bound, for DuckDB would

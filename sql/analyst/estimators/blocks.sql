@@ -13,7 +13,7 @@ get_bit(CAST(right(repeat(CAST(@incidence@ AS VARCHAR), 3), @blocks@ * 2 + @move
 @stride@ * (@position@ - 1)
 
 -- name: turn
--- How far its digits stand behind those of that value.
+-- How far its digits are behind those of that value.
 CAST(@blocks@ - @moved@ AS INTEGER)
 
 -- name: row_weight

@@ -1,10 +1,10 @@
--- common: what a form says where neither its own file nor one that it builds on says anything else.
+-- common: the sections of a form that neither its own file nor one that it builds on defines.
 --
--- A file of this folder is the estimator of one form: its head says what W[x, y] is, the weight with which a row that shows y
--- counts for the value x, and its sections are SQL. README.md tells how sections are put together; in short,
+-- A file of this folder is the estimator of one form: its header says what W[x, y] is, the weight with which a row that shows y
+-- counts for the value x, and its sections are SQL. README.md says how sections are assembled; in short,
 --
---   estimate, variance, ...   formulas over s, a struct of sums: each stands once, and serves every function;
---   rows.NAME                 the sum s.NAME, an aggregate over the rows at hand;
+--   estimate, variance, ...   formulas over s, a struct of sums: each occurs once, and every function uses it;
+--   rows.NAME                 the sum s.NAME, an aggregate over the chosen rows;
 --   records.NAME              the same sum, looked up for each row, where a database has releases of several forms;
 --   cell.NAME                 the same sum of one value in one group, in the query of priv.reconstructed_distribution;
 --   query.NAME                pieces of that query.
@@ -123,13 +123,13 @@ s.total::DOUBLE
 @as_many@
 
 -- name: several
--- Whether the rows show more than one value, or are so few that they may all show the same: where a record shows any one
--- value with a probability of alike at most, whatever it has, n rows do with alike ** (n - 1) at most, here 1e-9. Asked where
+-- Whether the rows show more than one value, or are so few that they may all show the same. A record shows any one
+-- value with a probability of at most a, so n rows all show one with at most a ** (n - 1), here 1e-9. Asked if
 -- a value may well be shown by none: it takes two more aggregates, which cost a count of ten million rows a half.
 s.first IS DISTINCT FROM s.last OR s.rows < (1 + 20.7233e0 / ln((1 / s.alike)))
 
 -- name: as_many
--- Whether as many of the rows, and as few, may show the value, whoever has it: of independent records that show it with a
+-- Whether this many of the rows, and this few, may show the value, whichever records have it: of independent records that show it with a
 -- probability of at most often, more than that by t do with one of exp(-t ** 2 / (2 v + 2 t / 3)) at most, v the variance of
 -- the count if all of them have it (Bernstein); and fewer than rarely the same. Each once in two thousand million times.
 s.seen BETWEEN s.rows * s.rarely - 7.1389e0 - sqrt(50.9634e0 + s.rows * (42.833e0 * s.rarely * (1 - s.rarely)))
@@ -146,7 +146,7 @@ s.seen BETWEEN s.rows * s.rarely - 7.1389e0 - sqrt(50.9634e0 + s.rows * (42.833e
 count(*)
 
 -- name: rows.seen
--- How many rows show the value, whatever they stand for. DuckDB counts so in half the time that FILTER takes.
+-- How many rows show the value, whatever their scale. DuckDB counts so in half the time that FILTER takes.
 coalesce(count_if(@match@), 0)
 
 -- name: rows.first
@@ -160,7 +160,7 @@ min(@column@)
 @alike@
 
 -- name: em_start
--- Every value alike.
+-- Every value with the same share.
 [1e0 / @size@ FOR x IN range(@size@)]
 
 -- name: em_shown
@@ -168,7 +168,7 @@ min(@column@)
 _priv_observed
 
 -- name: query.rows
--- The rows that are counted. What stands in braces is filled in when the macro is called.
+-- The rows that are counted. Names in braces are filled in when the macro is called.
 {database}main.@table@ WHERE ({condition}
     )
 

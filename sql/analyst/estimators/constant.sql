@@ -27,7 +27,7 @@ s.own * (1 - s.own) * s.total * greatest(@constant.rows@ - s.total, 0) / greates
 0e0
 
 -- name: row_weight
--- Every row counts alike, whatever it shows.
+-- Every row has the same weight, whatever it shows.
 @number.own@
 
 -- name: mle

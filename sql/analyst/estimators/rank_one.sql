@@ -1,7 +1,7 @@
--- rank_one: W[x, y] = (1{y = x} - background of y) / retention of x, two numbers per value: a record keeps what it has with
--- the retention of that value, else it shows any value alike. The matrix is a diagonal plus a matrix of rank one, and so
--- is its inverse: everything takes time linear in the domain. A value without retention, if it is the only one, is what
--- the others leave.
+-- rank_one: W[x, y] = (1{y = x} - background of y) / retention of x, two numbers per value: a record keeps its value with
+-- the retention of that value, and otherwise shows each value with equal probability. The matrix is a diagonal plus a matrix of rank
+-- one, and so is its inverse: everything takes time linear in the domain. If one value alone has no retention, its count is the rest
+-- of the others.
 
 -- name: row
 -- W[value, y] for every y.

@@ -27,8 +27,8 @@ s.shown * (1 - s.own) / s.own ** 2
 s.shown::DOUBLE
 
 -- name: hidden
--- Classes with fewer than k sampled records are suppressed: such of k / own records, for each that may have the value. Which there
--- are among the rows at hand cannot be told, so all that the levels allow are counted, but for one that is seen (scaled_count.md).
+-- Classes with fewer than k sampled records are suppressed: such of k / own records, for each that may have the value. Nobody
+-- knows which of them are among the chosen rows, so all that the levels allow are counted, except one that is seen (scaled_count.md).
 @classes@ * @constant.k@ / s.own
 
 -- name: classes

@@ -1,6 +1,6 @@
 -- The query behind priv.reconstructed_change: both tables are counted at once, with the numbers of the newer one, which are those
--- of the older one where records that did not change show what they showed. The derivation stands in mechanism/two_looks.md. No name
--- here is one of the query inside: DuckDB 1.2 takes it for the same.
+-- of the older one if records that did not change show what they showed. Derivation: mechanism/two_looks.md. No name here is one of
+-- the query inside: DuckDB 1.2 would confuse them.
 WITH read AS MATERIALIZED (
     @here@
 ), told AS MATERIALIZED (
@@ -32,7 +32,7 @@ WITH read AS MATERIALIZED (
     SELECT {parts} @attribute@ AS _priv_shown, sum(_priv_net ** 2) AS _priv_square, sum(_priv_net ** 4) AS _priv_fourth
     FROM netted GROUP BY ALL
 ), parts AS (
-    -- Rows of each part, and those that stand in one version only: what else moved is hidden behind rows that look the same.
+    -- Rows of each part, and those that are in one version only: other rows that moved are hidden behind rows that look the same.
     SELECT {parts} count(*) FILTER (_priv_kind = 'newer') AS _priv_more, count(*) FILTER (_priv_kind = 'older') AS _priv_fewer,
         count(*) FILTER (_priv_kind = 'differing') AS _priv_differing
     FROM (

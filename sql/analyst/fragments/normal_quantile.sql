@@ -1,7 +1,7 @@
 -- The z of a two-sided normal interval, from its confidence. Wichura (1988), algorithm AS 241, PPND16:
 -- relative error below 1e-15. Three ranges: the middle, the tail, the far tail. In each the quantile is a factor times the
--- quotient of two polynomials in x, whose coefficients stand with the highest power first; all terms are positive. No word of SQL
--- for a function of a list is known to every version of DuckDB that reads the text of a query.
+-- quotient of two polynomials in x, whose coefficients have the highest power first; all terms are positive. No name of
+-- a function of lists is known to every version of DuckDB that reads the text of a query.
 [(k).factor * list_dot_product((k).above, [(k).x ** n FOR n IN [7, 6, 5, 4, 3, 2, 1, 0]]) / list_dot_product((k).below, [(k).x ** n FOR n IN [7, 6, 5, 4, 3, 2, 1, 0]])
  FOR k IN [CASE
     WHEN q <= 0.425 THEN {factor: q, x: 0.180625e0 - q * q,

@@ -1,5 +1,5 @@
 -- How often each value of the domain is shown in each group, and the sums that its estimate is made of. The text of a
--- query: what stands in braces is filled in when the macro is called, and every name of our own begins with _priv_: the
+-- query: names in braces are filled in when the macro is called. Every name of our own begins with _priv_: the
 -- others are the caller's. Groups are materialized with their numbers: counted a second time, they would come in
 -- another order.
 here AS MATERIALIZED (

@@ -1,6 +1,6 @@
 -- The query behind priv.smoothed_count, over that of the distribution: what a cell would hold if the value were as frequent
--- in it as everywhere; how much cells differ by more than their noise, in two passes; and how far each estimate is drawn. The
--- derivation stands in mechanism/smoothing.md.
+-- in it as everywhere; how much cells differ by more than their noise, in two passes; and how far each estimate is drawn.
+-- Derivation: mechanism/smoothing.md.
 WITH every AS (
 {every}
 ), cell AS (

@@ -1,7 +1,7 @@
--- quantiles: the value below which a share of records lies, from estimated counts of each value, with intervals.
+-- quantiles: the value below which a share of records is, from estimated counts of each value, with intervals.
 --
 -- The steps follow each other. @by@ is PARTITION BY the groups, or nothing. Woodruff (1952): the interval of a quantile holds
--- the values at which it cannot be told on which side of the share the distribution function is.
+-- the values at which a test cannot decide on which side of the share the distribution function is.
 
 -- name: ranked
 -- How many records have at most each value; an estimate of it may fall where it cannot.

@@ -34,7 +34,7 @@ CASE WHEN x.retention > 0 THEN (CASE WHEN x.position = y.position THEN 1 ELSE 0 
 sum(1 / nullif(retention, 0)) OVER ()
 
 -- name: singular
--- Several values without retention are published alike.
+-- Several values without retention have the same noise.
 CASE WHEN x.retention > 0 THEN (CASE WHEN x.position = y.position THEN 1 ELSE 0 END - y.background) / x.retention END
 
 -- name: operator

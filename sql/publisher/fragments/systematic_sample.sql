@@ -1,4 +1,4 @@
--- How many records of each value represent a large group: the values stand in a random order, one behind the other,
+-- How many records of each value represent a large group: the values are in a random order, one behind the other,
 -- and every (size / taken)-th record is taken from a random start. In whole numbers, so that as many are taken exactly.
 WITH turned AS (
     SELECT *, _priv_bits(@order@::UBIGINT, _priv_numbers[1], _priv_texts[1], _priv_code) AS _priv_turn FROM @values@

@@ -337,7 +337,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "an id that is not unique": ({"record_id": "age", "public": []}, "is not unique"),
     "a value outside of the domain": ({"domain": ["flu", "cold"]}, "that the given domain lacks"),
     "a type that the frame does not hold": ({"types": {"gender": "UTINYINT"}}, "the frame holds string"),
-    "a type that differs": ({"types": {"age": "HUGEINT"}}, "do not write alike"),
+    "a type that differs": ({"types": {"age": "HUGEINT"}}, "write differently"),
     "an unknown type": ({"types": {"age": "NUMBER!"}}, "which DuckDB does not know"),
     "the name of a table": ({"release": "exchange"}, "is a table that is no release"),
 }  # fmt: skip

@@ -106,7 +106,7 @@ def test_all_types_in_three_time_zones(
 def test_types_that_are_refused(spark: SparkSession, kind: str) -> None:
     schema = spark.sql(f"SELECT CAST(NULL AS {kind}) AS x").schema if kind != "void" else None
     found = schema["x"].dataType if schema else spark.sql("SELECT NULL AS x").schema["x"].dataType
-    with pytest.raises(PrivError, match="Spark and DuckDB do not write alike"):
+    with pytest.raises(PrivError, match="Spark and DuckDB write differently"):
         duckdb_type("x", found)
 
 
