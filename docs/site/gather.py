@@ -1,4 +1,4 @@
-"""Lays out the pages of the site in one folder: what stands in the project, and a reference made from SQL and catalog.
+"""Gathers the pages of the site in one folder: those of the project, and a reference made from SQL and catalog.
 
 Pages are written where they belong, beside the code that they explain, with links that work there. Here they get a
 place in the site, and their links follow them.
@@ -25,7 +25,7 @@ from duckdb_priv.sqltext import templates
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)#\s]+)(#[^)\s]*)?\)")
-IMAGE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)")
+IMAGE = re.compile(r"!\[.*?\]\(([^)\s]+)\)")
 OUTSIDE = ("http://", "https://", "mailto:")
 
 
@@ -52,7 +52,7 @@ def gather(target: Path) -> None:
 
 
 def places() -> Iterator[tuple[str, str]]:
-    """Say which file of the project becomes which page."""
+    """Return which file of the project becomes which page."""
     yield "docs/site/index.md", "index.md"
     yield "README.md", "start.md"
     yield "docs/notebook.ipynb", "notebook.md"
@@ -104,13 +104,13 @@ def reference() -> dict[str, str]:
 
 
 def page(title: str, folder: str) -> str:
-    """Write what the heads of the SQL files of a folder say, by name."""
+    """Write the headers of the SQL files of a folder, by name."""
     entries = [entry(name, templates.read(folder, name)) for name in templates.names(folder)]
     return "\n".join([f"# {title}\n", *entries])
 
 
 def entry(name: str, text: str) -> str:
-    """Write the head of one SQL file: its signature, what it does, and its example.
+    """Write the header of one SQL file: its signature, what it does, and its example.
 
     >>> print(entry("one", "-- priv.one() -> INTEGER\\n--\\n-- Gives one.\\n--\\n--   SELECT priv.one();\\n\\nCREATE"))
     ## priv.one
@@ -147,7 +147,7 @@ def code(lines: list[str]) -> str:
 
 
 def catalog() -> str:
-    """Write what the comments of the catalog say of its tables and columns."""
+    """Write the comments of the catalog on its tables and columns."""
     with duckdb_priv.connect() as connection:
         tables = connection.execute(
             "SELECT table_name, comment FROM duckdb_tables() WHERE schema_name = 'priv' AND comment IS NOT NULL"
