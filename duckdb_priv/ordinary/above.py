@@ -68,7 +68,8 @@ class Above:
         if not within:
             if isinstance(node, exp.Grouping):
                 keys = ", ".join(text(self.keys[bare(each)]) for each in node.expressions)
-                return self._column(("grouping", keys, "", False), "grouping")
+                of_all = str(2 ** len(node.expressions) - 1)
+                return self._column(("grouping", keys, of_all, False), "grouping")
             if isinstance(node, exp.Window):
                 return self._window(node)
             if aggregates.is_aggregate(aggregates.unwrapped(node)):

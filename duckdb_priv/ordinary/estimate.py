@@ -32,8 +32,9 @@ from duckdb_priv.ordinary.grouping import (
     bare,
     group_keys,
     grouped_by,
+    grouping_sets,
     keys_to_where,
-    refuse_repeated_sets,
+    repeated_sets,
 )
 from duckdb_priv.ordinary.intervals import Intervals
 from duckdb_priv.ordinary.linear import refuse_what_is_not_linear
@@ -86,8 +87,6 @@ class Estimation:
             write_out_names(self.select)
             keys_to_where(self.select)
         found = self._above()
-        if self.confidence is not None and self.select.args.get("group"):
-            refuse_repeated_sets(self.select.args["group"])
         unchanged = self.select.copy()
         pairs = zip(self.select.expressions, self.outputs, strict=True)
         items = [found.item(item, name) for item, name in pairs]
@@ -224,6 +223,9 @@ class Estimation:
                 written = text(join)
             tables += written if written.startswith(",") else f" {written}"
         group = self.select.args.get("group")
+        sets = grouping_sets(group) if group is not None else [set[str]()]
+        if self.confidence is not None and any(each in sets[:n] for n, each in enumerate(sets)):
+            raise repeated_sets()
         for element in group.expressions if group is not None else ():
             for key in grouped_by(element):
                 key.replace(column(found.keys[bare(key)]))
@@ -232,6 +234,7 @@ class Estimation:
             groups=[text(element) for element in group.expressions] if group is not None else [],
             subtotals=group is not None
             and any(not isinstance(bare(each), exp.Column) for each in group.expressions),
+            of_all=set() in sets,
             joined=bool(joins),
             sensitive_keys=frozenset(name for name, each in kinds.items() if Kind.SENSITIVE in each),
             separable=separable,

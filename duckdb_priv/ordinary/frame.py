@@ -22,7 +22,9 @@ SAYS_NOTHING = (
 Steps = list[tuple[str, str]]
 """Common table expressions: names and queries."""
 PlainColumn = tuple[str, str, str, bool]
-"""An aggregate of public columns: its name, argument and filter, and whether it is of different values."""
+"""An aggregate of public columns: its name, argument and filter, and whether it is of different values.
+
+For the level of a group: "grouping", the keys, and the level of the group of all records."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Frame:
     """Elements of GROUP BY."""
     subtotals: bool
     """Whether they are more than plain keys."""
+    of_all: bool
+    """Whether there is a group of all records, even if there is none."""
     joined: bool
     """Whether there are other tables."""
     sensitive_keys: frozenset[str]
@@ -93,7 +97,7 @@ class Frame:
             *self.selected_keys,
             *(f"{self._sum(each)} AS {text(name)}" for name, each in measures.items()),
             *(
-                f"{kind}({'DISTINCT ' * distinct}{argument}){when} AS {text(name)}"
+                f"{kind}({'DISTINCT ' * distinct}{argument}){when if kind != 'grouping' else ''} AS {text(name)}"
                 for name, (kind, argument, when, distinct) in plain.items()
             ),
         ]
@@ -151,9 +155,13 @@ class Frame:
         """Write a column of the classes."""
         return f"{text(self.alias)}.{text(name)}"
 
+    def summed(self, of: Measure) -> list[str]:
+        """Write which cells have a record that is summed, if that can be asked of the number of their records alone."""
+        return [f"{self.column(of.cell)} > 0"] if of.before and not (of.public or of.zero) else []
+
     def _sum(self, of: Measure) -> str:
         product = [self.column(of.cell), *of.factors]
-        conditions = list(of.conditions)
+        conditions = [*of.conditions, *self.summed(of)]
         if of.exact:
             conditions.append(self.column(self.cells.shown))
         else:

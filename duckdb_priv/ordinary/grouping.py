@@ -81,14 +81,17 @@ def grouped_by(element: exp.Expr) -> list[exp.Expr]:
     return grouped_by(element.this) if isinstance(element, exp.Paren) else [element]
 
 
-def refuse_repeated_sets(group: exp.Expr) -> None:
-    """Refuse a GROUP BY that has the same groups more than once: beside intervals they would be one group."""
-    sets = [set[str]().union(*some) for some in product(*map(_sets, group.expressions))]
-    if any(each in sets[:number] for number, each in enumerate(sets)):
-        raise QueryRefused(
-            "GROUP BY has the same groups more than once, and intervals are made once for each",
-            hint="name each set of keys once, or leave out intervals",
-        )
+def grouping_sets(group: exp.Expr) -> list[set[str]]:
+    """List the sets of keys by which a GROUP BY groups; the empty one is all records."""
+    return [set[str]().union(*some) for some in product(*map(_sets, group.expressions))]
+
+
+def repeated_sets() -> QueryRefused:
+    """Say that a GROUP BY has the same groups more than once: beside intervals they would be one group."""
+    return QueryRefused(
+        "GROUP BY has the same groups more than once, and intervals are made once for each",
+        hint="name each set of keys once, or leave out intervals",
+    )
 
 
 def _sets(element: exp.Expr) -> list[set[str]]:

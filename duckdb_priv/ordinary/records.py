@@ -255,6 +255,7 @@ class Records:
     def _summed(self, of: Measure) -> str:
         """Take the column of the records with whether there are any among them that are summed."""
         known = [f"{' * '.join(of.factors)} IS NOT NULL"] if of.factors else []
+        known += self.frame.summed(of)
         summed = " AND ".join([*map(parenthesized, of.conditions), *known])
         if self.frame.joined or self.frame.subtotals:
             summed = f"bool_or({summed})"
@@ -266,7 +267,7 @@ class Records:
             if kind == "grouping":
                 level = self._outcomes.take(f"grouping({argument})", "level")
                 level = self._records.take(f"any_value({level})", "level")
-                found.append(f"any_value({level}) AS {text(name)}")
+                found.append(f"coalesce(any_value({level}), {when}) AS {text(name)}")
                 continue
             if self.frame.joined or self.frame.subtotals or when:
                 raise QueryRefused(
@@ -312,12 +313,21 @@ class Records:
                 table,
                 select_sql(
                     [*grouped, *written, *self.estimates.selected],
-                    text(records),
+                    self._or_nothing(text(records)),
                     groups=grouped,
                     having=f"bool_or({self._kept})" if self._kept else "",
                 ),
             ),
         ]
+
+    def _or_nothing(self, records: str) -> str:
+        """Write the records, with one of no record where all of them are a group beside others."""
+        if not self.frame.subtotals or not self.frame.of_all:
+            return records
+        total = f"{2 ** len(self.frame.keys) - 1} AS {text(self._set)}"
+        return (
+            f"(FROM {records} UNION ALL BY NAME SELECT {total} WHERE NOT EXISTS (FROM {records}))"
+        )
 
     def _outcomes_sql(self, cells: str, laws: Mapping[str, str]) -> str:
         frame = self.frame

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from ordinary.releases import of_run, weigh
+from ordinary.releases import EVEN, VISITS, of_run, weigh
 
 LOOK_UP = """
     CREATE TABLE memory.main.chapter AS
@@ -20,10 +20,14 @@ WARDS = """
     SELECT * FROM (VALUES ('north', 'upper', 1.5), ('south', 'lower', 2.5)) AS t(ward, floor, rate)
 """
 VIEWS = (
-    "CREATE VIEW memory.main.adults AS SELECT age AS years, * FROM visits WHERE age >= 30",
+    "CREATE VIEW memory.main.adults AS SELECT age AS years, * FROM visits WHERE age::VARCHAR >= '30'",
     "CREATE VIEW memory.main.ill AS FROM memory.main.adults WHERE ward = 'north'",
 )
 """Views of the reader's own over the release."""
+
+ROWS = 600
+ALMOST_NO_NOISE = 1 - 1e-12
+"""A retention with which one of a trillion values is redrawn: estimates are the truth, but for rounding."""
 
 
 @pytest.fixture(scope="session")
@@ -62,4 +66,31 @@ def release(
 
     yield get
     for connection in opened.values():
+        connection.close()
+
+
+@pytest.fixture(scope="session")
+def exact_tables(
+    prepared, for_files, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[duckdb.DuckDBPyConnection]]:
+    """A release that shows the truth, with the catalog of a noisy one, and the true table."""
+    path = tmp_path_factory.mktemp("exact") / "visits.duckdb"
+    source = VISITS.format(rows=ROWS, disease=EVEN)
+    with for_files(), prepared(secret=bytes(range(32))) as publisher:
+        publisher.execute(source)
+        publisher.execute(
+            "FROM priv.publish_uniform('source', 'visits', sensitive := ['disease', 'dose'], record_id := 'id',"
+            f" public := ['age', 'ward', 'cost', 'day'], retention := {ALMOST_NO_NOISE!r})"
+        ).fetchall()
+        publisher.execute("FROM priv.export_release('visits', ?)", [str(path)]).fetchall()
+    release, true = duckdb.connect(), duckdb.connect()
+    release.execute(f"ATTACH '{path}' AS r (READ_ONLY)")
+    for connection in (release, true):
+        connection.execute(LOOK_UP)
+        connection.execute(WARDS)
+    release.execute("USE r")
+    true.execute(source)
+    true.execute("CREATE TABLE visits AS SELECT * EXCLUDE (id) FROM source")
+    yield [release, true]
+    for connection in (release, true):
         connection.close()

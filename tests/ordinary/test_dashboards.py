@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb
 import pytest
-from ordinary.conftest import LOOK_UP, WARDS
-from ordinary.releases import EVEN, VISITS
 
 import duckdb_priv
 from duckdb_priv.errors import QueryRefused
@@ -17,36 +13,6 @@ from duckdb_priv.errors import QueryRefused
 TEXT = (Path(__file__).parent / "dashboards.sql").read_text("utf-8")
 TOOLS = {part.partition("\n")[0]: part.partition("\n")[2] for part in TEXT.split("-- tool: ")[1:]}
 QUERY = re.compile(r"(?:-- says: (.*)\n)?^(?!--)(.+);$", re.MULTILINE)
-ROWS = 600
-ALMOST_NO_NOISE = 1 - 1e-12
-"""A retention with which one of a trillion values is redrawn: estimates are the truth, but for rounding."""
-
-
-@pytest.fixture(scope="module")
-def tables(
-    prepared, for_files, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[list[duckdb.DuckDBPyConnection]]:
-    """A release that tells the truth, though nobody who asks it knows, and the true table."""
-    path = tmp_path_factory.mktemp("dashboards") / "visits.duckdb"
-    source = VISITS.format(rows=ROWS, disease=EVEN)
-    with for_files(), prepared(secret=bytes(range(32))) as publisher:
-        publisher.execute(source)
-        publisher.execute(
-            "FROM priv.publish_uniform('source', 'visits', sensitive := ['disease', 'dose'], record_id := 'id',"
-            f" public := ['age', 'ward', 'cost', 'day'], retention := {ALMOST_NO_NOISE!r})"
-        ).fetchall()
-        publisher.execute("FROM priv.export_release('visits', ?)", [str(path)]).fetchall()
-    release, true = duckdb.connect(), duckdb.connect()
-    release.execute(f"ATTACH '{path}' AS r (READ_ONLY)")
-    for connection in (release, true):
-        connection.execute(LOOK_UP)
-        connection.execute(WARDS)
-    release.execute("USE r")
-    true.execute(source)
-    true.execute("CREATE TABLE visits AS SELECT * EXCLUDE (id) FROM source")
-    yield [release, true]
-    for connection in (release, true):
-        connection.close()
 
 
 def test_the_corpus_is_as_large_as_it_says() -> None:
@@ -57,8 +23,8 @@ def test_the_corpus_is_as_large_as_it_says() -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_queries_of_a_tool_are_answered_as_over_the_true_table(tool: str, tables) -> None:
-    release, true = tables
+def test_queries_of_a_tool_are_answered_as_over_the_true_table(tool: str, exact_tables) -> None:
+    release, true = exact_tables
     for says, query in QUERY.findall(TOOLS[tool]):
         if says:
             with pytest.raises(QueryRefused, match=re.escape(says)):

@@ -1,0 +1,115 @@
+"""Random queries of what docs/sql.md promises: no error but our own, the truth without noise, and one answer."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import duckdb
+import pytest
+from ordinary.conftest import LOOK_UP, WARDS
+from ordinary.generator import Generator
+from ordinary.releases import CALLS
+from ordinary.test_linear import without_ends
+
+import duckdb_priv
+from duckdb_priv.errors import QueryRefused
+
+KEYS = ("k0", "k1", "a", "b", "ward", "part", "floor", "code", "chapter")
+"""What queries call results that are no estimates."""
+QUOTIENT = re.compile(r" / |avg|var_|stddev|median|quantile|percentile|max\(")
+FORMS = [form for form in CALLS if form != "sample"]
+
+
+def same(found: object, right: object, *, counts: bool = False) -> bool:
+    """Whether two results are the same, but for rounding; ``counts`` of no record may be 0 or NULL."""
+    if right is None or found is None:
+        return found is right or (counts and right is None and abs(float(found)) < 1e-6)  # type: ignore[arg-type]
+    if isinstance(right, str) or not isinstance(found, int | float):
+        return found == right
+    return math.isclose(found, float(right), rel_tol=1e-5, abs_tol=1e-5)  # type: ignore[arg-type]
+
+
+def matched(found: list[tuple], right: list[tuple], **options: bool) -> list[tuple]:
+    """Take from some rows one for each of others, and return those that are left. Fails where one is missing."""
+    left = list(found)
+    for row in right:
+        each = next(
+            (e for e in left if all(same(*pair, **options) for pair in zip(e, row, strict=True))),
+            None,
+        )
+        assert each is not None, (row, left[:5])
+        left.remove(each)
+    return left
+
+
+def test_random_queries_answer_the_truth_where_there_is_no_noise(exact_tables) -> None:
+    release, true = exact_tables
+    draw, refused = Generator(seed=11, attributes=("disease", "dose")), 0
+    for _ in range(60):
+        query = draw.draw()
+        expected = true.execute(query)
+        names, right = [name for name, *_ in expected.description], expected.fetchall()
+        try:
+            answer = duckdb_priv.reconstruct(release, query)
+        except QueryRefused:
+            refused += 1
+            continue
+        assert [name for name, *_ in answer.description] == names, query
+        more = matched(answer.fetchall(), right, counts="count_if" in query)
+        # A group without a record may be there: its sums are nothing, its quotients anything.
+        for row in more if not QUOTIENT.search(query) else ():
+            assert all(
+                each is None or abs(each) < 1e-5
+                for name, each in zip(names, row, strict=True)
+                if name not in KEYS
+            ), query
+    assert refused <= 6
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_random_queries_are_answered_in_one_way_or_refused_in_words(form: str, release) -> None:
+    connection: duckdb.DuckDBPyConnection = release(form)
+    attributes = ("disease", "dose") if form == "two_attributes" else ("disease",)
+    draw, refused = Generator(seed=FORMS.index(form), attributes=attributes), 0
+    for _ in range(12):
+        query = draw.draw()
+        try:
+            plain = duckdb_priv.reconstruct(connection, query).fetchall()
+        except QueryRefused:
+            with pytest.raises(QueryRefused):
+                duckdb_priv.rewrite_sql(connection, query, intervals=True)
+            refused += 1
+            continue
+        try:
+            beside = without_ends(duckdb_priv.reconstruct(connection, query, intervals=True))
+        except QueryRefused:
+            refused += 1
+            continue
+        assert not matched(beside, plain), query
+    assert refused <= 4
+
+
+@pytest.mark.parametrize("form", ["two_weights", "two_attributes", "blocks", "rank_one"])
+def test_random_queries_have_one_answer_by_two_doors(form: str, release, path) -> None:
+    connection: duckdb.DuckDBPyConnection = release(form)
+    attributes = ("disease", "dose") if form == "two_attributes" else ("disease",)
+    draw, answered = Generator(seed=29, attributes=attributes), 0
+    with duckdb.connect() as without_python:
+        without_python.execute(f"ATTACH '{path(form)}' AS r (READ_ONLY)")
+        for table in (LOOK_UP, WARDS):
+            without_python.execute(table)
+        without_python.execute("USE r.estimated")
+        for _ in range(40):
+            query = draw.draw()
+            try:
+                found = without_python.execute(query).fetchall()
+            except duckdb.InvalidInputException as refused:
+                if "estimated: " not in str(refused):
+                    raise
+                continue
+            # A sum of ones over no record is NULL there, as in SQL, and 0 here, as a count.
+            right = duckdb_priv.reconstruct(connection, query).fetchall()
+            assert not matched(right, found, counts=True), query
+            answered += 1
+    assert answered >= 10
