@@ -14,10 +14,12 @@ from duckdb_priv.estimator.set_formulas import (
     GIVEN,
     combination,
     interval,
+    let,
     listed,
     mean_of,
     mistake,
     quotient,
+    struct,
 )
 from duckdb_priv.estimator.sets import Coefficient, Part, Sets
 from duckdb_priv.estimator.written import Lookup, by_text
@@ -147,15 +149,16 @@ def mean(form: str, of: Lookup) -> str:
     amounts = Part(count.rows.times(Coefficient((), (AMOUNT,))), "_values", "_amount")
     least, most = (sets.take(f"{bound}(_amount)::DOUBLE") for bound in ("min", "max"))
     covariance = sets.covariance(amounts, count)
-    answer = mean_of(
-        sets.form,
-        sets.sums(amounts),
-        sets.sums(count),
-        sets.products(amounts, count),
-        covariance,
-        sets.constant("rows") if sets.form.from_histogram else "NULL",
-        least,
-        most,
+    answer = let(
+        "q",
+        mean_of(sets.form),
+        amounts=sets.sums(amounts),
+        count=sets.sums(count),
+        products=struct(**sets.products(amounts, count)),
+        covariance=covariance,
+        published=sets.constant("rows") if sets.form.from_histogram else "NULL",
+        least=least,
+        most=most,
     )
     known = sets.total(amounts.rows.times(amounts.rows))
     return sets.written(_finite(known, answer))

@@ -17,13 +17,12 @@ from collections.abc import Iterator, Sequence
 import duckdb
 
 from duckdb_priv.estimator import estimated_names as names
-from duckdb_priv.estimator.estimated_cells import FOLDER, WeightedTable, query
-from duckdb_priv.estimator.forms import FIELD, INTERVAL
-from duckdb_priv.estimator.set_formulas import formula
+from duckdb_priv.estimator.estimated_cells import WeightedTable, query
+from duckdb_priv.estimator.estimated_ends import Ends, formulas
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import expand, fill, sections
+from duckdb_priv.sqltext.templates import fill
 
 
 def statements(
@@ -32,9 +31,13 @@ def statements(
     """Return the SQL of the schema, for a release whose catalog rows and table are in the current database."""
     counted = counted_table(connection, release, attributes)
     view = f"{names.SCHEMA}.{identifier(release)}"
+    ((database,),) = connection.execute("SELECT current_database()").fetchall()
     return [
         f"CREATE SCHEMA {names.SCHEMA}",
+        # Macros call each other without a schema: it is in use where they are called, and where they are made.
+        f"USE {identifier(database)}.{names.SCHEMA}",
         *_macros(counted),
+        f"USE {identifier(database)}.main",
         f"CREATE VIEW {view} AS {_view(counted)}",
         f"COMMENT ON VIEW {view} IS "
         + literal(
@@ -90,38 +93,43 @@ def counted_table(
     )
 
 
-def _macros(counted: WeightedTable) -> Iterator[str]:
-    formulas = {
-        name: FIELD.sub(r"(\1).", text) for name, text in sections(FOLDER, "aggregates").items()
-    }
-    formulas["value.both"] = f"(({formulas['value.sum']}) + ({formulas['value.count']}))"
-    for each in ("count", "sum", "both"):
-        formulas[f"spread.{each}"] = expand(
-            formulas["spread"], {"value": formulas[f"value.{each}"]}
-        )
-    formulas |= {
-        "interval": INTERVAL,
-        "ends": formula("ends"),
-        "quotient": formula("quotient"),
-        "row_type": names.ROW_TYPE,
-        "unweighed": counted.message("unweighed"),
-    }
+VALUES = {
+    "count_star": ("1e0", "true"),
+    "count": ("1e0", "x IS NOT NULL"),
+    "count_if": ("1e0", "x"),
+    "sum": ("x", "x <> 0"),
+    "avg": ("x", "x IS NOT NULL"),
+}
+"""What a record adds to an aggregate, and whether it is counted."""
 
-    def text(name: str, of: str = "") -> str:
-        chosen = {"estimate": formulas.get(of, ""), "value": formulas.get(f"value.{of}", "")}
-        return fill(formulas[name], formulas | chosen)
+
+def _macros(counted: WeightedTable) -> Iterator[str]:
+    texts = formulas(counted)
+    if counted.summable:
+        for name, arguments, text in Ends(counted).macros():
+            yield _macro(name, {arguments: text})
+
+    def ends(name: str, end: str) -> str:
+        if not counted.summable:
+            return f"({fill(texts['row'], texts)}).w"
+        estimates = [
+            fill(texts[each], texts) for each in (["sum", "count"] if name == "avg" else [name])
+        ]
+        which = {"sum": "sum", "avg": "mean"}.get(name, "count")
+        return (
+            f"(_priv_{which}({', '.join(estimates)}, _priv_rows({', '.join(VALUES[name])}))).{end}"
+        )
 
     for name, arguments in names.SUMS.items():
-        yield _macro(name, {arguments: text(name)})
-        ends = text(f"ends.{name}" if name in ("sum", "avg") else "ends.count", name)
+        yield _macro(name, {arguments: fill(texts[name], texts)})
         for end in names.ENDS:
             if name != "count_star":
-                every = {arguments: f"({ends}).{end}"}
+                every = {arguments: ends(name, end)}
                 if name == "count":
-                    every = {"": f"({text('ends.count', 'count_star')}).{end}"} | every
+                    every = {"": ends("count_star", end)} | every
                 yield _macro(f"{name}_{end}", every)
     for name, other in names.OTHER_NAMES.items():
-        yield _macro(name, {names.SUMS[other]: text(other)})
+        yield _macro(name, {names.SUMS[other]: fill(texts[other], texts)})
 
 
 def _macro(name: str, texts: dict[str, str]) -> str:

@@ -86,18 +86,15 @@ class ViewColumn:
 def query(table: WeightedTable) -> str:
     """Write the text of the query, as SQL that makes it of the statement that runs."""
     error = f"error({table.message('unnamed')})"
-    counts, squares, sampled, scale = _counts(table.attributes)
-    from_histogram = any(form_of(each).from_histogram for each in table.attributes)
-    published = literal(float(max(table.rows, 1))) if from_histogram else "'inf'::DOUBLE"
-    moments = f", records: c._priv_n, squares: {squares}, sampled: {sampled}, published: "
+    counts, moments, scale = _counts(table.attributes)
     texts = {
         "weight": f" AS {WEIGHT}",
         "no_weight": f"CAST({error} AS DOUBLE) AS {WEIGHT}",
         "records": "c._priv_n",
         "row": "CAST({cell: c._priv_cell, x: 0",
         "no_row": f"CAST({error} AS {ROW_TYPE}) AS {ROW}",
-        "moments": f"{moments}{published}}} AS {ROW_TYPE}) AS {ROW}",
-        "moments.product": f"{moments}'inf'::DOUBLE}} AS {ROW_TYPE}) AS {ROW}",
+        "moments": f", records: c._priv_n, {moments}, attribute: ",
+        "row_end": f"}} AS {ROW_TYPE}) AS {ROW}",
         "counted": f"{scale}{counts} FROM _priv_home.main.{identifier(table.release)} GROUP BY ALL",
         "no_rows": f" AND CAST(error({table.message('unseen')}) AS BOOLEAN)",
         "called": f"CASE WHEN ({PROBE}) <> 1.5 THEN error({table.message('shadowed')}) ELSE true END",
@@ -122,6 +119,9 @@ def query(table: WeightedTable) -> str:
         "shown": ", ".join(each.chosen(each.shown, each.hidden) for each in columns),
         "grouped": f"concat({', '.join(each.chosen(each.grouped) for each in columns)})",
         "attributes": " + ".join(f"CAST({each.named} AS INTEGER)" for each in attributes),
+        "attribute": " + ".join(
+            f"{number} * CAST({each.named} AS INTEGER)" for number, each in enumerate(attributes, 1)
+        ),
         "known": ", ".join(_known(pieces["compared"], each) for each in attributes) or "''",
     }
     for name in ("weight", "place", "law"):
@@ -216,19 +216,26 @@ def _law(attribute: SensitiveAttribute) -> str:
     )
 
 
-def _counts(attributes: Sequence[SensitiveAttribute]) -> tuple[str, str, str, str]:
-    """Write how many records a cell represents; for the variance the squares of that, and what sampling adds at most.
+def _counts(attributes: Sequence[SensitiveAttribute]) -> tuple[str, str, str]:
+    """Write how many records a cell represents, and what its errors are made of (``estimated_ends``).
 
     Last comes the column that distinguishes cells because it says how strongly their records are perturbed.
     """
     form = form_of(attributes[0])
     if not form.scaled:
+        units = f"c._priv_n * c.{SCALE}" if form.varied else "c._priv_n"
+        moments = f"squares: c._priv_n, units: {units}, largest: 1e0, sampled: 0e0"
         varied = f"{SCALE}, " if form.varied else ""
-        return "system.main.count_star()::DOUBLE AS _priv_n", "c._priv_n", "0e0", varied
+        return "system.main.count_star()::DOUBLE AS _priv_n", moments, varied
     size = literal(float(attributes[0].constants.get("together", 1)))
     squares = f"{SCALE} * {SCALE}"
     counts = (
         f"system.main.sum({SCALE})::DOUBLE AS _priv_n, system.main.sum({squares})::DOUBLE AS _priv_squares,"
+        f" system.main.max({SCALE})::DOUBLE AS _priv_largest,"
         f" system.main.sum(CASE WHEN {SCALE} > 1 THEN {squares} ELSE 0 END)::DOUBLE AS _priv_sampled"
     )
-    return counts, "c._priv_squares", f"c._priv_sampled / (4 * {size})", ""
+    moments = (
+        "squares: c._priv_squares, units: c._priv_squares, largest: c._priv_largest,"
+        f" sampled: c._priv_sampled / (4 * {size})"
+    )
+    return counts, moments, ""

@@ -6,7 +6,10 @@ SCHEMA = "estimated"
 WEIGHT, ROW = '"current_role"', '"current_user"'
 """Columns of the view that are values of SQL too, so that macros can name them: the weight of a row, and what the error
 of a sum is made of."""
-ROW_TYPE = "STRUCT(cell BIGINT, x BIGINT, w DOUBLE, records DOUBLE, squares DOUBLE, sampled DOUBLE, published DOUBLE)"
+ROW_TYPE = (
+    "STRUCT(cell BIGINT, x BIGINT, w DOUBLE, records DOUBLE, squares DOUBLE, units DOUBLE, largest DOUBLE,"
+    " sampled DOUBLE, attribute INTEGER)"
+)
 SUMS = {"count_star": "", "count": "x", "count_if": "x", "sum": "x", "avg": "x"}
 """The aggregates that are estimates, with their arguments."""
 OTHER_NAMES = {"countif": "count_if", "mean": "avg"}

@@ -141,36 +141,17 @@ def quotient(
     )
 
 
-def mean_of(
-    form: Form,
-    amounts: str,
-    count: str,
-    products: Mapping[str, str],
-    covariance: str,
-    published: str,
-    least: str,
-    most: str,
-) -> str:
-    """Write the interval of a mean: the least amount, and the mean of what is above it.
+def mean_of(form: Form) -> str:
+    """Write the interval of a mean, over q: the least amount, and the mean of what is above it.
 
-    ``amounts`` and ``count`` are the structs of both sums.
+    ``amounts`` and ``count`` are the structs of both sums, ``products`` that of their products.
     """
-    return let(
-        "q",
-        quotient(
-            f"[{functional(form, 'amount')} FOR s IN [{formula('shifted')}]][1]",
-            f"[{functional(form)} FOR s IN [(q).count]][1]",
-            "(q).covariance - (q).least * (q).count.variance",
-            most="(q).most - (q).least",
-            constant="(q).least",
-        ),
-        amounts=amounts,
-        count=count,
-        products=struct(**products),
-        covariance=covariance,
-        published=published,
-        least=least,
-        most=most,
+    return quotient(
+        f"[{functional(form, 'amount')} FOR s IN [{formula('shifted')}]][1]",
+        f"[{functional(form)} FOR s IN [(q).count]][1]",
+        "(q).covariance - (q).least * (q).count.variance",
+        most="(q).most - (q).least",
+        constant="(q).least",
     )
 
 

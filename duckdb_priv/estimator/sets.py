@@ -244,6 +244,11 @@ class Sets:
         both = part.rows.times(part.rows).times(SCALES)
         noisy = f"coalesce({self.total(both.times(SCALES))} / nullif({self.total(both)}, 0), 0)"
         size, values = self.take(self._of.size()), self._size(part.values)
+        return self._scaled_law(size, values, noisy)
+
+    @staticmethod
+    def _scaled_law(size: str, values: str, noisy: str) -> str:
+        """Write the law of a set of so many ``values``, in rows whose noise is that of the scale ``noisy``."""
         spread = f"({size} - 2 * {values})"
         some = f"CASE WHEN {values} = {size} THEN 0 ELSE 1 END"
         return struct(
@@ -369,7 +374,10 @@ class Sets:
         if self.form.alike:
             return self._law_of_alike(values)
         places = self.take(self._positions(values))
-        weights = self._kept_weights(places)
+        return self.make(self._law_of(places, self._kept_weights(places)))
+
+    def _law_of(self, places: str, weights: str) -> str:
+        """Write it for the values at some places, from what rows count for them by what they show."""
         single = f"list_extract({places}, 1)"
         known = {name: self._of.number(name, single) for name in TERMS}
         if self.form.from_histogram:
@@ -383,7 +391,7 @@ class Sets:
         chosen = f"list_sum(list_select({weights}, {places}))"
         inside = f"{chosen} / len({places})"
         outside = f"(list_sum({weights}) - {chosen}) / nullif(len({weights}) - len({places}), 0)"
-        return self.make(let("k", ordinary("law"), **known, inside=inside, outside=outside))
+        return let("k", ordinary("law"), **known, inside=inside, outside=outside)
 
     def _law_of_alike(self, values: str | None) -> str:
         """Write the same where a row counts by whether it shows one of the set; all values together have no noise."""
@@ -411,9 +419,9 @@ class Sets:
 
     def _law_of_blocks(self, values: str | None) -> str:
         """Write the same where a row counts by how many of the values its block holds."""
-        places = self.take(self._positions(values))
+        places, of = self.take(self._positions(values)), self._of.blocks()
+        given = {name: self.take(of[name]) for name in ("blocks", "stride", "held")}
         weights, own, other = self._kept_weights(places), self._number("own"), self._number("other")
-        of = self._of.blocks()
         return self.make(
             let(
                 "k",
@@ -422,10 +430,33 @@ class Sets:
                 size=f"len({places})",
                 own=own,
                 other=other,
-                blocks=self.take(of["blocks"]),
-                stride=self.take(of["stride"]),
-                held=self.take(of["held"]),
+                **given,
             )
+        )
+
+    def law_at(self, places: str, noisy: str) -> str:
+        """Write it for the values at some places, where everything is a literal; ``noisy`` is the scale of the rows.
+
+        Where all values have the same two probabilities, what rows count for a set follows from how many it has.
+        """
+        count, size = f"len({places})", self._of.size()
+        if self.form.blocks:
+            of = self._of.blocks()
+            given = {name: of[name] for name in ("blocks", "stride", "held")}
+            given |= {name: self._number(name) for name in ("own", "other")}
+            return let("k", ordinary("law_of_blocks"), h=self._row(places), size=count, **given)
+        if not self.form.alike:
+            law = self._law_of("(w).places", "(w).row")
+            return let("w", law, places=places, row=self._row(places))
+        if self.form.varied:
+            return self._scaled_law(size, count, noisy)
+        step, other = self._step, f"{count} * {self._number('other')} * {self._step}"
+        return let(
+            "k",
+            ordinary("law"),
+            **dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE"),
+            inside=f"{step} - {other}",
+            outside=f"CASE WHEN {count} < {size} THEN -({other}) END",
         )
 
     # Forms in which a row counts by whether it shows one of the set.

@@ -200,8 +200,9 @@ class Intervals:
         if list(terms.values()) == ["1"] and constant == "0":
             return self._functional(next(iter(terms)))
         parts = [(f"({factor})::DOUBLE", self._functional(name)) for name, factor in terms.items()]
+        together = not self.windows.found.keys().isdisjoint(terms)
         covariances = [
-            self._covariance(one, two, together=not self.windows.found.keys().isdisjoint(terms))
+            self._covariance(one, two, f"sign(({terms[one]}) * ({terms[two]}))", together=together)
             for one, two in combinations(terms, 2)
         ]
         return combination(parts, covariances, f"({constant})::DOUBLE")
@@ -268,7 +269,7 @@ class Intervals:
         return quotient(
             self._combination(of.above),
             self._combination(of.below),
-            self._variance(of.above, of.below, together=together),
+            self._variance(of.above, of.below, "-1", together=together),
             least=least,
             factor=f"({of.factor})::DOUBLE",
         )
@@ -280,21 +281,29 @@ class Intervals:
         ]
         return len(names) == 1 and names[0] in self.measures and self.measures[names[0]].counts
 
-    def _covariance(self, one: str, two: str, *, together: bool) -> str:
+    def _covariance(self, one: str, two: str, sign: str, *, together: bool) -> str:
         if one in self.windows.found or two in self.windows.found:
             return self.windows.covariance(one, two)
-        return self.windows.of_group(one, two) if together else self._score.covariance(one, two)
+        if together:
+            return self.windows.of_group(one, two)
+        return self._score.covariance(one, two, sign)
 
     def _variance(
-        self, terms: Summands, others: Summands | None = None, *, together: bool = False
+        self,
+        terms: Summands,
+        others: Summands | None = None,
+        sign: str = "",
+        *,
+        together: bool = False,
     ) -> str:
-        """Write the variance of a linear combination, or the covariance of two."""
+        """Write the variance of a linear combination, or the covariance of two, times factors of this ``sign``."""
         parts = []
         together = together or not self.windows.found.keys().isdisjoint(terms)
         for one, factor in terms.items():
             for two, other in (terms if others is None else others).items():
                 product = " * ".join(f"({each})" for each in (factor, other) if each != "1")
-                covariance = self._covariance(one, two, together=together)
+                of_both = sign or f"sign(({factor}) * ({other}))"
+                covariance = self._covariance(one, two, of_both, together=together)
                 parts.append(f"{product} * {covariance}" if product else covariance)
         return " + ".join(parts) or "0"
 

@@ -116,6 +116,20 @@ class Noise:
         """Take the column with what the weights of a record make of what it adds."""
         return self.column(f"sum({text(self.cells.weight)} * {v})", "h")
 
+    def of_both(self, one: Measure, two: Measure, v: str, w: str) -> str:
+        """Write the most that sampling within groups can add to the covariance of two sums, of scaled records."""
+        count = (
+            f"CASE WHEN {self.cells.given_scale} > 1 THEN {self.cells.given_scale} ** 2 ELSE 0 END"
+        )
+        width, other = (
+            self.column(f"greatest(max({each}), 0) - least(min({each}), 0)", "width")
+            for each in (v, w)
+        )
+        size = literal(float(self.cells.release.constants.get("together", 1)))
+        return (
+            f"coalesce(sum({self._squared(one, two, count)} * {width} * {other}), 0) / (4 * {size})"
+        )
+
     def of_sampling(self, of: Measure, v: str, q: str) -> str:
         """Write the most that sampling within groups of equal public values can add, and copying."""
         width = self.column(f"greatest(max({v}), 0) - least(min({v}), 0)", "width")

@@ -139,6 +139,12 @@ class Records:
             f"coalesce({found}, 0)", "variance" if one == two else "covariance"
         )
 
+    def sampling_of(self, one: str, two: str) -> str:
+        """Take the column of the estimates with the most that sampling can add to the covariance of two sums."""
+        of = self.measures[one], self.measures[two]
+        found = self._noise.of_both(*of, self._added(one), self._added(two))
+        return self.estimates.take(found, "sampling")
+
     def noise(self, one: str, two: str) -> str:
         """Write what a record adds to the covariance of two sums, but for what their public values are."""
         return self._noise.of_one(self._added(one), self._added(two))

@@ -74,26 +74,38 @@ class Score:
             found = records.cell(cells.aggregate(which, amount.copy(), counted.before))
             return take(f"{which}({found})", which)
 
-        products = {
-            "product": self._weighed(total, self._squares(of.public, counted.before, form)),
-            "squares": self._summed(self._squares(of.public, counted.before, form), "squares"),
-            "plain_squares": self._summed(self._squares(of.public, counted.before, form, plain=True), "squares"),
-        }  # fmt: skip
-        return mean_of(
-            form,
-            struct(**self._sums(total, form, z, once=False)),
-            struct(**self._sums(count, form, z, once=False)),
-            products,
-            self.covariance(total, count),
-            records.constant("rows") if form.from_histogram else "NULL",
-            extreme("min"),
-            extreme("max"),
+        squares = self._squares(of.public, counted.before, form)
+        plain = self._squares(of.public, counted.before, form, plain=True)
+        return let(
+            "q",
+            mean_of(form),
+            amounts=struct(**self._sums(total, form, z, once=False)),
+            count=struct(**self._sums(count, form, z, once=False)),
+            products=struct(
+                product=self._weighed(total, squares),
+                squares=self._summed(squares, "squares"),
+                plain_squares=self._summed(plain, "squares"),
+            ),
+            covariance=self.covariance(total, count),
+            published=records.constant("rows") if form.from_histogram else "NULL",
+            least=extreme("min"),
+            most=extreme("max"),
         )
 
-    def covariance(self, one: str, two: str) -> str:
-        """Write the covariance of two sums; of one with itself, its variance."""
+    def covariance(self, one: str, two: str, sign: str = "1") -> str:
+        """Write the covariance of two sums; of one with itself, its variance.
+
+        What sampling can add is the same for both if they are of the same values. Of others it may be opposed, and is
+        taken with the ``sign`` of the product of their factors.
+        """
         records, cells = self._records, self._frame.cells
         of, other = records.measures[one], records.measures[two]
+        if records.form == "scaled" and one != two:
+            alike = (of.conditions, of.factors) == (other.conditions, other.factors)
+            sampled = records.sampling_of(one, two)
+            if not alike:
+                sampled = f"({sign}) * {sampled}"
+            return f"({records.covariance(one, two)} + {sampled})"
         if records.form not in FROM_HISTOGRAM or not (self._is_known(of) and self._is_known(other)):
             return records.covariance(one, two)
         published = records.constant("rows")

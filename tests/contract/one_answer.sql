@@ -8,15 +8,19 @@ SELECT ward, unnest(priv.reconstructed_interval({of}, 'flu'{weight})) FROM visit
 SELECT ward, unnest(priv.reconstructed_list_interval({of}, 'flu'{weight})) FROM visits GROUP BY ward;
 SELECT ward, count(*) AS n FROM visits WHERE disease = 'flu' GROUP BY ward;
 SELECT ward, count_if(disease = 'flu') AS n FROM visits GROUP BY ward;
+SELECT ward, count(*), count_stderr(), count_low(), count_high() FROM visits WHERE disease = 'flu' GROUP BY ward;
+SELECT ward, count_if(disease = 'flu'), count_if_stderr(disease = 'flu'), count_if_low(disease = 'flu'), count_if_high(disease = 'flu') FROM visits GROUP BY ward;
 
 -- a count of few records
 SELECT age, unnest(priv.reconstructed_interval({of}, 'cancer'{weight})) FROM visits WHERE {few} GROUP BY age;
 SELECT age, unnest(priv.reconstructed_list_interval({of}, ['cancer']{weight})) FROM visits WHERE {few} GROUP BY age;
 SELECT age, count_if(disease = 'cancer') AS n FROM visits WHERE {few} GROUP BY age;
+SELECT age, count(*), count_stderr(), count_low(), count_high() FROM visits WHERE {few} AND disease = 'cancer' GROUP BY age;
 
 -- several values
 SELECT ward, unnest(priv.reconstructed_list_interval({of}, ['flu', 'cancer']{weight})) FROM visits GROUP BY ward;
 SELECT ward, count_if(disease IN ('flu', 'cancer')) AS n FROM visits GROUP BY ward;
+SELECT ward, count(*), count_stderr(), count_low(), count_high() FROM visits WHERE disease IN ('flu', 'cancer') GROUP BY ward;
 
 -- a share
 SELECT age, unnest(priv.reconstructed_share({of}, 'flu'{weight})) FROM visits WHERE {few} GROUP BY age;
@@ -59,19 +63,24 @@ SELECT (count_if(disease = 'flu' AND ward = 'north') / count_if(ward = 'north'))
 -- a sum
 SELECT ward, unnest(priv.reconstructed_sum({of}, 'flu', age::VARCHAR::INTEGER{weight})) FROM visits GROUP BY ward;
 SELECT ward, sum(age::VARCHAR::INTEGER) FILTER (disease = 'flu') AS n FROM visits GROUP BY ward;
+SELECT ward, sum(age::VARCHAR::INTEGER), sum_stderr(age::VARCHAR::INTEGER), sum_low(age::VARCHAR::INTEGER), sum_high(age::VARCHAR::INTEGER) FROM visits WHERE disease = 'flu' GROUP BY ward;
 
 -- a sum of what may be negative, over few records
 SELECT ward, unnest(priv.reconstructed_sum({of}, ['flu', 'cancer'], age::VARCHAR::INTEGER - 30{weight})) FROM visits WHERE {few} GROUP BY ward;
 SELECT ward, sum(CASE WHEN disease IN ('flu', 'cancer') THEN age::VARCHAR::INTEGER - 30 ELSE 0 END) AS n FROM visits WHERE {few} GROUP BY ward;
+SELECT ward, sum(age::VARCHAR::INTEGER - 30), sum_stderr(age::VARCHAR::INTEGER - 30), sum_low(age::VARCHAR::INTEGER - 30), sum_high(age::VARCHAR::INTEGER - 30) FROM visits WHERE {few} AND disease IN ('flu', 'cancer') GROUP BY ward;
 
 -- a mean
 SELECT ward, unnest(priv.reconstructed_mean({of}, 'flu', age::VARCHAR::INTEGER{weight})) FROM visits GROUP BY ward;
 SELECT ward, avg(age::VARCHAR::INTEGER) FILTER (disease = 'flu') AS n FROM visits GROUP BY ward;
+SELECT ward, avg(age::VARCHAR::INTEGER), avg_stderr(age::VARCHAR::INTEGER), avg_low(age::VARCHAR::INTEGER), avg_high(age::VARCHAR::INTEGER) FROM visits WHERE disease = 'flu' GROUP BY ward;
 
 -- a mean of few records
 SELECT ward, unnest(priv.reconstructed_mean({of}, 'flu', age::VARCHAR::INTEGER - 30{weight})) FROM visits WHERE {few} GROUP BY ward;
 SELECT ward, avg(age::VARCHAR::INTEGER - 30) FILTER (disease = 'flu') AS n FROM visits WHERE {few} GROUP BY ward;
+SELECT ward, avg(age::VARCHAR::INTEGER - 30), avg_stderr(age::VARCHAR::INTEGER - 30), avg_low(age::VARCHAR::INTEGER - 30), avg_high(age::VARCHAR::INTEGER - 30) FROM visits WHERE {few} AND disease = 'flu' GROUP BY ward;
 
 -- every value
 SELECT ward, value, estimate, stderr, low, high FROM priv.reconstructed_distribution('visits.disease', group_columns := 'ward'{named});
 SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL;
+SELECT ward, disease, count(*), count_stderr(), count_low(), count_high() FROM visits GROUP BY ALL;

@@ -125,56 +125,6 @@ def test_the_table_may_come_first(estimated) -> None:
     assert asked("FROM visits SELECT count(*)").fetchall() == [(pytest.approx(3000),)]
 
 
-@pytest.mark.parametrize("form", ["two_weights", "blocks", "scaled", "two_by_two"])
-def test_ends_of_a_count_are_those_of_ordinary_sql(form: str, release, estimated) -> None:
-    condition = "disease = 'flu' AND age >= 40"
-    ends = "count_stderr(), count_low(), count_high()"
-    found = estimated(form).execute(
-        f"SELECT ward, count(*) AS n, {ends} FROM visits WHERE {condition} GROUP BY ward ORDER BY ward"
-    )
-    asked = f"SELECT ward, count(*) AS n FROM visits WHERE {condition} GROUP BY ward ORDER BY ward"
-    expected = reconstruct(release(form), asked, intervals=True)
-    for row, right in zip(found.fetchall(), expected.fetchall(), strict=True):
-        assert row == pytest.approx(right)
-
-
-@pytest.mark.parametrize("form", ["two_weights", "blocks", "by_group", "scaled"])
-def test_ends_of_sums_averages_and_conditions_are_those_of_ordinary_sql(
-    form: str, release, estimated
-) -> None:
-    """Each is asked by its own name, so that no ends are those of another aggregate."""
-
-    def ends(name: str, value: str) -> str:
-        return ", ".join(
-            [f"{name}({value})", *(f"{name}_{end}({value})" for end in ("stderr", "low", "high"))]
-        )
-
-    found = estimated(form).execute(
-        f"SELECT {ends('sum', 'age')}, {ends('avg', 'age')}, {ends('count', 'cost')}, {ends('avg', 'cost')}"
-        " FROM visits WHERE disease = 'flu'"
-    )
-    asked = "SELECT sum(age) AS a, avg(age) AS b, count(cost) AS c, avg(cost) AS d FROM visits WHERE disease = 'flu'"
-    expected = reconstruct(release(form), asked, intervals=True).fetchone()
-    row = found.fetchone()
-    for start in range(0, 16, 4):
-        answer, right = row[start : start + 4], expected[start : start + 4]
-        assert answer[:2] == pytest.approx(right[:2])
-        assert answer[2:] == pytest.approx(right[2:], abs=right[1] / 5)
-
-
-def test_ends_of_a_condition_are_those_of_the_count_where_it_holds(estimated) -> None:
-    connection = estimated("two_weights")
-    ((*one,),) = connection.execute(
-        "SELECT count_if(disease = 'flu'), count_if_stderr(disease = 'flu'), count_if_low(disease = 'flu'),"
-        " count_if_high(disease = 'flu') FROM visits"
-    ).fetchall()
-    ((*other,),) = connection.execute(
-        "SELECT count(*), count_stderr(), count_low(), count_high() FROM visits WHERE disease = 'flu'"
-    ).fetchall()
-    assert one == pytest.approx(other)
-    assert 0 < one[2] < one[0] < one[3] < 3000
-
-
 def test_an_average_over_an_estimate_that_is_not_above_zero_is_null(estimated) -> None:
     rows = (
         estimated("two_weights")

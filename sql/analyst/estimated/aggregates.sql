@@ -3,6 +3,13 @@
 -- A name on the search path comes before a function of DuckDB of the same name. The columns "current_role" and "current_user" of
 -- the view hold the weight of a row, and what the error of a sum needs of it: as these are values of SQL as well, a macro can name
 -- them though a statement does not. Other tables have no such column: there the name of the user is found, and a row counts once.
+--
+-- The error of a sum is made by macros of the same schema, whose names begin with _priv_ (estimator/estimated_ends.py): they call
+-- each other, as the schema is in use wherever they are called. A cell is the records that agree in all that the statement
+-- mentions. It has a row for each value x that its records may have: w is the weight of such a row; of the cell
+-- itself, records says how many they are, squares is the sum of their squared scales, units what one of them adds to the
+-- noise, largest its largest scale, and sampled what sampling adds at most. attribute numbers the attribute that the statement
+-- names, if it is one alone; else it is 0.
 
 -- name: weight
 CASE WHEN typeof("current_role") = 'DOUBLE' THEN TRY_CAST("current_role" AS DOUBLE) ELSE 1e0 END
@@ -26,76 +33,70 @@ system.main.sum(x * @weight@)
 -- NULL where the estimated number of records is not above zero.
 system.main.sum(x * @weight@) / nullif(greatest(system.main.sum(CASE WHEN x IS NOT NULL THEN @weight@ END), 0), 0)
 
--- name: value.count_star
-1e0
+-- name: rows
+-- The rows that are counted, in the order of the cells: c is what a record adds to the sum, d whether it is counted.
+list({r: @row@, c: CAST(@coefficient@ AS DOUBLE), d: @counted@} ORDER BY (@row@).cell, (@row@).x)@filter@
 
--- name: value.count
-CASE WHEN x IS NOT NULL THEN 1e0 END
+-- name: set
+-- The values whose rows are counted.
+{rows: m.rows, set: list_sort(list_distinct([(e.r).x FOR e IN m.rows IF e.d]))}
 
--- name: value.count_if
-CASE WHEN x THEN 1e0 END
+-- name: chosen
+-- Where weights come from the histogram of what is published, all rows are asked for: those of these values.
+{rows: [e FOR e IN m.rows IF list_contains(m.set, (e.r).x)], set: m.set}
 
--- name: value.sum
-CAST(x AS DOUBLE)
+-- name: separable
+-- Whether the sum is over the records with one of these values: every cell is counted once for each of them, by the same amount.
+{rows: m.rows, set: m.set, weights: [(e.r).w FOR e IN m.rows], attribute: coalesce((m.rows[1].r).attribute, 0), known: len(m.rows) = 0 OR ((m.rows[1].r).attribute > 0
+    AND CASE WHEN len(m.set) = 1 THEN true ELSE [(e.r).x FOR e IN m.rows] = flatten([m.set FOR j IN range(len(m.rows) // len(m.set))])
+        AND len(list_distinct([[{c: e.c, d: e.d, cell: (e.r).cell} FOR e IN m.rows][i : len(m.rows) : len(m.set)] FOR i IN range(1, len(m.set) + 1)])) = 1 END
+    AND len(list_distinct([(e.r).cell FOR e IN m.rows])) * len(m.set) = len(m.rows))}
+
+-- name: cells
+-- What its cells are: h is what a record counts for the set of values, of whose rows the first one is read.
+{rows: m.rows, set: m.set, attribute: m.attribute, known: m.known,
+ cells: CASE WHEN m.known THEN [{n: (z[1].r).records, s: (z[1].r).squares, u: (z[1].r).units, a: (z[1].r).sampled,
+        o: (z[1].r).largest, c: z[1].c, d: CAST(z[1].d AS DOUBLE), h: z[2]}
+    FOR z IN list_zip(m.rows[1 : len(m.rows) : greatest(len(m.set), 1)], CASE WHEN len(m.set) = 1 THEN m.weights
+        ELSE list_reduce([m.weights[i : len(m.weights) : len(m.set)] FOR i IN range(1, len(m.set) + 1)],
+            lambda f, g: [z[1] + z[2] FOR z IN list_zip(f, g)]) END)] END}
 
 -- name: spread
--- What the error of a sum of @value@ is made of. A cell is the records that agree in all that the statement mentions; w is the
--- weight of one of its rows, h what the weights of its counted rows make of the sum, q the same of the squares, where a row that a
--- join repeats adds as often. The sum of h * h - q over the records is the variance without bias; a is what sampling adds at most.
--- The rows are read once, in the order of the cells; a last element closes the last cell.
+-- Of any other sum: variances of the sum and of the count, their covariance, and by how little and how much a record changes the
+-- count. h and g are what the weights of the rows of a cell make of the sum and of the count; i, j and k the same of their squares
+-- and of their product. A row that a join repeats adds as often. The sums of h * h - i over the records are the variances without
+-- bias. The rows are read once; a last element closes the last cell.
 list_reduce(list_concat(
-    [{cell: (e.r).cell, x: (e.r).x, n: (e.r).records, s: (e.r).squares, a: (e.r).sampled, w: (e.r).w, v: e.v, h: (e.r).w * e.v,
-      q: (e.r).w * e.v ** 2, published: (e.r).published, @nothing@}
-     FOR e IN coalesce(list({r: @row@, v: @value@} ORDER BY (@row@).cell, (@row@).x) FILTER (WHERE @value@ <> 0), [])],
-    [{cell: -1, x: 0, n: 0e0, s: 0e0, a: 0e0, w: 0e0, v: 0e0, h: 0e0, q: 0e0, published: 'inf'::DOUBLE, @nothing@}]),
-    lambda p, e: CASE WHEN p.cell = e.cell THEN
-        {cell: e.cell, x: e.x, n: e.n, s: e.s, a: greatest(p.a, e.a), w: e.w, v: e.v + CASE WHEN p.x = e.x THEN p.v ELSE 0 END,
-         h: p.h + e.h, q: p.q + e.q + CASE WHEN p.x = e.x THEN 2 * e.w * p.v * e.v ELSE 0 END, published: p.published,
-         variance: p.variance, low: p.low, high: p.high, records: p.records, sum: p.sum, squares: p.squares}
+    [{cell: (e.r).cell, x: (e.r).x, n: (e.r).records, s: (e.r).squares, a: (e.r).sampled, w: (e.r).w, c: e.c, d: CAST(e.d AS DOUBLE),
+      h: (e.r).w * e.c, g: (e.r).w, i: (e.r).w * e.c ** 2, j: (e.r).w, k: (e.r).w * e.c, b: abs(e.c), @nothing@} FOR e IN _rows IF e.d],
+    [{cell: -1, x: 0, n: 0e0, s: 0e0, a: 0e0, w: 0e0, c: 0e0, d: 0e0, h: 0e0, g: 0e0, i: 0e0, j: 0e0, k: 0e0, b: 0e0, @nothing@}]),
+    lambda p, e: CASE WHEN p.cell = e.cell AND p.x = e.x THEN
+        {cell: e.cell, x: e.x, n: e.n, s: e.s, a: e.a, w: e.w, c: p.c + e.c, d: p.d + e.d, h: p.h + e.h, g: p.g + e.g,
+         i: p.i + e.i + 2 * e.w * p.c * e.c, j: p.j + e.j + 2 * e.w * p.d * e.d, k: p.k + e.k + e.w * (p.c * e.d + p.d * e.c), b: p.b + e.b,
+         @kept@}
+     WHEN p.cell = e.cell THEN
+        {cell: e.cell, x: e.x, n: e.n, s: e.s, a: e.a, w: e.w, c: e.c, d: e.d, h: p.h + e.h, g: p.g + e.g,
+         i: p.i + e.i, j: p.j + e.j, k: p.k + e.k, b: greatest(p.b, e.b), @kept@}
      ELSE
-        {cell: e.cell, x: e.x, n: e.n, s: e.s, a: e.a, w: e.w, v: e.v, h: e.h, q: e.q, published: p.published,
-         variance: p.variance + p.s * (p.h ** 2 - p.q) + p.a, low: least(p.low, p.h), high: greatest(p.high, p.h),
-         records: p.records + p.n, sum: p.sum + p.n * p.h, squares: p.squares + p.n * p.h ** 2} END)
+        {cell: e.cell, x: e.x, n: e.n, s: e.s, a: e.a, w: e.w, c: e.c, d: e.d, h: e.h, g: e.g, i: e.i, j: e.j, k: e.k, b: e.b,
+         variance: p.variance + p.s * (p.h ** 2 - p.i) + p.a * p.b ** 2, of_count: p.of_count + p.s * (p.g ** 2 - p.j) + p.a,
+         covariance: p.covariance + p.s * (p.h * p.g - p.k) + p.a * p.b,
+         low: least(p.low, p.g), high: greatest(p.high, p.g), records: p.records + p.n} END)
 
 -- name: nothing
-variance: 0e0, low: 'inf'::DOUBLE, high: '-inf'::DOUBLE, records: 0e0, sum: 0e0, squares: 0e0
+variance: 0e0, of_count: 0e0, covariance: 0e0, low: 'inf'::DOUBLE, high: '-inf'::DOUBLE, records: 0e0
 
--- name: moments
--- What the interval of a count is made of (estimators/common.sql). Where each cell counts one of two numbers, they give the two
--- probabilities of a set of values; elsewhere the variance is taken to grow as between the extremes. Where weights come from the
--- histogram of what is published, a part of the variance of a set is left (splu.md).
-[[{estimate: m.estimate, variance: k.kept * greatest((m.s).variance, 0), slope: (1 - k.share * k.shrinkage ** 2) * k.slope,
-    half_step: k.step / 2,
-    zero: CASE WHEN k.two = 1 THEN k.kept * (m.s).records * greatest(-(m.s).low * (m.s).high, 0)
-        ELSE greatest((m.s).variance - k.slope * least(greatest(m.estimate, 0), (m.s).records), 0) END,
-    slack: 0e0, upward: CASE WHEN k.two = 1 THEN k.slope + 1 ELSE 0e0 END, downward: CASE WHEN k.two = 1 THEN 1 - k.slope ELSE 0e0 END,
-    certain: 0e0, hidden: 0e0, hidden_spread: 0e0, total: (m.s).records, z: 1.959963984540054e0}
-  FOR k IN [
-   [{two: k.two, step: k.step, share: k.share, shrinkage: k.two * k.shrinkage,
-     slope: CASE WHEN k.step > 0 THEN (m.s).high + (m.s).low - 1 ELSE 0e0 END,
-     kept: (1 - k.share * k.two * k.shrinkage) ** 2 + 2 * k.share * (1 - k.share) * (k.two * k.shrinkage) ** 2}
-    FOR k IN [{step: greatest((m.s).high - (m.s).low, 0), share: least((m.s).records / greatest((m.s).published, 1), 1),
-      shrinkage: greatest(1 - 1 / nullif((m.s).high - (m.s).low, 0), 0), two: CAST((m.s).high > (m.s).low AND abs((m.s).squares
-          - ((m.s).low + (m.s).high) * (m.s).sum + (m.s).low * (m.s).high * (m.s).records) <= 1e-9 * (1 + (m.s).squares) AS INTEGER)}]][1]]][1]
- FOR m IN [{estimate: @estimate@, s: @spread@}]][1]
+-- name: kept
+variance: p.variance, of_count: p.of_count, covariance: p.covariance, low: p.low, high: p.high, records: p.records
 
--- name: ends.count
-[@interval@ FOR i IN [@moments@]][1]
+-- name: other_count
+-- What is tested of a count of which no more is known, over s: slope and step are as between the extremes of what a record adds.
+{estimate: s.estimate, variance: s.of_other.of_count, there: s.of_other.of_count,
+ rise: greatest(s.of_other.high + s.of_other.low - 1, 0), fall: -greatest(s.of_other.high + s.of_other.low - 1, 0),
+ above: greatest(s.of_other.high - s.of_other.low, 0) / 2, below: greatest(s.of_other.high - s.of_other.low, 0) / 2,
+ least: 0e0, most: s.of_other.records, more: 0e0, less: 0e0, z: @z@}
 
--- name: ends.sum
--- By the one test of estimators/common.sql, with the variance at the estimate.
-[[@ends@ FOR u IN [@tested.sum@]][1] FOR k IN [{n: @sum@, v: (@spread.sum@).variance}]][1]
-
--- name: tested.sum
-{estimate: k.n, variance: k.v, there: k.v, rise: 0e0, fall: 0e0, above: 0e0, below: 0e0, least: '-inf'::DOUBLE, most: 'inf'::DOUBLE,
- more: 0e0, less: 0e0, z: 1.959963984540054e0}
-
--- name: tested.count
-{estimate: k.d, variance: k.w, there: k.w, rise: 0e0, fall: 0e0, above: 0e0, below: 0e0, least: '-inf'::DOUBLE, most: 'inf'::DOUBLE,
- more: 0e0, less: 0e0, z: 1.959963984540054e0}
-
--- name: ends.avg
--- The covariance of a sum and a count follows from the variance of the sum of both.
-[[@quotient@ FOR p IN [{a: @tested.sum@, b: @tested.count@, covariance: (k.t - k.v - k.w) / 2, least: '-inf'::DOUBLE,
-    most: 'inf'::DOUBLE, factor: 1e0, constant: 0e0}]][1]
- FOR k IN [{n: @sum@, d: @count@, v: (@spread.sum@).variance, w: (@spread.count@).variance, t: (@spread.both@).variance}]][1]
+-- name: other_sum
+-- The same of a sum.
+{estimate: s.estimate, variance: s.of_other.variance, there: s.of_other.variance, rise: 0e0, fall: 0e0, above: 0e0, below: 0e0,
+ least: '-inf'::DOUBLE, most: 'inf'::DOUBLE, more: 0e0, less: 0e0, z: @z@}

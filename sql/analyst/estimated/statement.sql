@@ -90,6 +90,6 @@ concat('SELECT ', concat_ws(', ', @shown@, CASE
         WHEN @described@ THEN concat(@no_weight@, ', ', @no_row@)
         WHEN NOT contains('_priv_kind', 's') THEN concat(@records@, @weights@, @weight@, ', ', @no_row@)
         ELSE concat(@records@, @weights@, @weight@, ', ', @row@, @places@, ', w: 1e0', @weights@,
-            CASE WHEN @attributes@ > 1 THEN @moments.product@ ELSE @moments@ END) END),
+            @moments@, CASE WHEN @attributes@ = 1 THEN @attribute@ ELSE 0 END, @row_end@) END),
     ' FROM (SELECT *', CASE WHEN contains('_priv_kind', 's') THEN ', row_number() OVER () AS _priv_cell' ELSE '' END, ' FROM (SELECT ',
     @grouped@, @counted@, ')) AS c', @laws@, ' WHERE ', @called@)

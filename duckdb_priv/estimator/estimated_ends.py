@@ -1,0 +1,221 @@
+"""The macros of the schema ``estimated`` that say how far an estimate may be off.
+
+A statement has expanded its cells to every true value (``estimated_cells``). Where a sum is over the records that
+have one of a set of values of one attribute, its interval is that of the functions of ``priv``: the same sums, the same
+law of the set, the same test (``fragments/sets.sql``). Of another sum no more than the variance is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from duckdb_priv.estimator import estimated_names as names
+from duckdb_priv.estimator.estimated_cells import FOLDER, WeightedTable
+from duckdb_priv.estimator.forms import FIELD, Form, form_of
+from duckdb_priv.estimator.set_formulas import (
+    formula,
+    functional,
+    let,
+    mean_of,
+    quotient,
+    struct,
+)
+from duckdb_priv.estimator.sets import Sets
+from duckdb_priv.estimator.written import Written
+from duckdb_priv.sqltext.templates import fill, sections
+
+OF_S = re.compile(r"\(s\)\.")
+FOUND = r"(\1)."
+Z = "1.959963984540054e0"
+"""The quantile of the normal distribution at 95%."""
+
+
+def formulas(counted: WeightedTable) -> dict[str, str]:
+    """Return the sections of the aggregates, over fields of structs."""
+    found = {name: FIELD.sub(FOUND, text) for name, text in sections(FOLDER, "aggregates").items()}
+    return found | {
+        "row_type": names.ROW_TYPE,
+        "unweighed": counted.message("unweighed"),
+        "z": Z,
+    }
+
+
+class Ends:
+    """Writes the macros, for a release whose attributes have weights."""
+
+    def __init__(self, counted: WeightedTable) -> None:
+        self._attributes = counted.attributes
+        self._form = form_of(counted.attributes[0])
+        """Attributes of a release differ in their form only by whether all values have the same probabilities."""
+        self._published = f"{float(max(counted.rows, 1))!r}::DOUBLE"
+        self._formulas = formulas(counted)
+
+    def macros(self) -> Iterator[tuple[str, str, str]]:
+        """Write name, arguments and text of each macro that those of the schema call."""
+        yield "_priv_row", "", self._text("row")
+        yield "_priv_rows", "_c, _d", self._rows()
+        yield "_priv_known", "_rows", self._known()
+        yield "_priv_spread", "_rows", self._text("spread")
+        yield "_priv_law", "_attribute, _set, _noisy", self._law()
+        yield "_priv_count", "_estimate, _rows", self._count()
+        yield "_priv_sum", "_estimate, _rows", self._sum()
+        yield "_priv_mean", "_estimate, _count, _rows", self._mean()
+
+    def _text(self, name: str) -> str:
+        return fill(self._formulas[name], self._formulas)
+
+    def _rows(self) -> str:
+        every = self._form.from_histogram
+        places = {
+            "row": "_priv_row()",
+            "coefficient": "coalesce(CASE WHEN _d THEN _c END, 0)" if every else "_c",
+            "counted": "coalesce(_d, false)" if every else "true",
+            "filter": "" if every else " FILTER (WHERE _d)",
+        }
+        return f"coalesce({fill(self._formulas['rows'], places)}, [])"
+
+    def _known(self) -> str:
+        """Write what is known of rows, step by step."""
+        text = "{rows: _rows}"
+        steps = ["set", *(["chosen"] if self._form.from_histogram else []), "separable", "cells"]
+        for each in steps:
+            text = f"[{self._text(each)} FOR m IN [{text}]][1]"
+        return text
+
+    def _law(self) -> str:
+        """Write the law of a set of values, by the number of the attribute."""
+        cases, step = [], 1
+        for number, each in enumerate(self._attributes, start=1):
+            places = f"[v // {step} + 1 FOR v IN _set]"
+            law = Sets(each.form, Written([each])).law_at(places, "_noisy")
+            cases.append(f"WHEN {number} THEN {law}")
+            step *= each.size
+        return f"CASE _attribute {' '.join(cases)} END"
+
+    # The intervals. What is in a formula of a let is planned twice, so one let is in the value of the next.
+
+    def _count(self) -> str:
+        kind = "" if self._form.weighed else "once"
+        known = self._by_form("s", lambda form: functional(form, kind))
+        tested = f"CASE WHEN (s).known THEN {known} ELSE {self._text('other_count')} END"
+        return f"[{formula('ends')} FOR u IN [{tested} FOR s IN [{self._sums('e.d')} FOR m IN [{self._opened()}]]]][1]"
+
+    def _sum(self) -> str:
+        known = self._by_form("s", lambda form: functional(form, "amount"))
+        tested = f"CASE WHEN (s).known THEN {known} ELSE {self._text('other_sum')} END"
+        return f"[{formula('ends')} FOR u IN [{tested} FOR s IN [{self._sums('e.c')} FOR m IN [{self._opened()}]]]][1]"
+
+    def _mean(self) -> str:
+        known = self._by_form("q", mean_of)
+        amounts, count = (
+            OF_S.sub(f"(q).{of}.", self._text(each))
+            for of, each in (("amounts", "other_sum"), ("count", "other_count"))
+        )
+        other = quotient(amounts, count, "(q).amounts.of_other.covariance", least="'-inf'::DOUBLE")
+        given = struct(
+            known="(m).known",
+            attribute="(m).attribute",
+            amounts=self._sums("e.c"),
+            count=self._sums("e.d", "(m).count"),
+            products=struct(
+                product=self._summed("e.u * e.c * e.d * e.h"),
+                squares=self._summed("e.u * e.c * e.d"),
+                plain_squares=self._summed(f"{self._plain} * e.c * e.d"),
+            ),
+            covariance=self._covariance("e.c", "e.d"),
+            published=self._published if self._form.from_histogram else "NULL",
+            least="coalesce(list_min([(e).c FOR e IN (m).cells IF (e).d > 0]), 0e0)",
+            most="coalesce(list_max([(e).c FOR e IN (m).cells IF (e).d > 0]), 0e0)",
+        )
+        answer = f"CASE WHEN (q).known THEN {known} ELSE {other} END"
+        return f"[{answer} FOR q IN [{given} FOR m IN [{self._opened('_count')}]]][1]"
+
+    def _opened(self, count: str = "0e0") -> str:
+        """Write m: what is known of the rows, and the estimates."""
+        fields = ("rows", "cells", "known", "attribute", "set")
+        opened = struct(
+            **{each: f"(m).known.{each}" for each in fields},
+            estimate="(m).estimate",
+            count="(m).count",
+        )
+        asked = struct(known="_priv_known(_rows)", estimate="_estimate", count=count)
+        return f"{opened} FOR m IN [{asked}]"
+
+    def _by_form(self, of: str, write: Callable[[Form], str]) -> str:
+        """Write a text once for all attributes that have the same one."""
+        found: dict[str, list[str]] = {}
+        for number, each in enumerate(self._attributes, start=1):
+            found.setdefault(write(form_of(each)), []).append(str(number))
+        first, *others = found.items()
+        cases = " ".join(
+            f"WHEN ({of}).attribute IN ({', '.join(numbers)}) THEN {text}"
+            for text, numbers in others
+        )
+        return f"CASE {cases} ELSE {first[0]} END" if cases else first[0]
+
+    # Sums over the cells of m, with coefficients c: e.c of a sum, e.d of a count.
+
+    @property
+    def _plain(self) -> str:
+        return "e.u" if self._form.scaled else "e.n"
+
+    @staticmethod
+    def _summed(of: str) -> str:
+        return f"coalesce(list_sum([{FIELD.sub(FOUND, of)} FOR e IN (m).cells]), 0e0)"
+
+    def _covariance(self, c: str, d: str) -> str:
+        """Write the covariance of two sums."""
+        noise, both = "(e.h ** 2 - e.h)", f"{c} ** 2" if c == d else f"{c} * {d}"
+        if not self._form.from_histogram:
+            sampled = f" + e.a * {both}" if self._form.scaled else ""
+            return self._summed(f"e.s * {noise} * {both}{sampled}")
+        shrinkage = "(_priv_law((m).attribute, (m).set, 0e0)).shrinkage"
+        return let(
+            "b",
+            formula("from_histogram"),
+            noise=self._summed(f"e.s * {noise} * {both}"),
+            c_noise=self._summed(f"e.s * {noise} * {c}"),
+            d_noise=self._summed(f"e.s * {noise} * {d}"),
+            every_noise=self._summed(f"e.s * {noise}"),
+            c_mean=f"{self._summed(f'e.n * {c}')} / {self._published}",
+            d_mean=f"{self._summed(f'e.n * {d}')} / {self._published}",
+            c_shrinkage=shrinkage,
+            d_shrinkage=shrinkage,
+            rows=self._summed("e.n"),
+            published=self._published,
+        )
+
+    def _share(self, c: str) -> str:
+        if not self._form.from_histogram:
+            return "0e0"
+        total, squares = self._summed(f"e.n * {c}"), self._summed(f"e.n * {c} ** 2")
+        return f"coalesce(least({total} ** 2 / nullif({squares}, 0) / {self._published}, 1), 0)"
+
+    def _sums(self, c: str, estimate: str = "(m).estimate") -> str:
+        """Write the struct of what a sum and its interval are made of; of another one, what is known of it."""
+        counts = c == "e.d"
+        largest = FIELD.sub(FOUND, f"e.o * abs({c})")
+        noisy = "0e0"
+        if self._form.varied:
+            twice, once = (self._summed(f"{each} * {c} ** 2") for each in ("e.u ** 2 / e.n", "e.u"))
+            noisy = f"coalesce({twice} / nullif({once}, 0), 0)"
+        return struct(
+            known="(m).known",
+            attribute="(m).attribute",
+            of_other="CASE WHEN NOT (m).known THEN _priv_spread((m).rows) END",
+            estimate=estimate,
+            variance=self._covariance(c, c),
+            total=self._summed(f"e.n * {c if counts else f'greatest({c}, 0)'}"),
+            opposite="0e0" if counts else self._summed(f"e.n * greatest(-{c}, 0)"),
+            law=f"CASE WHEN (m).known THEN _priv_law((m).attribute, (m).set, {noisy}) END",
+            share=self._share(c),
+            z=Z,
+            beta="1e0",
+            k="0e0",
+            classes="0e0",
+            doubled=self._summed(f"e.u * {c} ** 2 * e.h"),
+            squares=self._summed(f"e.u * {c} ** 2"),
+            plain_squares=self._summed(f"{self._plain} * {c} ** 2"),
+            largest=f"coalesce(list_max([{largest} FOR e IN (m).cells]), {'1e0' if counts else '0e0'})",
+        )
