@@ -300,9 +300,8 @@ class Aggregates:
         return None
 
     def set_aside(self, rows: str) -> str:
-        """Keep the rows of a query, whose tables are about to be dropped; return the query of what was kept."""
-        self.workspace.cursor.execute(f"CREATE TEMP TABLE _priv_earlier AS {rows}")
-        return "FROM temp.main._priv_earlier"
+        """Return where the rows of a query are read when the table that they are in is written once more."""
+        return f"FROM ({rows})"
 
 
 def aggregates_of(workspace: Workspace, source: Source) -> Aggregates:

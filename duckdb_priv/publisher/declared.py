@@ -96,17 +96,17 @@ def require(cursor: duckdb.DuckDBPyConnection, release: str) -> Declared:
     )
 
 
-def declare(
+def keep(
     workspace: Workspace,
-    mechanism: str,
+    procedure: str,
     given: Mapping[str, Any],
     version: int,
     digest: str,
-    before: Declared | None,
     *,
     extends: bool,
 ) -> None:
-    """Keep what was said of a release that is published; ``before`` is what was said of the same name earlier."""
+    """Keep what was said of a release that is published, and where earlier versions were exported to."""
+    before = find(workspace.cursor, given["release"])
     arguments = {
         name: value
         for name, value in given.items()
@@ -120,7 +120,7 @@ def declare(
         "INSERT INTO priv.publication VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [
             given["release"],
-            mechanism,
+            procedure,
             json.dumps(arguments, ensure_ascii=False),
             list(schemas),
             version,
@@ -131,15 +131,11 @@ def declare(
     )
 
 
-def words_kept(request: Request, before: Declared | None) -> dict[str, Any]:
+def words_kept(cursor: duckdb.DuckDBPyConnection, request: Request) -> dict[str, Any]:
     """Return the title and other texts of a release that is replaced, if no new ones are given."""
-    if before is None or not request.replace:
-        return {}
-    return {
-        name: before.arguments[name]
-        for name in WORDS
-        if getattr(request, name) is None and name in before.arguments
-    }
+    before = find(cursor, request.release) if request.replace else None
+    said = before.arguments if before else {}
+    return {name: said[name] for name in WORDS if getattr(request, name) is None and name in said}
 
 
 def forget(cursor: duckdb.DuckDBPyConnection, release: str) -> None:

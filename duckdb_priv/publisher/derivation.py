@@ -15,7 +15,7 @@ from duckdb_priv.engine import randomness
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import GuaranteeViolated
+from duckdb_priv.errors import GuaranteeViolated, PublicationFailed
 from duckdb_priv.ledger import entries
 from duckdb_priv.ledger.entries import Charged, Published
 from duckdb_priv.ledger.rules import Charge
@@ -27,19 +27,10 @@ from duckdb_priv.methods.common.parameters import EPSILON, RETENTION
 from duckdb_priv.methods.common.perturbation import Coins, Drawn, perturb_kernel
 from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.register import METHODS
-from duckdb_priv.publisher import versions
+from duckdb_priv.publisher import charging, steps
 from duckdb_priv.publisher.comments import SCHEMA
-from duckdb_priv.publisher.declared import declare
-from duckdb_priv.publisher.declared import find as find_declared
-from duckdb_priv.publisher.persons import RECORDS, guarantees_of_persons
-from duckdb_priv.publisher.publish import (
-    create_table,
-    described_types,
-    histograms,
-    introduce,
-    make_room,
-)
-from duckdb_priv.publisher.recording import write_catalog
+from duckdb_priv.publisher.persons import RECORDS
+from duckdb_priv.publisher.publication import Publication
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import (
     FLAG,
@@ -86,14 +77,15 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
     """
     (arguments,) = read(given, DeriveArguments, of="derive")
     finer = catalog.find_release(workspace.cursor, arguments.release)
-    title, description, contact, licence, mechanism, provenance, created = workspace.rows(
-        "SELECT title, description, contact, licence, mechanism, domain_provenance, created_at::VARCHAR"
-        " FROM priv.release WHERE release = ?",
+    last = catalog.last_publication(workspace.cursor, finer)
+    title, description, contact, licence, mechanism = workspace.rows(
+        "SELECT title, description, contact, licence, mechanism FROM priv.release WHERE release = ?",
         [finer],
     )[0]
     request = Request(
         source=finer,
         release=arguments.coarser,
+        population=last.population,
         replace=arguments.replace,
         title=title,
         description=description,
@@ -111,66 +103,88 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
             " each by itself, so that no noise on top of it is that of another release",
             hint="publish the coarser one from the source, and charge it; or share this one",
         )
-    asked = Asked(arguments.retention, arguments.epsilon)
+    said = {"release": request.release, "source": finer, **_asked(arguments)}
+    publication = Publication(workspace, method, request, arguments, said, DERIVED)
+    for step in DERIVING:
+        step(publication)
+    return [dict(publication.receipt)]
+
+
+def _open_finer(p: Publication) -> None:
+    """Open the rows of the finer release, with what it says of columns and codes."""
+    columns = catalog.published_columns(p.workspace.cursor, p.request.source)
+    p.whole = p.source = _rows_of(p.workspace, p.request.source, columns)
+    p.descriptions = {of.attribute: of.description for of in columns if of.description}
+    p.book = {of.attribute: dict(of.labels) for of in columns if of.labels}
+    p.marked = None
+
+
+def _make_coarser(p: Publication) -> None:
+    """Draw every attribute once more, on top of what the finer release shows."""
+    workspace, source, finer = p.workspace, p.source, p.request.source
+    asked = Asked(p.arguments.retention, p.arguments.epsilon)
     found = [
-        method.coarser(each, request.release, asked)
+        p.method.coarser(each, p.release, asked)
         for each in catalog.sensitive_attributes(workspace.cursor, finer)
     ]
-    declared = find_declared(workspace.cursor, request.release)
-    before = versions.previous(workspace, request.release)
-    make_room(workspace, request)
-    columns = catalog.published_columns(workspace.cursor, finer)
-    source = _rows_of(workspace, finer, columns)
     of_finer = entries.last_of(workspace.cursor, finer)
     assert of_finer is not None
     draws = [
         _drawn(workspace, source, each, of_finer.draws[each.attribute.name], number)
         for number, each in enumerate(found)
     ]
-    plan = _plan(method.derives, source, found, draws, json.loads(provenance), columns)
+    ((provenance,),) = workspace.rows(
+        "SELECT domain_provenance FROM priv.release WHERE release = ?", [finer]
+    )
+    columns = catalog.published_columns(workspace.cursor, finer)
+    plan = _plan(p.method.derives, source, found, draws, json.loads(provenance), columns)
     last = catalog.last_publication(workspace.cursor, finer)
     kept = {name: last.parameters[name] for name in STATED if name in last.parameters}
-    plan = replace(plan, parameters={**kept, **plan.parameters})
-    plan = replace(plan, guarantees=[*plan.guarantees, *guarantees_of_persons(plan, source)])
-    target = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(request.release)}"
-    types = create_table(workspace, plan, target, source.table)
-    if plan.complete is not None:
-        plan = plan.complete(plan, histograms(workspace, target, plan))
-    time = write_catalog(
-        workspace.cursor,
-        request,
-        versions.version_of(workspace, request.release, target, plan, before),
-        plan,
-        described_types(types, plan),
-        source.rows,
-        [],
-        {of.attribute: of.description for of in columns if of.description},
-        {of.attribute: of.labels for of in columns},
+    p.plan = replace(plan, parameters={**kept, **plan.parameters})
+
+
+def _charge_nothing(p: Publication) -> None:
+    """Write into the ledger that this adds nothing to the finer release."""
+    nothing = Charge(adds=False, whole=False, reason=f"made from {p.request.source}")
+    p.published = _published(p)
+    p.charged = [Charged(entry, nothing, None, None, 0) for entry in p.plan.ledger]
+    charging.write_entries(p)
+
+
+def _declare(p: Publication) -> None:
+    """Keep which version of the finer release it is made from."""
+    steps.declare(p, version_of_finer(p.workspace, p.request.source))
+
+
+DERIVING: tuple[steps.PublishingStep, ...] = (
+    steps.claim_name,
+    _open_finer,
+    _make_coarser,
+    steps.promise,
+    steps.write_rows,
+    steps.complete_plan,
+    _charge_nothing,
+    steps.replace_former,
+    steps.record,
+    _declare,
+    steps.tell,
+)
+"""Publishing, but from the rows of a release, and without a charge."""
+
+
+def version_of_finer(workspace: Workspace, release: str) -> str:
+    """Return what identifies the version of a finer release; raises PublicationFailed where it was dropped."""
+    finer = {name.lower(): name for name in catalog.releases(workspace.cursor)}.get(release.lower())
+    if finer is None:
+        raise PublicationFailed(
+            f"the finer release {release!r}, from which it is made, was dropped",
+            hint="it stays as it is; drop it, or publish the finer one once more",
+        )
+    return str(
+        workspace.rows("SELECT created_at::VARCHAR FROM priv.release WHERE release = ?", [finer])[
+            0
+        ][0]
     )
-    entries.write(
-        workspace.cursor,
-        _publication(workspace, request.release, source, plan, finer),
-        [
-            Charged(
-                entry, Charge(adds=False, whole=False, reason=f"made from {finer}"), None, None, 0
-            )
-            for entry in plan.ledger
-        ],
-        None,
-        time,
-    )
-    said = {"release": request.release, "source": finer, **_asked(arguments)}
-    number = catalog.version(workspace.cursor, request.release)
-    declare(workspace, DERIVED, said, number, created, declared, extends=False)
-    introduce(workspace, request.release)
-    return [
-        {
-            "release": request.release,
-            "mechanism": plan.mechanism,
-            "rows_published": source.rows,
-            "guarantee": plan.strongest,
-        }
-    ]
 
 
 def _asked(arguments: DeriveArguments) -> dict[str, float]:
@@ -178,30 +192,29 @@ def _asked(arguments: DeriveArguments) -> dict[str, float]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _publication(
-    workspace: Workspace, release: str, source: Source, plan: Plan, finer: str
-) -> Published:
+def _published(p: Publication) -> Published:
     """Describe what is derived as the finer release was, whose people it is about."""
-    last = catalog.last_publication(workspace.cursor, finer)
-    ((types, records, persons, person_rows),) = workspace.rows(
+    finer = p.request.source
+    last = catalog.last_publication(p.workspace.cursor, finer)
+    ((types, records, persons, person_rows),) = p.workspace.rows(
         "SELECT arg_max(id_types, number), arg_max(records, number), arg_max(persons, number),"
         " arg_max(person_rows, number) FROM priv.ledger WHERE release = ?",
         [finer],
     )
     return Published(
-        release,
+        p.release,
         last.population,
         last.source,
         last.record_id,
         tuple(types),
-        source.public,
+        p.source.public,
         records,
         last.person,
         persons,
         person_rows,
         None,
-        plan.mechanism,
-        plan.parameters,
+        p.plan.mechanism,
+        p.plan.parameters,
     )
 
 

@@ -1,65 +1,45 @@
-"""Writes what a publication leaves in the catalog: its release, attributes, coefficients and guarantees."""
+"""The rows of a publication in the catalog: its release, attributes, coefficients and guarantees."""
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
 
-from duckdb_priv.engine.plan import Plan
-from duckdb_priv.release.catalog import Connection, Labels, Version, now
-from duckdb_priv.release.model import Guarantee, SensitiveAttribute, published_column, to_json
-from duckdb_priv.release.request import Request
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.publisher.publication import Publication
+from duckdb_priv.release.model import SensitiveAttribute, published_column, to_json
 from duckdb_priv.version import __version__
 
 
-def write_catalog(
-    connection: Connection,
-    request: Request,
-    which: Version,
-    plan: Plan,
-    types: dict[str, str],
-    rows_published: int,
-    warnings: Iterable[str],
-    descriptions: Mapping[str, str],
-    labels: Labels,
-) -> dt.datetime:
-    """Write the catalog rows of a release, and return when it was published.
-
-    ``descriptions`` and ``labels`` have what is said of attributes and of their values, by their names.
-    """
-    time, release = now(), request.release
-    connection.execute(
-        f"INSERT INTO priv.release VALUES ({', '.join('?' * 17)})",
-        [
-            release,
-            plan.mechanism,
-            to_json(plan.parameters),
-            to_json(plan.provenance),
-            rows_published,
-            time,
-            __version__,
-            request.title,
-            request.description,
-            request.contact,
-            request.licence,
-            which.number,
-            which.previous_at,
-            which.previous_rows,
-            which.rows_kept,
-            which.rows_moved,
-            [asdict(each) for each in which.earlier],
-        ],
-    )
+def catalog_rows(p: Publication, types: Mapping[str, str]) -> dict[str, Any]:
+    """Return the rows of a release by the tables of the catalog; ``types`` are what it says of the columns."""
+    release, request, plan, which = p.release, p.request, p.plan, p.version
     sensitive = {attribute.name: attribute for attribute in plan.attributes}
-    _insert(
-        connection,
-        "attribute",
-        [
+    return {
+        "release": [
+            (
+                release,
+                plan.mechanism,
+                to_json(plan.parameters),
+                to_json(plan.provenance),
+                p.rows_published,
+                p.time,
+                __version__,
+                request.title,
+                request.description,
+                request.contact,
+                request.licence,
+                which.number,
+                which.previous_at,
+                which.previous_rows,
+                which.rows_kept,
+                which.rows_moved,
+                [asdict(each) for each in which.earlier],
+            )
+        ],
+        "attribute": [
             (
                 release,
                 name,
@@ -69,19 +49,19 @@ def write_catalog(
                 sensitive[name].form if name in sensitive else None,
                 published_column(name, role),
                 _described(sensitive.get(name)),
-                descriptions.get(name),
-                [{"value": value, "label": label} for value, label in labels.get(name, ())] or None,
+                p.descriptions.get(name),
+                [{"value": value, "label": label} for value, label in p.labels.get(name, ())]
+                or None,
             )
             for name, role in plan.columns.items()
         ],
-    )
-    for attribute in plan.attributes:
-        connection.register("_priv_coefficients", _coefficients(release, attribute))
-        connection.execute("INSERT INTO priv.coefficient BY NAME FROM _priv_coefficients")
-        connection.unregister("_priv_coefficients")
-    _insert(connection, "guarantee", [_guarantee_row(release, each) for each in plan.guarantees])
-    _insert(connection, "warning", [(release, *each) for each in enumerate(warnings, start=1)])
-    return time
+        "coefficient": [_coefficients(release, attribute) for attribute in plan.attributes],
+        "guarantee": [
+            (release, of.attribute, of.name, to_json(of.parameters), of.value, of.statement)
+            for of in plan.guarantees
+        ],
+        "warning": [(release, *each) for each in enumerate(p.warnings, start=1)],
+    }
 
 
 def _described(attribute: SensitiveAttribute | None) -> dict[str, Any] | None:
@@ -112,23 +92,3 @@ def _coefficients(release: str, attribute: SensitiveAttribute) -> pa.Table:
             },
         }
     )
-
-
-def _guarantee_row(release: str, guarantee: Guarantee) -> tuple[Any, ...]:
-    return (
-        release,
-        guarantee.attribute,
-        guarantee.name,
-        to_json(guarantee.parameters),
-        guarantee.value,
-        guarantee.statement,
-    )
-
-
-def _insert(connection: Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
-    if rows:
-        marks = f"({', '.join('?' * len(rows[0]))})"
-        connection.execute(
-            f"INSERT INTO priv.{identifier(table)} VALUES {', '.join([marks] * len(rows))}",
-            [value for row in rows for value in row],
-        )

@@ -15,11 +15,11 @@ from duckdb_priv.ledger.budget import limit_of
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import declared
 from duckdb_priv.publisher.declared import Declared
-from duckdb_priv.publisher.derivation import DERIVED, derive
+from duckdb_priv.publisher.derivation import DERIVED, derive, version_of_finer
 from duckdb_priv.publisher.procedures import find_procedure
 from duckdb_priv.publisher.publish import publish
 from duckdb_priv.publisher.records import digest_of, open_records
-from duckdb_priv.publisher.succession import Moved, Succession, moved, succeed
+from duckdb_priv.publisher.versions import Moved, Succession, moved, succeed
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import Arguments, read
 from duckdb_priv.release.request import ReleaseName
@@ -76,7 +76,7 @@ def _exported(workspace: Workspace, row: dict[str, Any]) -> dict[str, Any]:
 
 def _rederived(workspace: Workspace, said: Declared) -> dict[str, Any]:
     """Make a coarser release again from the finer one, if that has another version."""
-    if _version_of(workspace, said.source) == said.digest:
+    if version_of_finer(workspace, said.source) == said.digest:
         return _nothing(workspace, said)
     asked = {name: value for name, value in said.arguments.items() if name != "source"}
     (receipt,) = derive(
@@ -92,21 +92,6 @@ def _rederived(workspace: Workspace, said: Declared) -> dict[str, Any]:
         "statement": f"It was made again from {said.source!r}, and reveals nothing that this does not.",
         "warnings": [],
     }
-
-
-def _version_of(workspace: Workspace, release: str) -> str:
-    """Return what tells the version of a finer release; raises PublicationFailed where it was dropped."""
-    finer = {name.lower(): name for name in catalog.releases(workspace.cursor)}.get(release.lower())
-    if finer is None:
-        raise PublicationFailed(
-            f"the finer release {release!r}, from which it is made, was dropped",
-            hint="it stays as it is; drop it, or publish the finer one once more",
-        )
-    return str(
-        workspace.rows("SELECT created_at::VARCHAR FROM priv.release WHERE release = ?", [finer])[
-            0
-        ][0]
-    )
 
 
 def _records(workspace: Workspace, said: Declared) -> tuple[Source, Source]:
@@ -359,7 +344,7 @@ def _state(
 
 
 def _state_of_derived(workspace: Workspace, said: Declared) -> tuple[str, str, Moved | None]:
-    if _version_of(workspace, said.source) != said.digest:
+    if version_of_finer(workspace, said.source) != said.digest:
         return DUE, f"{said.source!r} has another version", None
     if said.behind:
         return DUE, f"version {said.version} was not exported yet", None

@@ -1,84 +1,156 @@
-"""Which version of a release is published, and what it has in common with the one before.
+"""The version before: what the next one keeps of it, how far its source has moved since, and what both tables share.
 
-What is stated of both is a function of the two published tables, so that it tells nobody anything who has them.
+What is published of both is a function of the two published tables, so that it tells nobody anything who has them, but
+for how many rows moved at most, which is rounded up.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import duckdb
 
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import GuaranteeViolated
+from duckdb_priv.ledger import entries, marks
+from duckdb_priv.ledger.entries import Last
+from duckdb_priv.ledger.marks import Marked
+from duckdb_priv.mechanism.sketch import Overlap, at_most
+from duckdb_priv.methods.common.memory import Memory
+from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.release.catalog import EarlierVersion, Version
 from duckdb_priv.release.model import to_json
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 
 FOLLOWED = 400
-"""So many earlier versions are kept in mind, with how far the last one is from each: a year of days."""
-ROWS = "temp.main._priv_previous"
-"""The temporary table of the rows of the version before, by hashes, and how often each occurs."""
+"""So many earlier versions are listed, with how far the last one is from each: a year of days."""
+FALSE_ALARM = 1e-9
+"""Chance that more records moved than is published as at most, where a sample of them was looked at."""
+ROUNDED = 100
+"""To so many the rows that moved are rounded up where it is published how many they are."""
 
 
 @dataclass(frozen=True)
-class Previous:
-    """The version that is replaced, or extended."""
+class Moved:
+    """How many records came, left, and changed since a version was published."""
 
-    at: dt.datetime
-    rows: int
-    said: tuple[str, str]
-    """Mechanism and parameters."""
-    types: dict[str, str]
-    """Its columns."""
-    rows_moved: int | None = None
-    """Rows of it and of the next one whose noise is not the same, at most; None where it is not known."""
-    rows_placed: int | None = None
-    """The same with those of records that have other public values."""
-    earlier: tuple[EarlierVersion, ...] = ()
-    """The versions that it follows itself."""
+    arrived: int
+    gone: int
+    changed: int
+    """Those of which a sensitive value is another one."""
+    level: int = 0
+    """One of 2 ** level records was looked at, and the others are estimated from them."""
+    placed: int | None = None
+    """Those of the others that have another value in a public column, where that is known."""
 
-    def followed(self) -> list[EarlierVersion]:
-        """Add up how far each earlier version is from the next one: who moved twice counts twice."""
-        moved, placed = self.rows_moved, self.rows_placed
-        if moved is None:
-            return []
-        return [
-            EarlierVersion(self.at, moved, placed),
-            *(
-                EarlierVersion(
-                    each.published_at,
-                    each.rows_moved + moved,
-                    None
-                    if placed is None or each.rows_placed is None
-                    else each.rows_placed + placed,
+    @property
+    def exact(self) -> bool:
+        """Whether every record has a fingerprint."""
+        return self.level == 0
+
+    def rows(self, *, placed: bool = False) -> int | None:
+        """Count the rows of both versions that are of records that moved, at most, rounded up.
+
+        Of a sample at most means but for a probability of ``FALSE_ALARM``. With ``placed``, who has other public values
+        has moved, too; None where that is not known.
+        """
+        redrawn = (self.changed + (self.placed or 0)) if placed else self.changed
+        if placed and self.placed is None:
+            return None
+        rows = sum(
+            weight * at_most(Overlap(count >> self.level, self.level), FALSE_ALARM)
+            for weight, count in ((1, self.arrived + self.gone), (2, redrawn))
+        )
+        return -(-rows // ROUNDED) * ROUNDED
+
+
+@dataclass
+class Succession:
+    """The version that is followed, and what is learned while the next one is published."""
+
+    release: str
+    method: Method
+    last: Last
+    """How it was published."""
+    remembered: bool = False
+    """Whether it is known what each of its records showed."""
+    moved: Moved | None = field(default=None)
+    waiting: int = 0
+    """Records that are not published yet, where new ones wait for others to be grouped with."""
+
+    @property
+    def rows_moved(self) -> int | None:
+        """Count the rows whose noise differs between the versions, rounded up: the exact number is not published."""
+        return self._rows(placed=False)
+
+    @property
+    def rows_placed(self) -> int | None:
+        """Count those, and the rows of records whose public values are others."""
+        return self._rows(placed=True)
+
+    def _rows(self, *, placed: bool) -> int | None:
+        if self.moved is None or not self.method.refreshing.keeps:
+            return None
+        return self.moved.rows(placed=placed)
+
+    def check(self, workspace: Workspace, plan: Plan, marked: Marked | None) -> None:
+        """Count what moved; refuse to draw all records once more.
+
+        Raises GuaranteeViolated where the noise is not that of the version before.
+        """
+        if self.remembered:
+            self.waiting = plan.left_out or 0
+        self.moved = moved(workspace, self.last, marked)
+        if not self.method.refreshing.keeps:
+            return
+        for entry in plan.ledger:
+            if self.last.draws.get(entry.attribute) != entry.coins:
+                raise GuaranteeViolated(
+                    f"a refresh of {self.release!r} would redraw {entry.attribute!r} of every record, a second look"
+                    " at all of them: its domain, its operator, the record id or the secret has changed",
+                    hint="declare a domain := […] with every value that could occur, and publish once more with"
+                    " replace := true and what that costs",
                 )
-                for each in self.earlier[: FOLLOWED - 1]
-            ),
-        ]
 
 
-def previous(workspace: Workspace, release: str) -> Previous | None:
-    """Read the version in the database, and keep hashes of its rows."""
-    found = workspace.rows(
-        "SELECT release, created_at, rows_published, mechanism, parameters, coalesce(earlier, []) FROM priv.release"
-        " WHERE lower(release) = lower(?)",
+def succeed(workspace: Workspace, release: str) -> Succession:
+    """Look up what the next version of a release follows.
+
+    Raises GuaranteeViolated if its noise was fresh: every version would be a second look at all records.
+    """
+    last = entries.last_of(workspace.cursor, release)
+    ((mechanism, fresh),) = workspace.rows(
+        "SELECT arg_max(mechanism, number), arg_max(fresh, number) FROM priv.ledger"
+        " WHERE lower(release) = lower(?) AND mechanism <> 'public'",
         [release],
     )
-    if not found:
+    assert last is not None
+    method = METHODS[mechanism]
+    if method.sensitive and fresh:
+        raise GuaranteeViolated(
+            f"{release!r} was published without record_id, so every version would redraw all records, and their"
+            " average would reveal the true values",
+            hint="publish it once more with record_id := …, replace := true and what that costs",
+        )
+    remembered = method.refreshing.remembers and bool(Memory(workspace, release))
+    return Succession(release, method, last, remembered)
+
+
+def moved(workspace: Workspace, last: Last, marked: Marked | None) -> Moved | None:
+    """Count how far a source has moved from a version; None where ids do not tell."""
+    if marked is None or last.level is None:
         return None
-    name, at, rows, mechanism, parameters, listed = found[0]
-    earlier = tuple(EarlierVersion(**each) for each in listed)
-    if standing(workspace.cursor, workspace.database, name) is None:
-        return Previous(at, rows, (mechanism, parameters), {}, earlier=earlier)
-    table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(name)}"
-    types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM {table}")}
-    workspace.cursor.execute(
-        f"CREATE OR REPLACE TEMP TABLE {ROWS.split('.')[-1]} AS {_counted(table, types)}"
+    level = max(marked.level, last.level)
+    found = marks.moves(workspace.cursor, last.publication, marked.level, last.level)
+    return Moved(
+        found.arrived << level,
+        found.gone << level,
+        found.changed << level,
+        level,
+        found.placed << level,
     )
-    return Previous(at, rows, (mechanism, parameters), types, earlier=earlier)
 
 
 def standing(cursor: duckdb.DuckDBPyConnection, database: str, name: str) -> str | None:
@@ -94,25 +166,61 @@ def standing(cursor: duckdb.DuckDBPyConnection, database: str, name: str) -> str
 
 
 def version_of(
-    workspace: Workspace, release: str, table: str, plan: Plan, before: Previous | None
+    workspace: Workspace, release: str, table: str, plan: Plan, follows: Succession | None
 ) -> Version:
-    """Number the version that was just written, and count what it shares with the one before."""
+    """Number a version whose rows are in a table, and count what it shares with the one before, which is there."""
     ((earlier,),) = workspace.rows(
         "SELECT count(DISTINCT published_at) FROM priv.ledger WHERE lower(release) = lower(?)",
         [release],
     )
-    if before is None:
+    found = workspace.rows(
+        "SELECT release, created_at, rows_published, mechanism, parameters, coalesce(earlier, []) FROM priv.release"
+        " WHERE lower(release) = lower(?)",
+        [release],
+    )
+    if not found:
         return Version(earlier + 1)
-    types = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM {table}")}
-    kept = None
-    if before.said == (plan.mechanism, to_json(plan.parameters)) and before.types == types:
-        ((kept,),) = workspace.rows(
-            "SELECT coalesce(sum(least(mine.rows, theirs.rows)), 0)::BIGINT"
-            f" FROM ({_counted(table, types)}) AS mine JOIN {ROWS} AS theirs USING (row)"
-        )
-    workspace.cursor.execute(f"DROP TABLE IF EXISTS {ROWS}")
-    return Version(earlier + 1, before.at, before.rows, kept, before.rows_moved, before.followed())
+    name, at, rows, mechanism, parameters, listed = found[0]
+    same = follows is not None or (mechanism, parameters) == (
+        plan.mechanism,
+        to_json(plan.parameters),
+    )
+    kept = _shared(workspace, name, table) if same else None
+    moved = follows.rows_moved if follows else None
+    followed: list[EarlierVersion] = []
+    if follows is not None and moved is not None:
+        followed = [EarlierVersion(at, moved, follows.rows_placed)]
+        followed += [
+            _moved_on(EarlierVersion(**each), moved, follows.rows_placed)
+            for each in listed[: FOLLOWED - 1]
+        ]
+    return Version(earlier + 1, at, rows, kept, moved, followed)
 
 
-def _counted(table: str, types: dict[str, str]) -> str:
-    return f"SELECT hash({identifiers(types)}) AS row, count(*) AS rows FROM {table} GROUP BY ALL"
+def _shared(workspace: Workspace, release: str, table: str) -> int | None:
+    """Count the rows that are in both versions; None where they have other columns."""
+    if standing(workspace.cursor, workspace.database, release) is None:
+        return None
+    before = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(release)}"
+    types, earlier = (
+        [row[:2] for row in workspace.rows(f"DESCRIBE FROM {each}")] for each in (table, before)
+    )
+    if types != earlier:
+        return None
+    row = f"hash({identifiers(name for name, _ in types)})"
+    counted = f"SELECT {row} AS row, count(*) AS rows FROM {{}} GROUP BY ALL"
+    ((kept,),) = workspace.rows(
+        "SELECT coalesce(sum(least(mine.rows, theirs.rows)), 0)::BIGINT"
+        f" FROM ({counted.format(table)}) AS mine JOIN ({counted.format(before)}) AS theirs USING (row)"
+    )
+    return int(kept)
+
+
+def _moved_on(earlier: EarlierVersion, moved: int, placed: int | None) -> EarlierVersion:
+    """Add how far the last version is from an earlier one: who moved twice counts twice."""
+    both = placed is not None and earlier.rows_placed is not None
+    return EarlierVersion(
+        earlier.published_at,
+        earlier.rows_moved + moved,
+        (earlier.rows_placed or 0) + (placed or 0) if both else None,
+    )

@@ -313,7 +313,7 @@ def _among(
 
 
 @dataclass(frozen=True)
-class Publication:
+class LastPublication:
     """What the ledger knows of the latest publication of a release."""
 
     source: str
@@ -327,7 +327,7 @@ class Publication:
     population: str
 
 
-def last_publication(connection: Connection, release: str) -> Publication:
+def last_publication(connection: Connection, release: str) -> LastPublication:
     """Read from the ledger how a release was published last."""
     source, attributes, record_id, fresh, parameters, person, max_rows, population = (
         connection.execute(
@@ -338,7 +338,7 @@ def last_publication(connection: Connection, release: str) -> Publication:
             [release, release],
         ).fetchall()[0]
     )
-    return Publication(
+    return LastPublication(
         source,
         tuple(attributes),
         tuple(record_id),
@@ -374,6 +374,23 @@ class Version:
     """Rows of both whose noise is not the same in both, at most; None where it is not known."""
     earlier: Sequence[EarlierVersion] = ()
     """The versions that it follows, the last one first."""
+
+
+def write(connection: Connection, rows: Mapping[str, Sequence[Any]]) -> None:
+    """Write rows by the tables of the catalog, each a tuple or an Arrow table of several."""
+    for table, found in rows.items():
+        name = f"priv.{identifier(table)}"
+        listed = [row for row in found if isinstance(row, tuple)]
+        if listed:
+            marks = f"({', '.join('?' * len(listed[0]))})"
+            connection.execute(
+                f"INSERT INTO {name} VALUES {', '.join([marks] * len(listed))}",
+                [value for row in listed for value in row],
+            )
+        for packed in (row for row in found if not isinstance(row, tuple)):
+            connection.register("_priv_rows", packed)
+            connection.execute(f"INSERT INTO {name} BY NAME FROM _priv_rows")
+            connection.unregister("_priv_rows")
 
 
 def forget(connection: Connection, release: str) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from duckdb_priv.engine.marking import mark_stream
 from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.procedures import undone, working
 from duckdb_priv.engine.randomness import FreshBits
-from duckdb_priv.engine.source import Source, is_one_of
+from duckdb_priv.engine.source import is_one_of
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import (
     InvalidParameter,
@@ -41,11 +42,12 @@ from duckdb_priv.errors import (
     echoed,
 )
 from duckdb_priv.methods.register import METHODS, Method
-from duckdb_priv.publisher import page, placing
+from duckdb_priv.publisher import page, placing, steps
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import forget
 from duckdb_priv.publisher.export import PAGE, refuse_for_parquet, write_catalog
-from duckdb_priv.publisher.publish import Prepared, describe, drop, introduce, prepare, record
+from duckdb_priv.publisher.publication import Publication
+from duckdb_priv.publisher.steps import PublishingStep
 from duckdb_priv.publisher.withdrawal import refuse_withdrawn
 from duckdb_priv.release import catalog
 from duckdb_priv.release.request import Request
@@ -146,77 +148,77 @@ class SparkPublication:
     arguments: Any
     frame: SparkFrame
 
-    def _prepared(self, workspace: Workspace) -> Prepared:
+    def _done(
+        self, workspace: Workspace, done: Iterable[PublishingStep], kind: str = "TABLE"
+    ) -> Publication:
+        """Take steps of publishing, those of DuckDB's records replaced by Spark's."""
+        publication = Publication(
+            workspace, self.method, self.request, self.arguments, {}, self.method.name, kind=kind
+        )
         self._forget_unseen(workspace)
-        return prepare(self.method, workspace, self.request, self.arguments, opening=self._records)
+        for step in done:
+            (self._open_frame if step is steps.open_source else step)(publication)
+        return publication
 
-    def _records(self, workspace: Workspace, request: Request) -> tuple[Source, Source]:
-        whole = open_source(workspace, self.frame, request)
-        refuse_withdrawn(workspace, whole)
-        return whole, count_persons(workspace, whole)
+    def _open_frame(self, p: Publication) -> None:
+        """Open the records of the frame, all of which enter."""
+        p.whole = open_source(p.workspace, self.frame, p.request)
+        refuse_withdrawn(p.workspace, p.whole)
+        p.source = count_persons(p.workspace, p.whole)
 
     def _forget_unseen(self, workspace: Workspace) -> None:
-        """Drop a release of this name that was recorded, and never reached its place; its ledger stays."""
+        """Drop a release of this name that was recorded, and whose files never came to their place."""
         views = workspace.rows(
             "SELECT sql FROM duckdb_views() WHERE database_name = ? AND schema_name = ?"
             " AND lower(view_name) = lower(?)",
             [self.database, SCHEMA, self.request.release],
         )
         if any(UNSEEN.search(sql) for (sql,) in views):
-            release = catalog.find_release(workspace.cursor, self.request.release)
-            drop(workspace.cursor, self.database, release)
+            steps.drop(workspace, catalog.find_release(workspace.cursor, self.request.release))
 
     def run(self, part: Path, place: Path) -> dict[str, Any]:
         """Decide, let Spark write the rows beside their place, record, and move them there."""
         with working(self.instance, self.database, self.schemas) as workspace:
             # Nothing of the decision is kept, and marks of ids are by a key that must be.
             mark_stream(workspace)
-        prepared, described = self._decide()
+        decided, described = self._decide()
         types = described[-1]
         if place.suffix != FILE:
             refuse_for_parquet(self.request.release, types)
-        write_rows(self.frame, prepared.kernel, described, prepared.source.rows, part)
-        refuse_changed(*self.frame.digests(prepared.whole))
-        return self._record(prepared, types, part, place)
+        write_rows(self.frame, decided.kernel, described, decided.source.rows, part)
+        refuse_changed(*self.frame.digests(decided.whole))
+        return self._record(decided, types, part, place)
 
-    def _decide(self) -> tuple[Prepared, list[dict[str, str]]]:
+    def _decide(self) -> tuple[Publication, list[dict[str, str]]]:
         """Decide everything, and keep nothing of it; nobody waits for Spark's answers.
 
         Beside it, returns the types of what each stage of the kernel gives.
         """
         with undone(self.instance, self.database, self.schemas) as workspace:
-            prepared = self._prepared(workspace)
-            _refuse_kernel(self.method, prepared)
-            return prepared, [_described(workspace, stage) for stage in prepared.kernel.stages]
+            decided = self._done(workspace, steps.DECIDING)
+            _refuse_kernel(decided)
+            return decided, [_described(workspace, stage) for stage in decided.kernel.stages]
 
     def _record(
-        self, decided: Prepared, types: dict[str, str], part: Path, place: Path
+        self, decided: Publication, types: dict[str, str], part: Path, place: Path
     ) -> dict[str, Any]:
         """Decide again, write catalog and ledger, and move the files to their place when that is committed."""
         release, one_file = self.request.release, place.suffix == FILE
         _refuse_taken(place)
+        instead: dict[PublishingStep, PublishingStep] = {
+            steps.write_rows: partial(_take_rows, decided, types, part),
+            steps.declare: _declare_nothing,
+        }
         with working(self.instance, self.database, self.schemas) as workspace:
-            prepared = self._prepared(workspace)
-            if (prepared.kernel, prepared.plan.earlier) != (decided.kernel, decided.plan.earlier):
-                raise PublicationFailed(
-                    "what is to be published was decided otherwise while Spark wrote the rows",
-                    hint="nothing was recorded; the database was changed meanwhile, so run it again",
-                )
-            columns = _columns(workspace, types, part)
-            rows = f"(SELECT {columns} FROM {_files(part)})"
-            if one_file:
-                workspace.cursor.execute(
-                    f"CREATE TABLE {self._target} AS FROM {rows} ORDER BY {total_order(types)}"
-                )
-            else:
-                workspace.cursor.execute(f"CREATE VIEW {self._target} AS FROM {rows}")
-            receipt = record(workspace, prepared, self._target, types)
-            # The records are not DuckDB's to publish again.
-            forget(workspace.cursor, release)
-            introduce(workspace, release, "TABLE" if one_file else "VIEW")
+            publication = self._done(
+                workspace,
+                (instead.get(step, step) for step in steps.STEPS),
+                "TABLE" if one_file else "VIEW",
+            )
             if not one_file:
                 placing.remove(self.frame.staging)
                 html = page.named(analyst_card(workspace.cursor, release), release)
+                columns = _columns(workspace, types, part)
                 selected = f"{columns}\nFROM read_parquet('{FILES}')"
                 write_catalog(workspace, part, release, "VIEW", selected, html)
                 (part / PAGE).write_text(html, encoding="utf-8", newline="\n")
@@ -225,11 +227,7 @@ class SparkPublication:
             self._export(place)
         else:
             self._show(types, place)
-        return receipt
-
-    @property
-    def _target(self) -> str:
-        return f"{identifier(self.database)}.{SCHEMA}.{identifier(self.request.release)}"
+        return dict(publication.receipt)
 
     def _export(self, place: Path) -> None:
         """Write the one file from the table in the publisher's database."""
@@ -243,12 +241,28 @@ class SparkPublication:
         """Let the publisher read the folder under the name of the release."""
         with working(self.instance, self.database, self.schemas) as workspace:
             workspace.cursor.execute(
-                f"CREATE OR REPLACE VIEW {self._target} AS"
-                f" SELECT {_columns(workspace, types, place)} FROM {_files(place)}"
+                f"CREATE OR REPLACE VIEW {identifier(self.database)}.{SCHEMA}.{identifier(self.request.release)}"
+                f" AS SELECT {_columns(workspace, types, place)} FROM {_files(place)}"
             )
-            release = self.request.release
-            attributes = catalog.sensitive_attributes(workspace.cursor, release)
-            describe(workspace, release, attributes, "VIEW")
+            steps.describe(workspace, self.request.release, "VIEW")
+
+
+def _take_rows(decided: Publication, types: dict[str, str], part: Path, p: Publication) -> None:
+    """Take the rows that Spark wrote as they were ``decided``: into a table, or as a view of their files."""
+    if (p.kernel, p.plan.earlier) != (decided.kernel, decided.plan.earlier):
+        raise PublicationFailed(
+            "what is to be published was decided otherwise while Spark wrote the rows",
+            hint="nothing was recorded; the database was changed meanwhile, so run it again",
+        )
+    rows = f"SELECT {_columns(p.workspace, types, part)} FROM {_files(part)}"
+    order = f" ORDER BY {total_order(types)}" if p.kind == "TABLE" else ""
+    p.workspace.cursor.execute(f"CREATE {p.kind} {p.rows} AS FROM ({rows}){order}")
+    p.types = types
+
+
+def _declare_nothing(p: Publication) -> None:
+    """Forget what was said of an earlier version: the records are not DuckDB's to publish again."""
+    forget(p.workspace.cursor, p.release)
 
 
 def _described(workspace: Workspace, stage: Kernel) -> dict[str, str]:
@@ -305,12 +319,12 @@ def _refuse_unkeyed(method: Method, request: Request, arguments: Any) -> None:
         )
 
 
-def _refuse_kernel(method: Method, prepared: Prepared) -> None:
-    stages = prepared.kernel.stages
+def _refuse_kernel(decided: Publication) -> None:
+    stages = decided.kernel.stages
     fresh = any(isinstance(bits, FreshBits) for stage in stages for bits in stage.coins.values())
     if fresh or any(not stage.alone and stage.together is None for stage in stages):
         raise InvalidParameter(
-            f"{method.name} is not published from Spark: what a record shows may depend on any other record",
+            f"{decided.method.name} is not published from Spark: what a record shows may depend on any other record",
             hint="publish by another method, or by DuckDB",
         )
 

@@ -18,7 +18,7 @@ import pytest
 
 import duckdb_priv
 from duckdb_priv.engine import instance, procedures, randomness
-from duckdb_priv.publisher import publish
+from duckdb_priv.publisher import steps
 
 ROWS = 50_000
 PUBLISH = "FROM priv.publish_uniform('stays', 'later', sensitive := 'disease', retention := 0.5, record_id := 'id')"
@@ -30,7 +30,7 @@ HOOK = textwrap.dedent(
     from duckdb_priv.estimator import macros
     from duckdb_priv.publisher import export
     from duckdb_priv.engine import procedures
-    from duckdb_priv.publisher import publish
+    from duckdb_priv.release import catalog
     from duckdb_priv.engine import randomness
 
     def stop(owner, name, calls=1):
@@ -50,7 +50,7 @@ HOOK = textwrap.dedent(
     connection.execute("SET threads = 2")
     {
         "in the middle of the rows": lambda: stop(randomness.KeyedBits, "draw_for_integers", 20),
-        "before the catalog": lambda: stop(publish, "write_catalog"),
+        "before the catalog": lambda: stop(catalog, "write"),
         "before the macros": lambda: (stop(macros, "add"), stop(macros, "create")),
         "before the commit": lambda: stop(procedures, "_commit"),
         "while the script is written": lambda: stop(export, "script_text"),
@@ -304,7 +304,7 @@ def test_a_defect_in_the_middle_leaves_nothing(con, monkeypatch):
     def fail(*arguments):
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr(publish.macros, "add", fail)
+    monkeypatch.setattr(steps.macros, "add", fail)
     with pytest.raises(duckdb.Error, match="ZeroDivisionError"):
         con.execute(PUBLISH).fetchall()
     monkeypatch.undo()

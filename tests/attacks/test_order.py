@@ -83,7 +83,7 @@ def test_two_kinds_of_nan_do_not_keep_the_order(con):
 
 def test_a_mutant_that_orders_as_sql_does_is_caught(con, monkeypatch):
     """What these tests look for is there to be found."""
-    monkeypatch.setattr("duckdb_priv.publisher.publish.total_order", lambda _: "ALL")
+    monkeypatch.setattr("duckdb_priv.publisher.steps.total_order", lambda _: "ALL")
     con.execute(
         "CREATE TABLE shelf AS SELECT i AS id, [INTERVAL '1 month', INTERVAL '30 days'][1 + i % 2] AS stay,"
         " ['flu', 'cold'][1 + i % 2] AS disease FROM range(200) AS t(i)"

@@ -248,7 +248,7 @@ def test_two_refreshes_at_once_publish_one_version(declared):
 
 def test_a_killed_refresh_leaves_the_old_version_whole(declared, monkeypatch):
     """Killed while it writes the catalog, which is the last thing that it does."""
-    from duckdb_priv.publisher import publish
+    from duckdb_priv.publisher import steps
 
     before = shown(declared)
     declared.execute(CHANGE)
@@ -256,7 +256,7 @@ def test_a_killed_refresh_leaves_the_old_version_whole(declared, monkeypatch):
     def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(publish, "declare", killed)
+    monkeypatch.setattr(steps.declared, "keep", killed)
     with pytest.raises(duckdb.Error, match="interrupted"):
         refreshed(declared)
     monkeypatch.undo()
@@ -395,7 +395,7 @@ with duckdb_priv.connect(sys.argv[1]) as con:
 @pytest.mark.once
 @pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize(
-    ("module", "function", "stands"), [("publish", "declare", 1), ("refresh", "_export", 2)]
+    ("module", "function", "stands"), [("declared", "keep", 1), ("refresh", "_export", 2)]
 )
 def test_a_program_that_is_killed_leaves_whole_versions(
     prepared_file, tmp_path, module, function, stands

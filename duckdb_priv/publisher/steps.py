@@ -1,0 +1,360 @@
+"""What publishing does, step by step: the same steps for every method, refresh, derivation and Spark.
+
+Each step finds something of a ``Publication``, from what the steps before have found. Up to ``warn`` all is decided and
+nothing is written but what the methods remember; the former release is dropped when the new rows are there and the
+ledger is charged. Everything happens in one transaction: the table, its catalog rows and its macros, or nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from duckdb_priv.engine import drawing
+from duckdb_priv.engine.byte_order import total_order
+from duckdb_priv.engine.marking import mark_records
+from duckdb_priv.engine.plan import Plan
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.errors import PublicationFailed, ReleaseExists, echoed
+from duckdb_priv.estimator import macros, views
+from duckdb_priv.ledger import entries, population
+from duckdb_priv.methods.common.memory import Memory
+from duckdb_priv.methods.register import METHODS
+from duckdb_priv.publisher import absent, charging, comments, declared, persons, versions
+from duckdb_priv.publisher.check.check import findings_before_publishing
+from duckdb_priv.publisher.check.record_ids import missing_record_id
+from duckdb_priv.publisher.comparing import told_of_comparing
+from duckdb_priv.publisher.labels import labels_of, read_labels
+from duckdb_priv.publisher.publication import Publication
+from duckdb_priv.publisher.recording import catalog_rows
+from duckdb_priv.publisher.records import digest_of, open_records
+from duckdb_priv.release import catalog
+from duckdb_priv.release.model import renamed_columns
+from duckdb_priv.sqltext.literals import enum
+from duckdb_priv.sqltext.quoting import identifier
+
+ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)*\)")
+ENUM_VALUES = re.compile(r"^ENUM\(.*\)", re.DOTALL)
+PublishingStep = Callable[[Publication], None]
+
+
+def claim_name(p: Publication) -> None:
+    """Refuse a name that is taken, or is of other people, and what would not hold for a person."""
+    cursor = p.workspace.cursor
+    population.refuse_other(cursor, p.release, p.request.population)
+    known = p.release.lower() in {name.lower() for name in catalog.releases(cursor)}
+    if known and not (p.extends or p.request.replace):
+        raise ReleaseExists(
+            f"a release {echoed(p.release)} exists",
+            hint="choose another name, or write replace := true",
+        )
+    # The catalog has tables that were dropped by hand, too.
+    if not known and versions.standing(cursor, p.workspace.database, p.release) is not None:
+        raise ReleaseExists(
+            f"{p.release!r} is a table that is no release",
+            hint="choose another name for the release",
+        )
+    persons.check_request(p.method, p.request, extends=p.arguments.extends)
+
+
+def open_source(p: Publication) -> None:
+    """Open the records of the source: all of them, and those that enter."""
+    p.workspace.stage("reading the source")
+    p.whole, p.source = open_records(p.workspace, p.request)
+
+
+def check_columns(p: Publication) -> None:
+    """Refuse names that publishing takes and ids of another type, and read what is said of columns and values."""
+    source = p.source
+    # Before anything is computed; the names that a plan adds are looked at when it is written.
+    renamed_columns(
+        dict.fromkeys(source.public, "public") | dict.fromkeys(source.sensitive, "sensitive")
+    )
+    p.book = read_labels(p.workspace, source, p.request.labels)
+    p.descriptions = comments.of_source(p.workspace, source)
+    population.refuse_other_types(
+        p.workspace.cursor,
+        p.request.population,
+        source.record_id,
+        tuple(source.types[name] for name in source.record_id),
+    )
+
+
+def mark(p: Publication) -> None:
+    """Mark the records, so that the ledger knows them again."""
+    p.workspace.stage("marking records")
+    p.marked = mark_records(p.workspace, p.source)
+
+
+def make_plan(p: Publication) -> None:
+    """Let the method decide everything about the rows, and refuse to draw all records of a release once more."""
+    p.workspace.stage("planning")
+    if not p.extends:
+        Memory(p.workspace, p.release).forget()
+    make = p.method.follow if p.remembered else p.method.plan
+    plan = make(p.workspace, p.source, p.release, p.arguments)
+    if p.follows:
+        p.follows.check(p.workspace, plan, p.marked)
+    p.plan = told_of_comparing(p.method, plan)
+
+
+def check_values(p: Publication) -> None:
+    """Look for what public columns give away."""
+    p.workspace.stage("checking the columns")
+    p.findings = (
+        findings_before_publishing(p.workspace, p.source, p.request.public or ())
+        if "public" in p.plan.columns.values()
+        else []
+    )
+    if not p.request.record_id and not p.method.whole_records:
+        p.findings = [*p.findings, *missing_record_id()]
+
+
+def promise(p: Publication) -> None:
+    """State what people are promised, and how many records are not there."""
+    earlier = 0
+    if p.extends and not p.remembered:
+        extended = catalog.find_release(p.workspace.cursor, p.release)
+        earlier = persons.earlier_records(p.workspace, extended, p.request)
+    plan = p.plan
+    p.promised = persons.guarantees_of_persons(plan, p.source, earlier)
+    before = absent.said_before(p.workspace.cursor, p.release) if p.follows else None
+    p.absent = absent.records_left_out(
+        p.workspace, p.request, plan, p.whole, p.source, waits=p.remembered, earlier=before
+    )
+    missing = [p.absent.guarantee] if p.absent else []
+    said = [each.statement for each in p.promised if each.name != persons.RECORDS]
+    p.plan = replace(
+        plan,
+        guarantees=[*plan.guarantees, *p.promised, *missing],
+        strongest=" ".join([plan.strongest, *said]),
+    )
+
+
+def warn(p: Publication) -> None:
+    """Collect what the publisher is warned of: a blocker is here where its columns were named, so it comes first."""
+    of = {"blocker": list[str](), "warning": list[str]()}
+    for each in p.findings:
+        of.setdefault(each.severity, []).append(each.what)
+    p.warnings = [
+        *of["blocker"],
+        *persons.warnings_of_nothing(p.plan, p.promised),
+        *charging.warnings_of_charges(p),
+        *absent.warnings_of_absence(p.plan, p.whole, p.source),
+        *persons.warnings_of_persons(p.source, p.request),
+        *of["warning"],
+    ]
+
+
+def write_rows(p: Publication) -> None:
+    """Write the rows in the order of their own columns, beside those of the version before."""
+    p.workspace.stage("drawing values")
+    expected = p.plan.rows_expected or 0
+    room = (lambda each: p.workspace.has_room(expected * each)) if expected > drawing.FEW else None
+    with p.kernel.opened(p.workspace.cursor, p.source.table, p.plan.staged, room) as rows:
+        select = f"FROM ({rows}) UNION ALL BY NAME {p.plan.earlier}" if p.plan.earlier else rows
+        types = {row[0]: row[1] for row in p.workspace.rows(f"DESCRIBE FROM ({select})")}
+        p.workspace.cursor.execute(
+            f"CREATE TABLE {p.rows} AS FROM ({select}) ORDER BY {total_order(types)}"
+        )
+    public = (name for name, role in p.plan.columns.items() if role == "public")
+    p.types = _narrow(p.workspace, p.rows, types, public)
+
+
+def complete_plan(p: Publication) -> None:
+    """Count the rows that were written, and decide what follows from them.
+
+    Raises PublicationFailed if they are not as many as the plan says, or none.
+    """
+    plan = p.plan
+    ((p.rows_published,),) = p.workspace.rows(f"SELECT count(*) FROM {p.rows}")
+    if plan.rows_expected is not None and p.rows_published != plan.rows_expected:
+        raise PublicationFailed(
+            f"{p.request.source!r} changed while it was being published",
+            hint="nothing was kept; publish a table, or a view whose rows do not change",
+        )
+    if p.rows_published == 0:
+        raise PublicationFailed(
+            "every record was left out, so nothing was published",
+            hint="take coarser levels, a smaller k or a larger beta",
+        )
+    if plan.complete is not None:
+        p.plan = plan.complete(plan, _histograms(p.workspace, p.rows, plan))
+    p.labels, left_out = labels_of(p.workspace, p.request.labels, p.book, p.plan, p.rows)
+    p.warnings += [*p.plan.warnings, *left_out, *_warn_of_mixture(p)]
+    p.version = versions.version_of(p.workspace, p.release, p.rows, p.plan, p.follows)
+
+
+def replace_former(p: Publication) -> None:
+    """Drop the version before, and give its name to the rows that were written."""
+    known = {name.lower(): name for name in catalog.releases(p.workspace.cursor)}
+    if former := known.get(p.release.lower()):
+        drop(p.workspace, former)
+    p.workspace.cursor.execute(f"ALTER {p.kind} {p.rows} RENAME TO {identifier(p.release)}")
+
+
+def record(p: Publication) -> None:
+    """Write the catalog rows, and the functions by which the release is counted."""
+    p.workspace.stage("writing the catalog")
+    catalog.write(p.workspace.cursor, catalog_rows(p, _described_types(p.types, p.plan)))
+    attributes = catalog.sensitive_attributes(p.workspace.cursor, p.release)
+    macros.add(p.workspace.cursor, p.release, attributes)
+    describe(p.workspace, p.release, p.kind)
+
+
+def declare(p: Publication, digest: str | None = None) -> None:
+    """Keep how the release was declared, so that its next version can be published; Spark's records are not here."""
+    declared.keep(
+        p.workspace,
+        p.declared_as,
+        p.given,
+        p.version.number,
+        digest or digest_of(p.workspace, p.source),
+        extends=p.arguments.extends,
+    )
+
+
+def tell(p: Publication) -> None:
+    """Write the receipt."""
+    spent = entries.total(p.workspace.cursor, p.published.population, p.release)
+    p.receipt = {
+        "release": p.release,
+        "mechanism": p.plan.mechanism,
+        "rows_source": p.whole.rows,
+        "rows_published": p.rows_published,
+        "rows_suppressed": _suppressed(p),
+        "guarantee": " ".join([p.plan.strongest, *_told_of_columns(p.plan)]),
+        "ledger": entries.described(spent, p.published.population),
+        "warnings": p.warnings,
+    }
+
+
+DECIDING: tuple[PublishingStep, ...] = (
+    claim_name,
+    open_source,
+    check_columns,
+    mark,
+    make_plan,
+    charging.look_up,
+    check_values,
+    promise,
+    warn,
+)
+WRITING: tuple[PublishingStep, ...] = (
+    write_rows,
+    complete_plan,
+    charging.charge,
+    replace_former,
+    record,
+    declare,
+    tell,
+)
+STEPS = (*DECIDING, *WRITING)
+
+
+def describe(workspace: Workspace, release: str, kind: str) -> None:
+    """Write what a published table, or a view of it, says of itself, and create what is read beside it."""
+    attributes = catalog.sensitive_attributes(workspace.cursor, release)
+    for statement in comments.statements(workspace.cursor, release, attributes, kind):
+        workspace.cursor.execute(statement)
+    views.create_sensitive_tables(workspace.cursor, attributes)
+
+
+def drop(workspace: Workspace, release: str) -> None:
+    """Drop the tables of a release and its public rows; the ledger keeps what was published."""
+    views.drop_sensitive_tables(workspace.cursor, release)
+    macros.drop_own(workspace.cursor, release)
+    if kind := versions.standing(workspace.cursor, workspace.database, release):
+        table = f"{identifier(workspace.database)}.{comments.SCHEMA}.{identifier(release)}"
+        workspace.cursor.execute(f"DROP {kind} {table}")
+    catalog.forget(workspace.cursor, release)
+
+
+def _narrow(
+    workspace: Workspace, table: str, types: Mapping[str, str], columns: Iterable[str]
+) -> dict[str, str]:
+    """Take values that do not occur out of the ENUM types of columns of a table, and return the types of all.
+
+    The rows stay, and their order. An ENUM within a list or a struct becomes text.
+    """
+    found = dict(types)
+    for column in columns:
+        if not ENUM.search(types[column]):
+            continue
+        name = identifier(column)
+        if ENUM.fullmatch(types[column]):
+            values = [
+                text
+                for (text,) in workspace.rows(
+                    f"SELECT {name}::VARCHAR FROM {table} WHERE {name} IS NOT NULL"
+                    f" GROUP BY {name} ORDER BY {name}"
+                )
+            ]
+            found[column] = enum(values) if values else "VARCHAR"
+        else:
+            found[column] = ENUM.sub("VARCHAR", types[column])
+        if found[column] != types[column]:
+            workspace.cursor.execute(f"ALTER TABLE {table} ALTER {name} TYPE {found[column]}")
+    return found
+
+
+def _described_types(types: Mapping[str, str], plan: Plan) -> dict[str, str]:
+    """Return types as the catalog says them: attributes have that of the source, and ENUM without its values.
+
+    The number of a block is an INTEGER.
+    """
+    of_column = {of.column: "INTEGER" if of.blocks else of.type for of in plan.attributes}
+    described = {}
+    for name, kind in types.items():
+        values = ENUM_VALUES.match(kind)
+        described[name] = of_column.get(name, "ENUM") + kind[values.end() :] if values else kind
+    return described
+
+
+def _histograms(workspace: Workspace, target: str, plan: Plan) -> dict[str, dict[str | None, int]]:
+    """Count, by sensitive attribute, the published rows that show each value."""
+    return {
+        attribute: dict(
+            workspace.rows(
+                f"SELECT value::VARCHAR, rows FROM (SELECT {identifier(column)} AS value, count(*) AS rows"
+                f" FROM {target} GROUP BY ALL)"
+            )
+        )
+        for attribute, column in renamed_columns(plan.columns).items()
+    }
+
+
+def _told_of_columns(plan: Plan) -> list[str]:
+    """Say where what records report is found, which is not what is true of them."""
+    columns = list(renamed_columns(plan.columns).values())
+    if not columns:
+        return []
+    listed = " and ".join(columns)
+    return [f"The noisy values are in the column{'s' if len(columns) > 1 else ''} {listed}."]
+
+
+def _suppressed(p: Publication) -> int | None:
+    """Count the records that are not published, unless that must be kept secret."""
+    rows, plan = p.whole.rows, p.plan
+    if plan.sample:
+        return None
+    return rows - (p.rows_published if plan.left_out is None else p.source.rows - plan.left_out)
+
+
+def _warn_of_mixture(p: Publication) -> list[str]:
+    """Say where a population is published with and without differential privacy of whole records."""
+    (mechanisms,) = p.workspace.rows(
+        "SELECT list(DISTINCT mechanism ORDER BY mechanism) FROM priv.ledger WHERE population = ?",
+        [p.source.population],
+    )[0]
+    mechanisms = sorted({*(mechanisms or ()), p.plan.mechanism})
+    hiding = [name for name in mechanisms if name in METHODS and METHODS[name].whole_records]
+    others = [name for name in mechanisms if name not in hiding]
+    if not hiding or not others:
+        return []
+    return [
+        f"population {p.source.population!r} has been published by {' and '.join(hiding)} and by"
+        f" {' and '.join(others)}: the others do not hide whether a record is there, so together the releases have no"
+        " (epsilon, delta) for whole records"
+    ]
