@@ -37,6 +37,8 @@ def gather(target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     shutil.copy(HERE / "conf.py", target)
+    (target / "static").mkdir()
+    shutil.copy(HERE / "site.css", target / "static")
     pages = {ROOT / source: target / place for source, place in places()}
     for source, place in pages.items():
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -54,6 +56,7 @@ def gather(target: Path) -> None:
 def places() -> Iterator[tuple[str, str]]:
     """Return which file of the project becomes which page."""
     yield "docs/site/index.md", "index.md"
+    yield "docs/site/derivations.md", "derivations.md"
     yield "README.md", "start.md"
     yield "docs/notebook.ipynb", "notebook.md"
     for path in sorted((ROOT / "docs").glob("*.md")):
@@ -85,10 +88,10 @@ def moved(text: str, source: Path, place: Path, pages: dict[Path, Path]) -> str:
 
     def image(match: re.Match[str]) -> str:
         path = (source.parent / match[1]).resolve()
-        copy = place.parent / match[1]
+        copy = place.parent / "pictures" / path.name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copy)
-        return match[0]
+        return match[0].replace(f"({match[1]})", f"(pictures/{path.name})")
 
     return IMAGE.sub(image, LINK.sub(link, text))
 
