@@ -12,6 +12,7 @@ import binascii
 import json
 import os
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,12 +96,19 @@ class SigningKey:
 
 
 def signed_text(
-    connection: duckdb.DuckDBPyConnection, database: str, release: str, html: str, folder: Path
+    connection: duckdb.DuckDBPyConnection,
+    database: str,
+    release: str,
+    html: str,
+    defined: Sequence[str],
 ) -> str:
-    """Write what is signed of a release that is attached: who wrote it, and the digests of what it holds."""
+    """Write what is signed of a release that is attached: who wrote it, and the digests of what it holds.
+
+    ``defined`` are the definitions of its objects.
+    """
     written = [
         each
-        for each in definitions(connection, database, folder)
+        for each in defined
         if not each.startswith(
             (f"CREATE VIEW {normal(VIEW)} ", f"CREATE VIEW {normal(page.VIEW)} ")
         )
@@ -127,7 +135,8 @@ def sign_file(place: Path, release: str, html: str, key: SigningKey) -> Signatur
     """Sign a release file that nobody has open, and put the signature into it."""
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
         connection.execute(f"ATTACH {literal(str(place))} AS signed")
-        made = key.sign(signed_text(connection, "signed", release, html, Path(folder)))
+        defined = definitions(connection, "signed", Path(folder))
+        made = key.sign(signed_text(connection, "signed", release, html, defined))
         connection.execute("USE signed")
         for statement in made.statements:
             connection.execute(statement)

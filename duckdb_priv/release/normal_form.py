@@ -13,6 +13,8 @@ from functools import lru_cache
 TOKEN = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[^\W\d]\w*|\s+|.""", re.DOTALL
 )
+STATEMENT = re.compile(r"""(?:'(?:[^']|'')*+'|"(?:[^"]|"")*+"|[^;'"]++)++""")
+"""What is between two semicolons that are in no text and no name."""
 PLAIN = re.compile(r'"[A-Za-z_]\w*"')
 NUMBER = re.compile(r"\d")
 WORD = re.compile(r"\w")
@@ -25,8 +27,11 @@ OPERATORS_BEFORE = frozenset(
 Tree = list["str | Tree"]
 
 
+@lru_cache(maxsize=1024)
 def normal(text: str) -> str:
     """Write a definition in its normal form.
+
+    A release is compared with one that is written again, and most of both is the same.
 
     >>> normal('main.list_sort(list(x), "a") + CAST(0.5 AS DOUBLE)')
     'list_sort ( list ( x ) , a ) + 0.5'
@@ -40,22 +45,13 @@ def normal(text: str) -> str:
     return " ".join(_written(_simplified(_tree(text))))
 
 
-@lru_cache(maxsize=4)
-def normal_statements(script: str) -> tuple[str, ...]:
-    """List the statements of a script, each in its normal form.
-
-    The same script is asked for several times, whenever a release is compared with one that is written again.
+def normal_statements(script: str) -> list[str]:
+    """List the statements of a script that DuckDB wrote, each in its normal form.
 
     >>> normal_statements("SELECT ';' ; SELECT (1);")
-    ("SELECT ';'", 'SELECT ( 1 )')
+    ["SELECT ';'", 'SELECT ( 1 )']
     """
-    found: list[Tree] = [[]]
-    for each in _tree(script):
-        if each == ";":
-            found.append([])
-        else:
-            found[-1].append(each)
-    return tuple(" ".join(_written(_simplified(tree))) for tree in found if tree)
+    return [normal(each) for each in STATEMENT.findall(script) if not each.isspace()]
 
 
 def _tree(text: str) -> Tree:
