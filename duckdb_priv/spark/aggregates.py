@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,13 +29,11 @@ from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.spark.dealing import SparkDealt
 from duckdb_priv.spark.files import in_duckdb
+from duckdb_priv.spark.frame import SparkFrame, column
 from duckdb_priv.spark.tasks import Ask, in_tasks
 from duckdb_priv.spark.types import has_floats
 from duckdb_priv.sqltext.quoting import identifier, identifiers, in_types
 from duckdb_priv.sqltext.templates import place
-
-if TYPE_CHECKING:
-    from duckdb_priv.spark.frame import SparkFrame
 
 T = TypeVar("T")
 
@@ -51,11 +49,6 @@ MOST_VALUES = 1_000_000
 """Values of a sensitive column that are fetched at most."""
 SEED = 1
 """Of samples in which suspects are looked for."""
-
-
-def column(name: str) -> Column:
-    """Return a column by its name, whatever characters it has."""
-    return f.col("`" + name.replace("`", "``") + "`")
 
 
 @dataclass(frozen=True)

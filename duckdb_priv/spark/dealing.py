@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -27,15 +26,13 @@ from duckdb_priv.engine.aggregates import (
     word_sql,
 )
 from duckdb_priv.engine.kernel import RECORDS, Kernel
+from duckdb_priv.engine.source import Source
 from duckdb_priv.spark.files import in_duckdb, read_ours
+from duckdb_priv.spark.frame import SparkFrame
 from duckdb_priv.spark.tasks import Ask, Perturb, in_spark_types, in_tasks
 from duckdb_priv.sqltext.quoting import identifiers
 from duckdb_priv.sqltext.signed import HALF, signed, unsigned
 from duckdb_priv.sqltext.templates import place
-
-if TYPE_CHECKING:
-    from duckdb_priv.engine.source import Source
-    from duckdb_priv.spark.frame import SparkFrame
 
 CELLS = "attribute int, cell bigint, records bigint, high bigint, low bigint, total decimal(38,0)"
 """What is counted: records of a cell, and the parity and the sum of their order bits."""

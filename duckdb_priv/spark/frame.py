@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,25 +16,22 @@ from pyspark.sql import types as spark
 from duckdb_priv.engine.source import (
     Source,
     columns_of_roles,
-    parse_name,
-    readable_name,
-    refuse_empty,
-    refuse_ids,
 )
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidParameter, InvalidSource, PublicationFailed, UnknownName
+from duckdb_priv.errors import InvalidParameter, UnknownName
 from duckdb_priv.release.request import Request, Roles
-from duckdb_priv.spark.aggregates import SparkAggregates, column
 from duckdb_priv.spark.files import counting, require_seen
-from duckdb_priv.spark.ids import count_distinct, present
 from duckdb_priv.spark.tasks import Setting
 from duckdb_priv.spark.types import duckdb_type, given_type, has_floats
 from duckdb_priv.sqltext.quoting import literal
 
-ELSEWHERE = "_priv_records_stand_in_spark"
-"""Is named where DuckDB would read the records: a question that does not go to Spark fails."""
 SUMMED = 28
 """Bits of hashes that are added up: no sum of so many overflows."""
+
+
+def column(name: str) -> Column:
+    """Return a column by its name, whatever characters it has."""
+    return f.col("`" + name.replace("`", "``") + "`")
 
 
 @dataclass
@@ -175,84 +171,6 @@ def _written_alike(value: Column, kind: Any) -> Column:
         return f.when(value.isNotNull(), f.struct(*fields))
     value = f.when(f.isnan(value), f.lit(float("nan")).cast(kind)).otherwise(value)
     return f.when(value == 0, f.lit(0.0).cast(kind)).otherwise(value)
-
-
-def open_source(workspace: Workspace, frame: SparkFrame, request: Request) -> Source:
-    """Give the columns of a frame their roles, and count its rows and ids.
-
-    Raises InvalidSource for ids that are missing or not unique, and for rows that are others when read again.
-    """
-    columns = columns_of_roles(
-        request.source, list(frame.types), dict(frame.types), _of_frame(request, frame)
-    )
-    rows, with_id, distinct = _counted(
-        frame, columns.record_id, columns.sensitive, read_columns(columns)
-    )
-    refuse_empty(request.source, rows)
-    if with_id < rows:
-        raise InvalidSource(
-            f"record id {' and '.join(map(repr, columns.record_id))} is NULL in {rows - with_id} of {rows} rows",
-            hint="give every record an id, or leave those rows out: frame.dropna(subset=['id'])",
-        )
-    refuse_ids(columns.record_id, rows, with_id, distinct)
-    path = [workspace.database, "main", *parse_name(request.source)[-3:]][-3:]
-    return Source(
-        table=ELSEWHERE,
-        name=readable_name(path),
-        types=dict(frame.types),
-        public=columns.public or (),
-        sensitive=columns.sensitive,
-        record_id=columns.record_id,
-        origins=(readable_name(path),),
-        rows=rows,
-        person=columns.person,
-        population=request.population,
-        answers=partial(_answering, frame),
-    )
-
-
-def _answering(frame: SparkFrame, workspace: Workspace, source: Source) -> SparkAggregates:
-    return SparkAggregates(workspace, source, frame)
-
-
-def _of_frame(request: Request, frame: SparkFrame) -> Roles:
-    """Leave out of the roles what was left out of the frame."""
-    roles = request.roles
-    there = {name.lower() for name in frame.types}
-    kept = tuple(name for name in roles.exclude if name.lower() in there)
-    return replace(roles, exclude=kept)
-
-
-def _counted(
-    frame: SparkFrame, record_id: Sequence[str], sensitive: Sequence[str], read: Sequence[str]
-) -> tuple[int, int, int]:
-    """Count rows, those with an id, and different ids; read twice, a frame must hold the same."""
-    key = ("digest", *read)
-    if key not in frame.answers:
-        ids = list(map(column, record_id))
-        numbers = [each for each in sensitive if frame.types[each] in ("FLOAT", "DOUBLE")]
-        nans = [f.count_if(f.isnan(column(each))) for each in numbers]
-        digest, (rows, with_id, *found) = frame.digest(read, f.count_if(present(ids)), *nans)
-        for name, number in zip(numbers, found, strict=True):
-            if number:
-                raise InvalidSource(
-                    f"sensitive column {name!r} is nan in {number} of {rows} rows, which is no value",
-                    hint="make it NULL: f.when(~f.isnan(column), column)",
-                )
-        refuse_changed(digest, frame.digest(read)[0])
-        counts = [rows, with_id, count_distinct(frame.rows_of, ids, with_id)]
-        frame.answers[key] = pa.table({"count": counts, "digest": [digest] * 3})
-    rows, with_id, distinct = frame.answers[key]["count"].to_pylist()
-    return rows, with_id, distinct
-
-
-def refuse_changed(before: object, after: object) -> None:
-    """Refuse a frame whose rows are others than when they were read before."""
-    if before != after:
-        raise PublicationFailed(
-            "the rows of the frame are others each time they are read",
-            hint="nothing was recorded; write the frame to a table, and publish what that holds",
-        )
 
 
 def refuse_foreign(frame: object) -> None:

@@ -52,15 +52,9 @@ from duckdb_priv.publisher.withdrawal import refuse_withdrawn
 from duckdb_priv.release import catalog
 from duckdb_priv.release.request import Request
 from duckdb_priv.spark.files import in_duckdb
-from duckdb_priv.spark.frame import (
-    SparkFrame,
-    open_frame,
-    open_source,
-    refuse_changed,
-    refuse_foreign,
-)
-from duckdb_priv.spark.plans import refuse_unstable
+from duckdb_priv.spark.frame import SparkFrame, open_frame, refuse_foreign
 from duckdb_priv.spark.settings import by_records, configured
+from duckdb_priv.spark.source import open_source, refuse_changed, refuse_unstable
 from duckdb_priv.spark.tasks import Setting
 from duckdb_priv.spark.writing import FILES, write_rows
 from duckdb_priv.sqltext.literals import looked_up

@@ -15,10 +15,9 @@ from pyspark.sql import types as spark
 
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.publisher import placing
-from duckdb_priv.spark.aggregates import column
 from duckdb_priv.spark.files import counting, read_ours, require_seen
 from duckdb_priv.spark.footers import sort_encodings
-from duckdb_priv.spark.frame import SparkFrame, orderings
+from duckdb_priv.spark.frame import SparkFrame, column, orderings
 from duckdb_priv.spark.settings import configured
 from duckdb_priv.spark.tasks import Perturb, in_spark_types, in_tasks
 from duckdb_priv.spark.types import spark_type

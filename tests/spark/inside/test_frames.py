@@ -15,7 +15,7 @@ from spark.tables import contents, sql
 import duckdb_priv.spark
 from duckdb_priv.errors import InvalidSource, PublicationFailed
 from duckdb_priv.spark import publication, writing
-from duckdb_priv.spark.plans import refuse_unstable
+from duckdb_priv.spark.source import refuse_unstable
 
 Connection = duckdb.DuckDBPyConnection
 
