@@ -10,8 +10,8 @@ from duckdb_priv.errors import PrivError
 from duckdb_priv.version import __version__
 
 if TYPE_CHECKING:
+    from duckdb_priv.database import connect, install
     from duckdb_priv.ordinary.rewrite import reconstruct, rewrite_sql
-    from duckdb_priv.publisher.install import connect, install
     from duckdb_priv.publisher.verify import verify
     from duckdb_priv.release.opening import open_release
 
@@ -27,8 +27,8 @@ __all__ = [
 ]
 
 _EXPORTS = {
-    "connect": "duckdb_priv.publisher.install:connect",
-    "install": "duckdb_priv.publisher.install:install",
+    "connect": "duckdb_priv.database:connect",
+    "install": "duckdb_priv.database:install",
     "open_release": "duckdb_priv.release.opening:open_release",
     "reconstruct": "duckdb_priv.ordinary.rewrite:reconstruct",
     "rewrite_sql": "duckdb_priv.ordinary.rewrite:rewrite_sql",

@@ -11,8 +11,9 @@ import itertools
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 import duckdb
 
@@ -44,7 +45,9 @@ _numbers = itertools.count(1)
 class Instance:
     """What the functions of one DuckDB instance share."""
 
-    def __init__(self) -> None:
+    def __init__(self, find: Callable[[str], Callable[..., list[dict[str, Any]]]]) -> None:
+        self.find = find
+        """Returns a procedure by its name, and loads what it needs."""
         self.name = f"instance {next(_numbers)}"
         self.connections: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
         self.functions: Sequence[object] = ()

@@ -69,10 +69,8 @@ class _Statement:
 class Runner:
     """Runs the procedures of one instance."""
 
-    def __init__(self, instance: Instance, find: Callable[[str], Procedure]) -> None:
+    def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        self.find = find
-        """Returns a procedure by its name, and loads what it needs."""
         self.guard = threading.Lock()
         self.statements: dict[str, _Statement] = {}
 
@@ -133,7 +131,7 @@ class Runner:
             try:
                 self.instance.working.add(workspace.cursor)
                 workspace.cursor.execute("BEGIN TRANSACTION")
-                statement.rows = self.find(name)(workspace, given)
+                statement.rows = self.instance.find(name)(workspace, given)
             except BaseException:
                 self._roll_back(workspace)
                 raise
@@ -213,7 +211,7 @@ class Runner:
     def _look(self, name: str, arguments: str) -> str:
         database, schemas, zone, given = read_call(arguments)
         with undone(self.instance, database, schemas, zone) as workspace:
-            return json.dumps(self.find(name)(workspace, given), default=str)
+            return json.dumps(self.instance.find(name)(workspace, given), default=str)
 
 
 def _refuse_several(calls: int) -> pa.Array:

@@ -1,1 +1,1 @@
-"""What the publisher calls: install, publish, audit, ledger, export."""
+"""What the publisher calls: publish, refresh, audit, ledger, export."""

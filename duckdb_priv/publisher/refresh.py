@@ -16,7 +16,6 @@ from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import declared
 from duckdb_priv.publisher.declared import Declared
 from duckdb_priv.publisher.derivation import DERIVED, derive, version_of_finer
-from duckdb_priv.publisher.procedures import find_procedure
 from duckdb_priv.publisher.publish import publish
 from duckdb_priv.publisher.records import digest_of, open_records
 from duckdb_priv.publisher.versions import Moved, Succession, moved, succeed
@@ -252,7 +251,7 @@ def _export(workspace: Workspace, said: Declared, row: dict[str, Any]) -> None:
         with committed(
             workspace.instance, workspace.database, said.schemas, workspace.zone
         ) as other:
-            find_procedure("export_release")(
+            workspace.instance.find("export_release")(
                 other,
                 {**(said.export or {}), "release": said.release},
             )

@@ -11,8 +11,8 @@ from threading import Event
 import duckdb
 import pyarrow as pa
 
+from duckdb_priv.database import connect
 from duckdb_priv.errors import PrivError, UnknownRelease, visible
-from duckdb_priv.publisher.install import connect
 from duckdb_priv.publisher.verify import verify
 from duckdb_priv.release import catalog
 from duckdb_priv.release.opening import CONFINED

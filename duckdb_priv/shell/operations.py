@@ -13,8 +13,8 @@ import duckdb
 
 from duckdb_priv.engine.procedures import undone
 from duckdb_priv.errors import NotInstalled, UnknownRelease, one_line
+from duckdb_priv.procedures import find_procedure
 from duckdb_priv.publisher.check.finding import SEVERITIES
-from duckdb_priv.publisher.procedures import find_procedure
 from duckdb_priv.shell.database_files import Beside, must_exist, open_known, open_publisher
 from duckdb_priv.shell.execution import instance_of, watched
 from duckdb_priv.shell.options import (

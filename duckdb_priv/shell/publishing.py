@@ -12,10 +12,10 @@ import duckdb
 from duckdb_priv.engine.procedures import undone, working
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, NotInstalled, UnknownRelease, one_line
+from duckdb_priv.procedures import PUBLISH, find_procedure
 from duckdb_priv.publisher import declared
 from duckdb_priv.publisher.check.check import CheckArguments
 from duckdb_priv.publisher.check.finding import SEVERITIES
-from duckdb_priv.publisher.procedures import PUBLISH, find_procedure
 from duckdb_priv.release.arguments import specs
 from duckdb_priv.shell.database_files import EXPECTED, explain
 from duckdb_priv.shell.execution import instance_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import duckdb_priv
-from duckdb_priv.publisher.procedures import find_procedure
+from duckdb_priv.procedures import find_procedure
 from duckdb_priv.sqltext import templates
 
 pytestmark = pytest.mark.once

@@ -114,7 +114,7 @@ def test_macros_of_another_version_are_created_anew(tmp_path, inventory, monkeyp
         break_by_hand(connection)
     with duckdb_priv.connect(path) as connection:
         assert inventory(connection)["macros"] != macros
-    module = importlib.import_module("duckdb_priv.publisher.install")
+    module = importlib.import_module("duckdb_priv.database")
     if change == "version":
         monkeypatch.setattr(module, "__version__", "99.0.0")
     else:

@@ -32,7 +32,7 @@ def open_instance(monkeypatch):
     monkeypatch.setattr(module, "BUSY", (Busy,))
 
     def make(*connections):
-        instance = Instance()
+        instance = Instance({}.__getitem__)
         instance.connections = list(connections)
         return instance
 

@@ -26,7 +26,7 @@ from duckdb_priv.engine.procedures import Runner
 from duckdb_priv.engine.udfs import KERNELS, create_function
 from duckdb_priv.errors import NotInstalled
 from duckdb_priv.estimator import macros
-from duckdb_priv.publisher.procedures import find_procedure
+from duckdb_priv.procedures import find_procedure
 from duckdb_priv.publisher.surface import publisher_macros
 from duckdb_priv.release import catalog
 from duckdb_priv.release.given import check_connection, check_path
@@ -172,9 +172,9 @@ def _registered(connection: duckdb.DuckDBPyConnection, functions: set[str]) -> I
 
 def _register(connection: duckdb.DuckDBPyConnection) -> Instance | None:
     """Register the functions, which serve every connection to this instance; None where one is there already."""
-    instance = Instance()
+    instance = Instance(find_procedure)
     instance.functions = functions = (
-        *Runner(instance, find_procedure).functions(),
+        *Runner(instance).functions(),
         *NoisyCounts(instance).functions(),
         *KERNELS,
     )
