@@ -109,6 +109,15 @@ class Above:
         return node
 
     def _aggregate(self, node: exp.Expr) -> exp.Expr:
+        several = aggregates.each_of_list(node)
+        if several:
+            if node.find_ancestor(exp.Bracket):
+                raise QueryRefused(
+                    "one of a list of quantiles is asked for",
+                    hint="write quantile_cont(x, 0.25) for that one",
+                )
+            calls = [self._aggregate(each) for each in several]
+            return exp.Anonymous(this="list_value", expressions=calls)
         parsed = aggregates.parse(node.copy())
         if isinstance(parsed, Plain):
             return self._plain(parsed)

@@ -32,6 +32,12 @@ MOMENTS = {
     "stddev_pop": "deviation", "stddev_samp": "deviation", "stddev": "deviation",
 }  # fmt: skip
 """Aggregates that are made of the count, the sum and the sum of squares."""
+OF_PAIRS = {
+    "covar_pop": "xy / n", "covar_samp": "xy / (n - 1)", "corr": "xy / sqrt(xx * yy)",
+    "regr_slope": "xy / xx", "regr_intercept": "y / n - xy / xx * x / n", "regr_r2": "xy * xy / (xx * yy)",
+    "regr_count": "n", "regr_avgx": "x / n", "regr_avgy": "y / n", "regr_sxx": "xx", "regr_syy": "yy", "regr_sxy": "xy",
+}  # fmt: skip
+"""Aggregates of pairs y, x: of their number n, their sums, and sums of products of distances from the means."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +183,8 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
     whole = Sum(conditions=conditions)
     if name in ("count", "count_star") and _is_every_row(argument):
         return Estimate([whole], _same)
+    if name in OF_PAIRS and isinstance(function.args.get("expression"), exp.Expr):
+        return _of_pairs(name, whole, function.this, function.expression)
     if argument is None or (name not in ("count",) and _extra(function)):
         raise refusal(name)
     if name == "count":
@@ -196,6 +204,25 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
     if name in DECOMPOSED:
         return Plain(name, argument, conditions)
     raise refusal(name)
+
+
+def each_of_list(node: exp.Expr) -> list[exp.Expr]:
+    """Return the quantiles of a list of shares, one call for each; none where it is no list of quantiles.
+
+    >>> import sqlglot
+    >>> several = sqlglot.parse_one("quantile_cont(a, [0.1, 0.9])", dialect="duckdb")
+    >>> [each.sql("duckdb") for each in each_of_list(several)]
+    ['QUANTILE_CONT(a, 0.1)', 'QUANTILE_CONT(a, 0.9)']
+    """
+    if not isinstance(unwrapped(node), QUANTILES):
+        return []
+    shares = next(iter(unwrapped(node).find_all(exp.Array)), None)
+    found = []
+    for each in shares.expressions if shares is not None else ():
+        one = node.copy()
+        next(iter(unwrapped(one).find_all(exp.Array))).replace(each.copy())
+        found.append(one)
+    return found
 
 
 def _quantile(node: exp.Expr) -> Quantile | None:
@@ -225,8 +252,8 @@ def _quantile(node: exp.Expr) -> Quantile | None:
         raise refusal(f"{name_of(function)}(DISTINCT …)")
     if share.find(exp.Column, exp.Array):
         raise QueryRefused(
-            "a quantile is asked for by one number at a time, such as 0.5",
-            hint="write quantile_cont(x, 0.25), quantile_cont(x, 0.75) for quantile_cont(x, [0.25, 0.75])",
+            "the shares of quantiles are numbers, such as 0.5, or a list of numbers",
+            hint="write quantile_cont(x, 0.25), or quantile_cont(x, [0.25, 0.75])",
         )
     descending = ordered is not None and bool(ordered.args.get("desc"))
     if isinstance(share, exp.Neg):
@@ -370,6 +397,48 @@ def _moment(name: str) -> Callable[..., exp.Expr]:
         return _if_any(records, found, more_than=0 if population else 1)
 
     return combine
+
+
+def _of_pairs(name: str, whole: Sum, y: exp.Expr, x: exp.Expr) -> Estimate:
+    """Take an aggregate of pairs apart; a pair of which one is missing is none."""
+    formula: exp.Expr = exp.maybe_parse(OF_PAIRS[name], dialect="duckdb")
+    said = {each.name for each in formula.find_all(exp.Column)}
+    said = {"n", *said, *(letter for each in said for letter in each)}
+    n = whole.where(*_not_null(y), *_not_null(x))
+    sums = {
+        each: n
+        if each == "n"
+        else n.times(*((y if letter == "y" else x).copy() for letter in each))
+        for each in sorted(said)
+    }
+
+    def combine(*estimates: exp.Expr) -> exp.Expr:
+        known = dict(zip(sums, estimates, strict=True))
+
+        def written(part: exp.Expr) -> exp.Expr:
+            if not isinstance(part, exp.Column):
+                return part
+            total = known[part.name].copy()
+            if len(part.name) == 1:
+                return total
+            one, two = (known[letter].copy() for letter in part.name)
+            means = exp.Div(this=exp.Mul(this=one, expression=two), expression=known["n"].copy())
+            return exp.paren(exp.Sub(this=total, expression=means))
+
+        if name == "regr_count":
+            return known["n"]
+        divisors = {
+            column.name: column
+            for each in formula.find_all(exp.Div)
+            for column in each.expression.find_all(exp.Column)
+            if len(column.name) > 1
+        }
+        value: exp.Expr = formula.transform(written)
+        for each in divisors.values():
+            value = _if_any(written(each), value)
+        return _if_any(known["n"], value, more_than=int(name == "covar_samp"))
+
+    return Estimate(list(sums.values()), combine)
 
 
 def _if_any(records: exp.Expr, value: exp.Expr, more_than: int = 0) -> exp.Expr:

@@ -18,7 +18,7 @@ from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.aliases import expand_aliases, is_alias
 from duckdb_priv.ordinary.checks import check, stand_in
 from duckdb_priv.ordinary.estimate import Estimation
-from duckdb_priv.ordinary.linear import by_row
+from duckdb_priv.ordinary.linear import by_row, refuse_what_is_not_linear
 from duckdb_priv.ordinary.names import Names, named
 from duckdb_priv.ordinary.nested import flatten
 from duckdb_priv.ordinary.published import ConnectedTables, Release
@@ -45,6 +45,7 @@ from duckdb_priv.ordinary.scope import (
     subqueries,
 )
 from duckdb_priv.ordinary.shares import beside_counts
+from duckdb_priv.ordinary.values import asks_for_values, list_values
 
 CLAUSES = (
     "expressions", "where", "group", "having", "qualify", "order", "windows", "distinct", "limit", "offset",
@@ -187,6 +188,9 @@ class Statement:
         self._merge(select, sources, summed)
         asked = [each for each in sources if self._asks(select, each, summed)]
         names = [name for item in select.expressions for name in self._outputs(item, sources)]
+        around = frozenset(each.number for level in _levels(outer) for each in level.sources)
+        if len(asked) == len(sources) == 1 and asks_for_values(select, asked[0], around):
+            return self._values(select, asked[0], around, names)
         if summed:
             self._refuse_choices(select, sources, asked)
         reported = self._looks_at_reports(select, sources)
@@ -209,7 +213,6 @@ class Statement:
         self.changed = True
         check(select, asked[0], self.connection, self.parameters)
         outputs = names if select is not self._first else self._outputs_of_all(names)
-        around = frozenset(each.number for level in _levels(outer) for each in level.sources)
         returned = any(select is each for each in self._parts)
         confidence = self.confidence if returned else None
         Estimation(
@@ -217,6 +220,22 @@ class Statement:
         ).rewrite()
         select.meta[ESTIMATED] = True
         return Result([name.lower() for name in names], estimated=True)
+
+    def _values(
+        self, select: exp.Select, source: FromItem, around: frozenset[int], names: list[str]
+    ) -> Result:
+        """Answer a list of values from the domains of the attributes."""
+        self.changed = True
+        refuse_what_is_not_linear(select, source)
+        check(select, source, self.connection, self.parameters)
+        outputs = names if select is not self._first else self._outputs_of_all(names)
+        items = [
+            item.unalias().as_(named(name).copy())
+            for item, name in zip(select.expressions, outputs, strict=True)
+        ]
+        list_values(select, source, around, self.connection)
+        select.set("expressions", items)
+        return Result([name.lower() for name in names])
 
     def _looks_at_reports(self, select: exp.Select, sources: list[FromItem]) -> bool:
         """Whether a SELECT passes on, or is chosen by, what records report."""

@@ -28,9 +28,7 @@ SELECT STDDEV(cost) AS deviation, VAR_POP(cost) AS variance, COUNT(*) AS count F
 SELECT quantile_cont(cost, 0.9) AS p90, ward AS ward FROM visits WHERE disease = 'flu' GROUP BY ward ORDER BY p90 DESC LIMIT 100;
 SELECT MEDIAN(dose) AS median_dose FROM visits WHERE ward IN ('north', 'south');
 SELECT * FROM visits LIMIT 101;
--- says: which groups there are
 SELECT disease AS disease FROM visits GROUP BY disease ORDER BY disease ASC LIMIT 1000;
--- says: DISTINCT
 SELECT DISTINCT disease AS disease FROM visits LIMIT 1000;
 
 -- tool: Metabase
@@ -94,7 +92,6 @@ SELECT "visits"."age" AS "age", COUNT(1) AS "cnt" FROM "main"."visits" "visits" 
 SELECT "visits"."disease" AS "disease", SUM("visits"."cost") / COUNT(1) AS "cost per visit", SUM("visits"."cost" * 1.19) AS "gross" FROM "main"."visits" "visits" GROUP BY 1;
 SELECT "visits"."disease" AS "disease", COUNT("visits"."dose") AS "cnt:dose:ok", SUM("visits"."dose") AS "sum:dose:ok" FROM "main"."visits" "visits" GROUP BY 1 ORDER BY 3 DESC;
 SELECT CAST("visits"."day" AS DATE) AS "day", COUNT(1) AS "cnt" FROM "main"."visits" "visits" WHERE "visits"."disease" = 'flu' AND "visits"."day" BETWEEN DATE '2024-01-01' AND DATE '2024-01-10' GROUP BY 1;
--- says: which groups there are
 SELECT "visits"."disease" AS "disease" FROM "main"."visits" "visits" GROUP BY 1;
 -- says: min is no sum
 SELECT MIN("visits"."dose") AS "min:dose:ok", MAX("visits"."dose") AS "max:dose:ok" FROM "main"."visits" "visits";
@@ -234,3 +231,30 @@ SELECT ward, COUNT(*) AS n FROM visits WHERE disease = 'flu' AND (day, age) >= (
 -- tool: Grafana variables and alerts
 SELECT count(*) > 5 AS firing FROM visits WHERE disease = 'flu' AND day >= DATE '2024-03-01';
 SELECT ward FROM visits GROUP BY ward ORDER BY ward;
+
+-- tool: dbplyr
+SELECT disease, COUNT(*) AS n FROM visits GROUP BY disease ORDER BY n DESC LIMIT 6;
+SELECT q01.* FROM (SELECT ward, AVG(cost) AS mean_cost, COUNT(*) AS n FROM (SELECT visits.* FROM visits WHERE (disease = 'flu')) q01 GROUP BY ward) q01 WHERE (n > 10.5);
+SELECT ward, SUM(CASE WHEN (disease = 'flu') THEN 1 WHEN NOT (disease = 'flu') THEN 0 END) AS flu FROM visits GROUP BY ward;
+SELECT DISTINCT disease FROM visits;
+SELECT COUNT(*) AS n FROM (SELECT DISTINCT disease FROM visits) q01;
+SELECT disease, n, n / SUM(n) OVER () AS share FROM (SELECT disease, COUNT(*) AS n FROM visits GROUP BY disease) q01;
+SELECT floor, COUNT(*) AS n FROM (SELECT visits.*, floor FROM visits LEFT JOIN memory.main.wards ON (visits.ward = wards.ward)) q01 WHERE (disease IN ('flu', 'cancer')) GROUP BY floor;
+SELECT ward, CORR(cost, age) AS r, COVAR_SAMP(cost, age) AS c FROM visits WHERE (disease = 'none') GROUP BY ward;
+SELECT ward, QUANTILE_DISC(cost, [0.25, 0.5, 0.75]) AS quartiles FROM visits WHERE (disease = 'none') GROUP BY ward;
+SELECT ward, REGR_SLOPE(cost, age) AS slope, REGR_INTERCEPT(cost, age) AS intercept, REGR_R2(cost, age) AS r2 FROM visits WHERE (disease <> 'none') GROUP BY ward;
+
+-- tool: SQLMesh
+SELECT COUNT(*) FROM (SELECT * FROM visits AS visits WHERE disease IS NULL AND TRUE) AS audit;
+WITH counted AS (SELECT CAST(visits.ward AS TEXT) AS ward, CAST(COUNT(*) AS BIGINT) AS n FROM visits AS visits WHERE visits.disease = 'flu' GROUP BY visits.ward) SELECT counted.ward AS ward, counted.n AS n FROM counted AS counted;
+SELECT visits.ward AS ward, COUNT(CASE WHEN visits.disease = 'flu' THEN visits.age ELSE NULL END) AS flu, COUNT(CASE WHEN visits.disease = 'flu' THEN visits.age ELSE NULL END) / NULLIF(COUNT(visits.age), 0) AS ratio FROM visits AS visits GROUP BY visits.ward;
+SELECT CAST(DATE_TRUNC('MONTH', visits.day) AS DATE) AS month, visits.disease AS disease, SUM(visits.cost) AS cost FROM visits AS visits WHERE visits.day BETWEEN CAST('2024-02-01' AS DATE) AND CAST('2024-06-30' AS DATE) GROUP BY DATE_TRUNC('MONTH', visits.day), visits.disease;
+SELECT disease, COUNT(*) AS num_rows FROM visits WHERE disease = 'flu' GROUP BY disease HAVING COUNT(*) > 1.5;
+
+-- tool: Malloy
+SELECT base."disease" as "disease", COUNT(1) as "visit_count" FROM visits as base GROUP BY 1 ORDER BY 2 desc NULLS LAST;
+SELECT base."ward" as "ward", (COUNT(CASE WHEN base."disease"='flu' THEN 1 END))*1.0/NULLIF(COUNT(1),0) as "share" FROM visits as base GROUP BY 1 ORDER BY 1 asc NULLS LAST;
+WITH __stage0 AS (SELECT base."ward" as "ward", COUNT(1) as "n", AVG(base."cost") as "c" FROM visits as base WHERE base."disease"='flu' GROUP BY 1) SELECT * FROM __stage0 ORDER BY 2 desc NULLS LAST;
+WITH __stage0 AS (SELECT group_set, CASE WHEN group_set IN (1) THEN base."ward" END as "ward", COUNT(1) as "n" FROM visits as base CROSS JOIN (SELECT UNNEST(GENERATE_SERIES(0,1,1)) as group_set) as group_set WHERE base."disease"='flu' GROUP BY 1,2) SELECT MAX(CASE WHEN group_set=0 THEN "n" END) as "n", LIST("ward" ORDER BY "ward") FILTER (WHERE group_set=1) as "wards" FROM __stage0;
+SELECT base."disease" as "disease" FROM visits as base GROUP BY 1 ORDER BY 1 asc NULLS LAST;
+SELECT DATE_TRUNC('month', base."day") as "month", COUNT(1) as "n" FROM visits as base WHERE base."disease" IN ('flu','asthma') GROUP BY 1 ORDER BY 1 desc NULLS LAST;

@@ -238,3 +238,23 @@ SELECT disease, sum(w) AS n FROM weighted WHERE age >= 30 AND age < 60 GROUP BY 
 -- title: a view over that view
 SELECT count(*) AS n FROM memory.main.ill WHERE disease = 'flu';
 SELECT sum(w) AS n FROM weighted WHERE age >= 30 AND ward = 'north' AND disease = 'flu';
+
+-- title: a list of values
+SELECT DISTINCT disease FROM visits WHERE ward = 'north' ORDER BY disease;
+SELECT DISTINCT disease FROM weighted WHERE ward = 'north' ORDER BY disease;
+
+-- title: a list of chosen values
+SELECT upper(d) AS up FROM (SELECT disease AS d FROM visits) WHERE d LIKE '%a%' GROUP BY 1 ORDER BY up DESC LIMIT 1;
+SELECT DISTINCT upper(disease) AS up FROM weighted WHERE disease LIKE '%a%' ORDER BY up DESC LIMIT 1;
+
+-- title: a list of values of two attributes
+SELECT disease, dose FROM visits GROUP BY ALL ORDER BY ALL;
+SELECT DISTINCT disease, dose FROM weighted ORDER BY ALL;
+
+-- title: a list of values within a query that counts
+SELECT count(*) AS n FROM visits WHERE disease IN (SELECT DISTINCT disease FROM visits WHERE disease > 'b');
+SELECT sum(w) AS n FROM weighted WHERE disease > 'b';
+
+-- title: covariance of public columns over records with a value
+SELECT covar_pop(cost, age) AS c, regr_count(cost, age) AS n, regr_sxx(cost, age) AS xx FROM visits WHERE disease = 'flu';
+SELECT (sum(w * cost * age) - sum(w * cost) * sum(w * age) / sum(w)) / sum(w), sum(w), sum(w * age * age) - sum(w * age) ** 2 / sum(w) FROM weighted WHERE disease = 'flu';

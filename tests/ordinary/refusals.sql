@@ -44,9 +44,9 @@ SELECT max(age) FROM visits WHERE disease = 'flu';
 SELECT median(disease) FROM visits;
 -- says: "disease" is no number
 
--- title: several quantiles at once
-SELECT quantile_cont(age, [0.25, 0.75]) FROM visits WHERE disease = 'flu';
--- says: one number at a time
+-- title: one of several quantiles
+SELECT quantile_cont(age, [0.25, 0.75])[1] FROM visits WHERE disease = 'flu';
+-- says: one of a list of quantiles
 
 -- title: a percentile that is no share
 SELECT quantile_cont(age, 90) FROM visits WHERE disease = 'flu';
@@ -100,21 +100,21 @@ SELECT histogram(disease) FROM visits;
 SELECT bool_and(disease = 'flu') FROM visits;
 -- says: bool_and is no sum over records
 
--- title: which values there are
-SELECT DISTINCT disease FROM visits;
+-- title: which wards and values there are
+SELECT DISTINCT ward, disease FROM visits;
 -- says: DISTINCT
 
 -- title: which wards have a value
 SELECT DISTINCT ward FROM visits WHERE disease = 'flu';
 -- says: DISTINCT
 
--- title: which values there are, grouped
-SELECT disease FROM visits GROUP BY disease;
--- says: which groups there are
+-- title: which wards and values there are, grouped
+SELECT ward, disease FROM visits GROUP BY ALL;
+-- says: which groups exist
 
 -- title: which wards have a value, grouped
 SELECT ward FROM visits WHERE disease = 'flu' GROUP BY ward ORDER BY ward;
--- says: which groups there are
+-- says: which groups exist
 
 -- title: different rows before counting
 SELECT count(*) FROM (SELECT DISTINCT age, disease FROM visits) WHERE disease = 'flu';
@@ -303,3 +303,7 @@ SELECT count(*) FROM visits WHERE disease = 'flu' AND rowid < 1000;
 -- title: a record's own value, by a view of one's own
 SELECT disease FROM memory.main.ill;
 -- says: truly is
+
+-- title: a misspelt value in a list of values
+SELECT DISTINCT disease FROM visits WHERE disease <> 'Flu';
+-- says: has no value

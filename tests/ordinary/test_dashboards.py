@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import duckdb_priv
@@ -15,11 +16,14 @@ TOOLS = {part.partition("\n")[0]: part.partition("\n")[2] for part in TEXT.split
 QUERY = re.compile(r"(?:-- says: (.*)\n)?^(?!--)(.+);$", re.MULTILINE)
 
 
+QUERY_ONLY = re.compile(r"^(?!--)(.+);$", re.MULTILINE)
+
+
 def test_the_corpus_is_as_large_as_it_says() -> None:
     queries = QUERY.findall(TEXT)
     refused = [says for says, _ in queries if says]
     assert len(queries) >= 200
-    assert len(refused) <= 0.05 * len(queries)
+    assert len(refused) <= 0.04 * len(queries)
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -72,3 +76,26 @@ def order(row: tuple) -> list[str]:
         f"{float(each):.4f}" if isinstance(each, int | float) and not isinstance(each, bool) else str(each)
         for each in row
     ]  # fmt: skip
+
+
+def test_without_python_queries_of_tools_are_answered_or_refused_in_words(exact_tables) -> None:
+    """What the schema estimated refuses mostly has DISTINCT, FILTER, OVER, or quantiles."""
+    release, true = exact_tables
+    without_python = release.cursor()
+    without_python.execute("USE r.estimated")
+    answered = refused = 0
+    for query in QUERY_ONLY.findall(TEXT):
+        if "main.visits" in query or '"main"' in query:
+            continue
+        try:
+            found = without_python.execute(query).fetchall()
+        except duckdb.Error as error:
+            # Twice in one FROM, its weight is ambiguous: that error is DuckDB's.
+            if not any(each in str(error) for each in ("estimated: ", "Ambiguous reference")):
+                raise
+            refused += 1
+            continue
+        same(found, true.execute(query).fetchall(), query)
+        answered += 1
+    assert answered >= 70
+    assert refused <= 0.4 * (answered + refused)

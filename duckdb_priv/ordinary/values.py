@@ -1,0 +1,81 @@
+"""Lists of values, as filters of dashboards ask for them, come from the domain of an attribute, which is public.
+
+Which values occur is not known: every one may. So the list is complete, whatever the public columns say, and the same
+for everyone. Conditions on the attributes choose from it.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from duckdb_priv.ordinary.aggregates import aggregates_in, conjuncts
+from duckdb_priv.ordinary.grouping import SETS, bare, group_keys
+from duckdb_priv.ordinary.law import true_value
+from duckdb_priv.ordinary.names import named, text
+from duckdb_priv.ordinary.published import Attribute, ConnectedTables, Release
+from duckdb_priv.ordinary.scope import FromItem, Kind, kind, own_nodes
+from duckdb_priv.sqltext.quoting import literal
+
+OF_RECORDS = ("joins", "having", "qualify", "windows", "sample", "pivots")
+"""Clauses that ask for more than values."""
+
+
+def asks_for_values(select: exp.Select, source: FromItem, outer: frozenset[int]) -> bool:
+    """Whether a SELECT over one release returns different values of attributes, and counts nothing."""
+    distinct, group = select.args.get("distinct"), select.args.get("group")
+    if any(select.args.get(name) for name in OF_RECORDS) or (distinct and distinct.args.get("on")):
+        return False
+    if not (distinct or group) or (
+        group and any(isinstance(bare(each), SETS) for each in group.expressions)
+    ):
+        return False
+    order = select.args.get("order")
+    said = [*select.expressions, *(each.this for each in (order.expressions if order else ()))]
+    if any(
+        True
+        for each in said
+        for _ in (*aggregates_in(each), *own_nodes(each, exp.Window, exp.Query))
+    ):
+        return False
+    keys = [each.unalias() for each in select.expressions]
+    keys += group_keys(select.copy(), ()) if group else []
+    if not all(kind(each, source, outer) in (Kind.SENSITIVE, Kind.CONSTANT) for each in keys):
+        return False
+    return all(kind(each, source, outer) in PURE for each in _conditions(select))
+
+
+PURE = (Kind.CONSTANT, Kind.PUBLIC, Kind.SENSITIVE)
+
+
+def list_values(
+    select: exp.Select, source: FromItem, outer: frozenset[int], connection: ConnectedTables
+) -> None:
+    """Let a SELECT read the domains of its attributes instead of records, in place."""
+    assert source.release is not None
+    kept = [each for each in _conditions(select) if kind(each, source, outer) is not Kind.PUBLIC]
+    select.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
+    named_here = {
+        attribute.name: attribute
+        for each in select.find_all(exp.Column)
+        if (attribute := source.attribute(each)) is not None
+    }
+    domains = [
+        f"({_domain_sql(connection, source.release, each)}) AS {text(each.name)}"
+        for each in named_here.values()
+    ]
+    query: exp.Expr = exp.maybe_parse(f"SELECT * FROM {', '.join(domains)}", dialect="duckdb")
+    alias = exp.TableAlias(this=named(source.alias).copy())
+    select.set("from_", exp.From(this=exp.Subquery(this=query, alias=alias)))
+
+
+def _conditions(select: exp.Select) -> list[exp.Expr]:
+    where = select.args.get("where")
+    return conjuncts(where.this) if where is not None else []
+
+
+def _domain_sql(connection: ConnectedTables, release: Release, attribute: Attribute) -> str:
+    return (
+        f"SELECT {true_value(attribute, 'x')} AS {text(attribute.name)}"
+        f" FROM {connection.catalog_of(release)}.coefficient AS x"
+        f" WHERE x.release = {literal(release.name)} AND x.attribute = {literal(attribute.name)}"
+    )
