@@ -31,13 +31,12 @@ def statements(
     """Return the SQL of the schema, for a release whose catalog rows and table are in the current database."""
     counted = counted_table(connection, release, attributes)
     view = f"{names.SCHEMA}.{identifier(release)}"
-    ((database,),) = connection.execute("SELECT current_database()").fetchall()
     return [
         f"CREATE SCHEMA {names.SCHEMA}",
         # Macros call each other without a schema: it is in use where they are called, and where they are made.
-        f"USE {identifier(database)}.{names.SCHEMA}",
+        f"USE {names.SCHEMA}",
         *_macros(counted),
-        f"USE {identifier(database)}.main",
+        "USE main",
         f"CREATE VIEW {view} AS {_view(counted)}",
         f"COMMENT ON VIEW {view} IS "
         + literal(
