@@ -2,21 +2,25 @@
 
     python benchmarks/living.py [PERSONS] [DAYS] [MARKDOWN]
     python benchmarks/living.py cost [PERSONS]
+    python benchmarks/living.py histories [NUMBER]
 
 Every day one in a hundred persons joins, leaves and changes the value; the release is refreshed from the table. The
 persons' seats are published, so that whoever collects the versions follows everyone: the strongest attack there is.
 ``cost`` prints what publishing, exporting and refreshing take, the export included, in seconds of processor time.
+``histories`` publishes decoy groups, lets 90% of one value leave and others come, and prints how often intervals hold
+the truth, with secrets that are fixed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
 import duckdb
 
@@ -211,8 +215,72 @@ def cost(persons: int) -> None:
             timed("refresh", "FROM priv.refresh('living')")
 
 
+OF_MANY = "'v' || (1 + [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6][1 + (hash(i) % 13)::INTEGER])"
+CAME = {
+    "values as frequent as before": OF_MANY,
+    "two frequent values more often": "'v' || (CASE WHEN i % 3 < 2 THEN 1 + i % 3 ELSE 3 + i % 4 END)",
+    "rare values only": "'v' || (4 + i % 4)",
+    "values that are new": "'w' || i % 7",
+}
+"""What those who come have."""
+PARTS = {"all rows": "true", "three sevenths of them": "young", "the others": "NOT young"}
+
+
+def histories(number: int, records: int = 12_000) -> str:
+    """Return a table: 90% of one of eight values leave, and 7% come; who is counted how well."""
+    lines = [
+        "| 7% come, with | intervals hold: all rows | three sevenths of them | the others | largest mean error, in"
+        " standard errors | standard error over the errors' spread, all rows: median |",
+        "|--|--|--|--|--|--|",
+    ]
+    for what, value in CAME.items():
+        held, errors = dict.fromkeys(PARTS, 0), {}
+        for history in range(number):
+            secret = hashlib.sha256(b"history %d" % history).digest()
+            with duckdb_priv.connect(secret=secret) as con:
+                con.execute(
+                    "CREATE TABLE v AS SELECT i AS id, i % 7 < 3 AS young,"
+                    f" CASE WHEN i % 20 < 4 THEN 'v0' ELSE {OF_MANY} END AS value FROM range({records}) AS t(i)"
+                )
+                con.execute(
+                    "FROM priv.publish_splu('v', 'r', sensitive := 'value', gamma := 3, record_id := 'id')"
+                )
+                con.execute("DELETE FROM v WHERE value = 'v0' AND id % 10 > 0")
+                con.execute(
+                    f"INSERT INTO v SELECT i, i % 7 < 3, {value}"
+                    f" FROM range({records}, {records + records * 7 // 100}) AS t(i)"
+                )
+                con.execute("FROM priv.refresh('r')").fetchall()
+                for part, condition in PARTS.items():
+                    found = con.execute(
+                        "SELECT d.value, estimate - coalesce(known, 0), stderr,"
+                        " coalesce(known, 0) BETWEEN low AND high FROM"
+                        f" priv.reconstructed_distribution('r', condition := '{condition}') AS d LEFT JOIN (SELECT"
+                        f" value, count(*) AS known FROM v WHERE {condition} GROUP BY ALL) AS t USING (value)"
+                    ).fetchall()
+                    for each, error, stderr, holds in found:
+                        held[part] += holds
+                        errors.setdefault((part, each), []).append((error, stderr))
+        asked = {part: number * sum(key[0] == part for key in errors) for part in PARTS}
+        bias = max(
+            abs(mean(error for error, _ in of)) / mean(stderr for _, stderr in of)
+            for of in errors.values()
+        )
+        wide = median(
+            mean(stderr for _, stderr in of) / mean(error**2 for error, _ in of) ** 0.5
+            for (part, _), of in errors.items()
+            if part == "all rows"
+        )
+        shares = " | ".join(f"{held[part] / asked[part]:.1%}" for part in PARTS)
+        lines.append(f"| {what} | {shares} | {bias:.2f} | {wide:.1f} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Print what was seen, or write it as a page."""
+    if sys.argv[1:2] == ["histories"]:
+        print(histories(int(sys.argv[2]) if len(sys.argv) > 2 else 20))
+        return
     if sys.argv[1:2] == ["cost"]:
         cost(int(sys.argv[2]) if len(sys.argv) > 2 else 100_000)
         return

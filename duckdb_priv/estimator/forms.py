@@ -71,6 +71,8 @@ class Form:
     """All values have the same two probabilities, so that a row counts for a set by whether it shows one of it."""
     followed: bool = False
     """The change of a count from a version to the next is known without the noise that both share."""
+    grouped: bool = False
+    """Its records show a value of a group that they share."""
     from_histogram: bool = False
     """Its weights are made from the histogram of what is published, and share its noise."""
     baseline: bool = False
@@ -134,7 +136,7 @@ class Form:
     @property
     def independent(self) -> bool:
         """Whether what a record shows is drawn for it alone, or as if it were."""
-        return self.drawn or self.from_histogram or self.blocks or self.varied
+        return self.drawn or self.grouped or self.blocks or self.varied
 
     @property
     def reported(self) -> bool:
@@ -192,8 +194,9 @@ FORMS: Mapping[str, Form] = {
         Form("operator", drawn=True, joined=True, followed=True),
         Form("singular", ("rank_one", "operator"), drawn=True, joined=True, invertible=False),
         Form("sample", ("two_weights",), scaled=True, perturbed=False, alike=True),
-        Form("two_by_two", ("two_weights",), joined=True, from_histogram=True),
-        Form("conditional_poisson", ("operator",), joined=True, from_histogram=True),
+        Form("two_by_two", ("two_weights",), joined=True, grouped=True, from_histogram=True),
+        Form("conditional_poisson", ("operator",), joined=True, grouped=True, from_histogram=True),
+        Form("batches", ("operator",), joined=True, grouped=True),
         Form("scaled", ("two_weights",), scaled=True, drawn=True, alike=True),
         Form("duplicated", ("two_weights",), scaled=True, copied=True),
         Form("blocks", ("two_weights",), blocks=True, joined=True, followed=True),

@@ -302,7 +302,7 @@ class Sets:
     def _values(self, rows: Coefficient) -> dict[str, str]:
         """Write two of the values that the rows show, and how probable one value is at most, where that is asked."""
         met = f" FILTER ({' AND '.join(rows.conditions)})" if rows.conditions else ""
-        if not self.form.from_histogram:
+        if not self.form.grouped:
             return {}
         alike = self.take(self._filled("alike", "[1]"))
         last = self.take(last_shown("_column", met, has_missing=self._shape.has_missing))

@@ -23,7 +23,7 @@ from duckdb_priv.release.model import Blocks
 
 TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
 """What an interval needs to know besides the variance, as the catalog calls it."""
-WITH_TERMS = ("rank_one", "singular", "operator", "conditional_poisson")
+WITH_TERMS = ("rank_one", "singular", "operator", "conditional_poisson", "batches")
 """Forms whose terms are in the catalog, for single values."""
 TABLE = "_priv_laws"
 """The name of the laws among the tables."""

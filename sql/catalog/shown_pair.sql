@@ -5,7 +5,9 @@ CREATE TABLE priv.shown_pair (
     release   VARCHAR NOT NULL,
     attribute VARCHAR NOT NULL,
     value     UBIGINT NOT NULL,
-    shown     VARCHAR
+    shown     VARCHAR,
+    batch     UINTEGER NOT NULL,
+    standing  UBIGINT NOT NULL
 );
 COMMENT ON TABLE  priv.shown_pair IS 'PRIVATE, never exported: pairs of a true value and of a shown one that occur in a release by decoy groups.';
 COMMENT ON COLUMN priv.shown_pair.number IS 'What priv.shown_record names the pair by.';
@@ -13,3 +15,5 @@ COMMENT ON COLUMN priv.shown_pair.release IS 'Name of the published table.';
 COMMENT ON COLUMN priv.shown_pair.attribute IS 'The sensitive attribute.';
 COMMENT ON COLUMN priv.shown_pair.value IS 'Keyed hash of the true value that a record had.';
 COMMENT ON COLUMN priv.shown_pair.shown IS 'What the record shows for that value, as text; NULL is the missing value.';
+COMMENT ON COLUMN priv.shown_pair.batch IS 'Number of the batch of records that were grouped together, from 0.';
+COMMENT ON COLUMN priv.shown_pair.standing IS 'How many of its records are published as the release is now.';

@@ -422,3 +422,52 @@ def test_a_program_that_is_killed_leaves_whole_versions(
         assert (row["version"], row["exported"]) == (2, True)
     with duckdb_priv.open_release(file) as analyst:
         assert analyst.execute("SELECT version FROM priv.release").fetchall() == [(2,)]
+
+
+def test_a_batch_of_other_values_is_counted_by_decoys_of_its_own(con, tmp_path):
+    """Nearly all records of one value leave, and others come with values that no group of the first batch has."""
+
+    def rows(sql: str) -> list[tuple]:
+        return con.execute(sql).fetchall()
+
+    con.execute(
+        "CREATE TABLE v AS SELECT i AS id, i % 3 = 0 AS young,"
+        " 'v' || (CASE WHEN i % 10 < 3 THEN 0 ELSE 1 + i % 5 END) AS disease FROM range(3000) AS t(i)"
+    )
+    con.execute(
+        "FROM priv.publish_splu('v', 'r', sensitive := 'disease', gamma := 2, record_id := 'id')"
+    )
+    con.execute("DELETE FROM v WHERE disease = 'v0' AND id % 100 > 0")
+    con.execute("INSERT INTO v SELECT i, i % 3 = 0, 'w' || i % 4 FROM range(3000, 3400) AS t(i)")
+    con.execute("FROM priv.refresh('r')").fetchall()
+    assert rows("SELECT form FROM priv.attribute WHERE role = 'sensitive'") == [("batches",)]
+    assert rows("SELECT value FROM priv.guarantee WHERE guarantee = 'several_batches'") == [(2,)]
+    assert rows("FROM priv.audit('r') WHERE NOT holds") == []
+    found = {
+        value: (estimate, low, high)
+        for value, estimate, low, high in rows(
+            "SELECT value, estimate, low, high FROM priv.reconstructed_distribution('r')"
+        )
+    }
+    # Only the second batch shows these, and none of it left: its rows count as they are.
+    assert sum(found[f"w{n}"][0] for n in range(4)) == pytest.approx(400)
+    assert sum(estimate for estimate, _, _ in found.values()) == pytest.approx(2530)
+    for value, true in rows("SELECT disease, count(*) FROM v GROUP BY ALL"):
+        _, low, high = found[value]
+        assert low <= true <= high
+    path = tmp_path / "r.duckdb"
+    con.execute("FROM priv.export_release('r', ?)", [str(path)]).fetchall()
+    question = "SELECT count(*) AS n FROM r WHERE young AND disease = 'w1'"
+    with duckdb.connect(str(path), read_only=True) as reader:
+        ((one, summed, share),) = reader.execute(
+            "SELECT priv.reconstructed_count('r.disease', noisy_disease, 'w1'),"
+            " sum(priv.weight('r.disease', noisy_disease, 'w1')),"
+            " count(*) * priv.reconstructed_share('r', noisy_disease, ['w1']).estimate FROM r WHERE young"
+        ).fetchall()
+        ((rewritten, _, low, high),) = duckdb_priv.reconstruct(
+            reader, question, intervals=True
+        ).fetchall()
+        reader.execute("USE estimated")
+        ((view,),) = reader.execute(question).fetchall()
+        assert [summed, share, rewritten, view] == pytest.approx([one] * 4)
+        assert low <= 33 <= high

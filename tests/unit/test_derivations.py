@@ -21,6 +21,7 @@ GIVEN = {
     "exact_threshold": ["1,000"],
     "fine_grain": ["24 %", "31 %", ".34375", ".4375", "95,946", "0.1"],
     "growing_sample": ["2,000"],
+    "leaving": ["90%"],
     "operator": ["95%", "99%", "1 %"],
     "questions": ["3,000", "0.5%", "5%"],
     "ratio_attack": ["1202.3179"],

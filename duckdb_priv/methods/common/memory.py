@@ -16,14 +16,14 @@ from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.marking import VALUES, mark_of_text, mark_stream
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.mechanism.arrays import Counts
+from duckdb_priv.mechanism.decoy_batches import Batch
 from duckdb_priv.methods.common.dealing import DEALT, MARK
 from duckdb_priv.methods.common.decoys import SHOWN
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.release.catalog import table_definitions
 
 KEPT = (
-    "(SELECT release, attribute, mark, value, shown FROM priv.shown_record"
+    "(SELECT release, attribute, mark, value, shown, pair FROM priv.shown_record"
     " JOIN priv.shown_pair ON shown_pair.number = shown_record.pair)"
 )
 """What records in groups have shown: of a release and an attribute, for which of their values."""
@@ -76,37 +76,60 @@ class Memory:
             )
             pair = f"{first}::UBIGINT + _code{n}::UBIGINT * {domain.size} + _shown{n}"
             run(f"INSERT INTO priv.shown_record SELECT _mark, {pair} FROM {SHOWN}")
+            of_release = [self.release, domain.attribute.lower()]
+            ((batch,),) = self.workspace.rows(
+                "SELECT coalesce(max(batch) + 1, 0) FROM priv.shown_pair"
+                " WHERE lower(release) = lower(?) AND attribute = ?",
+                of_release,
+            )
             run(
-                f"INSERT INTO priv.shown_pair SELECT {pair}, ?, ?, d.value, p.shown"
-                f" FROM (SELECT DISTINCT _code{n}, _shown{n} FROM {SHOWN}) AS found"
+                f"INSERT INTO priv.shown_pair SELECT {pair}, ?, ?, d.value, p.shown, {batch}, records"
+                f" FROM (SELECT _code{n}, _shown{n}, count(*) AS records FROM {SHOWN} GROUP BY ALL) AS found"
                 f" JOIN ({_values_sql(self.workspace, domain)}) AS d ON d.position = _code{n}"
                 f" JOIN (SELECT position, published::VARCHAR AS shown FROM {domain.table}) AS p"
                 f" ON p.position = _shown{n}",
-                [self.release, domain.attribute.lower()],
+                of_release,
             )
         return tuple(step.table for step in kernel.steps)
 
     def recall(self, domain: Domain, n: int) -> str:
-        """Make a table of what the records have shown of an attribute: ``mark`` and ``shown``; return its name."""
+        """Make a table of what the records have shown of an attribute, and return its name.
+
+        Its columns are ``mark``, ``shown`` and ``pair``.
+        """
         table = recalled(n)
         self.workspace.cursor.execute(
-            f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT told.mark, kept.shown"
+            f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT told.mark, kept.shown, kept.pair"
             f" FROM ({told_sql(self.workspace, domain, n, DEALT)}) AS told JOIN {KEPT} AS kept USING (mark, value)"
             " WHERE lower(release) = lower(?) AND attribute = ?",
             [self.release, domain.attribute.lower()],
         )
         return table
 
-    def drawn(self, attribute: str, values: Sequence[str | None]) -> Counts:
-        """Count what all records have shown that were ever in a group, those that left included, by value."""
-        counts = dict(
-            self.workspace.rows(
-                f"SELECT shown, count(*) FROM {KEPT} WHERE lower(release) = lower(?) AND attribute = ?"
-                " GROUP BY ALL",
-                [self.release, attribute.lower()],
-            )
+    def keep_standing(self, attribute: str, pairs: str) -> None:
+        """Keep how many records are published as the release is now, by a query of the ``pair`` of each."""
+        self.workspace.cursor.execute(
+            f"UPDATE priv.shown_pair SET standing = (SELECT count(*) FROM ({pairs}) AS p WHERE p.pair = number)"
+            " WHERE lower(release) = lower(?) AND attribute = ?",
+            [self.release, attribute.lower()],
         )
-        return np.array([counts.get(value, 0) for value in values], np.int64)
+
+    def batches(self, attribute: str, values: Sequence[str | None]) -> list[Batch]:
+        """Count what the records of each batch have shown, by value: all of them, and those that are published."""
+        place = {value: position for position, value in enumerate(values)}
+        found: list[Batch] = []
+        for batch, shown, drawn, standing in self.workspace.rows(
+            "SELECT batch, shown, sum(records)::BIGINT, sum(standing)::BIGINT FROM priv.shown_pair"
+            " JOIN (SELECT pair, count(*) AS records FROM priv.shown_record GROUP BY pair) AS kept ON pair = number"
+            " WHERE lower(release) = lower(?) AND attribute = ? GROUP BY ALL ORDER BY batch",
+            [self.release, attribute.lower()],
+        ):
+            while len(found) <= batch:
+                found.append(Batch(*np.zeros((2, len(values)), np.int64)))
+            if shown in place:
+                found[batch].drawn[place[shown]] += drawn
+                found[batch].standing[place[shown]] += standing
+        return found
 
 
 def recalled(n: int) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 
 from duckdb_priv.mechanism import binomial
 from duckdb_priv.mechanism.arrays import Counts, Vector
+from duckdb_priv.mechanism.decoy_batches import drawn_in_all
 from duckdb_priv.mechanism.splu import (
     exact_large_sum_threshold,
     large_sum_threshold,
@@ -28,13 +29,16 @@ def audit(subject: Subject) -> list[AuditRow]:
     shown = subject.shown_counts()
     attribute, gamma = subject.attribute, int(subject.claims["decoy_group"][1]["gamma"])
     memory = Memory(subject.workspace, attribute.release)
-    drawn = memory.drawn(attribute.name, attribute.values) if memory else shown
+    batches = memory.batches(attribute.name, attribute.values) if memory else []
+    drawn = drawn_in_all(batches) if batches else shown
     rows = [
         _groups(subject, drawn, gamma),
         _small_sums(subject, gamma),
         *_large_sums(subject, gamma),
         _inclusion(subject, drawn, gamma),
     ]
+    if "several_batches" in subject.claims:
+        rows.append(_several(subject, len(batches)))
     if drawn.sum() > shown.sum():
         return [*rows, _left(subject, drawn, shown)]
     true = subject.true_counts()
@@ -68,6 +72,18 @@ def _left(subject: Subject, drawn: Vector | Counts, shown: Vector) -> AuditRow:
         " reconstructed by what all showed that were ever drawn, which is not compared with the source as it is.",
         float(drawn.sum() - shown.sum()),
         bool((shown <= drawn).all()),
+        subject.attribute.name,
+    )
+
+
+def _several(subject: Subject, batches: int) -> AuditRow:
+    claimed, _ = subject.claims["several_batches"]
+    return finding(
+        "several_batches",
+        "So many batches of records have decoys of their own: counts among the rows of one are biased. 0 where it is"
+        " not known which records are of which.",
+        float(batches),
+        batches == (claimed or 0),
         subject.attribute.name,
     )
 

@@ -123,6 +123,13 @@ class Followed:
             for n, domain in enumerate(self.domains)
         }
 
+    def keep_standing(self) -> None:
+        """Keep how many records of each batch are published, after ``rows_sql`` was written."""
+        tables = [recalled(n) for n in range(len(self.domains))]
+        known = " AND ".join(f"mark IN (SELECT mark FROM {each})" for each in tables)
+        for table, domain in zip(tables, self.domains, strict=True):
+            self.memory.keep_standing(domain.attribute, f"SELECT pair FROM {table} WHERE {known}")
+
 
 def open_dealt(
     workspace: Workspace, source: Source, release: str, arguments: SpluArguments
@@ -165,15 +172,16 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     records = open_dealt(workspace, source, release, arguments)
     domains, memory = records.domains, records.memory
     coins = [records.group(n) for n in range(len(domains))]
-    drawn = [memory.drawn(domain.attribute, domain.values) for domain in domains]
     select = records.rows_sql()
+    records.keep_standing()
+    batches = [memory.batches(domain.attribute, domain.values) for domain in domains]
     ((rows,),) = workspace.rows(f"SELECT count(*) FROM ({select})")
     made = plan_of(
         release,
         source,
         domains,
         records.grouping,
-        drawn,
+        batches,
         kernel=replace(records.dealt.kernel, select=select),
         staged=records.dealt.staged,
         ledger=[

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 
@@ -18,7 +19,15 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
 from duckdb_priv.mechanism.arrays import Counts
+from duckdb_priv.mechanism.decoy_batches import (
+    Batch,
+    Mixture,
+    drawn_in_all,
+    mixture,
+)
 from duckdb_priv.mechanism.decoy_intervals import interval_terms
+from duckdb_priv.mechanism.operator import half_step
+from duckdb_priv.mechanism.score_terms import likely_shares, score_terms
 from duckdb_priv.mechanism.splu import (
     exact_large_sum_threshold,
     large_sum_threshold,
@@ -83,7 +92,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     told = bool(source.record_id) and dealt.few and (bool(memory) or not append)
     cut = dealt.portions > 1
     kernel = show(dealt, source, domains, keys, grouping, ranges, told=told or cut)
-    staged, drawn = dealt.staged, None
+    staged, batches = dealt.staged, None
     if cut:
         staged = show_in_ranges(workspace, dealt, kernel, len(source.public))
     elif told:
@@ -91,7 +100,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
             # Of a batch the records that are known were deleted from the table.
             staged = show_at_once(workspace, dealt, kernel, len(source.public))
         staged = memory.keep(source, domains, kernel, staged)
-        drawn = [memory.drawn(domain.attribute, domain.values) for domain in domains]
+        batches = [memory.batches(domain.attribute, domain.values) for domain in domains]
     earlier, before = earlier_rows(workspace, source, domains, release) if append else (None, 0)
     if memory and not dealt.few:
         _give_up(memory, domains, before)
@@ -100,7 +109,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         source,
         domains,
         grouping,
-        drawn,
+        batches,
         kernel=kernel,
         staged=staged,
         earlier=earlier,
@@ -115,7 +124,7 @@ def plan_of(
     source: Source,
     domains: Sequence[Domain],
     grouping: Grouping,
-    drawn: Sequence[Counts] | None,
+    batches: Sequence[Sequence[Batch]] | None,
     *,
     kernel: Kernel,
     staged: Sequence[str],
@@ -126,11 +135,16 @@ def plan_of(
 ) -> Plan:
     """Put together what a release by decoy groups is, of ``rows`` rows.
 
-    ``drawn`` counts what all records showed that were ever in a group, where that is kept.
+    ``batches`` count what records have shown that were ever in a group, by attribute, where that is kept.
     """
     gamma = grouping.gamma
+    mixed = [None if each is None else _mixed(each, gamma) for each in batches or ()]
     guarantees = [each for domain in domains for each in guarantees_of(domain.attribute, gamma)]
-    parts = rows if drawn is None else max(int(counts.sum()) for counts in drawn)
+    for n, domain in enumerate(domains):
+        if earlier or (batches and len(batches[n]) > 1):
+            known = len(batches[n]) if batches else None
+            guarantees.append(_of_several(domain.attribute, known, bool(batches and mixed[n])))
+    parts = rows if batches is None else max(int(drawn_in_all(each).sum()) for each in batches)
     return Plan(
         mechanism=MECHANISM,
         parameters={"gamma": gamma, "grouping": grouping.name, "rows": parts},
@@ -145,7 +159,8 @@ def plan_of(
             source=source,
             domains=domains,
             grouping=grouping,
-            drawn=drawn,
+            batches=batches,
+            mixed=mixed,
         ),
         provenance=dict.fromkeys(source.sensitive, "source"),
         guarantees=guarantees,
@@ -164,28 +179,36 @@ def _complete(
     source: Source,
     domains: Sequence[Domain],
     grouping: Grouping,
-    drawn: Sequence[Counts] | None = None,
+    batches: Sequence[Sequence[Batch]] | None,
+    mixed: Sequence[Mixture | None],
 ) -> Plan:
     """Choose how counts are reconstructed, which depends on what was published and on nothing else.
 
-    ``drawn`` counts what all records showed that were ever in a group, where some of them may have left since.
+    ``batches`` count what records have shown that were ever in a group, some of which may have left since.
     """
-    shown = drawn or [
-        np.array([published[domain.attribute].get(value, 0) for value in domain.values], np.int64)
-        for domain in domains
+    grouped = batches or [
+        [_as_published(published[domain.attribute], domain.values)] for domain in domains
     ]
     return replace(
         plan,
         attributes=[
-            reconstruction(release, domain, counts, grouping.gamma)
-            for domain, counts in zip(domains, shown, strict=True)
+            _of_batches(release, domain, each, one, grouping.gamma)
+            if one
+            else reconstruction(release, domain, drawn_in_all(each), grouping.gamma)
+            for domain, each, one in zip_longest(domains, grouped, mixed)
         ],
         warnings=[
             warning
-            for domain, counts in zip(domains, shown, strict=True)
-            for warning in _warnings(domain, counts, source, grouping)
+            for domain, each, one in zip_longest(domains, grouped, mixed)
+            for warning in _warnings(domain, drawn_in_all(each), one, source, grouping)
         ],
     )
+
+
+def _as_published(published: Mapping[str | None, int], values: Sequence[str | None]) -> Batch:
+    """Return the one batch of a release whose records are all published."""
+    counts = np.array([published.get(value, 0) for value in values], np.int64)
+    return Batch(counts, counts)
 
 
 def _give_up(memory: Memory, domains: Sequence[Domain], rows: int) -> None:
@@ -193,7 +216,8 @@ def _give_up(memory: Memory, domains: Sequence[Domain], rows: int) -> None:
 
     Raises InvalidParameter where records have left, without whose rows nothing could be reconstructed.
     """
-    if any(memory.drawn(each.attribute, each.values).sum() > rows for each in domains):
+    batches = (memory.batches(each.attribute, each.values) for each in domains)
+    if any(drawn_in_all(each).sum() > rows for each in batches):
         raise InvalidParameter(
             f"records have left release {memory.release!r} since it was published, and what they showed is not kept"
             " where Spark appends",
@@ -246,6 +270,55 @@ def reconstruction(release: str, domain: Domain, counts: Counts, gamma: int) -> 
     )
 
 
+def _mixed(batches: Sequence[Batch], gamma: int) -> Mixture | None:
+    """Return the mixture of several batches, where counts can be reconstructed by one."""
+    return mixture(batches, gamma) if len(batches) > 1 else None
+
+
+def _of_batches(
+    release: str, domain: Domain, batches: Sequence[Batch], mixed: Mixture, gamma: int
+) -> SensitiveAttribute:
+    standing = np.sum([batch.standing for batch in batches], axis=0)
+    shares = likely_shares(mixed.weights, mixed.operator, standing)
+    terms = score_terms(mixed.weights, mixed.operator, shares)
+    return SensitiveAttribute(
+        release=release,
+        name=domain.attribute,
+        type=domain.catalog_type,
+        values=domain.values,
+        form="batches",
+        numbers={
+            "own": (1 / gamma,) * domain.size,
+            "other": tuple(background_probability(drawn_in_all(batches), gamma).tolist()),
+            "half_step": tuple(half_step(mixed.weights).tolist()),
+            **{name: tuple(of.tolist()) for name, of in terms._asdict().items()},
+        },
+        lists={"weights": mixed.weights.tolist(), "operator": mixed.operator.T.tolist()},
+    )
+
+
+def _of_several(attribute: str, batches: int | None, mixed: bool) -> Guarantee:
+    """State which counts are biased where records were grouped in several batches."""
+    those = (
+        "The records came in several batches"
+        if batches is None
+        else f"The records came in {batches} batches"
+    )
+    counted = (
+        "Counts are unbiased among rows that are chosen without regard to when they came. Counts among the rows of one"
+        " batch are biased."
+        if mixed
+        else "Counts are reconstructed as if all batches had the same frequencies. Counts among rows of one batch are"
+        " biased, and those of all rows, too, where records left."
+    )
+    return Guarantee(
+        "several_batches",
+        f"{those}, each with decoys of its own frequencies of {attribute}. {counted}",
+        value=batches,
+        attribute=attribute,
+    )
+
+
 def guarantees_of(attribute: str, gamma: int) -> list[Guarantee]:
     """State what decoy groups promise of one attribute."""
     small = small_sum_privacy(gamma, EPSILON, ALPHA)
@@ -288,10 +361,12 @@ def guarantees_of(attribute: str, gamma: int) -> list[Guarantee]:
     ]
 
 
-def _warnings(domain: Domain, counts: Counts, source: Source, grouping: Grouping) -> list[str]:
+def _warnings(
+    domain: Domain, counts: Counts, mixed: Mixture | None, source: Source, grouping: Grouping
+) -> list[str]:
     found = warn_of_domain(domain, source)
     choice = choose(counts, grouping.gamma)
-    errors = cell_errors(choice, counts)
+    errors = mixed.errors(counts, CELL) if mixed else cell_errors(choice, counts)
     if unknown := [domain.values[code] for code in np.flatnonzero(2 * WIDE * errors > CELL)]:
         listed = ", ".join(map(repr, unknown[:MANY_GROUPS_SHOWN])) + (
             ", …" if len(unknown) > MANY_GROUPS_SHOWN else ""
@@ -300,7 +375,7 @@ def _warnings(domain: Domain, counts: Counts, source: Source, grouping: Grouping
             f"counts of {listed} of {domain.attribute!r} have large errors: for a count among {CELL:,} records the"
             f" interval is wider than {CELL:,}, or there is none; choose a smaller gamma"
         )
-    if np.isnan(choice.bias):
+    if mixed is None and np.isnan(choice.bias):
         found.append(
             f"a value of {domain.attribute!r} is in all decoy groups: counts of the others are biased among records"
             " that have it more or less often than all; choose a smaller gamma"

@@ -40,6 +40,9 @@ CASE WHEN x.retention > 0 THEN (CASE WHEN x.position = y.position THEN 1 ELSE 0 
 -- name: operator
 list_extract(x.weights, y.position + 1)
 
+-- name: batches
+list_extract(x.weights, y.position + 1)
+
 -- name: conditional_poisson
 CASE WHEN x.position = y.position THEN x.own_weight WHEN x.odds = y.odds THEN x.tied_weight
  ELSE x.inclusion * (x.potential - y.potential) / (y.odds - x.odds) END

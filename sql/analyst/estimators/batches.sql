@@ -1,0 +1,18 @@
+-- batches: W[x, y] is a number of its own for each x and y: that of decoy groups which were made in several batches, each with
+-- frequencies of its own. W is the inverse of Pr[published = y | true = x] among all published rows, of all batches together
+-- (leaving.md).
+
+-- name: chances
+-- The least and the most: which values are in its group is not drawn for a record alone, and differs between batches.
+[0e0, least(len(@places@) / @constant.gamma@, 1)]
+
+-- name: plausible
+@as_many@ AND @several@
+
+-- name: alike
+-- The largest probability with which a record shows any one value.
+1 / @constant.gamma@
+
+-- name: law
+-- Pr[a record shows the value | it has it] and Pr[... | it has another].
+{own: list_extract(@numbers.own@, @place@), other: list_extract(@numbers.other@, @place@)}
