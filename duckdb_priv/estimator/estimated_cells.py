@@ -14,6 +14,7 @@ from duckdb_priv.estimator.estimated_names import MESSAGES, ROW, ROW_TYPE, WEIGH
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.estimator.weights import numbers_of, weight
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
+from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, sections
 
@@ -72,6 +73,9 @@ class ViewColumn:
     """Of an attribute: its part in the number of a row of a cell."""
     law: str = ""
     domain: str = ""
+    counting: str = ""
+    """What rows of the whole release count for each value, as a table to join; and its columns, of one value."""
+    factor: str = ""
 
     @property
     def named(self) -> str:
@@ -94,6 +98,7 @@ def query(table: WeightedTable) -> str:
         "row": "CAST({cell: c._priv_cell, x: 0",
         "no_row": f"CAST({error} AS {ROW_TYPE}) AS {ROW}",
         "moments": f", records: c._priv_n, {moments}, attribute: ",
+        "one": "{most: 1e0, least: 1e0, mean: 1e0, square: 1e0}",
         "row_end": f"}} AS {ROW_TYPE}) AS {ROW}",
         "counted": f"{scale}{counts} FROM _priv_home.main.{identifier(table.release)} GROUP BY ALL",
         "no_rows": f" AND CAST(error({table.message('unseen')}) AS BOOLEAN)",
@@ -124,9 +129,9 @@ def query(table: WeightedTable) -> str:
         ),
         "known": ", ".join(_known(pieces["compared"], each) for each in attributes) or "''",
     }
-    for name in ("weight", "place", "law"):
+    for name in ("weight", "place", "law", "factor", "counting"):
         chosen = ", ".join(each.chosen(getattr(each, name)) for each in attributes)
-        places[f"{name}s"] = f"concat({chosen})"
+        places[name if name == "counting" else f"{name}s"] = f"concat({chosen})"
     places["made"] = literal(fill(pieces["made"], places))
     return fill(pieces["view"], places)
 
@@ -203,8 +208,29 @@ def _columns(table: WeightedTable, error: str) -> Iterator[ViewColumn]:
             place=f" + {step} * {x}.position",
             law=f"{joined * (f'{y}.' in one)} CROSS JOIN {law} AS {x}",
             domain=_domain(each, kind),
+            counting=f" JOIN {_counting(each)} AS z{number} ON z{number}.position = {x}.position",
+            factor=", {"
+            + ", ".join(f"{name}: z{number}.{name}" for name in ("most", "least", "mean", "square"))
+            + "}",
         )
         step *= each.size
+
+
+def _counting(of: SensitiveAttribute) -> str:
+    """Write the table of what rows of the whole release count for each value of an attribute."""
+    law, reported = _law(of), identifier(of.column)
+    count = "system.main.count_star()"
+    shown = (
+        f"(SELECT r.*, v.* EXCLUDE (value) FROM (SELECT {reported} AS reported, {count} / sum({count}) OVER () AS share"
+        f" FROM _priv_home.main.{identifier(of.release)} GROUP BY ALL) AS r"
+        f" LEFT JOIN {law} AS v ON v.value IS NOT DISTINCT FROM CAST(r.reported AS VARCHAR))"
+    )
+    w = weight(of.form, "y.reported", of.size, of.blocks)
+    counted = (
+        f"(SELECT position, max(w) AS most, min(w) AS least, sum(share * w) AS mean, sum(share * w ** 2) AS square"
+        f" FROM (SELECT x.position, y.share, {w} AS w FROM {law} AS x CROSS JOIN {shown} AS y) GROUP BY position)"
+    )
+    return qualified(counted)
 
 
 def _law(attribute: SensitiveAttribute) -> str:

@@ -8,16 +8,17 @@ law of the set, the same test (``fragments/sets.sql``). Of another sum no more t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from duckdb_priv.estimator import estimated_names as names
 from duckdb_priv.estimator.estimated_cells import FOLDER, WeightedTable
-from duckdb_priv.estimator.forms import FIELD, Form, form_of
+from duckdb_priv.estimator.forms import FIELD, FORMS, form_of
 from duckdb_priv.estimator.set_formulas import (
     formula,
     functional,
     let,
     mean_of,
+    ordinary,
     quotient,
     struct,
 )
@@ -25,6 +26,7 @@ from duckdb_priv.estimator.sets import Sets
 from duckdb_priv.estimator.written import Written
 from duckdb_priv.sqltext.templates import fill, sections
 
+LEAST = "'-inf'::DOUBLE"
 OF_S = re.compile(r"\(s\)\.")
 FOUND = r"(\1)."
 Z = "1.959963984540054e0"
@@ -49,7 +51,11 @@ class Ends:
         self._form = form_of(counted.attributes[0])
         """Attributes of a release differ in their form only by whether all values have the same probabilities."""
         self._published = f"{float(max(counted.rows, 1))!r}::DOUBLE"
+        self._product = len(counted.attributes) > 1 and not self._form.varied
+        """Whether there are products of weights whose law is known: of single combinations of values."""
         self._formulas = formulas(counted)
+        product = " OR (len((m).set) = 1 AND len(((m).rows[1].r).factors) > 1)"
+        self._formulas["product"] = product if self._product else ""
 
     def macros(self) -> Iterator[tuple[str, str, str]]:
         """Write name, arguments and text of each macro that those of the schema call."""
@@ -57,7 +63,7 @@ class Ends:
         yield "_priv_rows", "_c, _d", self._rows()
         yield "_priv_known", "_rows", self._known()
         yield "_priv_spread", "_rows", self._text("spread")
-        yield "_priv_law", "_attribute, _set, _noisy", self._law()
+        yield "_priv_law", "_attribute, _set, _noisy, _factors", self._law()
         yield "_priv_count", "_estimate, _rows", self._count()
         yield "_priv_sum", "_estimate, _rows", self._sum()
         yield "_priv_mean", "_estimate, _count, _rows", self._mean()
@@ -91,28 +97,30 @@ class Ends:
             law = Sets(each.form, Written([each])).law_at(places, "_noisy")
             cases.append(f"WHEN {number} THEN {law}")
             step *= each.size
+        if self._product:
+            law = f"[{ordinary('law_of_product')} FOR k IN [{self._text('factors')}]][1]"
+            cases.append(f"WHEN 0 THEN {law}")
         return f"CASE _attribute {' '.join(cases)} END"
 
     # The intervals. What is in a formula of a let is planned twice, so one let is in the value of the next.
 
     def _count(self) -> str:
         kind = "" if self._form.weighed else "once"
-        known = self._by_form("s", lambda form: functional(form, kind))
+        known = self._by_form("s", kind)
         tested = f"CASE WHEN (s).known THEN {known} ELSE {self._text('other_count')} END"
         return f"[{formula('ends')} FOR u IN [{tested} FOR s IN [{self._sums('e.d')} FOR m IN [{self._opened()}]]]][1]"
 
     def _sum(self) -> str:
-        known = self._by_form("s", lambda form: functional(form, "amount"))
+        known = self._by_form("s", "amount")
         tested = f"CASE WHEN (s).known THEN {known} ELSE {self._text('other_sum')} END"
         return f"[{formula('ends')} FOR u IN [{tested} FOR s IN [{self._sums('e.c')} FOR m IN [{self._opened()}]]]][1]"
 
     def _mean(self) -> str:
-        known = self._by_form("q", mean_of)
         amounts, count = (
             OF_S.sub(f"(q).{of}.", self._text(each))
             for of, each in (("amounts", "other_sum"), ("count", "other_count"))
         )
-        other = quotient(amounts, count, "(q).amounts.of_other.covariance", least="'-inf'::DOUBLE")
+        other = quotient(amounts, count, "(q).amounts.of_other.covariance", least=LEAST)
         given = struct(
             known="(m).known",
             attribute="(m).attribute",
@@ -128,12 +136,12 @@ class Ends:
             least="coalesce(list_min([(e).c FOR e IN (m).cells IF (e).d > 0]), 0e0)",
             most="coalesce(list_max([(e).c FOR e IN (m).cells IF (e).d > 0]), 0e0)",
         )
-        answer = f"CASE WHEN (q).known THEN {known} ELSE {other} END"
+        answer = f"CASE WHEN (q).known THEN {self._by_form('q')} ELSE {other} END"
         return f"[{answer} FOR q IN [{given} FOR m IN [{self._opened('_count')}]]][1]"
 
     def _opened(self, count: str = "0e0") -> str:
         """Write m: what is known of the rows, and the estimates."""
-        fields = ("rows", "cells", "known", "attribute", "set")
+        fields = ("rows", "cells", "known", "attribute", "set", "factors")
         opened = struct(
             **{each: f"(m).known.{each}" for each in fields},
             estimate="(m).estimate",
@@ -142,17 +150,31 @@ class Ends:
         asked = struct(known="_priv_known(_rows)", estimate="_estimate", count=count)
         return f"{opened} FOR m IN [{asked}]"
 
-    def _by_form(self, of: str, write: Callable[[Form], str]) -> str:
-        """Write a text once for all attributes that have the same one."""
+    def _by_form(self, over: str, kind: str = "") -> str:
+        """Write what is tested of a sum, over s, or the interval of a mean, over q, for each attribute."""
         found: dict[str, list[str]] = {}
         for number, each in enumerate(self._attributes, start=1):
-            found.setdefault(write(form_of(each)), []).append(str(number))
+            form = form_of(each)
+            text = functional(form, kind) if over == "s" else mean_of(form)
+            found.setdefault(text, []).append(str(number))
+        if self._product:
+            found.setdefault(self._of_product(over, kind), []).append("0")
         first, *others = found.items()
         cases = " ".join(
-            f"WHEN ({of}).attribute IN ({', '.join(numbers)}) THEN {text}"
+            f"WHEN ({over}).attribute IN ({', '.join(numbers)}) THEN {text}"
             for text, numbers in others
         )
         return f"CASE {cases} ELSE {first[0]} END" if cases else first[0]
+
+    def _of_product(self, over: str, kind: str) -> str:
+        form = FORMS["scaled" if self._form.scaled else "operator"]
+        if over == "s":
+            return functional(form, kind, of_product=True)
+        amounts, count = (
+            OF_S.sub(f"(q).{each}.", functional(form, which, of_product=True))
+            for each, which in (("amounts", "amount"), ("count", "" if form.weighed else "once"))
+        )
+        return quotient(amounts, count, "(q).covariance", least=LEAST)
 
     # Sums over the cells of m, with coefficients c: e.c of a sum, e.d of a count.
 
@@ -170,7 +192,7 @@ class Ends:
         if not self._form.from_histogram:
             sampled = f" + e.a * {both}" if self._form.scaled else ""
             return self._summed(f"e.s * {noise} * {both}{sampled}")
-        shrinkage = "(_priv_law((m).attribute, (m).set, 0e0)).shrinkage"
+        shrinkage = "(_priv_law((m).attribute, (m).set, 0e0, (m).factors)).shrinkage"
         return let(
             "b",
             formula("from_histogram"),
@@ -208,7 +230,7 @@ class Ends:
             variance=self._covariance(c, c),
             total=self._summed(f"e.n * {c if counts else f'greatest({c}, 0)'}"),
             opposite="0e0" if counts else self._summed(f"e.n * greatest(-{c}, 0)"),
-            law=f"CASE WHEN (m).known THEN _priv_law((m).attribute, (m).set, {noisy}) END",
+            law=f"CASE WHEN (m).known THEN _priv_law((m).attribute, (m).set, {noisy}, (m).factors) END",
             share=self._share(c),
             z=Z,
             beta="1e0",

@@ -8,7 +8,7 @@ WEIGHT, ROW = '"current_role"', '"current_user"'
 of a sum is made of."""
 ROW_TYPE = (
     "STRUCT(cell BIGINT, x BIGINT, w DOUBLE, records DOUBLE, squares DOUBLE, units DOUBLE, largest DOUBLE,"
-    " sampled DOUBLE, attribute INTEGER)"
+    " sampled DOUBLE, attribute INTEGER, factors STRUCT(most DOUBLE, least DOUBLE, mean DOUBLE, square DOUBLE)[])"
 )
 SUMS = {"count_star": "", "count": "x", "count_if": "x", "sum": "x", "avg": "x"}
 """The aggregates that are estimates, with their arguments."""

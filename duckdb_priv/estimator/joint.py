@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from duckdb_priv.estimator.distribution import QUANTILE
 from duckdb_priv.estimator.forms import INTERVAL
+from duckdb_priv.estimator.set_formulas import ordinary
 from duckdb_priv.estimator.written import Lookup
 from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.templates import body, computed, fill, read, template
@@ -39,6 +40,7 @@ ARGUMENTS = {
             "weights",
             "sums",
             "product",
+            "background",
             "scale",
         )
     },
@@ -52,6 +54,7 @@ def fillings(lookup: Lookup) -> dict[str, str]:
     each = lookup.by_key(f"_release || '.' || {EACH}")
     of_query = {name: body(read(FRAGMENTS, name)) for name in ("joint_step", "squarem")} | {
         "interval": INTERVAL,
+        "law_of_product": ordinary("law_of_product"),
         "normal_quantile": template("{quantile}"),
     }
     # A record has the value as much as its weight says, and another as much as is left of 1.
@@ -81,8 +84,16 @@ def fillings(lookup: Lookup) -> dict[str, str]:
             f"'coalesce(system.main.sum(' || {_joined(in_state.format(NUMBER), ' * ')} || '), 0)'",
         ),
         "joint_scale": f"'system.main.greatest(' || {_joined(each.query('scale', OF_EACH), ', ')} || ')'",
+        "joint_background": _joined(BACKGROUND, ", "),
         "joint_product": _joined(f"'_priv_weight' || {NUMBER}", " * "),
     }
+
+
+BACKGROUND = (
+    "'{most: system.main.max(_priv_weight' || {0} || '), least: system.main.min(_priv_weight' || {0} ||"
+    " '), mean: system.main.avg(_priv_weight' || {0} || '), square: system.main.avg(_priv_weight' || {0} || ' ** 2)}'"
+).replace("{0}", NUMBER)
+"""The text of what rows of the whole release count for the value of one attribute."""
 
 
 def _query(name: str, fillings: Mapping[str, str]) -> str:

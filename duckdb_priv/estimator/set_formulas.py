@@ -187,15 +187,18 @@ def plausible(form: Form) -> str:
 
 
 @cache
-def functional(form: Form, kind: str = "") -> str:
-    """Return what is tested of a sum, over s; ``once`` where every record counts once, or of an ``amount``."""
+def functional(form: Form, kind: str = "", *, of_product: bool = False) -> str:
+    """Return what is tested of a sum, over s; ``once`` where every record counts once, or of an ``amount``.
+
+    ``of_product`` where the records have one of a set of combinations of values of several attributes.
+    """
     every = dict(_formulas())
     if form.varied:
         every["slack"] = every["slack_by_row"]
     if kind == "amount" and form.scaled:
         # The scale of a record is a part of its amount.
         kind = ""
-    if not form.from_histogram:
+    if of_product or not form.from_histogram:
         every |= {"spread_of_one": "(s).law.slope", "left": "1"}
     for each in (kind, "" if form.perturbed else "sample"):
         every |= {
@@ -203,7 +206,7 @@ def functional(form: Form, kind: str = "") -> str:
             for name, text in _formulas().items()
             if each and name.startswith(f"{each}.")
         }
-    if not form.alike:
+    if of_product or not form.alike:
         every["line"] = every["drawn"]
     return expand(every["test"], every)
 

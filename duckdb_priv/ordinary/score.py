@@ -14,6 +14,7 @@ from sqlglot import exp
 from duckdb_priv.estimator.forms import FORMS, Form
 from duckdb_priv.estimator.set_formulas import formula as sets_formula
 from duckdb_priv.estimator.set_formulas import functional, let, mean_of, struct
+from duckdb_priv.ordinary import products
 from duckdb_priv.ordinary.frame import Measure, filtered, select_sql
 from duckdb_priv.ordinary.law import true_value, weight_sql
 from duckdb_priv.ordinary.names import LINE, fresh, text
@@ -36,6 +37,8 @@ class Score:
         self._records, self._frame = records, records.frame
         self.laws: dict[str, str] = {}
         """Columns of the laws, by the counts that they are of."""
+        self._product = products.is_known(self._frame)
+        """Whether sums are over records with one of a set of combinations of values of several attributes."""
 
     def functional(self, name: str, z: str) -> str | None:
         """Write what is tested of a count or a sum; none where no more than its variance is known."""
@@ -45,8 +48,12 @@ class Score:
         form = FORMS[records.form or "sample"]
         if form.baseline:
             return self._of_groups(name, z) if of.counts else None
-        given = self._sums(name, form, z)
-        return f"[{functional(form, self._kind(of, form))} FOR s IN [{struct(**given)}]][1]"
+        if self._product:
+            # The form is asked what a row stands for, and no more.
+            form = FORMS["scaled" if self._frame.release.weighed else "operator"]
+        given = struct(**self._sums(name, form, z))
+        tested = functional(form, self._kind(of, form), of_product=self._product)
+        return f"[{tested} FOR s IN [{given}]][1]"
 
     def mean(self, total: str, count: str, z: str) -> str | None:
         """Write the interval of a quotient that is the mean of an amount; none where it is not known to be one."""
@@ -61,6 +68,7 @@ class Score:
             or of.conditions != counted.conditions
             or not all(_is_there(each, of.public) for each in more)
             or records.form in TRUTH_IS_RANDOM
+            or self._product
         ):
             return None
         form, cells, take = (
@@ -106,7 +114,11 @@ class Score:
             if not alike:
                 sampled = f"({sign}) * {sampled}"
             return f"({records.covariance(one, two)} + {sampled})"
-        if records.form not in FROM_HISTOGRAM or not (self._is_known(of) and self._is_known(other)):
+        if (
+            self._product
+            or records.form not in FROM_HISTOGRAM
+            or not (self._is_known(of) and self._is_known(other))
+        ):
             return records.covariance(one, two)
         published = records.constant("rows")
         both = tuple(dict.fromkeys((*of.before, *other.before)))
@@ -138,7 +150,7 @@ class Score:
         if of.factors:
             return False
         return self._frame.release.sampled or (
-            self._records.one_attribute
+            (self._records.one_attribute or self._product)
             and self._frame.separable
             and not self._frame.subtotals
             and of.of_attribute
@@ -322,6 +334,9 @@ class Score:
 
     def sql(self, laws: Mapping[str, str]) -> str:
         """Write the query of the laws: one line for each set of values that is a group."""
+        if self._product:
+            conditions = {name: self._records.measures[name].conditions for name in self.laws}
+            return products.law_sql(self._frame, laws, self.laws, conditions, self.keys)
         (attribute,) = self._frame.cells.attributes.values()
         table, cells = text(laws[attribute.name]), self._frame.cells
         # All values have the same two numbers where blocks are reported, which have none.

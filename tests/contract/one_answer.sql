@@ -84,3 +84,24 @@ SELECT ward, avg(age::VARCHAR::INTEGER - 30), avg_stderr(age::VARCHAR::INTEGER -
 SELECT ward, value, estimate, stderr, low, high FROM priv.reconstructed_distribution('visits.disease', group_columns := 'ward'{named});
 SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL;
 SELECT ward, disease, count(*), count_stderr(), count_low(), count_high() FROM visits GROUP BY ALL;
+
+-- a count of two attributes
+SELECT ward, count_if(disease = 'flu' AND dose = 1) AS n FROM visits GROUP BY ward;
+SELECT ward, estimate, stderr, low, high FROM priv.reconstructed_joint('visits', ['disease', 'dose'], ['flu', '1'], group_columns := 'ward');
+SELECT ward, count(*), count_stderr(), count_low(), count_high() FROM visits WHERE disease = 'flu' AND dose = 1 GROUP BY ward;
+
+-- a count of two attributes over few records
+SELECT age, count_if(disease = 'flu' AND dose = 1) AS n FROM visits WHERE cost < 3 GROUP BY age;
+SELECT age, count_if(disease = 'flu' AND dose = 1), count_if_stderr(disease = 'flu' AND dose = 1), count_if_low(disease = 'flu' AND dose = 1), count_if_high(disease = 'flu' AND dose = 1) FROM visits WHERE cost < 3 GROUP BY age;
+
+-- every pair of values of two attributes
+SELECT disease, dose, count(*) AS n FROM visits WHERE ward = 'north' GROUP BY ALL;
+SELECT disease, dose, count(*), count_stderr(), count_low(), count_high() FROM visits WHERE ward = 'north' GROUP BY ALL;
+
+-- a sum over two attributes
+SELECT ward, sum(age::VARCHAR::INTEGER) AS n FROM visits WHERE disease = 'flu' AND dose = 1 GROUP BY ward;
+SELECT ward, sum(age::VARCHAR::INTEGER), sum_stderr(age::VARCHAR::INTEGER), sum_low(age::VARCHAR::INTEGER), sum_high(age::VARCHAR::INTEGER) FROM visits WHERE disease = 'flu' AND dose = 1 GROUP BY ward;
+
+-- a mean over two attributes
+SELECT ward, avg(age::VARCHAR::INTEGER) AS n FROM visits WHERE disease = 'flu' AND dose = 1 GROUP BY ward;
+SELECT ward, avg(age::VARCHAR::INTEGER), avg_stderr(age::VARCHAR::INTEGER), avg_low(age::VARCHAR::INTEGER), avg_high(age::VARCHAR::INTEGER) FROM visits WHERE disease = 'flu' AND dose = 1 GROUP BY ward;

@@ -116,6 +116,8 @@ def opened(
 def test_a_question_has_one_answer(form: str, opened) -> None:
     with opened(form) as connection:
         for title in QUESTIONS:
+            if "two attributes" in title and form != "two_attributes":
+                continue
             different = compare(connection, title, form)
             assert not different, (title, *different[0])
 
@@ -141,6 +143,8 @@ def test_samples_of_large_groups_have_one_answer(
         connection.execute("USE r")
         assert connection.execute("SELECT max(scale) > 2 FROM visits").fetchone() == (True,)
         for title in QUESTIONS:
+            if "two attributes" in title:
+                continue
             different = compare(connection, title, "scaled")
             assert not different, (title, *different[0])
 
@@ -175,7 +179,7 @@ def test_simultaneous_intervals_are_those_of_a_higher_confidence(opened) -> None
             )
 
 
-def test_two_decoy_attributes_have_one_standard_error(
+def test_two_decoy_attributes_have_one_answer(
     prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path
 ) -> None:
     """What a histogram fixes of one attribute, it does not fix of the product of two."""
@@ -194,12 +198,14 @@ def test_two_decoy_attributes_have_one_standard_error(
         connection.execute("USE f")
         condition = "a = 'a1' AND b = 'b1'"
         question = f"SELECT count(*) AS n FROM r WHERE {condition}"
-        ((estimate, stderr, *_),) = duckdb_priv.reconstruct(connection, question, True).fetchall()
-        assert stderr > 30
-        ((*_, joint, _, _),) = connection.execute(
-            "SELECT * FROM priv.reconstructed_joint('r', ['a', 'b'], ['a1', 'b1'])"
+        ((*answer,),) = duckdb_priv.reconstruct(connection, question, True).fetchall()
+        assert answer[1] > 30
+        ((*joint,),) = connection.execute(
+            "SELECT estimate, stderr, low, high FROM priv.reconstructed_joint('r', ['a', 'b'], ['a1', 'b1'])"
         ).fetchall()
-        assert joint == pytest.approx(stderr, rel=1e-9)
+        assert joint == pytest.approx(answer, rel=1e-9)
         connection.execute("USE f.estimated")
-        found = connection.execute(f"SELECT count(*), count_stderr() FROM r WHERE {condition}")
-        assert found.fetchone() == pytest.approx((estimate, stderr), rel=1e-9)
+        ((*found,),) = connection.execute(
+            f"SELECT count(*), count_stderr(), count_low(), count_high() FROM r WHERE {condition}"
+        ).fetchall()
+        assert found == pytest.approx(answer, rel=1e-9)

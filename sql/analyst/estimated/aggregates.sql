@@ -9,7 +9,7 @@
 -- mentions. It has a row for each value x that its records may have: w is the weight of such a row; of the cell
 -- itself, records says how many they are, squares is the sum of their squared scales, units what one of them adds to the
 -- noise, largest its largest scale, and sampled what sampling adds at most. attribute numbers the attribute that the statement
--- names, if it is one alone; else it is 0.
+-- names, if it is one alone; else it is 0, and factors says what rows of the whole release count for its value of each attribute.
 
 -- name: weight
 CASE WHEN typeof("current_role") = 'DOUBLE' THEN TRY_CAST("current_role" AS DOUBLE) ELSE 1e0 END
@@ -37,6 +37,11 @@ system.main.sum(x * @weight@) / nullif(greatest(system.main.sum(CASE WHEN x IS N
 -- The rows that are counted, in the order of the cells: c is what a record adds to the sum, d whether it is counted.
 list({r: @row@, c: CAST(@coefficient@ AS DOUBLE), d: @counted@} ORDER BY (@row@).cell, (@row@).x)@filter@
 
+-- name: factors
+-- What rows of the whole release count for a combination of values, one of each of several attributes.
+list_reduce(_factors, lambda p, q: {most: greatest(p.most * q.most, p.most * q.least, p.least * q.most, p.least * q.least),
+    least: least(p.most * q.most, p.most * q.least, p.least * q.most, p.least * q.least), mean: p.mean * q.mean, square: p.square * q.square})
+
 -- name: set
 -- The values whose rows are counted.
 {rows: m.rows, set: list_sort(list_distinct([(e.r).x FOR e IN m.rows IF e.d]))}
@@ -47,14 +52,15 @@ list({r: @row@, c: CAST(@coefficient@ AS DOUBLE), d: @counted@} ORDER BY (@row@)
 
 -- name: separable
 -- Whether the sum is over the records with one of these values: every cell is counted once for each of them, by the same amount.
-{rows: m.rows, set: m.set, weights: [(e.r).w FOR e IN m.rows], attribute: coalesce((m.rows[1].r).attribute, 0), known: len(m.rows) = 0 OR ((m.rows[1].r).attribute > 0
+{rows: m.rows, set: m.set, weights: [(e.r).w FOR e IN m.rows], attribute: coalesce((m.rows[1].r).attribute, 0),
+ factors: (m.rows[1].r).factors, known: len(m.rows) = 0 OR (((m.rows[1].r).attribute > 0@product@)
     AND CASE WHEN len(m.set) = 1 THEN true ELSE [(e.r).x FOR e IN m.rows] = flatten([m.set FOR j IN range(len(m.rows) // len(m.set))])
         AND len(list_distinct([[{c: e.c, d: e.d, cell: (e.r).cell} FOR e IN m.rows][i : len(m.rows) : len(m.set)] FOR i IN range(1, len(m.set) + 1)])) = 1 END
     AND len(list_distinct([(e.r).cell FOR e IN m.rows])) * len(m.set) = len(m.rows))}
 
 -- name: cells
 -- What its cells are: h is what a record counts for the set of values, of whose rows the first one is read.
-{rows: m.rows, set: m.set, attribute: m.attribute, known: m.known,
+{rows: m.rows, set: m.set, attribute: m.attribute, factors: m.factors, known: m.known,
  cells: CASE WHEN m.known THEN [{n: (z[1].r).records, s: (z[1].r).squares, u: (z[1].r).units, a: (z[1].r).sampled,
         o: (z[1].r).largest, c: z[1].c, d: CAST(z[1].d AS DOUBLE), h: z[2]}
     FOR z IN list_zip(m.rows[1 : len(m.rows) : greatest(len(m.set), 1)], CASE WHEN len(m.set) = 1 THEN m.weights

@@ -90,6 +90,11 @@ concat('SELECT ', concat_ws(', ', @shown@, CASE
         WHEN @described@ THEN concat(@no_weight@, ', ', @no_row@)
         WHEN NOT contains('_priv_kind', 's') THEN concat(@records@, @weights@, @weight@, ', ', @no_row@)
         ELSE concat(@records@, @weights@, @weight@, ', ', @row@, @places@, ', w: 1e0', @weights@,
-            @moments@, CASE WHEN @attributes@ = 1 THEN @attribute@ ELSE 0 END, @row_end@) END),
+            @moments@, CASE WHEN @attributes@ = 1 THEN @attribute@ ELSE 0 END, ', factors: [',
+            CASE WHEN @product@ THEN concat(@one@, @factors@) ELSE '' END, ']', @row_end@) END),
     ' FROM (SELECT *', CASE WHEN contains('_priv_kind', 's') THEN ', row_number() OVER () AS _priv_cell' ELSE '' END, ' FROM (SELECT ',
-    @grouped@, @counted@, ')) AS c', @laws@, ' WHERE ', @called@)
+    @grouped@, @counted@, ')) AS c', @laws@, CASE WHEN @product@ THEN @counting@ ELSE '' END, ' WHERE ', @called@)
+
+-- name: product
+-- Whether it names several attributes, and asks for errors.
+(contains('_priv_kind', 's') AND NOT @described@ AND @attributes@ > 1)

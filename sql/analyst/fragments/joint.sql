@@ -3,8 +3,7 @@
 --
 -- The sums of products of weights, unbiased for every form, are the answer where none is negative. Otherwise the iterative
 -- Bayesian method (expectation maximization) begins there, with the patterns that these sums would show on average. The
--- interval is the score interval of the unbiased sum: if the records are in the states as estimated, one of the state
--- asked for adds what the laws say to the variance, and another one what it does on average.
+-- interval is that of the unbiased sum, by the law of products (analyst/ordinary/intervals.sql).
 -- Where rows are perturbed by as much as their scale says, the laws are those of a scale whose power is the mean of theirs, in each
 -- group: as high a power as that of the scale in the variance of a product.
 -- Groups are materialized with their numbers: counted a second time, they would come in another order.
@@ -41,6 +40,14 @@ WITH RECURSIVE weighed AS (
         [greatest(each, 1e-6 * _priv_total) FOR each IN _priv_sums] AS start,
         [greatest(list_dot_product(each, _priv_sums), 0) FOR each IN likelihood] AS shown
     FROM numbered JOIN model ON model.scale = _priv_scale
+), background AS (
+    -- What rows of the whole release count for each value.
+    SELECT [{background}] AS of_each FROM weighed
+), product AS MATERIALIZED (
+    SELECT @law_of_product@ AS _priv_law FROM (SELECT list_reduce(of_each, lambda p, q: {
+        most: greatest(p.most * q.most, p.most * q.least, p.least * q.most, p.least * q.least),
+        least: least(p.most * q.most, p.most * q.least, p.least * q.most, p.least * q.least),
+        mean: p.mean * q.mean, square: p.square * q.square}) AS k FROM background)
 ), steps AS (
     SELECT 0 AS step, false AS settled, _priv_group, shown, likelihood,
         [each * _priv_total / greatest(list_sum(start), 1e-300) FOR each IN start] AS f
@@ -68,17 +75,22 @@ WITH RECURSIVE weighed AS (
         FROM begun
     ) AS begun JOIN reached ON reached._priv_group = begun._priv_group
 ), bounded AS (
-    SELECT *, [@interval@ FOR i IN [{
+    SELECT * EXCLUDE (m), [@interval@ FOR i IN [{
             estimate: _priv_sum, variance: _priv_noise,
-            zero: greatest(_priv_total * _priv_each,
-                _priv_noise - (squares[{states}] - 1 - _priv_each) * least(greatest(_priv_sum, 0), _priv_total)),
-            slope: squares[{states}] - 1 - _priv_each, half_step: step / 2, slack: 0e0, upward: heaviest, downward: 0e0,
+            zero: greatest(_priv_noise - m.slope * least(greatest(_priv_sum, 0), _priv_total),
+                greatest(_priv_total - 1, 0) * m.scatter + m.most_scatter),
+            slope: m.slope, half_step: m.half_step, slack: 0e0, upward: m.upward, downward: m.downward,
             certain: 0e0, hidden: 0e0, hidden_spread: 0e0, total: _priv_total::DOUBLE, z: @normal_quantile@
         }]][1] AS _priv_interval
-    FROM estimated
+    FROM (
+        -- Of rows that are perturbed by as much as their scale says, the background is that of the group at hand.
+        SELECT *, CASE WHEN _priv_scale = 0 THEN _priv_law ELSE {slope: squares[{states}] - 1 - _priv_each, half_step: step / 2,
+            spread: 0e0, scatter: _priv_each, most_scatter: _priv_each, upward: heaviest, downward: 0e0, shrinkage: 0e0} END AS m
+        FROM estimated CROSS JOIN product
+    )
 )
 SELECT * EXCLUDE (_priv_group, _priv_total, _priv_shown, _priv_sums, _priv_noise, _priv_scale, likelihood, squares, step, heaviest, start, shown,
-        _priv_rest, _priv_others, _priv_sum, _priv_each, _priv_estimate, _priv_interval),
+        _priv_rest, _priv_others, _priv_sum, _priv_each, _priv_law, _priv_estimate, _priv_interval),
     _priv_estimate AS estimate, least(_priv_interval.low, greatest(_priv_estimate, 0)) AS low,
     greatest(_priv_interval.high, _priv_estimate) AS high, _priv_interval.stderr AS stderr,
     list_extract(_priv_shown, {states})::BIGINT AS noisy_count, _priv_total AS records

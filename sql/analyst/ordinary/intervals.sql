@@ -36,6 +36,19 @@
          FOR b IN [{free: (1 - k.own) / (k.blocks - k.held),
              more: k.own / k.held - (1 - k.own) / (k.blocks - k.held)}]][1]]][1]]][1]
 
+-- name: law_of_product
+-- The law of a set of combinations of values of several attributes. Over k: the most and the least that a record counts, and mean and
+-- mean square of what it would count if it showed each value as often as the release does, independently of the others. What a record
+-- counts is between both ends, and 1 on average if it is one of the set and 0 if it is not: so its variance is at most
+-- (most - 1) * (1 - least), and -most * least (Bhatia and Davis 2000). That of the other records of the release is what the
+-- records of the set leave, at most.
+[{slope: greatest(l.inside - l.outside, 0), half_step: coalesce((k.most - k.least) / 2, 0), spread: greatest(l.inside - l.outside, 0), scatter: l.outside,
+  most_scatter: l.outside, upward: greatest(k.most, 0), downward: greatest(1 - k.least, 0), shrinkage: 0e0}
+ FOR l IN [
+    {inside: b.inside, outside: coalesce(least(greatest((b.every - b.share * b.inside) / nullif(1 - b.share, 0), 0), greatest(-b.ends, 0)), 0)}
+    FOR b IN [{inside: greatest((k.most - 1) * (1 - k.least), 0), every: greatest(k.square - k.mean, 0), ends: k.most * k.least,
+        share: least(greatest(k.mean, 0), 1)}]]][1]
+
 -- name: inflation
 -- How much larger a copied record's part of a variance is than if it had been perturbed whole.
 CASE WHEN @scale@ > 1 THEN @scale@ + 0.25 / @scale@ ELSE 1 END
