@@ -68,6 +68,14 @@ class Verified:
     unchecked: tuple[str, ...]
     """What could not be checked, and why."""
 
+    @property
+    def sentences(self) -> list[str]:
+        """What was checked in one sentence, and what was not in one each."""
+        return [
+            f"release {self.release} is verified: {'; '.join(self.checked)}",
+            *(f"not checked: {each}" for each in self.unchecked),
+        ]
+
 
 def verify(path: str | Path, key: str | Path | bytes | None = None) -> Verified:
     """Check a release file, or a folder of Parquet files, without running anything of it.

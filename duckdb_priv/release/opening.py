@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import duckdb
@@ -12,6 +13,7 @@ from duckdb_priv.release.given import check_path
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.version import __version__
 
+LOG = logging.getLogger("duckdb_priv")
 HEADERS = 3 * 4096
 """Bytes before the first block of a DuckDB file."""
 CONFINED = {
@@ -36,6 +38,9 @@ def open_release(path: str | Path, *, trusted: bool = False) -> duckdb.DuckDBPyC
 
     With ``trusted`` the connection is a plain one, which attaches other files and takes settings. Say so of
     files alone whose maker you trust as you trust your own programs.
+
+    Nothing is verified here: ``duckdb_priv.verify`` says whether the file is what its publisher signed. The log
+    ``duckdb_priv`` says so of each file.
 
     ``SELECT version, created_at, previous_at FROM priv.release`` says which version of a release it is.
 
@@ -82,6 +87,11 @@ def open_release(path: str | Path, *, trusted: bool = False) -> duckdb.DuckDBPyC
     except BaseException:
         connection.close()
         raise
+    LOG.info(
+        "%s is open, %sand was not verified: duckdb_priv.verify(path, key) does that",
+        name,
+        "" if trusted else "confined to itself, ",
+    )
     return connection
 
 

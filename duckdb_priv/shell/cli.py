@@ -13,6 +13,7 @@ import duckdb
 from rich.console import Console
 
 from duckdb_priv.engine.private_files import for_readers
+from duckdb_priv.errors import NotVerified, one_line, visible
 from duckdb_priv.release.opening import open_release
 from duckdb_priv.shell import operations
 from duckdb_priv.shell.database_files import (
@@ -24,7 +25,7 @@ from duckdb_priv.shell.database_files import (
 )
 from duckdb_priv.shell.dotcommands import Leave
 from duckdb_priv.shell.execution import Execution, watched
-from duckdb_priv.shell.options import beside_options
+from duckdb_priv.shell.options import beside_options, key_option
 from duckdb_priv.shell.outcome import one_sentence
 from duckdb_priv.shell.rendering import MODES, Printer, prepare
 from duckdb_priv.shell.secret_commands import secret_commands
@@ -81,6 +82,21 @@ def shell(
                     opened.run(sys.stdin)
 
 
+def say_verified(file: str, key: str | None) -> None:
+    """Say on stderr whether a release is what its publisher signed; raises NotVerified where it must be, for a key."""
+    # What writes macros and views takes a moment to load.
+    from duckdb_priv.publisher.verify import verify
+
+    try:
+        said = verify(file, key).sentences
+    except NotVerified as error:
+        if key is not None:
+            raise
+        said = [one_line(str(error))]
+    for each in said:
+        click.echo(visible(each), err=True)
+
+
 LIST = """
     SELECT release, mechanism, parameters, rows_published AS rows, created_at AS created
     FROM priv.release ORDER BY created_at, release
@@ -107,6 +123,7 @@ def releases(file: str, mode: str) -> None:
     metavar="URL",
     help="With --release-file: the address of its explorer, to which the card then links.",
 )
+@key_option
 @beside_options
 def report(
     file: str | None,
@@ -114,6 +131,7 @@ def report(
     release_file: str | None,
     path: str,
     explorer: str | None,
+    key: str | None,
     beside: Beside,
 ) -> None:
     """Write a card on RELEASE of the database FILE: one HTML page, beside the truth.
@@ -126,10 +144,13 @@ def report(
 
     if (release is None) == (release_file is None) or (file is None) == (release_file is None):
         raise click.UsageError("name FILE and RELEASE, or --release-file FILE")
+    if key is not None and release_file is None:
+        raise click.UsageError("--key is for a release: name --release-file")
     if explorer is not None and release_file is None:
         raise click.UsageError("--explorer is for the card that is handed out: name --release-file")
     with one_sentence():
         if release_file is not None:
+            say_verified(release_file, key)
             with closing(open_release(release_file)) as connection:
                 html = watched(connection, lambda: analyst_card(connection, explorer=explorer))
         elif file is not None and release is not None:
@@ -161,8 +182,14 @@ def report(
     metavar="DIR",
     help="Write the page into a new folder, for any web server; with FILE, which it then opens.",
 )
+@key_option
 def explore(
-    file: str | None, question: str, browser: bool, install: bool, folder: str | None
+    file: str | None,
+    question: str,
+    browser: bool,
+    install: bool,
+    folder: str | None,
+    key: str | None,
 ) -> None:
     """Explore the release FILE in a browser, without SQL: bars and trends with intervals.
 
@@ -177,6 +204,7 @@ def explore(
             click.echo(parts.install())
         if file is not None:
             open_release(file).close()
+            say_verified(file, key)
         if folder is not None:
             parts.write(Path(folder), None if file is None else Path(file))
             click.echo(folder)

@@ -77,11 +77,12 @@ def named_database(text: str) -> tuple[str | None, str]:
     return None, text
 
 
-def attach_verified(connection: duckdb.DuckDBPyConnection, statement: str) -> None:
+def attach_verified(connection: duckdb.DuckDBPyConnection, statement: str) -> list[str]:
     """Run an ATTACH; a release is verified first, since what is in it would run with all that this connection may do.
 
-    Raises NotVerified, and leaves nothing attached then.
+    Returns what was verified, in sentences. Raises NotVerified, and leaves nothing attached then.
     """
+    said = []
     before = set(_databases(connection))
     connection.execute(statement)
     for name, path in set(_databases(connection)) - before:
@@ -96,8 +97,9 @@ def attach_verified(connection: duckdb.DuckDBPyConnection, statement: str) -> No
         }
         if path is not None and found >= set(catalog.PUBLIC) and "secret" not in found:
             connection.execute(f"DETACH {identifier(name)}")
-            verify(path)
+            said += [f"{name}: {each}" for each in verify(path).sentences]
             connection.execute(statement)
+    return said
 
 
 def _databases(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str | None]]:

@@ -22,6 +22,7 @@ from duckdb_priv.shell.options import (
     beside_options,
     dry_run_option,
     fail_on_option,
+    key_option,
     only_option,
     results_options,
 )
@@ -175,7 +176,7 @@ def export(
 
 @click.command()
 @click.argument("file")
-@click.option("--key", metavar="PUBLIC", help="The public key of its publisher, or a file with it.")
+@key_option
 @fail_on_option
 @results_options
 def verify(file: str, key: str | None, fail_on: str, results: Results) -> None:
@@ -187,12 +188,10 @@ def verify(file: str, key: str | None, fail_on: str, results: Results) -> None:
     from duckdb_priv.publisher.verify import verify as verified
 
     found = verified(file, key)
-    results.row(
-        asdict(found),
-        f"{file}: release {found.release} is verified: {'; '.join(found.checked)}",
-    )
-    for each in found.unchecked:
-        results.say(f"not checked: {each}")
+    said, *unsaid = found.sentences
+    results.row(asdict(found), f"{file}: {said}")
+    for each in unsaid:
+        results.say(each)
     results.found = bool(found.unchecked) and fail_on == LEVELS[1]
 
 

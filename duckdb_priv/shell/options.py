@@ -80,6 +80,9 @@ def results_options(command: Command) -> Command:
 only_option = click.option(
     "--only", metavar="RELEASE", multiple=True, help="Only this release; repeatable."
 )
+key_option = click.option(
+    "--key", metavar="PUBLIC", help="The public key of its publisher, or a file with it."
+)
 dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Say what would be done, and write nothing."
 )

@@ -121,7 +121,12 @@ class Shell:
         try:
             statement = self._meant(statement)
             if is_attach(self.connection, statement):
-                self._execution.run(lambda _: attach_verified(self.connection, statement))
+                said: list[str] = []
+                self._execution.run(
+                    lambda _: said.extend(attach_verified(self.connection, statement))
+                )
+                for each in said:
+                    self.console.print(visible(each), markup=False, highlight=False)
                 return
             self._execution.run(
                 lambda step: print_answer(self.connection, statement, self.printer, self._out, step)

@@ -335,6 +335,38 @@ def test_the_commands_make_a_key_sign_and_verify(prepared_file, tmp_path, withou
 
 
 @pytest.mark.once
+def test_our_tools_say_whether_what_they_open_was_verified(folder, tmp_path, caplog):
+    def run(*arguments: object) -> tuple[int, str]:
+        done = CliRunner().invoke(main, list(map(str, arguments)))
+        return done.exit_code, done.stderr
+
+    card, changed = tmp_path / "card.html", copied(folder, tmp_path)
+    change(changed, "UPDATE r SET ward = ward + 1 WHERE rowid = 7")
+    report = ["report", "-o", card, "--release-file"]
+    code, words = run(*report, folder / "r.duckdb", "--key", folder / "key.pub")
+    assert (code, words.count("\n")) == (0, 1)
+    assert words.startswith("release r is verified: ")
+    code, words = run(*report, changed)
+    assert (code, "is not verified: its signature is of other rows; hint: do not" in words) == (
+        0,
+        True,
+    )
+    card.unlink()
+    for command in (report, ["explore", "--no-browser"]):
+        code, words = run(*command, changed, "--key", folder / "key.pub")
+        assert (code, "its signature is of other rows" in words) == (1, True)
+    assert not card.exists()
+    attach = f"ATTACH '{folder / 'r.duckdb'}' AS one (READ_ONLY)"
+    code, words = run("shell", "-c", attach)
+    assert code == 0
+    assert "one: release r is verified: " in words.replace("\n", " ")
+    assert "one: not checked: who made it" in words.replace("\n", " ")
+    with caplog.at_level("INFO", "duckdb_priv"):
+        duckdb_priv.open_release(folder / "r.duckdb").close()
+    assert "was not verified: duckdb_priv.verify(path, key) does that" in caplog.text
+
+
+@pytest.mark.once
 def test_without_a_key_nothing_is_signed(prepared, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "text.key").write_text("no key")

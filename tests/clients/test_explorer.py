@@ -318,7 +318,8 @@ def test_a_page_that_was_written_with_a_release_opens_it(
     written = CliRunner().invoke(
         main, ["explore", str(folder / "visits.duckdb"), "--write", str(tmp_path / "site")]
     )
-    assert (written.exit_code, written.output) == (0, f"{tmp_path / 'site'}\n")
+    assert (written.exit_code, written.stdout) == (0, f"{tmp_path / 'site'}\n")
+    assert "not checked: who made it" in written.stderr
     handler = partial(Quiet, directory=str(tmp_path / "site"))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
