@@ -226,3 +226,18 @@ def same_columns(
         for mine, sensitive, theirs, was, records, same, expected in rows
         if records >= ENOUGH and same - expected >= AGREEING * (records - expected) > 0
     ]
+
+
+def shared_ids(connection: Connection, population: str, marked: Marked) -> list[tuple[str, int]]:
+    """Estimate, by other population, how many ids of a publication were also published of that one."""
+    return connection.execute(
+        "WITH other AS (SELECT population, publication, any_value(level) AS level FROM priv.ledger"
+        " WHERE population <> $1 AND level IS NOT NULL GROUP BY ALL),"
+        f" mine AS (SELECT DISTINCT mark FROM {SAMPLED}),"
+        " found AS (SELECT other.population, other.publication, count(DISTINCT mark) AS ids,"
+        " any_value(greatest(other.level, $2)) AS level FROM mine JOIN priv.seen AS seen USING (mark)"
+        " JOIN other ON other.publication = seen.publication"
+        " WHERE mark <= 18446744073709551615::UBIGINT >> greatest(other.level, $2) GROUP BY ALL)"
+        " SELECT population, max(ids << level)::BIGINT FROM found GROUP BY population ORDER BY population",
+        [population, marked.level],
+    ).fetchall()

@@ -57,6 +57,18 @@ def warnings_of_charges(p: Publication) -> list[str]:
     ]
 
 
+def warnings_of_shared_ids(p: Publication) -> list[str]:
+    """Say which ids are those of another population, with which nothing is added up."""
+    if p.marked is None:
+        return []
+    about = "about " if p.marked.level else ""
+    return [
+        f"{about}{ids:,} of {p.marked.records:,} ids are also in population {name!r}: if they are the same people,"
+        f" write population := {name!r}, since what is published of two populations is not added up"
+        for name, ids in marks.shared_ids(p.workspace.cursor, p.source.population, p.marked)
+    ]
+
+
 def _joining(p: Publication) -> Comparison | None:
     """Compare the records with those of the last version of a release; None where ids do not tell."""
     last, marked = entries.last_of(p.workspace.cursor, p.release), p.marked

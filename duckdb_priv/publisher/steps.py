@@ -182,7 +182,12 @@ def complete_plan(p: Publication) -> None:
     if plan.complete is not None:
         p.plan = plan.complete(plan, _histograms(p.workspace, p.rows, plan))
     p.labels, left_out = labels_of(p.workspace, p.request.labels, p.book, p.plan, p.rows)
-    p.warnings += [*p.plan.warnings, *left_out, *_warn_of_mixture(p)]
+    p.warnings += [
+        *p.plan.warnings,
+        *left_out,
+        *_warn_of_mixture(p),
+        *charging.warnings_of_shared_ids(p),
+    ]
     p.version = versions.version_of(p.workspace, p.release, p.rows, p.plan, p.follows)
 
 

@@ -146,6 +146,26 @@ def test_ids_that_are_missing_or_shared_are_findings(con):
     assert rows["missing_ids"][0]["severity"] == rows["repeated_ids"][0]["severity"] == "blocker"
 
 
+@pytest.mark.parametrize("copies", [1, 60_001])
+def test_ids_that_differ_in_case_blanks_or_zeros_are_a_finding(con, copies):
+    """Four spellings of one record in seven; of very many ids those of some classes are looked at."""
+    con.execute(
+        "CREATE TABLE t AS SELECT form || n AS id, 'd' || n % 3 AS disease FROM range(?) AS r(n),"
+        " (VALUES ('P7-'), ('p7-'), (' P7-'), ('P007-'), ('P70-'), ('O7-'), ('P-7')) AS f(form)",
+        [copies],
+    )
+    (row,) = found(con, "'t', sensitive := 'disease', record_id := 'id'")["similar_ids"]
+    assert (row["severity"], row["columns"]) == ("warning", ["id"])
+    if copies == 1:
+        assert row["figure"] == 3
+        assert "3 values of 'id' differ from another one" in row["what"]
+    else:
+        assert row["figure"] == pytest.approx(3 * copies, rel=0.05)
+        assert "about" in row["what"]
+    con.execute("CREATE OR REPLACE TABLE t AS SELECT row_number() OVER () AS id, disease FROM t")
+    assert "similar_ids" not in found(con, "'t', sensitive := 'disease', record_id := 'id'")
+
+
 def test_spellings_that_a_collation_makes_equal_are_a_finding(con):
     con.execute("CREATE TABLE t (id INTEGER, ward VARCHAR COLLATE NOCASE, disease VARCHAR)")
     con.execute(

@@ -92,6 +92,39 @@ def test_everything_of_a_population_adds_whatever_the_table_is_called(visits, pu
     assert [row[2] for row in found] == pytest.approx([EPSILON, 2 * EPSILON, 3 * EPSILON, EPSILON])
 
 
+def test_ids_of_another_population_are_counted_and_warned_of(visits, published):
+    """Nothing is added up over two populations, so that the publisher must know that the same people are in both."""
+    published(visits, "visits", "one", sensitive="disease", retention=0.5, record_id="id")
+    visits.execute(
+        "CREATE TABLE others AS SELECT CASE WHEN id % 2 = 0 THEN id ELSE -1 - id END AS id, disease FROM visits"
+    )
+    ((shared, records),) = rows(visits, "SELECT count(*) FILTER (id >= 0), count(*) FROM others")
+    receipt = published(
+        visits,
+        "others",
+        "two",
+        sensitive="disease",
+        retention=0.5,
+        record_id="id",
+        population="staff",
+    )
+    (warning,) = [each for each in receipt["warnings"] if "population" in each]
+    assert warning.startswith(f"{shared:,} of {records:,} ids are also in population 'main'")
+    again = published(visits, "visits", "three", sensitive="disease", retention=0.5, record_id="id")
+    assert f"{shared:,} of {records:,} ids are also in population 'staff'" in str(again["warnings"])
+    visits.execute("CREATE TABLE apart AS SELECT 'x' || id AS id, disease FROM visits")
+    receipt = published(
+        visits,
+        "apart",
+        "four",
+        sensitive="disease",
+        retention=0.5,
+        record_id="id",
+        population="guests",
+    )
+    assert not any("population" in each for each in receipt["warnings"])
+
+
 def test_a_dropped_or_replaced_release_stays_in_the_ledger(visits, published):
     published(visits, "visits", "r", sensitive="disease", retention=0.3, exclude="id")
     published(visits, "visits", "r", sensitive="disease", retention=0.3, replace=True, exclude="id")

@@ -29,7 +29,11 @@ from duckdb_priv.publisher.check.finding import Finding, worst_first
 from duckdb_priv.publisher.check.identifiers import identifiers_among
 from duckdb_priv.publisher.check.patterns import exact_times, telling_texts
 from duckdb_priv.publisher.check.persons import records_of_persons, several_records_per_person
-from duckdb_priv.publisher.check.record_ids import missing_record_id, unusable_record_ids
+from duckdb_priv.publisher.check.record_ids import (
+    missing_record_id,
+    similar_record_ids,
+    unusable_record_ids,
+)
 from duckdb_priv.publisher.check.representation import (
     texts_that_compare_as_equal,
     unused_enum_values,
@@ -148,6 +152,7 @@ def check_source(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[st
     exam = Examination(workspace, source, certainty=arguments.certainty)
     findings = [each for look in (*CHECKS, *THOROUGH) for each in look(exam)]
     findings += unusable_record_ids(exam, record_id) if record_id else missing_record_id()
+    findings += similar_record_ids(exam, record_id)
     findings += domains_from_the_source(exam, domains)
     findings += domains_too_large_for_the_noise(exam, operator, domains)
     return [asdict(each) for each in worst_first(findings)]
@@ -163,7 +168,12 @@ def findings_before_publishing(
     Raises InvalidSource for what is severe, unless all public columns that it is about are named.
     """
     exam = Examination(workspace, source, thorough=False)
-    findings = worst_first(each for look in CHECKS for each in look(exam))
+    findings = worst_first(
+        [
+            *(each for look in CHECKS for each in look(exam)),
+            *similar_record_ids(exam, source.record_id),
+        ]
+    )
     known = _lower(named)
     severe = [
         each
