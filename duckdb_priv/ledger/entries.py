@@ -287,53 +287,62 @@ def _refuse_used(connection: Connection, fresh: Sequence[LedgerEntry]) -> None:
 
 
 @dataclass(frozen=True)
+class Added:
+    """What an entry of the ledger adds."""
+
+    attribute: str
+    epsilon: float
+    reason: str
+
+    def __str__(self) -> str:
+        """Say why it adds, or does not.
+
+        >>> str(Added("disease", 0.0, "same draw as visits_public"))
+        'disease: same draw as visits_public: 0'
+        >>> str(Added("disease", 1.0, "72% of the ids are new; if these are other people, name another population"))
+        'disease: 72% of the ids are new: adds 1; if these are other people, name another population'
+        """
+        why, _, advice = self.reason.partition("; ")
+        of = "" if self.attribute == "*" else f"{self.attribute}: "
+        adds = f"adds {_figure(self.epsilon)}" if self.epsilon else "0"
+        return f"{of}{why}: {adds}" + (f"; {advice}" if advice else "")
+
+
+@dataclass(frozen=True)
 class Total:
     """What a population had spent before a publication, and after it."""
 
     before: float
-    adds: float
+    entries: Sequence[Added]
     after: float
-    why: Sequence[tuple[str, str]]
-    """Of each entry: the attribute, and why it adds, or does not."""
 
 
 def total(connection: Connection, population: str, release: str) -> Total:
     """Read from the ledger what the last publication of a release added."""
     rows = connection.execute(
-        "SELECT release IS NOT DISTINCT FROM ? AND published_at = max(published_at) OVER (), adds, total, attribute,"
+        "SELECT release IS NOT DISTINCT FROM ? AND published_at = max(published_at) OVER (), total, attribute, adds,"
         " reason FROM priv.ledger(details := true) WHERE population = ?",
         [release, population],
     ).fetchall()
     mine = [row for row in rows if row[0]]
-    others = [after for is_mine, _, after, *_ in rows if not is_mine]
+    others = [after for is_mine, after, *_ in rows if not is_mine]
     return Total(
-        others[-1] if others else 0.0,
-        sum(adds for _, adds, *_ in mine),
-        mine[-1][2],
-        [(attribute, reason) for *_, attribute, reason in mine],
+        others[-1] if others else 0.0, [Added(*entry) for _, _, *entry in mine], mine[-1][1]
     )
 
 
 def described(found: Total, population: str) -> str:
     """Say what the population had spent, what a publication adds, and why.
 
-    >>> described(Total(1.0, 1.0, 2.0, [("disease", "another retention")]), "main")
-    "Population 'main' had spent epsilon 1; this adds 1, which makes 2 (disease: another retention)."
+    >>> print(described(Total(1.0, [Added("disease", 1.0, "another retention")], 2.0), "main"))
+    Population 'main' had spent epsilon 1; this adds 1, which makes 2. disease: another retention: adds 1.
     """
-    why = "; ".join(
-        reason if attribute == "*" else f"{attribute}: {reason}" for attribute, reason in found.why
-    )
-    if not found.adds:
-        return f"Population {population!r} had spent {_spent(found.before)}; this adds nothing ({why})."
-    return (
-        f"Population {population!r} had spent {_spent(found.before)}; this adds {_figure(found.adds)},"
-        f" which makes {_figure(found.after)} ({why})."
-    )
-
-
-def _spent(epsilon: float) -> str:
-    return f"epsilon {_figure(epsilon)}" if epsilon else "nothing"
+    adds = sum(each.epsilon for each in found.entries)
+    spent = f"epsilon {_figure(found.before)}" if found.before else "nothing"
+    now = f"{_figure(adds)}, which makes {_figure(found.after)}" if adds else "nothing"
+    why = ". ".join(map(str, found.entries))
+    return f"Population {population!r} had spent {spent}; this adds {now}. {why}."
 
 
 def _figure(epsilon: float) -> str:
-    return "infinite" if epsilon == float("inf") else f"{epsilon:.4g}"
+    return "infinity" if epsilon == float("inf") else f"{epsilon:.4g}"

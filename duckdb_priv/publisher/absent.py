@@ -132,7 +132,8 @@ def records_left_out(
         },
     )
     price = epsilon_of(within) + 2 * len(missing) * epsilon_of(within_values)
-    return Absent(guarantee, NoisyCount(None if unbounded else price, coins, most))
+    charged = math.ceil(price * 10_000) / 10_000
+    return Absent(guarantee, NoisyCount(None if unbounded else charged, coins, most))
 
 
 def said_before(connection: Connection, release: str) -> Guarantee | None:

@@ -70,6 +70,7 @@ class Publication:
     absent: Absent | None = None
     """What is said of records that are left out."""
     warnings: list[str] = field(default_factory=list)
+    notes: Sequence[str] = ()
     types: Mapping[str, str] = field(init=False)
     """Those of the published columns."""
     rows_published: int = field(init=False)

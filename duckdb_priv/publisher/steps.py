@@ -23,6 +23,7 @@ from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import absent, charging, comments, declared, persons, versions
 from duckdb_priv.publisher.check.check import findings_before_publishing
+from duckdb_priv.publisher.check.finding import SEVERITIES
 from duckdb_priv.publisher.check.record_ids import missing_record_id
 from duckdb_priv.publisher.comparing import told_of_comparing
 from duckdb_priv.publisher.labels import labels_of, read_labels
@@ -133,17 +134,17 @@ def promise(p: Publication) -> None:
 
 
 def warn(p: Publication) -> None:
-    """Collect what the publisher is warned of: a blocker is here where its columns were named, so it comes first."""
-    of = {"blocker": list[str](), "warning": list[str]()}
-    for each in p.findings:
-        of.setdefault(each.severity, []).append(each.what)
+    """Collect what the receipt lists: a blocker is here where its columns were named, so it comes first."""
+    blockers, others, p.notes = (
+        [each.what for each in p.findings if each.severity == severity] for severity in SEVERITIES
+    )
     p.warnings = [
-        *of["blocker"],
+        *(f"named in public := […]: {each}" for each in blockers),
         *persons.warnings_of_nothing(p.plan, p.promised),
         *charging.warnings_of_charges(p),
         *absent.warnings_of_absence(p.plan, p.whole, p.source),
         *persons.warnings_of_persons(p.source, p.request),
-        *of["warning"],
+        *others,
     ]
 
 
@@ -232,6 +233,7 @@ def tell(p: Publication) -> None:
         "guarantee": " ".join([p.plan.strongest, *_told_of_columns(p.plan)]),
         "ledger": entries.described(spent, p.published.population),
         "warnings": p.warnings,
+        "notes": p.notes,
     }
 
 

@@ -65,7 +65,9 @@ WITH marked AS (
 SELECT COLUMNS(lambda name: coalesce(TRY_CAST(details::VARCHAR AS BOOLEAN), false)
     OR name IN ('population', 'release', 'attribute', 'epsilon', 'adds', 'total'))
 FROM (
-    SELECT population, release, attribute, epsilon, round(CASE WHEN of_persons THEN price_of_person ELSE price END, 9) AS adds,
+    SELECT population, release, attribute,
+        CASE WHEN TRY_CAST(details::VARCHAR AS BOOLEAN) THEN epsilon ELSE round(epsilon, 9) END AS epsilon,
+        round(CASE WHEN of_persons THEN price_of_person ELSE price END, 9) AS adds,
         round(CASE WHEN mixed THEN 'inf'::DOUBLE WHEN of_persons THEN prices_of_persons ELSE prices END, 9) AS total,
         reason, delta, mechanism, parameters, coins, source, record_id, fresh, published_at, records, new_records, changed, persons,
         prices_of_values AS epsilon_attribute,

@@ -2,7 +2,7 @@
 --   [, direction := 'both' | 'upward'] [, min_retention := …] [, domain := …]
 --   [, frequencies := 'table' | frequency_epsilon := …] [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, notes, ledger
 --
 -- Publishes a table in which each sensitive value is kept with a retention of its own, as large as its requirements allow,
 -- and otherwise drawn uniformly from the domain. requirements names a table with the columns value, rho1, rho2: no prior of

@@ -2,7 +2,7 @@
 --   bins := […] | low := …, high := …, bins := 64, epsilon := … | rho1 := …, rho2 := …
 --   [, rounding := 'middle' | 'random'] [, clip := false] [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, notes, ledger
 --
 -- Publishes a table whose sensitive numbers, dates or timestamps are perturbed so that the questions that you name have the
 -- smallest error: counts of all ranges, counts up to a value, the mean, counts of single values, or the ranges of a table

@@ -3,7 +3,7 @@
 --   [, bound := 'simplified' | 'chernoff' | 'exact'] [, max_frequency := 1.0] [, sampling := 'public' | 'paper']
 --   [, domain := …] [, republish := false] [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, notes, ledger
 --
 -- Publishes a table by uniform perturbation, but at most s records of any micro group (records that agree on all public
 -- attributes), so that no group is reconstructed much better than s records allow. s follows from public numbers alone:

@@ -2,7 +2,7 @@
 --   [, grouping := 'mixed' | 'largest_first'] [, append := false] [, republish := false]
 --   [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
---   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings
+--   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, notes, ledger
 --
 -- Publishes a table whose records are cut into secret groups of gamma records with gamma different values; each record shows
 -- a value drawn uniformly from its group. No value may be in more than 1 of gamma records. Up to gamma - 1 records that fill

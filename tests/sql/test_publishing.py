@@ -51,10 +51,32 @@ def test_the_receipt_says_what_was_done(visits, published):
         "guarantee": "From one noisy value alone: whatever was known before, the odds between two true values of"
         " disease change by a factor of at most 3.143 (epsilon = 1.145). The noisy values are in the column"
         " noisy_disease.",
-        "ledger": "Population 'main' had spent nothing; this adds 1.145, which makes 1.145 (disease: first publication"
-        " of it).",
+        "ledger": "Population 'main' had spent nothing; this adds 1.145, which makes 1.145. disease: first publication"
+        " of it: adds 1.145.",
         "warnings": [],
+        "notes": [],
     }
+
+
+def test_a_receipt_lists_blockers_that_were_named_then_warnings_then_notes(con, published):
+    con.execute(
+        "CREATE TABLE t AS SELECT i AS id, 'card ' || i AS card, if(i = 0, 99, i % 7) AS age,"
+        " 'd' || (hash(i) % 3) AS disease FROM range(3000) AS r(i)"
+    )
+    receipt = published(con, "t", "r", sensitive="disease", epsilon=6.0, public=["card", "age"])
+    first, promise, *others = receipt["warnings"]
+    assert first.startswith("named in public := […]: ")
+    assert "'card'" in first
+    assert "promises next to nothing" in promise
+    assert "no record id is named" in others[-1]
+    (note,) = published(
+        con, "t", "s", sensitive="disease", epsilon=1.0, record_id="id", public=["age"]
+    )["notes"]
+    listed = con.execute(
+        "SELECT what FROM priv.check_source('t', sensitive := 'disease', record_id := 'id', public := ['age'])"
+        " WHERE severity = 'note'"
+    ).fetchall()
+    assert (note,) in listed
 
 
 def test_the_catalog_says_how_to_read_it(visits, published):

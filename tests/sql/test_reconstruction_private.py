@@ -44,7 +44,9 @@ def publish(con, release="r", **given):
         f"FROM priv.publish_reconstruction_private({source}, '{release}', {written})"
     ).fetchall()[0]
     names = ("release", "mechanism", "rows_source", "rows_published", "rows_suppressed")
-    return dict(zip((*names, "seconds", "guarantee", "warnings", "ledger"), row, strict=True))
+    return dict(
+        zip((*names, "seconds", "guarantee", "warnings", "notes", "ledger"), row, strict=True)
+    )
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ Columns = tuple[str, ...]
 """Columns by name."""
 Severity = Literal["blocker", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("blocker", "warning", "note")
-"""Worst first. blocker: publishing stops unless the columns are named in ``public``. warning: the receipt says it.
-note: only ``priv.check_source`` says it."""
+"""Worst first. blocker: publishing stops unless the columns are named in ``public``. warning and note: the receipt
+lists them."""
 
 
 @dataclass(frozen=True)
