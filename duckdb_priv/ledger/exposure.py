@@ -1,6 +1,8 @@
 """Once sensitive, always sensitive: an attribute that has noise in a population is not published as it is there.
 
-An attribute is known by its name, and by its values where ids tell that most of them are the same.
+A release that does so nevertheless names the attribute in ``public``, once: its later versions are not asked again, nor
+are those of a release that had published it as it is before the noise came. Whichever came first, the ledger charges it
+without limit. An attribute is known by its name, and by its values where ids tell that most of them are the same.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from duckdb_priv.release.catalog import Connection
 def exposed(
     connection: Connection,
     population: str,
+    release: str,
     public: Sequence[str],
     sensitive: Sequence[str],
     marked: Marked | None,
@@ -24,7 +27,8 @@ def exposed(
 ) -> dict[str, str]:
     """List the columns that have noise in one release of a population and none in another, with the reason.
 
-    ``named`` are the public columns that the publisher named. Raises GuaranteeViolated for any other one.
+    ``named`` are the public columns that the publisher named. Raises GuaranteeViolated for any other one that the
+    ``release`` has not published as it is before.
     """
     earlier = connection.execute(
         "SELECT lower(attribute), arg_max(release, number) FROM priv.ledger"
@@ -40,6 +44,11 @@ def exposed(
             [population],
         ).fetchall()
     )
+    decided = connection.execute(
+        "SELECT DISTINCT lower(unnest(public)) FROM priv.ledger WHERE population = ? AND lower(release) = lower(?)",
+        [population, release],
+    ).fetchall()
+    asked = {name for (name,) in decided} | {name.lower() for name in named}
     same = marks.same_columns(connection, population, marked) if marked and (noisy or clear) else []
     found = {}
     for name in public:
@@ -50,7 +59,7 @@ def exposed(
             continue
         holds = "" if other == name.lower() else f", which holds what {other!r} holds,"
         what = f"{name!r}{holds} has noise in release {noisy[other]!r}"
-        if name.lower() not in {each.lower() for each in named}:
+        if name.lower() not in asked:
             raise GuaranteeViolated(
                 f"{what}, and would be published as it is",
                 hint=f"write exclude := [{name!r}]; or name it in public := […], which is charged without limit",

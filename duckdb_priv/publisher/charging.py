@@ -42,6 +42,7 @@ def look_up(p: Publication) -> None:
     p.exposed = exposure.exposed(
         p.workspace.cursor,
         source.population,
+        request.release,
         public,
         source.sensitive,
         p.marked,

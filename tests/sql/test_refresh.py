@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 import sys
@@ -471,3 +472,23 @@ def test_a_batch_of_other_values_is_counted_by_decoys_of_its_own(con, tmp_path):
         ((view,),) = reader.execute(question).fetchall()
         assert [summed, share, rewritten, view] == pytest.approx([one] * 4)
         assert low <= 33 <= high
+
+
+@pytest.mark.once
+def test_a_release_goes_on_with_a_public_column_that_got_noise_elsewhere(con):
+    """A new release of it is refused until the column is named; the old one was asked for nothing, and is charged."""
+    con.execute(
+        "CREATE TABLE v AS SELECT i AS id, i % 3 AS ward, 'd' || i % 5 AS disease FROM range(300) AS t(i)"
+    )
+    publish = "FROM priv.publish_uniform('v', '{}', sensitive := '{}', epsilon := 1.0, record_id := 'id'{})"
+    con.execute(publish.format("r", "disease", ""))
+    told = con.execute(publish.format("noisy", "ward", ", exclude := 'disease'")).fetchall()[0]
+    assert "'ward' was published as it is in release 'r'" in str(told)
+    with pytest.raises(duckdb.Error, match="'ward' has noise in release 'noisy', and would be"):
+        con.execute(publish.format("other", "disease", ""))
+    con.execute("DELETE FROM v WHERE id = 3")
+    warnings = refreshed(con)["warnings"]
+    assert any("'ward' has noise in release 'noisy'" in each for each in warnings)
+    assert con.execute(
+        "SELECT adds FROM priv.ledger() WHERE release = 'r' AND attribute = 'ward'"
+    ).fetchall() == [(math.inf,)]
