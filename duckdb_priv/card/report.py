@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from duckdb_priv.card.card import Card, Value, read_card, read_truth
+from duckdb_priv.card.card import Card, read_card, read_truth
 from duckdb_priv.engine.procedures import is_interrupt
 from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.release import catalog
@@ -102,25 +102,23 @@ def whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def possible(value: Value) -> str:
+def possible(estimate: float, high: float) -> str:
     """Write an estimate in whole records, the nearest that is possible.
 
-    >>> possible(Value("flu", None, -20.3, 0.0, 68.2, 0.0, None, None))
-    '0'
+    >>> possible(-20.3, 68.2), possible(1234.6, 1300.0)
+    ('0', '1,235')
     """
-    return whole(max(0.0, min(value.estimate, value.high)))
+    return whole(max(0.0, min(estimate, high)))
 
 
-def interval(value: Value) -> str:
-    """Write what a count lies between, in whole records.
+def interval(low: float, high: float) -> str:
+    """Write what a count is between, in whole records.
 
-    >>> interval(Value("flu", None, -20.3, -5.0, 68.2, 0.0, None, None))
-    'not above 69'
-    >>> interval(Value("flu", None, 200.3, 180.5, 221.2, 0.0, None, None))
-    '180 to 222'
+    >>> interval(-5.0, 68.2), interval(180.5, 221.2)
+    ('not above 69', '180 to 222')
     """
-    low, high = math.floor(max(value.low, 0)), whole(math.ceil(value.high))
-    return f"not above {high}" if low == 0 else f"{whole(low)} to {high}"
+    least, most = math.floor(max(low, 0)), whole(math.ceil(high))
+    return f"not above {most}" if least == 0 else f"{whole(least)} to {most}"
 
 
 def write(html: str, path: Path) -> None:

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
 
+from duckdb_priv.card.report import interval, possible
 from duckdb_priv.shell.database_files import CannotOpen, open_publisher
 from duckdb_priv.shell.execution import Execution, ResultSet
 from duckdb_priv.sqltext import templates
@@ -27,7 +28,6 @@ from duckdb_priv.sqltext.quoting import literal
 SOURCE = "publisher.duckdb"
 RELEASE = "census.duckdb"
 CARD = "census.html"
-ESTIMATE = ("estimate", "low", "high")
 QUESTION = re.compile(r"-- question: (.*)\n((?s:.*?);)\n-- truth\n((?s:.*?);)\n")
 
 
@@ -144,7 +144,7 @@ def _comparison(estimated: ResultSet, true: ResultSet) -> tuple[Table, list[bool
         for row in true[1]
     }
     table = _table(keys)
-    for title in ("true count", *ESTIMATE, "covered"):
+    for title in ("true count", "estimate", "95% interval", "covered"):
         table.add_column(title, justify="right")
     covered = []
     for row in rows:
@@ -154,7 +154,8 @@ def _comparison(estimated: ResultSet, true: ResultSet) -> tuple[Table, list[bool
         table.add_row(
             *(str(answer[key]) for key in keys),
             f"{truth:,}",
-            *(f"{answer[name]:,.0f}" for name in ESTIMATE),
+            possible(answer["estimate"], answer["high"]),
+            interval(answer["low"], answer["high"]),
             "[green]yes[/green]" if covered[-1] else "[yellow]no[/yellow]",
         )
     return table, covered

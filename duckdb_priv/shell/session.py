@@ -29,6 +29,14 @@ REPORTS = (["Count"], ["Success"])
 """Columns of what DuckDB 2 returns for a statement that has no rows of its own."""
 
 
+Shown = Callable[[duckdb.DuckDBPyRelation], duckdb.DuckDBPyRelation]
+"""How an answer is shown."""
+
+
+def _as_it_is(answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    return answer
+
+
 class Shell:
     """A database that is open for publishing, and how its answers are printed."""
 
@@ -119,7 +127,7 @@ class Shell:
         started = time.perf_counter()
         self.printer.width = self.window
         try:
-            statement = self._meant(statement)
+            asked, statement = statement, self._meant(statement)
             if is_attach(self.connection, statement):
                 said: list[str] = []
                 self._execution.run(
@@ -129,7 +137,14 @@ class Shell:
                     self.console.print(visible(each), markup=False, highlight=False)
                 return
             self._execution.run(
-                lambda step: print_answer(self.connection, statement, self.printer, self._out, step)
+                lambda step: print_answer(
+                    self.connection,
+                    statement,
+                    self.printer,
+                    self._out,
+                    step,
+                    self._shown(asked, statement),
+                )
             )
         finally:
             if self._once:
@@ -146,6 +161,14 @@ class Shell:
         from duckdb_priv.ordinary.rewrite import rewrite_sql
 
         return rewrite_sql(self.connection, query or statement, intervals=True)
+
+    def _shown(self, asked: str, meant: str) -> Shown:
+        """Return how an answer is shown: estimates as people read them, where they are read in a box."""
+        if meant == asked or self.window is None or self.printer.mode != "duckbox":
+            return _as_it_is
+        from duckdb_priv.shell.readable import readable
+
+        return lambda answer: readable(answer, without_prefix(asked, ESTIMATE) or asked)
 
     @property
     def window(self) -> int | None:
@@ -171,6 +194,7 @@ def print_answer(
     printer: Printer,
     out: TextIO,
     step: Callable[[], None],
+    shown: Shown = _as_it_is,
 ) -> None:
     """Run a statement once, and print what it returns; ``step`` is called before every piece.
 
@@ -186,7 +210,7 @@ def print_answer(
     relation = connection.sql(statement)
     if relation is None:
         return
-    with closing(relation.to_arrow_reader(BATCH_ROWS)) as reader:
+    with closing(shown(relation).to_arrow_reader(BATCH_ROWS)) as reader:
         if reader.schema.names in REPORTS and not _is_query(connection, statement):
             return
         for chunk in printer.chunks(reader):

@@ -269,3 +269,23 @@ def test_a_reader_that_goes_away_ends_the_run() -> None:
         assert process.wait(timeout=60) == 1
         assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
+
+
+def test_estimates_are_whole_records_within_what_is_possible(terminal: Terminal) -> None:
+    """Nobody has the fourth value, so the intervals of its counts begin at 0 in nearly all of 40 wards."""
+    terminal.enter(
+        "CREATE TABLE t AS SELECT i AS id, i % 40 AS ward, (['a', 'b', 'c'])[1 + i % 3] AS disease"
+        " FROM range(4000) r(i);"
+    )
+    terminal.enter(
+        "FROM priv.publish_uniform('t', 'out', sensitive := 'disease', epsilon := 1, record_id := 'id',"
+        " domain := ['a', 'b', 'c', 'd']);"
+    )
+    terminal.enter(
+        "estimate SELECT ward, count(*) AS n FROM out WHERE disease = 'd' GROUP BY ward;"
+    )
+    shown = terminal.expect(r"│ not above \d+ +│")
+    _, header, rows = shown.partition("n_interval")
+    assert header
+    assert not re.search(r"│ +-\d|\.\d", rows)
+    terminal.leave()
