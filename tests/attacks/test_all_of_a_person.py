@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from duckdb_priv.card.card import read_card
 from duckdb_priv.methods.common.operator_audit import drawn_operator
 from duckdb_priv.release import catalog
 
@@ -101,6 +102,72 @@ def test_who_knows_the_true_table_learns_more_than_one_value_says_and_no_more_th
         factors.append((after / (1 - after)) / (before / (1 - before)))
     found = np.log(np.max(factors))
     assert one * 1.5 < found <= value * (1 + 1e-9)
+
+
+def test_of_real_people_no_more_is_learned_than_card_guarantee_and_audit_say(prepared, adult):
+    """Two records of each person, which are as similar as real records are, in two columns that nearly agree."""
+    with prepared() as con:
+        con.execute(
+            "CREATE TABLE people AS SELECT number AS id, number // 2 AS person, sex, marital_status, relationship FROM"
+            " (SELECT *, row_number() OVER (ORDER BY education, occupation, age, fnlwgt) - 1 AS number FROM"
+            f" '{adult}') WHERE number < 45_000"
+        )
+        columns = ["marital_status", "relationship"]
+        con.execute(
+            f"FROM priv.publish_uniform('people', 'r', sensitive := {columns}, epsilon := 0.7, record_id := 'id',"
+            " person := 'person', public := ['sex'])"
+        )
+        law, truths = law_of_a_person(con)
+        values = {each.name: each.values for each in catalog.sensitive_attributes(con, "r")}
+        rows = con.execute(
+            f"SELECT list([{', '.join(columns)}] ORDER BY id) FROM people GROUP BY person"
+        ).fetchall()
+        claimed = dict(
+            con.execute(
+                "SELECT guarantee, value FROM priv.guarantee WHERE attribute IS NULL"
+            ).fetchall()
+        )["privacy_of_a_person"]
+        ((audited, holds),) = con.execute(
+            "SELECT value, holds FROM priv.audit('r') WHERE guarantee = 'privacy_of_a_person'"
+        ).fetchall()
+        card = read_card(con, "r")
+    assert holds
+    (said,) = re.findall(r"by a factor of at most ([\d.]+) \(epsilon", card.person.statement)
+    place_of = {truth: place for place, truth in enumerate(truths)}
+    prior = np.zeros(len(truths))
+    for (records,) in rows:
+        prior[
+            place_of[
+                tuple(
+                    values[name].index(each)
+                    for record in records
+                    for name, each in zip(columns, record, strict=True)
+                )
+            ]
+        ] += 1 / len(rows)
+    posterior = law * prior / (law @ prior)[:, None]
+    # What a person is, as a whole; and each value of the first record.
+    learned = [(prior[place], posterior[:, place].max()) for place in np.flatnonzero(prior)]
+    odds_of_values = {}
+    for column, name in enumerate(columns):
+        for at, value in enumerate(values[name]):
+            event = np.array([truth[column] == at for truth in truths])
+            before, after = prior[event].sum(), posterior[:, event].sum(axis=1).max()
+            learned.append((before, after))
+            odds_of_values[name, value] = (after / (1 - after)) / (before / (1 - before))
+    for stated in (claimed, audited, np.log(float(said))):
+        factor = np.exp(stated) * (1 + 1e-9)
+        assert all(
+            after <= before * factor / (1 + before * (factor - 1)) for before, after in learned
+        )
+    # The table of the card begins with what is estimated of a value, and ends with what may be learned of a person.
+    assert card.learned
+    for each in card.learned:
+        stated = (each.all / (1 - each.all)) / (each.value.before / (1 - each.value.before))
+        assert odds_of_values[each.column, each.value.name] <= stated * (1 + 1e-9)
+    # One noisy value alone says less than was learned.
+    assert max(odds_of_values.values()) > np.exp(0.7)
+    assert card.person.half >= 1 / (1 + 1 / max(odds_of_values.values()))
 
 
 def test_promises_of_nothing_are_called_that(con):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
 import shutil
@@ -173,3 +175,40 @@ def test_a_damaged_file_gives_no_wrong_number(releases, tmp_path, damage):
     (right,) = _ask(releases["uniform"], question)[0]
     assert (done.returncode != 0 and not done.stdout) or done.stdout == f"{right[0]}\n"
     assert done.returncode != 0 or damage == "cut short"
+
+
+def test_from_show_tables_to_a_right_count_in_two_statements(prepared, without_cards, tmp_path):
+    """Someone who has the file and the shell reads READ_ME, and pastes its first statement."""
+    path = tmp_path / "visits_public.duckdb"
+    with without_cards(), prepared() as con:
+        con.execute(
+            "CREATE TABLE visits AS SELECT i AS id, if(i % 2 = 0, 'f', 'm') AS gender,"
+            " ['asthma', 'cold', 'flu', 'flu', 'rare'][1 + (i * i) % 97 % 5] AS disease FROM range(8000) AS t(i)"
+        )
+        con.execute(
+            "FROM priv.publish_uniform('visits', 'visits_public', sensitive := 'disease', retention := 0.4,"
+            " record_id := 'id')"
+        )
+        con.execute("FROM priv.export_release('visits_public', ?)", [str(path)])
+        truth = dict(con.execute("SELECT disease, count(*) FROM visits GROUP BY ALL").fetchall())
+
+    def answer(statement: str) -> list[list[str]]:
+        done = subprocess.run(
+            [str(SHELL), "-init", os.devnull, "-csv", "-readonly", str(path), "-c", statement],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        return list(csv.reader(io.StringIO(done.stdout)))
+
+    assert ["READ_ME"] in answer("SHOW TABLES")
+    read = [line for (line,) in answer("FROM READ_ME")]
+    asked = next(line for line in read if line.startswith("    FROM"))
+    header, *rows = answer(asked)
+    assert header == ["value", "estimate", "low", "high", "noisy_count"]
+    assert {value for value, *_ in rows} == {*truth}
+    for value, *numbers in rows:
+        estimate, low, high, _ = map(int, numbers)
+        assert 0 <= low <= truth[value] <= high
+        assert low <= estimate <= high

@@ -33,36 +33,6 @@ def test_what_it_says_runs_on_the_file(form, prepared, for_files, tmp_path_facto
             assert reader.execute(line[line.index("FROM") :]).fetchall()
 
 
-def test_from_show_tables_to_a_right_count_in_two_statements(prepared, without_cards, tmp_path):
-    """The estimate of every value is within its interval's reach of the truth, and of whole records."""
-    path = tmp_path / "visits_public.duckdb"
-    with without_cards(), prepared() as con:
-        con.execute(
-            "CREATE TABLE visits AS SELECT i AS id, if(i % 2 = 0, 'f', 'm') AS gender,"
-            " ['asthma', 'cold', 'flu', 'flu', 'rare'][1 + (i * i) % 97 % 5] AS disease FROM range(8000) AS t(i)"
-        )
-        con.execute(
-            "FROM priv.publish_uniform('visits', 'visits_public', sensitive := 'disease', retention := 0.4,"
-            " record_id := 'id')"
-        )
-        con.execute("FROM priv.export_release('visits_public', ?)", [str(path)])
-        truth = dict(con.execute("SELECT disease, count(*) FROM visits GROUP BY ALL").fetchall())
-    with duckdb.connect(path, read_only=True) as reader:
-        lines = [line for (line,) in reader.execute("FROM READ_ME").fetchall()]
-        assert all(len(line) <= NARROW for line in lines)
-        asked = next(line for line in lines if line.startswith("    FROM"))
-        found = reader.execute(asked)
-        assert [column for column, *_ in found.description] == [
-            "value", "estimate", "low", "high", "noisy_count",
-        ]  # fmt: skip
-        rows = found.fetchall()
-    assert {value for value, *_ in rows} == {*truth}
-    for value, estimate, low, high, noisy in rows:
-        assert 0 <= low <= truth[value] <= high
-        assert low <= estimate <= high
-        assert {type(number) for number in (estimate, low, high, noisy)} == {int}
-
-
 def test_names_that_need_quotes_and_long_titles_are_written_so(prepared, without_cards, tmp_path):
     title = "Visits to the emergency departments of all hospitals of the county " * 2
     with without_cards(), prepared() as con:
