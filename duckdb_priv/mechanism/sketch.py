@@ -1,4 +1,4 @@
-"""How many records two tables share, from samples that are chosen by a hash of the record.
+"""How many records there are of a kind, from a sample that is chosen by a hash of the record.
 
 Derivation: ``sketch.md``.
 Source: Dasgupta, Lang, Rhodes, Thaler (2016), "A framework for estimating stream expression cardinalities".
@@ -7,7 +7,6 @@ Source: Dasgupta, Lang, Rhodes, Thaler (2016), "A framework for estimating strea
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 SKETCH = 2**17
 """Records of a table that are kept at most, on average."""
@@ -22,46 +21,19 @@ def level_of(records: int, size: int = SKETCH) -> int:
     return max(0, math.ceil(math.log2(max(1, records) / size)))
 
 
-def at_most(found: Overlap, false_alarm: float) -> int:
-    """Return how many records there are at most, but for a probability, of which a sample holds so many.
+def at_most(hits: int, level: int, false_alarm: float) -> int:
+    """Return how many records there are at most, but for a probability, of which a sample at a level holds so many.
 
     Each is in the sample with the same probability, so that the count is binomial, and it is below the limit of a
     Poisson variable, which spreads more.
 
-    >>> at_most(Overlap(100, 0), 1e-9), at_most(Overlap(1250, 3), 1e-9)
+    >>> at_most(100, 0, 1e-9), at_most(1250, 3, 1e-9)
     (100, 11800)
     """
-    if found.level == 0:
-        return found.hits
+    if level == 0:
+        return hits
     # Of hits or fewer events with mean limit the probability is that of a gamma variable.
     from scipy.special import gammainccinv
 
-    limit = float(gammainccinv(found.hits + 1, false_alarm))
-    return math.ceil(limit * (1 << found.level))
-
-
-@dataclass(frozen=True)
-class Overlap:
-    """How many records two tables share."""
-
-    hits: int
-    """Records that both keep at the level."""
-    level: int
-
-    @property
-    def records(self) -> int:
-        """The estimate; exact at level 0.
-
-        >>> Overlap(hits=100, level=7).records
-        12800
-        """
-        return self.hits << self.level
-
-    @property
-    def standard_error(self) -> float:
-        """Its standard error.
-
-        >>> round(Overlap(hits=100, level=7).standard_error)
-        1275
-        """
-        return math.sqrt(self.records * (2**self.level - 1))
+    limit = float(gammainccinv(hits + 1, false_alarm))
+    return math.ceil(limit * (1 << level))

@@ -16,7 +16,7 @@ from duckdb_priv.errors import GuaranteeViolated
 from duckdb_priv.ledger import entries, marks
 from duckdb_priv.ledger.entries import Last
 from duckdb_priv.ledger.marks import Marked
-from duckdb_priv.mechanism.sketch import Overlap, at_most
+from duckdb_priv.mechanism.sketch import at_most
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher.comments import SCHEMA
@@ -60,7 +60,7 @@ class Moved:
         if placed and self.placed is None:
             return None
         rows = sum(
-            weight * at_most(Overlap(count >> self.level, self.level), FALSE_ALARM)
+            weight * at_most(count >> self.level, self.level, FALSE_ALARM)
             for weight, count in ((1, self.arrived + self.gone), (2, redrawn))
         )
         return -(-rows // ROUNDED) * ROUNDED
