@@ -30,6 +30,7 @@ from duckdb_priv.release import catalog
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.reading import count_of, types_of
 
 QUERIES = 1500
 """How many questions the picture of the errors is made from."""
@@ -531,9 +532,8 @@ def _answers(
         value = f"{column}::{attribute.type}"
     # The questions are about the attribute, and what is shown of it is what there is to draw them from.
     table = f"(SELECT * EXCLUDE ({column}), {value} AS {name} FROM main.{identifier(attribute.release)})"
-    described = connection.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
-    types = {row[0]: row[1] for row in described}
-    (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0]
+    types = types_of(connection, table)
+    rows = count_of(connection, table)
     shown = Source(
         table, attribute.release, types, tuple(reader.types), (attribute.name,), (), (), rows
     )

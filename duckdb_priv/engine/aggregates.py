@@ -19,6 +19,7 @@ from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.sqltext.quoting import identifier, identifiers, in_types, literal
+from duckdb_priv.sqltext.reading import count_of
 from duckdb_priv.sqltext.steady import steady_text
 from duckdb_priv.sqltext.templates import body, fill, read
 
@@ -347,7 +348,7 @@ class DealtAggregates:
     def leave_out(self, known: str) -> int:
         """Leave out the records whose marks a query lists, and count those that stay."""
         self.workspace.cursor.execute(f"DELETE FROM {self.table} WHERE _coins0.mark IN ({known})")
-        ((left,),) = self.workspace.rows(f"SELECT count(*) FROM {self.table}")
+        left = count_of(self.workspace.cursor, self.table)
         return int(left)
 
     def last(

@@ -15,6 +15,7 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.sqltext.quoting import identifier, identifiers
+from duckdb_priv.sqltext.reading import count_of
 from duckdb_priv.sqltext.templates import body, fill, read
 
 SURPLUS = "temp.main._priv_surplus"
@@ -61,7 +62,7 @@ def _limited(workspace: Workspace, source: Source, max_rows: int) -> Source:
         "max_rows": str(max_rows),
     }
     workspace.cursor.execute(fill(body(read("publisher/fragments", "surplus")), fillings))
-    (surplus,) = workspace.rows(f"SELECT count(*) FROM {SURPLUS}")[0]
+    surplus = count_of(workspace.cursor, SURPLUS)
     return replace(
         source,
         table=f"(FROM {source.table} ANTI JOIN {SURPLUS} USING ({identifiers(source.record_id)}))",

@@ -16,6 +16,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, UnknownName, echoed
 from duckdb_priv.release.request import POPULATION, Roles
 from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.reading import count_of
 
 PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^".\s]+))\s*(?:\.|$)')
 PLAIN = re.compile(r"^\w+$")
@@ -158,7 +159,7 @@ def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
     found = columns_of_roles(name, [row[0] for row in described], types, roles)
     texts = compared_by_bytes(workspace, table, types)
     table = read_exactly(table, types, texts)
-    (rows,) = workspace.rows(f"SELECT count(*) FROM {table}")[0]
+    rows = count_of(workspace.cursor, table)
     refuse_empty(name, rows)
     origins = origins_of(workspace, path)
     if private := [each for each in sorted(origins) if parse_name(each)[-2] == "priv"]:

@@ -19,6 +19,7 @@ from duckdb_priv.release.catalog import Connection, sensitive_attributes
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.reading import types_of
 
 UNPERTURBED = ("public", "generalized")
 """Roles of the columns that conditions may be about."""
@@ -45,10 +46,10 @@ def open_reader(connection: Connection, release: str) -> Reader:
             "SELECT attribute, role FROM priv.attribute WHERE release = ?", [release]
         ).fetchall()
     )
-    described = connection.execute(f"DESCRIBE main.{identifier(release)}").fetchall()
+    described = types_of(connection, f"main.{identifier(release)}")
     return Reader(
         release,
-        {row[0]: row[1] for row in described if roles.get(row[0]) in UNPERTURBED},
+        {name: kind for name, kind in described.items() if roles.get(name) in UNPERTURBED},
         sensitive_attributes(connection, release),
         next((name for name, role in roles.items() if role == "scale"), None),
     )

@@ -38,6 +38,7 @@ from duckdb_priv.release.arguments import (
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.reading import count_of
 
 SETS_PER_SIZE = 20
 """How many sets of so many public attributes a workload asks about where nothing else is said."""
@@ -180,7 +181,7 @@ def draw(connection: Connection, source: Source, wish: Draw) -> None:
         " SELECT row_number() OVER (ORDER BY place) AS query, conditions, attribute, value, true_count"
         f" FROM _priv_drawn ORDER BY place LIMIT {wish.queries}"
     )
-    (drawn,) = connection.execute(f"SELECT count(*) FROM {TABLE}").fetchall()[0]
+    drawn = count_of(connection, TABLE)
     if not drawn:
         raise InvalidSource(
             f"no query over {source.name!r} counts between {wish.low} and {wish.high} records",

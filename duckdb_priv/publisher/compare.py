@@ -26,6 +26,7 @@ from duckdb_priv.release.arguments import FILE, NAME, Arguments, argument, read
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.release.opening import open_release
 from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.reading import types_of
 
 MOST_OUTCOMES = 200
 """Of larger domains posteriors are not computed: they take outcomes ** 2 times values numbers."""
@@ -121,7 +122,7 @@ def _columns(workspace: Workspace, older: File, release: str) -> list[str]:
     """List the columns that both have, whatever their types."""
     both = []
     for table in _tables(workspace, older, release):
-        both.append([row[0] for row in older.cursor.execute(f"DESCRIBE FROM {table}").fetchall()])
+        both.append([*types_of(older.cursor, table)])
     return [name for name in both[1] if name in both[0]]
 
 

@@ -45,6 +45,7 @@ from duckdb_priv.release.catalog import PublishedColumn
 from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute, to_json
 from duckdb_priv.release.request import Request
 from duckdb_priv.sqltext.quoting import identifier, identifiers
+from duckdb_priv.sqltext.reading import count_of, types_of
 
 DERIVED = "derive"
 """What stands for the method where it is kept how a release was declared."""
@@ -221,7 +222,7 @@ def _published(p: Publication) -> Published:
 def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -> Source:
     """Describe the rows of a release as records: attributes by their names, and what keys the noise of each."""
     table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(finer)}"
-    described = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM {table}")}
+    described = types_of(workspace.cursor, table)
     of = {each.name: each for each in columns}
     listed = ", ".join(f"{identifier(name)}::VARCHAR" for name in described)
     kinds = {
@@ -233,7 +234,7 @@ def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -
         for name, kind in kinds.items()
     )
     numbered = f"row_number() OVER (PARTITION BY {identifiers(described)})"
-    ((rows,),) = workspace.rows(f"SELECT count(*) FROM {table}")
+    rows = count_of(workspace.cursor, table)
     most = workspace.rows(
         "SELECT value::BIGINT FROM priv.guarantee WHERE release = ? AND guarantee = ?",
         [finer, RECORDS],

@@ -47,6 +47,7 @@ from duckdb_priv.release.arguments import (
 )
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier, in_types, literal, without_carriage_returns
+from duckdb_priv.sqltext.reading import types_of
 
 STORAGE_VERSION = "v1.0.0"
 """The format that every DuckDB from 1.4 on opens, in every client."""
@@ -291,9 +292,7 @@ def _write_folder(
     workspace.on_rollback.append(lambda: give_up(part))
     part.mkdir()
     home = identifier(workspace.database)
-    types = {
-        row[0]: row[1] for row in workspace.rows(f"DESCRIBE {home}.{SCHEMA}.{identifier(release)}")
-    }
+    types = types_of(workspace.cursor, f"{home}.{SCHEMA}.{identifier(release)}")
     refuse_for_parquet(release, types)
     workspace.cursor.execute(
         f"COPY (FROM {home}.{SCHEMA}.{identifier(release)})"

@@ -34,6 +34,7 @@ from duckdb_priv.release import catalog
 from duckdb_priv.release.model import renamed_columns
 from duckdb_priv.sqltext.literals import enum
 from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.reading import count_of, types_of
 
 ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)*\)")
 ENUM_VALUES = re.compile(r"^ENUM\(.*\)", re.DOTALL)
@@ -155,7 +156,7 @@ def write_rows(p: Publication) -> None:
     room = (lambda each: p.workspace.has_room(expected * each)) if expected > drawing.FEW else None
     with p.kernel.opened(p.workspace.cursor, p.source.table, p.plan.staged, room) as rows:
         select = f"FROM ({rows}) UNION ALL BY NAME {p.plan.earlier}" if p.plan.earlier else rows
-        types = {row[0]: row[1] for row in p.workspace.rows(f"DESCRIBE FROM ({select})")}
+        types = types_of(p.workspace.cursor, f"({select})")
         p.workspace.cursor.execute(
             f"CREATE TABLE {p.rows} AS FROM ({select}) ORDER BY {total_order(types)}"
         )
@@ -169,7 +170,7 @@ def complete_plan(p: Publication) -> None:
     Raises PublicationFailed if they are not as many as the plan says, or none.
     """
     plan = p.plan
-    ((p.rows_published,),) = p.workspace.rows(f"SELECT count(*) FROM {p.rows}")
+    p.rows_published = count_of(p.workspace.cursor, p.rows)
     if plan.rows_expected is not None and p.rows_published != plan.rows_expected:
         raise PublicationFailed(
             f"{p.request.source!r} changed while it was being published",

@@ -36,6 +36,7 @@ from duckdb_priv.release.contents import comments, definitions
 from duckdb_priv.release.given import check_path
 from duckdb_priv.release.opening import open_release
 from duckdb_priv.sqltext.quoting import identifier, in_types, literal
+from duckdb_priv.sqltext.reading import count_of, types_of
 from duckdb_priv.version import __version__
 
 TEXT = re.compile(r"(E?)'((?:[^']|'')*)'")
@@ -270,11 +271,11 @@ class _Subject:
     def _agree(self, release: str) -> None:
         """Check that the rows agree with the catalog, of the second database."""
         connection, table = self.connection, f"{WRITTEN}.main.{identifier(release)}"
-        ((rows,),) = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
+        rows = count_of(connection, table)
         ((stated,),) = connection.execute("SELECT rows_published FROM priv.release").fetchall()
         if rows != stated:
             raise _not(self.name, f"it has {rows:,} rows, and its catalog says {stated:,}")
-        types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {table}").fetchall()}
+        types = types_of(connection, table)
         attributes = catalog.sensitive_attributes(connection)
         of_sensitive = {each.column: each for each in attributes}
         columns = catalog.published_columns(connection, release)
@@ -411,10 +412,7 @@ class _Folder(_Subject):
         release = self._release()
         self._read_rows(release, script)
         self._agree(release)
-        types = {
-            row[0]: row[1]
-            for row in self.connection.execute(f"DESCRIBE main.{identifier(release)}").fetchall()
-        }
+        types = types_of(self.connection, f"main.{identifier(release)}")
         for _ in _writers():
             expected = folder_script(self.connection, release, types, html)
             if signature is not None:
@@ -438,7 +436,7 @@ class _Folder(_Subject):
             for each in catalog.sensitive_attributes(self.connection, release)
         }
         types = {}
-        for name, kind, *_ in self.connection.execute(f"DESCRIBE FROM {rows}").fetchall():
+        for name, kind in types_of(self.connection, rows).items():
             types[name] = kind if stated.get(name) in (None, kind) else stated[name]
             if types[name] == "ENUM":
                 _, _, after = script.partition(f"{identifier(name)}::")

@@ -23,6 +23,7 @@ from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.release.catalog import EarlierVersion, Version
 from duckdb_priv.release.model import to_json
 from duckdb_priv.sqltext.quoting import identifier, identifiers
+from duckdb_priv.sqltext.reading import types_of
 
 FOLLOWED = 400
 """So many earlier versions are listed, with how far the last one is from each: a year of days."""
@@ -202,12 +203,10 @@ def _shared(workspace: Workspace, release: str, table: str) -> int | None:
     if standing(workspace.cursor, workspace.database, release) is None:
         return None
     before = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(release)}"
-    types, earlier = (
-        [row[:2] for row in workspace.rows(f"DESCRIBE FROM {each}")] for each in (table, before)
-    )
-    if types != earlier:
+    types, earlier = (types_of(workspace.cursor, each) for each in (table, before))
+    if [*types.items()] != [*earlier.items()]:
         return None
-    row = f"hash({identifiers(name for name, _ in types)})"
+    row = f"hash({identifiers(types)})"
     counted = f"SELECT {row} AS row, count(*) AS rows FROM {{}} GROUP BY ALL"
     ((kept,),) = workspace.rows(
         "SELECT coalesce(sum(least(mine.rows, theirs.rows)), 0)::BIGINT"

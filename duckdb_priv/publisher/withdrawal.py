@@ -19,6 +19,7 @@ from duckdb_priv.release.catalog import spent
 from duckdb_priv.release.promise import sure_of
 from duckdb_priv.release.request import population_argument
 from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.reading import count_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +123,7 @@ def leave_out_withdrawn(workspace: Workspace, source: Source) -> Source:
         f"(SELECT {', '.join(f's.{identifier(name)}' for name in source.types)} FROM"
         f" (SELECT t.*, {', '.join(columns)} FROM {source.table} AS t) AS s WHERE {' AND '.join(conditions)})"
     )
-    ((rows,),) = workspace.rows(f"SELECT count(*) FROM {table}")
+    rows = count_of(workspace.cursor, table)
     if not rows:
         raise InvalidSource(
             f"all records of {source.name!r} were withdrawn", hint="nothing can be published of it"

@@ -19,6 +19,7 @@ import pyarrow as pa
 from duckdb_priv.release import catalog
 from duckdb_priv.release.normal_form import normal_statements
 from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.reading import types_of
 
 BATCH_ROWS = 100_000
 AS_THEY_ARE = re.compile(r"U?(TINY|SMALL|BIG)INT|U?INTEGER|BOOLEAN|FLOAT|DOUBLE|DATE|VARCHAR")
@@ -82,7 +83,7 @@ def catalog_digest(connection: duckdb.DuckDBPyConnection, database: str) -> str:
 def rows_digest(connection: duckdb.DuckDBPyConnection, database: str, release: str) -> str:
     """Return the digest of the published rows, in their order, with the names and types of the columns."""
     table = f"{identifier(database)}.main.{identifier(release)}"
-    columns = [(row[0], row[1]) for row in connection.execute(f"DESCRIBE {table}").fetchall()]
+    columns = [*types_of(connection, table).items()]
     kinds = [kind.partition("(")[0] for _, kind in columns]
     selected = ", ".join(
         f"{_read(identifier(name), kind)} AS c{number}"

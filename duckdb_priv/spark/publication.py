@@ -59,6 +59,7 @@ from duckdb_priv.spark.tasks import Setting
 from duckdb_priv.spark.writing import FILES, write_rows
 from duckdb_priv.sqltext.literals import looked_up
 from duckdb_priv.sqltext.quoting import identifier, in_types
+from duckdb_priv.sqltext.reading import types_of
 
 OURS = re.compile(r"duckdb_priv\.errors\.(\w+): (.*?)(?:\nHint: ([^\n]*))?(?:\n|$)")
 """How an error of ours is written in the text of one of Spark's."""
@@ -263,7 +264,7 @@ def _described(workspace: Workspace, stage: Kernel) -> dict[str, str]:
     """Return the types of the rows that a stage gives."""
     nothing = ", ".join(f"NULL::{kind} AS {identifier(name)}" for name, kind in stage.reads.items())
     with stage.opened(workspace.cursor, f"(SELECT {nothing} WHERE false)") as rows:
-        return {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM ({rows})")}
+        return types_of(workspace.cursor, f"({rows})")
 
 
 def _files(folder: Path) -> str:
@@ -273,7 +274,7 @@ def _files(folder: Path) -> str:
 
 def _columns(workspace: Workspace, types: Mapping[str, str], folder: Path) -> str:
     """Write how the columns of the rows of a folder are read: what was text as it is in a release file."""
-    stored = {row[0]: row[1] for row in workspace.rows(f"DESCRIBE FROM {_files(folder)}")}
+    stored = types_of(workspace.cursor, _files(folder))
 
     def read(name: str, kind: str) -> str:
         column = identifier(name)

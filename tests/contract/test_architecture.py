@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -34,3 +36,51 @@ def test_every_room_is_in_the_picture() -> None:
 
 def test_the_readme_links_to_it() -> None:
     assert "(docs/architecture.md)" in (ROOT / "README.md").read_text("utf-8")
+
+
+SQL = re.compile(
+    r"\b(SELECT|FROM|WHERE|JOIN|INSERT INTO|CREATE|DROP|ALTER|ATTACH|COPY|UPDATE|DELETE|GROUP BY|ORDER BY|UNION)\b"
+)
+PASTED = {
+    "card": (1, "counts of a release whose columns are those that it has"),
+    "engine": (10, "a source is any table or query, and is read in the types that it has"),
+    "estimator": (10, "macros are written from the forms of a release"),
+    "evaluation": (6, "workloads ask any columns"),
+    "ledger": (4, "marks are compared with the temporary table of a publication"),
+    "methods": (27, "kernels are written from the columns and the domains of a source"),
+    "ordinary": (16, "writes the statement that answers another one"),
+    "publisher": (20, "releases and their columns have any names"),
+    "release": (3, "a release is read under the name that it has"),
+    "shell": (5, "attaches files, and describes tables of any name"),
+    "spark": (5, "reads files, in the types of a frame"),
+}
+"""By folder: how many of its modules write SQL around names and expressions themselves, and why. ``sqltext`` quotes
+what they write; a text that needs neither is in a file of ``sql/``. The numbers may only become smaller."""
+
+
+def pasted(path: Path) -> bool:
+    """Say whether a module has a text of SQL with places in it."""
+    return any(
+        SQL.search("".join(each.value for each in node.values if isinstance(each, ast.Constant)))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.JoinedStr)
+        and any(isinstance(each, ast.FormattedValue) for each in node.values)
+    )
+
+
+def test_no_further_module_writes_sql_itself() -> None:
+    package = ROOT / "duckdb_priv"
+    found = Counter(
+        path.relative_to(package).parts[0]
+        for path in package.rglob("*.py")
+        if path.parent.name != "sqltext" and pasted(path)
+    )
+    assert {room: n for room, n in found.items() if n > PASTED.get(room, (0, ""))[0]} == {}
+
+
+def test_sql_written_by_a_module_is_noticed(tmp_path: Path) -> None:
+    written = tmp_path / "written.py"
+    written.write_text('def f(table):\n    return f"SELECT count(*)" f" FROM {table}"\n')
+    plain = tmp_path / "plain.py"
+    plain.write_text('def f(table):\n    return "SELECT 1 FROM t", f"the table {table}"\n')
+    assert (pasted(written), pasted(plain)) == (True, False)

@@ -28,6 +28,7 @@ from duckdb_priv.methods.common.operator_audit import drawn_operator, stored_cod
 from duckdb_priv.release.catalog import sensitive_attributes
 from duckdb_priv.release.model import SCALE, Guarantee, SensitiveAttribute
 from duckdb_priv.release.promise import factor
+from duckdb_priv.sqltext.reading import types_of
 
 DELTA = 1e-6
 """The delta that is stated where none is asked for."""
@@ -158,8 +159,8 @@ def public_types(subject: Subject) -> dict[str, str]:
             [subject.release],
         )
     }
-    described = subject.workspace.rows(f"DESCRIBE FROM {subject.table}")
-    return {row[0]: row[1] for row in described if row[0] not in other}
+    described = types_of(subject.workspace.cursor, subject.table)
+    return {name: kind for name, kind in described.items() if name not in other}
 
 
 def scales_by_size(subject: Subject) -> list[tuple[int, float, float, int]]:
@@ -218,7 +219,7 @@ def worst_delta(
 
 def audit_order(subject: Subject) -> AuditRow:
     """Check that the rows are in the order of their own columns, so that nothing remembers that of the source."""
-    types = {row[0]: row[1] for row in subject.workspace.rows(f"DESCRIBE FROM {subject.table}")}
+    types = types_of(subject.workspace.cursor, subject.table)
     (moved,) = subject.workspace.rows(
         "SELECT count(*) FROM (SELECT _priv_stands,"
         f" row_number() OVER (ORDER BY {total_order(types)}, _priv_stands) AS belongs"

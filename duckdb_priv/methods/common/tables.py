@@ -11,6 +11,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.release.arguments import nested
 from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.reading import types_of
 
 
 def named_tables(given: Any, source: Source, argument: str) -> dict[str, str]:
@@ -41,7 +42,7 @@ def read_columns(
     """
     found = find_table(workspace, table)
     path = ".".join(map(identifier, found))
-    present = {row[0].lower() for row in workspace.rows(f"DESCRIBE SELECT * FROM {path}")}
+    present = {name.lower() for name in types_of(workspace.cursor, path)}
     for name in columns:
         if name not in present:
             raise InvalidParameter(

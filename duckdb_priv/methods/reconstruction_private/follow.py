@@ -22,6 +22,7 @@ from duckdb_priv.methods.reconstruction_private.plan import (
 )
 from duckdb_priv.methods.reconstruction_private.samples import SAMPLED, Samples, rows_together
 from duckdb_priv.release import catalog
+from duckdb_priv.sqltext.reading import count_of
 
 
 def plan(
@@ -42,7 +43,7 @@ def plan(
     )
     draws = samples.keep()
     together = rows_together(workspace, release, requirement.sample_size)
-    ((rows,),) = workspace.rows(f"SELECT count(*) FROM {SAMPLED}")
+    rows = count_of(workspace.cursor, SAMPLED)
     guarantee = requirement.guarantee(domain.attribute, grown=True)
     return Plan(
         mechanism=MECHANISM,

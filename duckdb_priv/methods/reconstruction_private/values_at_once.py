@@ -24,6 +24,7 @@ from duckdb_priv.methods.reconstruction_private.micro_groups import (
     group_sql,
     order_drawn,
 )
+from duckdb_priv.sqltext.reading import count_of
 from duckdb_priv.sqltext.templates import fill
 
 ORDERED = "_priv_ordered"
@@ -107,7 +108,7 @@ def first_records(
 
 def _counted(workspace: Workspace, records: str, values: int) -> Integers | None:
     """Count the records of each cell; None if the counts do not fit in memory."""
-    ((groups,),) = workspace.rows(f"SELECT count(*) FROM {LARGE}")
+    groups = count_of(workspace.cursor, LARGE)
     if not workspace.has_room(BYTES_OF_CELL * (groups + 1) * values):
         return None
     counted = workspace.integers(

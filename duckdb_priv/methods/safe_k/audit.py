@@ -13,6 +13,7 @@ from duckdb_priv.methods.common.findings import FALSE_ALARM, TOLERANCE, Audited,
 from duckdb_priv.methods.safe_k.plan import MECHANISM, SCALE
 from duckdb_priv.release.promise import factor
 from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.reading import count_of
 
 
 def audit(audited: Audited) -> list[AuditRow]:
@@ -93,7 +94,7 @@ def _sampled(audited: Audited, terms: Mapping[str, Any]) -> AuditRow:
     source = audited.source
     if source is None:
         return finding("source", "The source is gone, so nothing is compared with it.", None, None)
-    (shown,) = audited.workspace.rows(f"SELECT count(*) FROM {audited.table}")[0]
+    shown = count_of(audited.workspace.cursor, audited.table)
     return finding(
         "sampled_as_stated",
         "There are no more rows than a sample at the stated rate has of the source as it is now: this is their share.",
