@@ -20,7 +20,7 @@ from duckdb_priv.publisher.publish import publish
 from duckdb_priv.publisher.records import digest_of, open_records
 from duckdb_priv.publisher.versions import Moved, Succession, moved, succeed
 from duckdb_priv.release import catalog
-from duckdb_priv.release.arguments import Arguments, read
+from duckdb_priv.release.arguments import read
 from duckdb_priv.release.request import ReleaseName
 
 NOTHING = Moved(0, 0, 0)
@@ -262,10 +262,6 @@ def _export(workspace: Workspace, said: Declared, row: dict[str, Any]) -> None:
         ]
     else:
         row["exported"] = True
-
-
-class NoArguments(Arguments):
-    """Nothing is asked."""
 
 
 def publications(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -18,9 +18,7 @@ from duckdb_priv.mechanism.block_design import choose_design
 from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.mechanism.uniform import (
     Uniform,
-    amplification_gamma,
     amplified_retention,
-    epsilon_amplification,
 )
 from duckdb_priv.methods.block_design.arguments import BlockDesignArguments
 from duckdb_priv.methods.common.domain import (
@@ -30,6 +28,7 @@ from duckdb_priv.methods.common.domain import (
     warn_of_domain,
 )
 from duckdb_priv.methods.common.local_privacy import (
+    asked_amplification,
     rho_guarantee,
     uniform_attribute,
     uniform_guarantees,
@@ -66,13 +65,7 @@ def plan(
     workspace: Workspace, source: Source, release: str, arguments: BlockDesignArguments
 ) -> Plan:
     """Decide everything about a release whose records report blocks of values."""
-    asked = None
-    if arguments.rho1 is not None and arguments.rho2 is not None:
-        asked = arguments.rho1, arguments.rho2
-        amplification = amplification_gamma(*asked)
-    else:
-        assert arguments.epsilon is not None
-        amplification = epsilon_amplification(arguments.epsilon)
+    amplification, asked = asked_amplification(arguments.epsilon, arguments.rho1, arguments.rho2)
     domains = open_domains(workspace, source, given_domains(arguments.domain, source))
     of = [_reported(workspace, source, release, domain, amplification, asked) for domain in domains]
     guarantees = [each for reported in of for each in reported.guarantees]

@@ -6,7 +6,7 @@ import numpy as np
 
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.mechanism.uniform import Uniform, amplification_gamma
+from duckdb_priv.mechanism.uniform import Uniform, amplification_gamma, epsilon_amplification
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.findings import (
     TOLERANCE,
@@ -38,6 +38,20 @@ def uniform_guarantees(
     if limits is not None:
         found.append(rho_guarantee(attribute, operator.amplification, limits))
     return found
+
+
+def asked_amplification(
+    epsilon: float | None, rho1: float | None, rho2: float | None
+) -> tuple[float, tuple[float, float] | None]:
+    """Return the largest likelihood ratio that is asked for, and the two limits where it is by them.
+
+    >>> asked_amplification(None, 0.1, 0.5)
+    (9.0, (0.1, 0.5))
+    """
+    if rho1 is not None and rho2 is not None:
+        return amplification_gamma(rho1, rho2), (rho1, rho2)
+    assert epsilon is not None
+    return epsilon_amplification(epsilon), None
 
 
 def rho_guarantee(attribute: str, amplification: float, limits: tuple[float, float]) -> Guarantee:

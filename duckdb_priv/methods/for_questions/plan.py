@@ -23,9 +23,8 @@ from duckdb_priv.mechanism.questions import (
     mean_error,
     uniform_operator,
 )
-from duckdb_priv.mechanism.uniform import amplification_gamma, epsilon_amplification
 from duckdb_priv.methods.common.asked import gram_of
-from duckdb_priv.methods.common.local_privacy import rho_guarantee
+from duckdb_priv.methods.common.local_privacy import asked_amplification, rho_guarantee
 from duckdb_priv.methods.common.perturbation import Exchange, open_coins, perturb_kernel
 from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.common.shuffles import shuffle_guarantees
@@ -77,13 +76,7 @@ def plan(
     workspace: Workspace, source: Source, release: str, arguments: ForQuestionsArguments
 ) -> Plan:
     """Decide everything about a release whose sensitive numbers answer stated questions best."""
-    limits = None
-    if arguments.rho1 is not None and arguments.rho2 is not None:
-        limits = arguments.rho1, arguments.rho2
-        amplification = amplification_gamma(*limits)
-    else:
-        assert arguments.epsilon is not None
-        amplification = epsilon_amplification(arguments.epsilon)
+    amplification, limits = asked_amplification(arguments.epsilon, arguments.rho1, arguments.rho2)
     of = [
         _answering(
             workspace,
