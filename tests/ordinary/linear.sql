@@ -204,12 +204,12 @@ SELECT disease, sum(points) AS s FROM visits LEFT JOIN memory.main.chapter ON co
 SELECT disease, sum(w * points) AS s FROM weighted LEFT JOIN memory.main.chapter ON code = disease AND points > 5 GROUP BY disease ORDER BY disease;
 
 -- title: counts of groups in WITH, added up
-WITH c AS (SELECT disease, count(*) AS n FROM visits WHERE age > 30 GROUP BY 1) SELECT sum(n) AS s FROM c;
-SELECT sum(records) FILTER (shown) AS s FROM weighted WHERE age > 30;
+WITH c AS (SELECT disease, count(*) AS n FROM visits WHERE age > 30 GROUP BY 1) SELECT sum(n) AS s FROM c WHERE disease <> 'none';
+SELECT sum(w) AS s FROM weighted WHERE age > 30 AND disease <> 'none';
 
 -- title: counts of groups in a nameless subquery, added up
-SELECT ward, sum(n) AS s FROM (SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL) GROUP BY ward ORDER BY ward;
-SELECT ward, sum(records) FILTER (shown) AS s FROM weighted GROUP BY ward ORDER BY ward;
+SELECT ward, sum(n) AS s FROM (SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL) WHERE disease <> 'flu' GROUP BY ward ORDER BY ward;
+SELECT ward, sum(w) AS s FROM weighted WHERE disease <> 'flu' GROUP BY ward ORDER BY ward;
 
 -- title: a share of all, over values of a look-up table
 SELECT count(*) / (SELECT count(*) FROM visits WHERE disease IS NOT NULL) AS s FROM visits WHERE disease IN (SELECT code FROM memory.main.chapter WHERE chapter = 'lung');

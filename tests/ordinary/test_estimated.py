@@ -25,6 +25,15 @@ NOT_ANSWERED = {
     "other names for the columns of a subquery": r"SELECT \\*",
     "qualified names and spellings": "does not have a column",
     "a numeric attribute": "no sum over records",
+    "sums over no record": "takes no FILTER",
+    "levels of keys that need quotes": r"SELECT \\*",
+    "a view over the release": "not through another",
+    "a view over that view": "not through another",
+    "a list of values": "GROUP BY without count",
+    "a list of chosen values": r"SELECT \\*",
+    "a list of values of two attributes": "GROUP BY without count",
+    "a list of values within a query that counts": "GROUP BY without count",
+    "covariance of public columns over records with a value": "no sum over records",
 }
 """By title of a case: what it is refused with."""
 REFUSED = [

@@ -110,3 +110,17 @@ def test_a_join_with_other_estimates_is_refused(release) -> None:
     assert duckdb_priv.reconstruct(release("two_weights"), query).fetchall()
     with pytest.raises(QueryRefused, match="or is joined to"):
         duckdb_priv.rewrite_sql(release("two_weights"), query, intervals=True)
+
+
+@pytest.mark.parametrize("intervals", [False, True])
+def test_groups_that_are_added_up_again_are_known(intervals: bool, release) -> None:
+    counts = "(SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL)"
+    for query in (
+        f"SELECT ward, sum(n) AS n FROM {counts} GROUP BY ward ORDER BY ward",
+        f"WITH c AS {counts} SELECT ward, sum(n) AS n FROM c GROUP BY 1 ORDER BY 1",
+    ):
+        for form in ("two_weights", "two_by_two"):
+            connection = release(form)
+            answer = duckdb_priv.reconstruct(connection, query, intervals).fetchall()
+            plain = "SELECT ward, count(*) AS n FROM visits GROUP BY ward ORDER BY ward"
+            assert answer == connection.execute(plain).fetchall()
