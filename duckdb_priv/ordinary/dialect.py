@@ -2,7 +2,8 @@
 
 ``create_engine("duckdb_priv:///visits_public.duckdb")`` opens a release file for reading with duckdb_engine's dialect,
 answers every query by estimates, and shows attributes as columns of the table. ``?intervals=true`` puts
-intervals beside the estimates, and ``&confidence=0.9`` says of which confidence. The connection is confined to the
+intervals beside the estimates, and ``&confidence=0.9`` says of which confidence. ``?counts=rounded`` is for programs
+that insist on whole numbers. The connection is confined to the
 file, as that of ``duckdb_priv.open_release``; ``?trusted=true`` makes it a plain one.
 """
 
@@ -36,6 +37,7 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
     supports_statement_cache = False
     intervals = False
     confidence = 0.95
+    counts = "estimates"
 
     def create_connect_args(self, url: URL) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Read what the URL says of intervals, and open what it names for reading."""
@@ -43,6 +45,7 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
         config = options["url_config"]
         self.intervals = config.pop("intervals", "false").lower() in TRUE
         self.confidence = float(config.pop("confidence", 0.95))
+        self.counts = config.pop("counts", "estimates")
         trusted = config.pop("trusted", "false").lower() in TRUE
         if url.database and url.database != ":memory:":
             options.setdefault("read_only", True)
@@ -113,6 +116,7 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
             statement,
             intervals=self.intervals,
             confidence=self.confidence,
+            counts=self.counts,
             parameters=parameters,
         )
 

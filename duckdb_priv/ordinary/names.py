@@ -11,6 +11,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
+DUCKDB = sqlglot.Dialect.get_or_raise("duckdb")
 NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 
 
@@ -33,7 +34,12 @@ def column(name: str, table: str | None = None) -> exp.Column:
 
 def text(node: exp.Expr | str) -> str:
     """Write a part of a query as DuckDB reads it; a string is a name."""
-    return str((named(node) if isinstance(node, str) else node).sql("duckdb"))
+    return _name(node) if isinstance(node, str) else str(node.sql(DUCKDB))
+
+
+@cache
+def _name(name: str) -> str:
+    return str(named(name).sql(DUCKDB))
 
 
 def fresh(stem: str, taken: Collection[str]) -> str:

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.forms import FORMS, Form
+from duckdb_priv.ordinary.kept import kept_of, run
 from duckdb_priv.release.catalog import stated_blocks, stated_constants
 from duckdb_priv.release.model import Blocks
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -118,18 +119,15 @@ class ConnectedTables:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
+        self.kept = kept_of(connection)
+        """What is known of its releases already."""
+        self._state = self.kept.state
         self._columns: dict[str, list[str]] = {}
 
-    # DuckDB's own functions by their whole names: a file may have others of the same names.
-
-    @cached_property
-    def _tables(self) -> list[tuple[str, str, str, bool]]:
-        return self._rows(
-            "SELECT database_name, schema_name, table_name, temporary FROM system.main.duckdb_tables()"
-            " WHERE schema_name = 'priv' OR temporary"
-            " UNION ALL SELECT database_name, schema_name, view_name, true FROM system.main.duckdb_views()"
-            " WHERE temporary AND NOT internal"
-        )
+    @property
+    def of_releases(self) -> bool:
+        """Whether nothing but releases was looked at so far."""
+        return not self._columns
 
     @cached_property
     def _views(self) -> Mapping[tuple[str, str, str], str]:
@@ -142,41 +140,31 @@ class ConnectedTables:
 
     @cached_property
     def _databases(self) -> set[str]:
-        return {
-            name
-            for (name,) in self._rows(
-                "SELECT lower(database_name) FROM system.main.duckdb_databases()"
-            )
-        }
-
-    @cached_property
-    def _here(self) -> tuple[str, str]:
-        (here,) = self._rows("SELECT system.main.current_database(), system.main.current_schema()")
-        return here[0], here[1]
-
-    @cached_property
-    def _several(self) -> bool:
-        """Whether names are looked up in several places, so that a schema may be one of another database."""
-        ((path,),) = self._rows("SELECT system.main.current_setting('search_path')")
-        return "," in path
+        names = self._rows("SELECT lower(database_name) FROM system.main.duckdb_databases()")
+        return {name for (name,) in names}
 
     @cached_property
     def _temporary(self) -> set[str]:
-        return {name.lower() for _, _, name, temporary in self._tables if temporary}
+        return {name.lower() for _, _, name, temporary in self._state.tables if temporary}
 
     @cached_property
     def releases(self) -> Mapping[tuple[str, str], Release]:
         """Every release of every attached database, by database and name in lower case."""
+        found: Mapping[tuple[str, str], Release] | None = self.kept.found.get("releases")
+        if found is not None:
+            return found
         catalogs: dict[str, set[str]] = {}
-        for database, schema, table, temporary in self._tables:
+        for database, schema, table, temporary in self._state.tables:
             if schema == "priv" and not temporary:
                 catalogs.setdefault(database, set()).add(table)
-        return {
+        found = {
             (database.lower(), release.name.lower()): release
             for database, tables in catalogs.items()
             if tables.issuperset(CATALOG)
             for release in self._of(database)
         }
+        self.kept.keep("releases", found)
+        return found
 
     @cached_property
     def reported(self) -> frozenset[str]:
@@ -204,14 +192,15 @@ class ConnectedTables:
     def _places(self, table: exp.Table) -> list[tuple[str, str]]:
         """List the databases and schemas in which a table of a query is looked up."""
         name, first, second = table.name.lower(), table.db.lower(), table.catalog.lower()
-        database, schema = (part.lower() for part in self._here)
+        database, schema = self._state.database.lower(), self._state.schema.lower()
         if second:
             return [(second, first)]
         if not first:
             return [("temp", "main") if name in self._temporary else (database, schema)]
         # One name before the table is a schema of the database in use, or a database; temporary tables come before,
         # and what is in another schema of that name, where the path leads there first.
-        hidden = name in self._temporary or (self._several and schema != "main")
+        several = "," in self._state.path
+        hidden = name in self._temporary or (several and schema != "main")
         if first == "main" and hidden:
             return [(first, "main")]
         return [(database, first), (first, "main")]
@@ -248,7 +237,9 @@ class ConnectedTables:
     def catalog_of(self, release: Release) -> str:
         """Write the schema of a release's catalog, as shortly as the connection allows."""
         return (
-            "priv" if release.database == self._here[0] else f"{identifier(release.database)}.priv"
+            "priv"
+            if release.database == self._state.database
+            else f"{identifier(release.database)}.priv"
         )
 
     def columns(self, source: exp.Expr) -> list[str]:
@@ -265,7 +256,8 @@ class ConnectedTables:
     def describe(self, query: str) -> list[tuple[str, str]]:
         """Return names and types of a query's columns. Raises duckdb.Error where DuckDB would."""
         try:
-            return [(row[0], row[1]) for row in self._rows(f"DESCRIBE {query}")]
+            rows = self._known if self.of_releases else self._rows
+            return [(row[0], row[1]) for row in rows(f"DESCRIBE {query}")]
         except duckdb.Error as error:
             # Without the line that it points to, which is not the user's.
             raise type(error)(str(error).partition("\n\nLINE ")[0]) from None
@@ -288,7 +280,7 @@ class ConnectedTables:
             f"(SELECT coalesce(bool_or(value = {value.sql('duckdb')}), false) FROM domain)"
             for value in values
         )
-        (found,) = self._rows(f"WITH domain AS ({domain}) SELECT {listed}")
+        (found,) = self._known(f"WITH domain AS ({domain}) SELECT {listed}")
         return [
             value.sql("duckdb") for value, known in zip(values, found, strict=True) if not known
         ]
@@ -300,7 +292,7 @@ class ConnectedTables:
         )
         if test is None:
             return False
-        (found,) = self._rows(
+        (found,) = self._known(
             f"SELECT coalesce(bool_or({test}), false) FROM {self.catalog_of(release)}.coefficient"
             f" WHERE release = {literal(release.name)} AND attribute = {literal(attribute.name)}"
         )
@@ -310,14 +302,23 @@ class ConnectedTables:
         """Return the domain of an attribute as texts."""
         return [
             row[0]
-            for row in self._rows(
+            for row in self._known(
                 f"SELECT value FROM {self.catalog_of(release)}.coefficient WHERE release = {literal(release.name)}"
                 f" AND attribute = {literal(attribute.name)} ORDER BY position"
             )
         ]
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
-        return self._connection.execute(query).fetchall()
+        return run(self._connection, query).fetchall()
+
+    def _known(self, query: str) -> list[tuple[Any, ...]]:
+        """Ask what only releases can answer: once."""
+        if query not in self.kept.found:
+            found = self._rows(query)
+            self.kept.keep(query, found)
+            return found
+        rows: list[tuple[Any, ...]] = self.kept.found[query]
+        return rows
 
     def _of(self, database: str) -> list[Release]:
         """Read the releases of one database."""

@@ -15,11 +15,13 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.intervals import Together
-from duckdb_priv.ordinary.names import Names
+from duckdb_priv.ordinary.kept import run
+from duckdb_priv.ordinary.names import Names, text
 from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.scope import subqueries
 from duckdb_priv.ordinary.statement import Statement, UnevenParts, pivoted
 from duckdb_priv.release.given import (
+    check_choice,
     check_confidence,
     check_connection,
     check_parameters,
@@ -32,6 +34,8 @@ BEFORE = re.compile(
     re.IGNORECASE,
 )
 """What may be written before a query, which is rewritten as ever."""
+WHOLE = ("BIGINT", "HUGEINT", "UBIGINT", "UHUGEINT")
+"""Types of counts, and of sums of whole numbers."""
 
 
 def rewrite_sql(
@@ -41,6 +45,7 @@ def rewrite_sql(
     intervals: bool = False,
     confidence: float = 0.95,
     simultaneous: bool = False,
+    counts: str = "estimates",
     parameters: Sequence[Any] | Mapping[str, Any] | None = None,
 ) -> str:
     """Return the plain SQL that answers, by estimates, a query that is written as if the table were the true one.
@@ -48,7 +53,8 @@ def rewrite_sql(
     ``release`` is a connection on which releases can be named, or the path of a release file. A statement that asks
     for no attribute comes back as it is, byte for byte. The text does not depend on the ``parameters`` of the query:
     they are only compared with the domains. Intervals that are ``simultaneous`` hold at once, with this confidence: all
-    that are in the answer of a SELECT, so that you may pick out any of them.
+    that are in the answer of a SELECT, so that you may pick out any of them. With ``counts="rounded"``, results that
+    are whole numbers over the true table, such as counts, are rounded to BIGINT, for programs that insist on it.
 
     Raises QueryRefused for what cannot be estimated, with what to write instead; duckdb.Error for what DuckDB would
     not understand over the true table either.
@@ -69,45 +75,68 @@ def rewrite_sql(
     >>> con.close()
     """
     check_confidence(confidence)
+    check_choice("counts", counts, ("estimates", "rounded"))
     check_text("a statement", sql)
     check_parameters(parameters)
     if not isinstance(release, duckdb.DuckDBPyConnection):
         with open_release(release) as opened:
             return rewrite_sql(
-                opened, sql, intervals=intervals, confidence=confidence, simultaneous=simultaneous,
+                opened, sql, intervals=intervals, confidence=confidence, simultaneous=simultaneous, counts=counts,
                 parameters=parameters,
             )  # fmt: skip
     before = BEFORE.match(sql)
-    if before:
-        rest = sql[before.end() :]
-        return before[0] + rewrite_sql(
-            release, rest, intervals=intervals, confidence=confidence, simultaneous=simultaneous,
-            parameters=parameters,
-        )  # fmt: skip
+    start = before.end() if before else 0
+    asked = Together(confidence) if simultaneous else confidence if intervals else None
+    return sql[:start] + _rewritten(release, sql[start:], asked, counts == "rounded", parameters)
+
+
+def _rewritten(
+    release: duckdb.DuckDBPyConnection,
+    sql: str,
+    asked: float | None,
+    rounded: bool,
+    parameters: Sequence[Any] | Mapping[str, Any] | None,
+) -> str:
+    """Rewrite a statement; ``asked`` is the confidence of the intervals beside it."""
     connection = ConnectedTables(release)
     if not connection.releases or not sql.strip():
         return sql
+    key = (sql, type(asked), asked, rounded)
+    if key in connection.kept.found and not parameters:
+        return str(connection.kept.found[key])
     parsed = _parse(sql, connection)
     if parsed is None:
         return sql
-    names = Names.of(parsed)
-    # A PIVOT makes groups of all columns that it is given.
-    beside = (intervals or simultaneous) and not isinstance(parsed, exp.Pivot)
-    asked = (Together(confidence) if simultaneous else confidence) if beside else None
-    statement = Statement(connection, names, by_name(parameters))
     for pivot in parsed.find_all(exp.Pivot):
         if isinstance(pivot.this, exp.Table) and connection.release(pivot.this) is not None:
             raise pivoted()
+    names = Names.of(parsed)
+    statement = Statement(connection, names, by_name(parameters))
     try:
         for query in list(subqueries(parsed)):
-            # What is one value among others has no room for columns beside it.
-            one_value = query.find_ancestor(exp.Values, exp.Update) is not None
-            statement.rewrite(query, None if one_value else asked)
+            # What is one value among others has no room for columns beside it; a PIVOT makes groups of all of them.
+            alone = query.find_ancestor(exp.Values, exp.Update, exp.Pivot) is not None
+            statement.rewrite(query, None if alone else asked)
     except UnevenParts:
-        return rewrite_sql(release, sql, parameters=parameters)
+        return _rewritten(release, sql, None, rounded, parameters)
     except RecursionError:
         raise _too_deep() from None
-    return _written(parsed, names) if statement.changed else sql
+    found = _written(parsed, names) if statement.changed else sql
+    if statement.changed and rounded and isinstance(parsed, exp.Query):
+        found = _rounded(found, statement.described())
+    if connection.of_releases and not parameters:
+        connection.kept.keep(key, found)
+    return found
+
+
+def _rounded(query: str, columns: Sequence[tuple[str, str]]) -> str:
+    """Round the results of a query that are whole numbers over the true table, whose columns these are."""
+    names = [name.lower() for name, _ in columns]
+    whole = [name for name, kind in columns if kind in WHOLE and names.count(name.lower()) == 1]
+    if not whole:
+        return query
+    values = (f"TRY_CAST(round({text(name)}) AS BIGINT) AS {text(name)}" for name in whole)
+    return f"SELECT * REPLACE ({', '.join(values)})\nFROM (\n{query}\n)"
 
 
 def reconstruct(
@@ -118,6 +147,7 @@ def reconstruct(
     parameters: Sequence[Any] | Mapping[str, Any] | None = None,
     *,
     simultaneous: bool = False,
+    counts: str = "estimates",
 ) -> duckdb.DuckDBPyConnection:
     """Answer a query that is written as if the table were the true one, by estimates.
 
@@ -136,10 +166,10 @@ def reconstruct(
     """
     check_connection(connection)
     answer = rewrite_sql(
-        connection, sql, intervals=intervals, confidence=confidence, simultaneous=simultaneous,
+        connection, sql, intervals=intervals, confidence=confidence, simultaneous=simultaneous, counts=counts,
         parameters=parameters,
     )  # fmt: skip
-    return connection.execute(answer, parameters)
+    return run(connection, answer, parameters)
 
 
 def _written(statement: exp.Expr, names: Names) -> str:

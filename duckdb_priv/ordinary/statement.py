@@ -280,8 +280,12 @@ class Statement:
         assert self._original is not None
         if self._original.find(exp.Placeholder, exp.Parameter):
             return names
-        described = self.connection.describe(stand_in(self._original, self.connection))
-        return [name for name, _ in described] if described else names
+        return [name for name, _ in self.described()] or names
+
+    def described(self) -> list[tuple[str, str]]:
+        """Return names and types of the columns of the query that was rewritten last, over the true table."""
+        assert self._original is not None
+        return self.connection.describe(stand_in(self._original, self.connection))
 
     def _source(self, item: exp.Expr, ctes: Mapping[str, Result], before: Scope) -> FromItem:
         """Return what is in FROM; a subquery may use what is before it."""

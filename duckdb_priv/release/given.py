@@ -53,6 +53,19 @@ def check_text(what: str, value: Any) -> None:
         ) from None
 
 
+def check_choice(what: str, value: Any, choices: Sequence[str]) -> None:
+    """Refuse what is none of a few words.
+
+    >>> check_choice("counts", "whole", ("estimates", "rounded"))
+    Traceback (most recent call last):
+    ...
+    duckdb_priv.errors.InvalidParameter: counts must be one of 'estimates', 'rounded', got 'whole'
+    """
+    if value not in choices:
+        words = ", ".join(map(repr, choices))
+        raise InvalidParameter(f"{what} must be one of {words}, got {echoed(value)}")
+
+
 def check_confidence(value: Any) -> None:
     """Refuse a confidence that is no probability.
 
