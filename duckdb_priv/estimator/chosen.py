@@ -30,7 +30,7 @@ from duckdb_priv.estimator.written import (
     twin_names,
     type_name,
 )
-from duckdb_priv.release.model import LISTS, NUMBERS, SensitiveAttribute
+from duckdb_priv.release.model import EXTREMES, MATRICES, NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.literals import SEPARATORS, packed, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -55,8 +55,8 @@ SAID = {
 }
 """By the macro that chooses: what it gives."""
 FIELDS: Mapping[str, Sequence[str]] = {
-    FACTS: ("form", "has_missing", "size", "joined", *CONSTANTS, *NUMBERS),
-    LISTS_: LISTS,
+    FACTS: ("form", "has_missing", "size", "joined", *CONSTANTS, *NUMBERS, *EXTREMES),
+    LISTS_: [*MATRICES],
 }
 """By the macro that chooses: the fields of the text that it gives."""
 PLACE, RELEASES, THERE, KNOWN = "_place", "_releases", "_there", "_known"
@@ -144,7 +144,7 @@ def _texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
     queries = query_texts(attribute)
     return {
         FACTS: _fields(FACTS, _facts(attribute)),
-        LISTS_: _fields(LISTS_, {name: _numbers(attribute.flat(name)) for name in attribute.lists}),
+        LISTS_: _fields(LISTS_, attribute.encoded),
         QUERIES_: packed(packed(MARKED_ARGUMENT.split(queries.get(name, ""))) for name in QUERIES),
         TEXTS: packed(value for value in attribute.values if value is not None),
         LISTING: listing(attribute.values),
@@ -166,7 +166,7 @@ def _facts(attribute: SensitiveAttribute) -> dict[str, str]:
         "size": str(attribute.size),
         "joined": literal(form_of(attribute).joined),
         **{name: repr(number) for name, number in attribute.constants.items()},
-        **{name: _numbers(numbers) for name, numbers in attribute.numbers.items()},
+        **{name: _numbers(numbers) for name, numbers in attribute.every_number.items()},
     }
 
 
@@ -362,10 +362,11 @@ class Chosen(Lookup):
 
     def numbers(self, name: str) -> str:
         """Write the numbers of all values."""
-        if name not in LISTS:
-            return f"priv._every_number({self._key}, {_place(name)})"
-        every = f"string_split(nullif({self._field(LISTS_, name)}, ''), ',')::DOUBLE[]"
-        return f"list_resize({every}, {self.size()} * {self.size()}, list_extract({every}, 1))"
+        return f"priv._every_number({self._key}, {_place(name)})"
+
+    def encoded(self, name: str) -> str:
+        """Write one of MATRICES as the list of the texts of its rows."""
+        return f"string_split(nullif({self._field(LISTS_, name)}, ''), '|')"
 
     def constant(self, name: str) -> str:
         """Write a number of the release."""

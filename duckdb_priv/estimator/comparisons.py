@@ -136,7 +136,7 @@ def two_groups(made: Made, *, shares: bool = False) -> Answer:
 
 def total(form: str, of: Lookup) -> str:
     """Write the interval of the sum of an amount."""
-    sets = Sets(form, of, by_row=True)
+    sets = Sets(form, of)
     amounts = Part(Coefficient((), (AMOUNT,)).times(sets.every), "_values", "_amount")
     known = sets.total(amounts.rows.times(amounts.rows))
     return sets.written(_finite(known, interval(sets.functional(amounts))))
@@ -144,7 +144,7 @@ def total(form: str, of: Lookup) -> str:
 
 def mean(form: str, of: Lookup) -> str:
     """Write the interval of the mean of an amount: the least one, and the mean of what is above it."""
-    sets = Sets(form, of, by_row=True)
+    sets = Sets(form, of)
     count = Part(Coefficient(("_amount IS NOT NULL",)).times(sets.every), "_values")
     amounts = Part(count.rows.times(Coefficient((), (AMOUNT,))), "_values", "_amount")
     least, most = (sets.take(f"{bound}(_amount)::DOUBLE") for bound in ("min", "max"))

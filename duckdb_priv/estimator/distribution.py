@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from duckdb_priv.estimator.blocks import block_places, first_blocks
-from duckdb_priv.estimator.forms import form_of
+from duckdb_priv.estimator.forms import Form, form_of
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.folding import folded
@@ -119,16 +119,12 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
         "numbers": ", ".join(
             [f"{name}: {sql}" for name, sql in numbers.items()] + ([extra] if extra else [])
         ),
-        "em_lists": "".join(
-            f", {form.domain_list(name)} AS _priv_{name}" for name in form.domain_lists()
-        ),
+        "em_lists": em_lists(form),
         "em_next": template("[@em_step@ FOR ratio IN [@em_ratio@]][1]"),
         "normal_quantile": template("{quantile}"),
         **{f"constant.{name}": literal(float(of)) for name, of in attribute.constants.items()},
-        **{
-            f"numbers.{name}": doubles(attribute.flat(name))
-            for name in (*attribute.numbers, *attribute.lists)
-        },
+        **{f"numbers.{name}": doubles(of) for name, of in attribute.numbers.items()},
+        **{f"matrix.{name}": kept_lists(attribute, name) for name in attribute.lists},
         **{name: body(read(FRAGMENTS, name)) for name in ("here", "observed", "squarem")},
     }
     if attribute.blocks:
@@ -146,6 +142,29 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
     if attribute.blocks and attribute.size * len(attribute.blocks.first) > MOST_PAIRS:
         found["bayesian"] = f"SELECT error({literal(TOO_MANY)})"
     return found
+
+
+def em_lists(form: Form) -> str:
+    """Write the row of the lists that the steps of the iterative Bayesian method read."""
+    row = template("SELECT @size@ AS _priv_size")
+    for name in form.domain_lists():
+        row = f"SELECT *, {form.domain_list(name)} AS _priv_{name} FROM ({row})"
+    return row
+
+
+def kept_lists(attribute: SensitiveAttribute, name: str) -> str:
+    """Write a list for each value of the domain, as the catalog beside the table keeps it."""
+    return _kept(attribute, f"list({name} ORDER BY position)", "")
+
+
+def kept_list(attribute: SensitiveAttribute, name: str, position: str) -> str:
+    """Write the list of the value at a position of the domain, from 1."""
+    return _kept(attribute, name, f" AND position = {position} - 1")
+
+
+def _kept(attribute: SensitiveAttribute, read: str, condition: str) -> str:
+    of = f"release = {literal(attribute.release)} AND attribute = {literal(attribute.name)}"
+    return f"(SELECT {read} FROM {template('{database}')}priv.coefficient WHERE {of}{condition})"
 
 
 def _change(attribute: SensitiveAttribute, places: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -93,32 +93,47 @@ class Form:
     def estimator(self, name: str, places: Mapping[str, str], kind: str = "rows") -> str:
         """Write a formula over sums of one ``kind``: those of the rows at hand, or of a cell of the distribution.
 
-        Sums that are lists themselves, and what is looked up for several places, are computed once for the formula;
-        others are written in place: equal aggregates DuckDB computes once.
+        Sums that are lists themselves, what other sums are made of, and what is looked up for several places, are
+        computed once for the formula; others are written in place: equal aggregates DuckDB computes once.
 
         >>> FORMS["sample"].estimator("estimate", {"number.own": "0.1e0"}, "cell")
         '((_priv_observed) / _priv_numbers.own)'
         """
         text = self.text(name)
-        sums = {
-            field: fill(self._sum(field, kind), places)
-            for field in dict.fromkeys(SUM.findall(text))
-        }
         often = Counter(SUM.findall(text))
-        bound = {field: sql for field, sql in sums.items() if len(sql) > LONGEST}
-        if any(often[field] > 1 and LOOKED_UP in sql for field, sql in sums.items()):
+        made_of = {field: SUM.findall(self._sum(field, kind)) for field in often}
+        first = dict.fromkeys(each for field in often for each in made_of[field])
+        sums = {field: fill(self._sum(field, kind), places) for field in {**often, **first}}
+        alone = [field for field in often if not made_of[field]]
+        bound = {field: sums[field] for field in alone if len(sums[field]) > LONGEST}
+        bound |= {field: sums[field] for field in first}
+        if first or any(often[field] > 1 and LOOKED_UP in sums[field] for field in often):
             # And all that the caller wrote: no subquery may be in the formula of a let.
-            bound = dict(sums)
+            bound |= {field: sums[field] for field in alone}
             if QUANTILE in text:
                 text = text.replace(QUANTILE, "(s).quantile")
                 bound["quantile"] = places["normal_quantile"]
-        text = SUM.sub(lambda match: match[0] if match[1] in bound else sums[match[1]], text)
+        made = {field: sums[field] for field in often if made_of[field] and often[field] > 1}
+        text = SUM.sub(
+            lambda match: match[0] if match[1] in {**bound, **made} else sums[match[1]], text
+        )
         if bound:
-            values = ", ".join(f"{field}: {sql}" for field, sql in bound.items())
-            text = f"[{text} FOR s IN [{{{values}}}]][1]"
-        for each in sorted(set(LIST.findall(text))):
+            struct = _struct(bound)
+            if made:
+                # One let beside the other: DuckDB 2 plans what is inside of another twice.
+                inlined = [each for field in often if field not in made for each in made_of[field]]
+                known = {*often, *inlined, "quantile"}
+                kept = {field: f"(s).{field}" for field in bound if field in known}
+                struct = f"{_struct(kept | made)} FOR s IN [{struct}]"
+            text = f"[{text} FOR s IN [{struct}]][1]"
+        for each in self._lists(text):
             text = f"[{text} FOR _priv_{each} IN [{self.domain_list(each)}]][1]"
         return fill(text, places)
+
+    def _lists(self, text: str) -> list[str]:
+        """Name the lists of the whole domain that a text reads, and those that they are made of after them."""
+        found = set(LIST.findall(text))
+        return sorted(found.union(*(LIST.findall(self.domain_list(each)) for each in found)))
 
     def _sum(self, field: str, kind: str) -> str:
         section = f"{kind}.{field}"
@@ -157,21 +172,19 @@ class Form:
         """
         return any(name.startswith("records.") for name in self.sections)
 
-    def domain_lists(self) -> Iterator[str]:
-        """Name the lists that the steps of the iterative Bayesian method read."""
-        yield from sorted(
-            {
-                each
-                for name in ("em_start", "em_ratio", "em_step")
-                for each in LIST.findall(self.text(name))
-            }
-        )
+    def domain_lists(self) -> list[str]:
+        """Name the lists that the steps of the iterative Bayesian method read, each after those that it is made of."""
+        return self._lists(" ".join(map(self.text, ("em_start", "em_ratio", "em_step"))))[::-1]
 
     def domain_list(self, name: str) -> str:
         """Return the SQL of such a list."""
         if f"list.{name}" in self.sections:
             return self.text(f"list.{name}")
         return template(f"@numbers.{name}@")
+
+
+def _struct(fields: Mapping[str, str]) -> str:
+    return f"{{{', '.join(f'{field}: {sql}' for field, sql in fields.items())}}}"
 
 
 @cache

@@ -9,6 +9,7 @@ its background probability and its stopping rule corrected (``mechanism/splu.md`
 from __future__ import annotations
 
 from duckdb_priv.estimator.blocks import block_places
+from duckdb_priv.estimator.distribution import kept_list
 from duckdb_priv.estimator.forms import equals, form_of
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.literals import doubles, texts
@@ -68,7 +69,8 @@ def _law(of: SensitiveAttribute) -> str:
         "size": str(of.size),
         "attribute": identifier(of.column),
         "table": template("{database}main.") + identifier(of.release),
-        **{f"numbers.{name}": doubles(of.flat(name)) for name in (*of.numbers, *of.lists)},
+        **{f"numbers.{name}": doubles(each) for name, each in of.numbers.items()},
+        **{f"row.{name}": kept_list(of, name, _place(of)) for name in of.lists},
         "numbers.own": doubles(_owns(of)),
     }
     return fill(form_of(of).text("law"), places)
@@ -100,7 +102,8 @@ def _weight(of: SensitiveAttribute) -> str:
             f"number.{name}": f"list_extract({doubles(each)}, {_place(of)})"
             for name, each in of.numbers.items()
         },
-        **{f"numbers.{name}": doubles(of.flat(name)) for name in (*of.numbers, *of.lists)},
+        **{f"numbers.{name}": doubles(each) for name, each in of.numbers.items()},
+        **{f"row.{name}": kept_list(of, name, _place(of)) for name in of.lists},
         **{f"constant.{name}": repr(each) for name, each in of.constants.items()},
     }
     shown = (

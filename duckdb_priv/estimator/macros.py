@@ -30,7 +30,14 @@ from duckdb_priv.estimator.set_formulas import chosen as chosen_by_reported
 from duckdb_priv.estimator.shared import shortened
 from duckdb_priv.estimator.written import Lookup, Shape, Written, by_text, merged, shapes_of
 from duckdb_priv.release import catalog
-from duckdb_priv.release.model import LISTS, MANY_VALUES, NUMBERS, SCALE, SensitiveAttribute
+from duckdb_priv.release.model import (
+    EXTREMES,
+    MANY_VALUES,
+    MATRICES,
+    NUMBERS,
+    SCALE,
+    SensitiveAttribute,
+)
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.folding import folded
@@ -330,7 +337,10 @@ def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
     return (
         places
         | {f"number.{name}": of.number(name, position) for name in NUMBERS}
-        | {f"numbers.{name}": of.numbers(name) for name in (*NUMBERS, *LISTS)}
+        | {f"numbers.{name}": of.numbers(name) for name in NUMBERS}
+        | {f"number.{name}": of.number(name, position) for name in EXTREMES}
+        | {f"row.{name}": of.row(name, position) for name in MATRICES}
+        | {f"matrix.{name}": of.matrix(name) for name in MATRICES}
         | {f"constant.{name}": of.constant(name) for name in CONSTANTS}
     )
 

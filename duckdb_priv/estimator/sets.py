@@ -28,10 +28,10 @@ from duckdb_priv.estimator.set_formulas import (
     steps,
     struct,
 )
-from duckdb_priv.estimator.written import Lookup
-from duckdb_priv.release.model import LISTS, NUMBERS
+from duckdb_priv.estimator.written import Lookup, decoded_rows
+from duckdb_priv.release.model import MATRICES, NUMBERS
 from duckdb_priv.sqltext.folding import folded
-from duckdb_priv.sqltext.templates import fill
+from duckdb_priv.sqltext.templates import fill, template
 
 
 @dataclass(frozen=True)
@@ -95,13 +95,11 @@ class Sets:
 
     Aggregates and numbers are taken into a struct t, then lists of weights, then what is made of both: nothing is
     written, or planned, twice. Where a row counts by what it shows, rows are counted by that and by the ``groups``
-    that they are in; or, where they are to be weighed ``by_row``, the weight of each is looked up.
+    that they are in; where their coefficients differ, the weight of each row is looked up.
     """
 
-    def __init__(
-        self, form: str, of: Lookup, groups: Sequence[str] = (), *, by_row: bool = False
-    ) -> None:
-        self.form, self._of, self._groups, self._by_row = FORMS[form], of, tuple(groups), by_row
+    def __init__(self, form: str, of: Lookup, groups: Sequence[str] = ()) -> None:
+        self.form, self._of, self._groups = FORMS[form], of, tuple(groups)
         self._shape = of.shapes[form]
         self.every = SCALES if self.form.scaled else Coefficient()
         """All rows at hand, each for as many records as it stands for."""
@@ -282,12 +280,9 @@ class Sets:
             bounds = {"rarely": rarely, "often": f"{rarely} + {self._gap}"}
         else:
             places = self.take(self._positions(part.values))
-            if self._by_row:
-                seen = self._shown(rows, part.values)
-            else:
-                counted = [f"list_contains({places}, (e).place)", *self._met(rows)]
-                seen = f"coalesce(list_sum([(e).n FOR e IN {self._histogram} IF {' AND '.join(counted)}]), 0)"
-            chances = self._filled("chances", places)
+            counted = [f"list_contains({places}, (e).place)", *self._met(rows)]
+            seen = f"coalesce(list_sum([(e).n FOR e IN {self._histogram(rows)} IF {' AND '.join(counted)}]), 0)"
+            chances = self._keep(self._filled("chances", places))
             bounds = {"rarely": f"list_min({chances})", "often": f"list_max({chances})"}
         required = let(
             "s",
@@ -444,10 +439,16 @@ class Sets:
             of = self._of.blocks()
             given = {name: of[name] for name in ("blocks", "stride", "held")}
             given |= {name: self._number(name) for name in ("own", "other")}
-            return let("k", ordinary("law_of_blocks"), h=self._row(places), size=count, **given)
+            return let(
+                "k",
+                ordinary("law_of_blocks"),
+                h=self._row(places, inline=True),
+                size=count,
+                **given,
+            )
         if not self.form.alike:
             law = self._law_of("(w).places", "(w).row")
-            return let("w", law, places=places, row=self._row(places))
+            return let("w", law, places=places, row=self._row(places, inline=True))
         if self.form.varied:
             return self._scaled_law(size, count, noisy)
         step, other = self._step, f"{count} * {self._number('other')} * {self._step}"
@@ -519,30 +520,31 @@ class Sets:
         both = first if one == two else shared(first, second)
         sets = {"a": first, "b": second, "both": both}
         used = {name: places for name, places in sets.items() if f"{{{name}}}" in function}
-        if self._by_row:
-            place = self._place("_column")
-            of = {
-                name: f"list_extract({self._row(places)}, {place})" for name, places in used.items()
-            }
-            return self.take(rows.of(function.format(**of)))
+        if rows.factors:
+            # A single set: each number of its row decides what a record counts.
+            row = f"[{function.format(**dict.fromkeys(used, 'w'))} FOR w IN {self._row(first, inline=True)}]"
+            return self.take(rows.of(f"list_extract({row}, {self._place('_column')})"))
         of = {
             name: f"list_extract({self._kept_weights(self.take(places))}, (e).place)"
             for name, places in used.items()
         }
         met = " AND ".join(self._met(rows))
         return self.make(
-            f"coalesce(list_sum([(e).n * {function.format(**of)} FOR e IN {self._histogram}"
+            f"coalesce(list_sum([(e).n * {function.format(**of)} FOR e IN {self._histogram(rows)}"
             f"{f' IF {met}' if met else ''}]), 0)"
         )
 
     def _met(self, rows: Coefficient) -> list[str]:
         """Write which rows of the histogram are of the groups that the coefficients are of."""
+        if not self._groups:
+            return []
         chosen = ["list_contains([1, 3], (e).code)", "(e).code >= 2"]
         return [chosen[self._groups.index(each)] for each in rows.conditions]
 
-    @property
-    def _histogram(self) -> str:
-        """Write how many rows there are, by the place of what they show and the groups they are in."""
+    def _histogram(self, rows: Coefficient) -> str:
+        """Write how many rows there are, by the place of what they show: all of them by the groups that they are in, or
+        those for which the conditions hold.
+        """
         size = self.take(f"{self._of.size()}")
         if self._groups:
             size = self.take(f"{self._outcomes}")
@@ -552,11 +554,13 @@ class Sets:
             )
             entry = f"{{place: (e).key % {size} + 1, code: (e).key // {size}, n: (e).value}}"
             return self._keep(f"[{entry} FOR e IN {counts}]")
-        counts = self.take("map_entries(histogram(_column))")
+        met = " AND ".join(rows.conditions)
+        chosen = f" FILTER ({met})" if met else ""
+        counts = self.take(f"map_entries(histogram(_column){chosen})")
         entries = f"[{{place: {self._place('(e).key')}, n: (e).value}} FOR e IN {counts}]"
         if not self._shape.has_missing or self.form.blocks:
             return self._keep(entries)
-        missing = self.take("coalesce(count_if(_column IS NULL), 0)")
+        missing = self.take(f"coalesce(count_if(_column IS NULL){chosen}, 0)")
         return self._keep(f"list_concat({entries}, [{{place: {size}, n: {missing}::UBIGINT}}])")
 
     @property
@@ -588,18 +592,22 @@ class Sets:
         """Return the field of t with what rows count for a set, by what they show."""
         return self._keep(self._row(positions))
 
-    def _row(self, positions: str) -> str:
+    def _row(self, positions: str, *, inline: bool = False) -> str:
         """Write the list of what rows count for a set, by what they show."""
-        row = self._filled("row", "[_priv_x]", "_priv_x")
-        rows = f"[{row} FOR _priv_x IN {positions}]"
+        rows = self._filled("selected", positions, "_priv_x", inline=inline)
         return (
             "[CASE len(r) WHEN 1 THEN list_extract(r, 1)"
             " ELSE [coalesce(list_sum([list_extract(each, y) FOR each IN r]), 0)"
             f" FOR y IN range(1, {self._outcomes} + 1)] END FOR r IN [{rows}]][1]"
         )
 
-    def _filled(self, section: str, positions: str, first: str = "") -> str:
-        """Write a section for the values at some places; its numbers are those of the first."""
+    def _filled(
+        self, section: str, positions: str, first: str = "", *, inline: bool = False
+    ) -> str:
+        """Write a section for the values at some places; its numbers are those of the first.
+
+        A matrix is written once for a function, but where it must be ``inline``: DuckDB folds it there.
+        """
         first = first or f"list_extract({positions}, 1)"
         places = {
             "position": first,
@@ -607,8 +615,14 @@ class Sets:
             "size": self._of.size(),
             "texts": self._of.texts(),
             **{f"constant.{name}": self._of.constant(name) for name in CONSTANTS},
-            **{f"numbers.{name}": self._of.numbers(name) for name in (*NUMBERS, *LISTS)},
+            **{f"numbers.{name}": self._of.numbers(name) for name in NUMBERS},
             **{f"number.{name}": self._of.number(name, first) for name in NUMBERS},
             **self._of.blocks(),
         }
+        text = self.form.text(section)
+        for name in MATRICES:
+            if template(f"@some.{name}@") in text:
+                rows = self._of.encoded(name)
+                chosen = f"list_select({rows if inline else self.take(rows)}, {positions})"
+                places[f"some.{name}"] = decoded_rows(name, chosen)
         return fill(self.form.sections[section], {**self.form.sections, **places})

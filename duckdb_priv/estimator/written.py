@@ -18,9 +18,9 @@ from duckdb_priv.estimator import distribution, joint_texts
 from duckdb_priv.estimator.blocks import PLACES, block_places
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.estimator.public_only import reaching
-from duckdb_priv.release.model import NUMBERS, SensitiveAttribute
+from duckdb_priv.release.model import MATRICES, NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
-from duckdb_priv.sqltext.literals import SEPARATORS, doubles, is_among, texts
+from duckdb_priv.sqltext.literals import SEPARATORS, decoded, doubles, is_among, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, computed, fill, read
 
@@ -123,6 +123,18 @@ class Lookup(ABC):
     @abstractmethod
     def numbers(self, name: str) -> str:
         """Write the numbers of all values."""
+
+    @abstractmethod
+    def encoded(self, name: str) -> str:
+        """Write one of MATRICES as the list of the texts of its rows."""
+
+    def row(self, name: str, position: str) -> str:
+        """Write the row of a matrix that belongs to the value at a position of the domain."""
+        return decoded(f"list_extract({self.encoded(name)}, {position})", MATRICES[name])
+
+    def matrix(self, name: str) -> str:
+        """Write the list of the rows of a matrix."""
+        return decoded_rows(name, self.encoded(name))
 
     @abstractmethod
     def constant(self, name: str) -> str:
@@ -258,6 +270,11 @@ def merged(some: Mapping[str, Shape], more: Mapping[str, Shape]) -> dict[str, Sh
     return dict(sorted(found.items()))
 
 
+def decoded_rows(name: str, rows: str) -> str:
+    """Write rows of one of MATRICES, of the texts that they have."""
+    return f"[{decoded('r', MATRICES[name])} FOR r IN {rows}]"
+
+
 def query_texts(attribute: SensitiveAttribute) -> dict[str, str]:
     """Return the texts of the queries about an attribute, with marked places for the arguments of a call."""
     every = distribution.queries(attribute) | joint_texts.texts_of(attribute)
@@ -341,17 +358,22 @@ class Written(Lookup):
         """Write a number of the value at a position of the domain."""
 
         def write(of: SensitiveAttribute) -> str:
-            numbers = of.numbers[name]
+            numbers = of.every_number[name]
             if len(set(numbers)) == 1:
                 return literal(float(numbers[0]))
             return f"list_extract({doubles(numbers)}, {position})"
 
-        return self._chosen(write, lambda of: name in of.numbers)
+        return self._chosen(write, lambda of: name in of.every_number)
 
     def numbers(self, name: str) -> str:
         """Write the numbers of all values."""
+        return self._chosen(lambda of: doubles(of.numbers[name]), lambda of: name in of.numbers)
+
+    def encoded(self, name: str) -> str:
+        """Write one of MATRICES as the list of the texts of its rows."""
         return self._chosen(
-            lambda of: doubles(of.flat(name)), lambda of: name in of.numbers or name in of.lists
+            lambda of: f"string_split({literal(of.encoded[name])}, '|')",
+            lambda of: name in of.encoded,
         )
 
     def constant(self, name: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.sqltext.literals import enum
+from duckdb_priv.sqltext.literals import EXACT, ROUNDED, encoded, enum
 
 NUMBERS = (
     "own",
@@ -33,6 +34,11 @@ MANY_VALUES = 10_000
 """Most values of an ENUM: DuckDB takes ten seconds to declare one with a million."""
 LISTS = ("weights", "operator")
 """What the catalog can hold of each value: one number for every published value."""
+EXTREMES = ("rarely", "often")
+"""What follows from it for each value: the least and the largest probability with which a record shows the value."""
+MATRICES = {"weights": EXACT, "operator": EXACT, "chances": ROUNDED}
+"""What functions read of it, and how many characters a number has there. Chances are the operator again, by published
+value, rounded down: enough to judge how many rows may show a value."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +113,21 @@ class SensitiveAttribute:
             return enum(self.values)
         return shown_type(self.shown) or ("INTEGER" if self.blocks else self.type)
 
-    def flat(self, name: str) -> Sequence[float]:
-        """Return a column of the catalog in order of position, lists one after the other."""
-        if name in self.numbers:
-            return self.numbers[name]
-        return [number for row in self.lists[name] for number in row]
+    @cached_property
+    def every_number(self) -> Mapping[str, Sequence[float]]:
+        """What functions read of each value: what the catalog has, and EXTREMES where there are lists."""
+        if not self.lists:
+            return self.numbers
+        shown = [*zip(*self.lists["operator"], strict=True)]
+        return {**self.numbers, "rarely": [*map(min, shown)], "often": [*map(max, shown)]}
+
+    @cached_property
+    def encoded(self) -> Mapping[str, str]:
+        """MATRICES as texts; none where there are no lists."""
+        if not self.lists:
+            return {}
+        rows = {**self.lists, "chances": zip(*self.lists["operator"], strict=True)}
+        return {name: encoded(rows[name], length) for name, length in MATRICES.items()}
 
     @property
     def has_missing(self) -> bool:

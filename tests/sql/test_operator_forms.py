@@ -300,3 +300,35 @@ def test_the_interval_is_the_one_that_the_kernels_derive(reader):
             assert found["high"] == pytest.approx(float(high), abs=1e-6)
             negative += slope < 0
     assert negative > 0
+
+
+def test_a_release_with_a_matrix_of_64_values_holds_two_megabytes_of_macros_at_most(tmp_path, con):
+    size = 64
+    values = [str(each) for each in range(size)]
+    rng = np.random.default_rng(7)
+    operator = 0.8 * np.eye(size) + 0.2 * rng.dirichlet(np.ones(size), size).T
+    matrix(con, "m64", values, operator / operator.sum(axis=0))
+    con.execute(
+        "CREATE TABLE t64 AS SELECT i AS id, (i % 64)::VARCHAR AS s FROM range(640) AS t(i)"
+    )
+    con.execute(
+        "FROM priv.publish_matrix('t64', 'r64', sensitive := 's', record_id := 'id', matrix := 'm64')"
+    ).fetchall()
+    path = tmp_path / "r64.duckdb"
+    con.execute("FROM priv.export_release('r64', $1)", [str(path)]).fetchall()
+    with duckdb.connect(path, read_only=True) as file:
+        ((written,),) = file.execute(
+            "SELECT sum(length(macro_definition)) FROM duckdb_functions() WHERE schema_name = 'priv'"
+        ).fetchall()
+        kept = file.execute(
+            "SELECT value, weights FROM priv.coefficient ORDER BY position"
+        ).fetchall()
+        found = dict(
+            file.execute(
+                "SELECT DISTINCT noisy_s::VARCHAR, priv.weight('r64', noisy_s, '5') FROM r64"
+            ).fetchall()
+        )
+    assert written <= 2_000_000
+    # To the last bit.
+    (weights,) = (weights for value, weights in kept if value == "5")
+    assert found.items() <= dict(zip((value for value, _ in kept), weights, strict=True)).items()

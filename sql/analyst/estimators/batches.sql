@@ -6,6 +6,15 @@
 -- The least and the most: which values are in its group is not drawn for a record alone, and differs between batches.
 [0e0, least(len(@places@) / @constant.gamma@, 1)]
 
+-- name: rows.chances
+@chances@
+
+-- name: rows.rarely
+list_min(s.chances)
+
+-- name: rows.often
+list_max(s.chances)
+
 -- name: plausible
 @as_many@ AND @several@
 

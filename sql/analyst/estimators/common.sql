@@ -21,6 +21,10 @@
 -- Place of the value in the domain, from 1; the missing value comes last.
 CASE WHEN _value IS NULL THEN @size@ ELSE list_position(@texts@, CAST(_value AS VARCHAR)) END
 
+-- name: selected
+-- What a row counts for each of some values, by what it shows.
+[@row@ FOR _priv_x IN @places@]
+
 -- name: rows.total
 count(*)
 

@@ -52,6 +52,18 @@ list_sum([(e.w * e.w - e.w) * e.n FOR e IN _priv_window])
 -- The least and the most: which values are in its group is not drawn for a record alone.
 [0e0, least(len(@places@) / @constant.gamma@, 1)]
 
+-- name: selected
+[@row@ FOR _priv_x IN @places@]
+
+-- name: rows.chances
+@chances@
+
+-- name: rows.rarely
+list_min(s.chances)
+
+-- name: rows.often
+list_max(s.chances)
+
 -- name: plausible
 @as_many@ AND @several@
 

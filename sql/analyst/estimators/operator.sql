@@ -1,47 +1,52 @@
 -- operator: W[x, y] is a number of its own for each x and y: W is the inverse of the matrix Pr[published = y | true = x].
--- s.weighed is the sum of W[value, shown] over the rows, s.noise that of W ** 2 - W; both come from the histogram of what
--- the rows show.
+-- s.weighed is the sum of W[value, shown] over the rows, s.noise that of W ** 2 - W; both come from s.shown, the histogram of
+-- what the rows show. A matrix is read once for a function: one row of it for a value, all of it for a set.
 
 -- name: row
 -- W[value, y] for every y.
-list_slice(@numbers.weights@, (@position@ - 1) * @size@ + 1, @position@ * @size@)
+@row.weights@
 
--- name: shown
+-- name: selected
+@some.weights@
+
+-- name: rows.shown
 -- What the rows show: how often each value, and what it weighs.
 {weights: @row@, texts: @texts@, entries: map_entries(histogram(@column@)), missing: @missing@}
 
+-- name: rows.weighed
+coalesce(list_sum([list_extract(s.shown.weights, list_position(s.shown.texts, CAST(e.key AS VARCHAR))) * e.value
+        FOR e IN s.shown.entries]), 0e0)
+    + s.shown.missing * list_extract(s.shown.weights, -1)
+
+-- name: rows.noise
+coalesce(list_sum([(e.w * e.w - e.w) * e.n
+        FOR e IN [{w: list_extract(s.shown.weights, list_position(s.shown.texts, CAST(e.key AS VARCHAR))), n: e.value}
+            FOR e IN s.shown.entries]]), 0e0)
+    + s.shown.missing * (list_extract(s.shown.weights, -1) ** 2 - list_extract(s.shown.weights, -1))
+
 -- name: rows.seen
-[coalesce(list_sum([e.value FOR e IN h.entries IF list_position(h.texts, CAST(e.key AS VARCHAR)) = h.position]), 0)
-    + CASE WHEN h.position > len(h.texts) THEN h.missing ELSE 0 END
- FOR h IN [{position: @position@, texts: @texts@, entries: map_entries(histogram(@column@)), missing: @missing@}]][1]
+-- How often they show the value.
+coalesce(list_extract(map_values(histogram(@column@)), list_position(map_keys(histogram(@column@))::VARCHAR[], @value@)), 0)
+    + CASE WHEN @value@ IS NULL THEN @missing@ ELSE 0 END
 
 -- name: records.seen
 coalesce(count_if(@match@), 0)
 
--- name: chances
--- Pr[a record shows one of the places | it has x], for every x.
-[[list_sum([list_extract(l.operator, (x - 1) * @size@ + y) FOR y IN l.places]) FOR x IN range(1, @size@ + 1)]
- FOR l IN [{operator: @numbers.operator@, places: @places@}]][1]
-
 -- name: places
 [@position@]
 
+-- name: chances
+-- Pr[a record shows one of the places | it has x]: the least, and the most.
+-- They are rounded down by up to one part in 4,096.
+[[list_min(c), least(list_max(c) * 1.000244140625e0, 1)] FOR c IN
+    [[coalesce(list_sum([list_extract(r, x) FOR r IN l]), 0) FOR x IN range(1, @size@ + 1)] FOR l IN
+        [@some.chances@]]][1]
+
 -- name: rows.rarely
-list_min(@chances@)
+@number.rarely@
 
 -- name: rows.often
-list_max(@chances@)
-
--- name: rows.weighed
-[coalesce(list_sum([list_extract(h.weights, list_position(h.texts, CAST(e.key AS VARCHAR))) * e.value FOR e IN h.entries]), 0e0)
-    + h.missing * list_extract(h.weights, @size@)
- FOR h IN [@shown@]][1]
-
--- name: rows.noise
-[coalesce(list_sum([[(w * w - w) * e.value FOR w IN [list_extract(h.weights, list_position(h.texts, CAST(e.key AS VARCHAR)))]][1]
-        FOR e IN h.entries]), 0e0)
-    + h.missing * (list_extract(h.weights, @size@) ** 2 - list_extract(h.weights, @size@))
- FOR h IN [@shown@]][1]
+@number.often@
 
 -- name: records.weighed
 coalesce(sum(list_extract(@row@, @shown_position@)), 0e0)
@@ -50,7 +55,7 @@ coalesce(sum(list_extract(@row@, @shown_position@)), 0e0)
 coalesce(sum(list_extract([w * w - w FOR w IN @row@], @shown_position@)), 0e0)
 
 -- name: query.numbers
-weights: unnest(@list.weights@)
+weights: unnest(@matrix.weights@)
 
 -- name: query.window
 list(_priv_observed ORDER BY _priv_position ASC) OVER of_group
@@ -96,15 +101,15 @@ list_extract(@row@, CASE WHEN _column IS NULL THEN @size@ ELSE list_position(@te
 
 -- name: list.weights
 -- W[x, y], a list of the weights of every y for each x.
-[list_slice(@numbers.weights@, x * @size@ + 1, (x + 1) * @size@) FOR x IN range(@size@)]
+@matrix.weights@
 
 -- name: list.operators
 -- Pr[published = y | true = x], a list of y for each x.
-[list_slice(@numbers.operator@, x * @size@ + 1, (x + 1) * @size@) FOR x IN range(@size@)]
+@matrix.operator@
 
 -- name: list.likelihoods
 -- The same, a list of x for each y.
-[[list_extract(@numbers.operator@, x * @size@ + y + 1) FOR x IN range(@size@)] FOR y IN range(@size@)]
+[[list_extract(o, y) FOR o IN _priv_operators] FOR y IN range(1, @size@ + 1)]
 
 -- name: mle
 -- A thousand steps of the iterative Bayesian method (expectation maximization). With g the largest factor by which a frequency
@@ -152,4 +157,4 @@ list_extract(@row@, CASE WHEN _column IS NULL THEN @size@ ELSE list_position(@te
 
 -- name: law_weight
 -- W[value, y].
-list_extract(@numbers.weights@, (@place@ - 1) * @size@ + y)
+list_extract(@row.weights@, y)

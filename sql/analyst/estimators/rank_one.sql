@@ -21,6 +21,18 @@ ELSE @left_over@ END
     + CASE WHEN list_contains(l.places, x) THEN list_extract(l.retentions, x) ELSE 0 END FOR x IN range(1, @size@ + 1)]
  FOR l IN [{retentions: @numbers.retention@, places: @places@}]][1]
 
+-- name: selected
+[@row@ FOR _priv_x IN @places@]
+
+-- name: rows.chances
+@chances@
+
+-- name: rows.rarely
+list_min(s.chances)
+
+-- name: rows.often
+list_max(s.chances)
+
 -- name: query.numbers
 
 -- name: query.window

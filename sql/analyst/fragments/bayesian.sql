@@ -4,7 +4,7 @@
 WITH RECURSIVE @observed@, tallied AS (
     @query.tallied@
 ), law AS MATERIALIZED (
-    SELECT @size@ AS _priv_size@em_lists@
+    @em_lists@
 ), steps AS (
     SELECT 0 AS step, false AS settled, _priv_group, shown, @em_start@ AS f FROM tallied, law
     UNION ALL
