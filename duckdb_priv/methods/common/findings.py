@@ -40,6 +40,7 @@ UNIT_OF = {
         " insiders exact_counts records_of_a_person rows_in_all_versions order_of_rows left_their_groups",
         "groups": "groups_represented",
         "sizes": "scale_by_size",
+        "batches": "several_batches",
         "values": "certain_candidates",
         "publications": "sample_used_once",
         "factor": "largest_likelihood_ratio condition_number",
