@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from duckdb_priv.estimator import estimated_names as names
 from duckdb_priv.estimator.estimated_names import MESSAGES, ROW, ROW_TYPE, WEIGHT
 from duckdb_priv.estimator.forms import form_of
-from duckdb_priv.estimator.weights import numbers_of, weight
+from duckdb_priv.estimator.weights import numbers_of, steps_of, weight
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -92,9 +92,10 @@ def query(table: WeightedTable) -> str:
     error = f"error({table.message('unnamed')})"
     counts, moments, scale = _counts(table.attributes)
     texts = {
-        "weight": f" AS {WEIGHT}",
+        # In whole steps, so that counts of the same records are equal to the last digit.
+        "weight": f" * {steps_of(table.rows)}) / {steps_of(table.rows)} AS {WEIGHT}",
         "no_weight": f"CAST({error} AS DOUBLE) AS {WEIGHT}",
-        "records": "c._priv_n",
+        "records": "round(c._priv_n",
         "row": "CAST({cell: c._priv_cell, x: 0",
         "no_row": f"CAST({error} AS {ROW_TYPE}) AS {ROW}",
         "moments": f", records: c._priv_n, {moments}, attribute: ",

@@ -51,3 +51,14 @@ def numbers_of(form: str) -> list[str]:
         for each in needed
         if each not in ("position", "value")
     ]
+
+
+def steps_of(rows: int) -> int:
+    """Return in how many steps a record is counted where so many ``rows`` are published.
+
+    Sums of whole steps have no rounding error while they are below 2 ** 53: while weights are below 128 on average.
+
+    >>> steps_of(3000) * 128 * 3000 < 2**53
+    True
+    """
+    return 1 << max(46 - rows.bit_length(), 0)

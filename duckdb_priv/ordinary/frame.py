@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from duckdb_priv.estimator.weights import steps_of
 from duckdb_priv.ordinary.cells import Cells
 from duckdb_priv.ordinary.law import classes_sql, law_sql
 from duckdb_priv.ordinary.names import LINE, Names, text
@@ -159,15 +160,32 @@ class Frame:
         """Write which cells have a record that is summed, if that can be asked of the number of their records alone."""
         return [f"{self.column(of.cell)} > 0"] if of.before and not (of.public or of.zero) else []
 
+    # A count is summed in steps of a power of two, and so without an error that depends on the order of the sum: counts
+    # of the same records are equal to the last digit.
+
+    @property
+    def _steps(self) -> str:
+        return str(steps_of(self.release.rows))
+
+    def in_steps(self, of: Measure, added: str) -> str:
+        """Write what is added to a sum, in steps if it is a count."""
+        return f"round({added} * {self._steps})" if of.counts else added
+
+    def of_steps(self, of: Measure) -> str:
+        """Write what makes a sum in steps a count."""
+        return f" / {self._steps}" if of.counts else ""
+
     def _sum(self, of: Measure) -> str:
-        product = [self.column(of.cell), *of.factors]
+        cell = self.column(of.cell)
         conditions = [*of.conditions, *self.summed(of)]
         if of.exact:
             conditions.append(self.column(self.cells.shown))
+            found = f"sum({' * '.join([cell, *of.factors])}){filtered(conditions)}"
         else:
-            product.insert(1, self.column(self.cells.weight))
-        found = f"sum({' * '.join(product)}){filtered(conditions)}"
-        if not of.exact:
+            added = self.in_steps(of, f"{cell} * {self.column(self.cells.weight)}")
+            found = (
+                f"sum({' * '.join([added, *of.factors])}){filtered(conditions)}{self.of_steps(of)}"
+            )
             found = known(found, self.partly_unknown)
         return f"coalesce({found}, 0)" if of.zero else found
 

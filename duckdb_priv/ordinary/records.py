@@ -250,11 +250,22 @@ class Records:
         if of.exact:
             shown = text(self.frame.cells.shown)
             found = self._records.take(f"sum(CASE WHEN {shown} THEN {v} ELSE 0 END)", "exact")
+        elif of.counts:
+            added = self.frame.in_steps(
+                of, f"{self.cell(of.cell)} * {text(self.frame.cells.weight)}"
+            )
+            found = self._records.take(f"sum({added} * {v})", "steps")
         else:
             found = self._noise.estimate(v)
-        total = f"sum({self.cell(of.cell)} * {found})"
+        total = (
+            f"sum({found})"
+            if of.counts and not of.exact
+            else f"sum({self.cell(of.cell)} * {found})"
+        )
         if not of.zero and (of.conditions or of.factors):
             total += f" FILTER (WHERE {self._summed(of)})"
+        if not of.exact:
+            total += self.frame.of_steps(of)
         total = known(total, self.frame.partly_unknown)
         return f"coalesce({total}, 0)" if of.zero else total
 

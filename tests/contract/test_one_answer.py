@@ -122,6 +122,29 @@ def test_a_question_has_one_answer(form: str, opened) -> None:
             assert not different, (title, *different[0])
 
 
+COUNTED = "SELECT ward, disease, count(*) AS n FROM visits GROUP BY ward, disease"
+LARGEST = (
+    f"{COUNTED} HAVING count(*) = (SELECT max(n) FROM ({COUNTED}))",
+    f"WITH counted AS ({COUNTED}) SELECT * FROM counted WHERE n = (SELECT max(n) FROM counted)",
+    f"SELECT ward, disease, n FROM ({COUNTED}) WHERE n = (SELECT max(n) FROM ({COUNTED}))",
+)
+"""Ways to ask for the group with the largest count."""
+
+
+@pytest.mark.parametrize("form", CALLS)
+def test_counts_of_the_same_records_are_equal_to_the_last_digit(form: str, opened) -> None:
+    with opened(form) as connection:
+        for statement in LARGEST:
+            plain = duckdb_priv.reconstruct(connection, statement).fetchall()
+            assert plain
+            with_ends = duckdb_priv.reconstruct(connection, statement, intervals=True).fetchall()
+            assert [row[:3] for row in with_ends] == plain
+        if form not in DOES_NOT_SUM:
+            connection.execute("USE r.estimated")
+            found = connection.execute(LARGEST[1]).fetchall()
+            assert [row[:2] for row in found] == [row[:2] for row in plain]
+
+
 def test_samples_of_large_groups_have_one_answer(
     prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path
 ) -> None:
