@@ -41,12 +41,9 @@ from duckdb_priv.ordinary.linear import refuse_what_is_not_linear
 from duckdb_priv.ordinary.names import Names, column, named, text
 from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.ordinary.quantiles import Counted, Quantiled
-from duckdb_priv.ordinary.scope import ENDS, MARK, FromItem, Kind
+from duckdb_priv.ordinary.scope import ENDS, MARK, PURE, FromItem, Kind
 from duckdb_priv.ordinary.windows import write_out_names
 from duckdb_priv.ordinary.work import refuse_too_much
-
-PURE = (Kind.CONSTANT, Kind.PUBLIC, Kind.SENSITIVE)
-"""What depends on public columns alone, or on attributes alone."""
 
 
 @dataclass

@@ -142,6 +142,10 @@ class Kind(Flag):
     """Other tables of the SELECT, or of a subquery of which the expression is a part."""
 
 
+PURE = (Kind.CONSTANT, Kind.PUBLIC, Kind.SENSITIVE)
+"""What depends on public columns alone, or on attributes alone."""
+
+
 def kind(expression: exp.Expr, source: FromItem, outer: frozenset[int]) -> Kind:
     """Say what an expression depends on; columns of the tables ``outer``, around the SELECT, are constants."""
     inside = {

@@ -13,7 +13,7 @@ from duckdb_priv.ordinary.grouping import SETS, bare, group_keys
 from duckdb_priv.ordinary.law import true_value
 from duckdb_priv.ordinary.names import named, text
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, Release
-from duckdb_priv.ordinary.scope import FromItem, Kind, kind, own_nodes
+from duckdb_priv.ordinary.scope import PURE, FromItem, Kind, kind, own_nodes
 from duckdb_priv.sqltext.quoting import literal
 
 OF_RECORDS = ("joins", "having", "qualify", "windows", "sample", "pivots")
@@ -29,22 +29,34 @@ def asks_for_values(select: exp.Select, source: FromItem, outer: frozenset[int])
         group and any(isinstance(bare(each), SETS) for each in group.expressions)
     ):
         return False
-    order = select.args.get("order")
-    said = [*select.expressions, *(each.this for each in (order.expressions if order else ()))]
-    if any(
-        True
-        for each in said
-        for _ in (*aggregates_in(each), *own_nodes(each, exp.Window, exp.Query))
-    ):
+    if _asks_whether(select):
         return False
     keys = [each.unalias() for each in select.expressions]
     keys += group_keys(select.copy(), ()) if group else []
-    if not all(kind(each, source, outer) in (Kind.SENSITIVE, Kind.CONSTANT) for each in keys):
+    order = select.args.get("order")
+    ordered = [each.this for each in order.expressions] if order else []
+    if any(_counts(each) for each in (*keys, *ordered)):
         return False
-    return all(kind(each, source, outer) in PURE for each in _conditions(select))
+    kinds = [kind(each, source, outer) for each in keys]
+    return (
+        Kind.SENSITIVE in kinds
+        and all(each in (Kind.SENSITIVE, Kind.CONSTANT) for each in kinds)
+        and not any(Kind.PUBLIC in kind(each, source, outer) for each in ordered)
+        and all(kind(each, source, outer) in PURE for each in _conditions(select))
+    )
 
 
-PURE = (Kind.CONSTANT, Kind.PUBLIC, Kind.SENSITIVE)
+def _asks_whether(select: exp.Select) -> bool:
+    """Whether a SELECT is asked only for whether it has a row."""
+    holder = select.parent
+    while isinstance(holder, exp.Subquery | exp.Paren):
+        holder = holder.parent
+    return isinstance(holder, exp.Exists)
+
+
+def _counts(node: exp.Expr) -> bool:
+    """Whether an expression needs more than one value."""
+    return any(True for _ in (*aggregates_in(node), *own_nodes(node, exp.Window, exp.Query)))
 
 
 def list_values(

@@ -307,3 +307,15 @@ SELECT disease FROM memory.main.ill;
 -- title: a misspelt value in a list of values
 SELECT DISTINCT disease FROM visits WHERE disease <> 'Flu';
 -- says: has no value
+
+-- title: whether a value occurs, by a list of values
+SELECT ward FROM memory.main.wards WHERE EXISTS (SELECT DISTINCT disease FROM visits WHERE disease = 'flu');
+-- says: DISTINCT
+
+-- title: whether a value occurs, by a list of ones
+SELECT DISTINCT 1 FROM visits WHERE disease = 'flu';
+-- says: DISTINCT
+
+-- title: values in the order of a public column
+SELECT DISTINCT disease FROM visits ORDER BY age;
+-- says: DISTINCT

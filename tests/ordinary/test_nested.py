@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 
 import duckdb_priv
@@ -124,3 +125,25 @@ def test_groups_that_are_added_up_again_are_known(intervals: bool, release) -> N
             answer = duckdb_priv.reconstruct(connection, query, intervals).fetchall()
             plain = "SELECT ward, count(*) AS n FROM visits GROUP BY ward ORDER BY ward"
             assert answer == connection.execute(plain).fetchall()
+
+
+def test_two_releases_in_one_statement_are_counted_each_on_its_own(path) -> None:
+    count = "(SELECT count(*) AS n FROM {}.visits WHERE disease = 'flu')"
+    with duckdb.connect() as connection:
+        for name, form in (("r", "two_weights"), ("s", "blocks")):
+            connection.execute(f"ATTACH '{path(form)}' AS {name} (READ_ONLY)")
+        counts = [count.format(each) for each in "rs"]
+        alone = [
+            duckdb_priv.reconstruct(connection, f"FROM {each}").fetchone()[0] for each in counts
+        ]
+        assert alone[0] != alone[1]
+        for query in (
+            f"SELECT a.n AS one, b.n AS other FROM {counts[0]} AS a, {counts[1]} AS b",
+            f"SELECT {counts[0]} AS one, {counts[1]} AS other",
+        ):
+            for intervals in (False, True):
+                answer = duckdb_priv.reconstruct(connection, query, intervals)
+                row = dict(
+                    zip((name for name, *_ in answer.description), answer.fetchone(), strict=True)
+                )
+                assert [row["one"], row["other"]] == pytest.approx(alone)
