@@ -338,7 +338,7 @@ def _errors(
         "other data",
         "Queries name one to three public attributes and a sensitive value, and count 0.1% of the records at least."
         f" Sampling as in the paper makes errors {min(price):.2g} to {max(price):.2g} times those of uniform"
-        " perturbation. But its thresholds depend on the secret frequencies, and its duplicates give them away; a"
+        " perturbation. But its thresholds depend on the secret frequencies, and its duplicates reveal them; a"
         f" public sample size, which does not, makes errors {min(safe):.2g} to {max(safe):.2g} times as large.",
         NOT_TO_BE_HAD,
         _numbers(found, sweeps, lines),

@@ -178,7 +178,7 @@ class Card:
     missing: str | None
     """The source that the release could not be compared with, where it should have been."""
     words: Mapping[str, str]
-    """What its publisher says of it: title, description, contact, licence; empty where nothing was said."""
+    """What its publisher says of it: title, description, contact, licence; empty if it gave none."""
     warnings: Sequence[str]
     """What its publisher was warned of; only on a card that is not handed out."""
 

@@ -281,7 +281,7 @@ def _refuse_used(connection: Connection, fresh: Sequence[LedgerEntry]) -> None:
         [[each.coins for each in fresh]],
     ).fetchall():
         raise PublicationFailed(
-            "this noise was drawn for another publication, and what it hides would be given away",
+            "this noise was drawn for another publication, and would reveal what it hides",
             hint="nothing was kept; publish again, with noise of its own",
         )
 

@@ -138,7 +138,7 @@ def sample_size(
     """Return the public number s of records published of every group that has more.
 
     It depends on public numbers alone. The paper's own threshold uses each group's secret largest
-    frequency, which its duplicates then give away. Thresholds fall with the frequency, so the s
+    frequency, which its duplicates then reveal. Thresholds fall with the frequency, so the s
     for ``max_frequency`` serves every group whose frequencies do not exceed it; 1 serves all.
 
     >>> sample_size(Uniform(retention=0.5, domain_size=14), epsilon=0.3, delta=0.3)

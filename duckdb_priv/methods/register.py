@@ -48,7 +48,7 @@ class Refreshing:
     told: str
     """What someone who compares two versions learns, in one sentence without its full stop."""
     given: Mapping[str, Any] = field(default_factory=lambda: {"replace": True}, hash=False)
-    """What is given beside what was said when the release was declared."""
+    """Arguments of a refresh, beside those with which the release was declared."""
     keeps: bool = True
     """Whether records that did not change show what they showed, which needs the same bits."""
     remembers: bool = False
@@ -131,7 +131,7 @@ class Method:
 
     @property
     def coarser(self) -> Callable[..., Any]:
-        """What draws a coarser release of an attribute, from the attribute, a name, and how coarse it shall be."""
+        """What draws a coarser release of an attribute, from the attribute, a name, and how coarse it must be."""
         return self._function("derive", "coarser")
 
     @property

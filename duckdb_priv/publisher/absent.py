@@ -84,7 +84,7 @@ def records_left_out(
     waiting = (plan.left_out or 0) if waits else 0
     if plan.sample or (request.max_rows is None and not waiting):
         return None
-    # Who waits for a group depends on the values of others, so that nothing bounds what one record changes.
+    # Which records wait for a group depends on the values of others, so nothing bounds what one record changes.
     unbounded = bool(waiting) and any(each.epsilon is None for each in plan.ledger)
     if earlier is not None and not unbounded:
         return Absent(_repeated(earlier), None)

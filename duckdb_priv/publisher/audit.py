@@ -184,8 +184,7 @@ def _records(workspace: Workspace, release: str) -> list[AuditRow]:
         rows.append(
             finding(
                 "singletons",
-                "Share of records whose public attributes nobody else has: that such a person is in the"
-                " table is not hidden.",
+                "Share of records with unique public attributes: such a person is seen to be in the table.",
                 alone,
             )
         )

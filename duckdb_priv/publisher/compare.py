@@ -248,7 +248,7 @@ def _beliefs(
     *,
     same: bool,
 ) -> list[dict[str, Any]]:
-    """Recompute what may be believed after both, by who knows the true frequencies as they are now."""
+    """Recompute the posteriors after both, for someone who knows the true frequencies as they are now."""
     operators = [operator_of(before), operator_of(after)]
     prior = _frequencies(workspace, release, after)
     (method,) = workspace.rows("SELECT mechanism FROM priv.release WHERE release = ?", [release])[0]
@@ -282,7 +282,7 @@ def _beliefs(
         ),
         _finding(
             "posterior_rise",
-            f"So much the older version adds to the posterior of a true {after.name} of {who}, at most.",
+            f"The most that the older version adds to the posterior of a true {after.name} of {who}.",
             found.rise,
             after.name,
         ),

@@ -1,4 +1,4 @@
-"""What was said when a release was declared, so that its next version can be published without saying it again."""
+"""The arguments with which a release was declared, so that its next version can be published without them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from duckdb_priv.release.request import Request
 from duckdb_priv.sqltext.quoting import identifier
 
 WORDS = ("title", "description", "contact", "licence")
-"""What is said for readers; it stays where a release is replaced."""
+"""Texts for readers; they stay if a release is replaced."""
 OF_ONE_CALL = ("release", "replace", "append", "republish")
-"""What is said for one call, and not for the versions to come."""
+"""Arguments for one call, and not for later versions."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Declared:
     release: str
     mechanism: str
     arguments: Mapping[str, Any]
-    """What was said, by name."""
+    """The arguments, by name."""
     schemas: tuple[str, ...]
     version: int
     digest: str
     export: Mapping[str, Any] | None = None
-    """What was said when it was exported last."""
+    """The arguments of its last export."""
     exported: int | None = None
     """The version that was exported last."""
 
@@ -81,16 +81,17 @@ def _read(
 
 
 def find(cursor: duckdb.DuckDBPyConnection, release: str) -> Declared | None:
-    """Return what was said of a release, upper and lower case being the same."""
+    """Return the declaration of a release; upper and lower case are the same."""
     return next(iter(_read(cursor, "lower(release) = lower(?)", [release])), None)
 
 
 def require(cursor: duckdb.DuckDBPyConnection, release: str) -> Declared:
-    """Return what was said of a release; raises PublicationFailed where it was not kept."""
+    """Return the declaration of a release; raises PublicationFailed if it was not kept."""
     if found := find(cursor, release):
         return found
     raise PublicationFailed(
-        f"what was said of release {release!r} was not kept: it was published from Spark, or by an earlier duckdb_priv",
+        f"the declaration of release {release!r} was not kept: it was published from Spark, or by an earlier"
+        " duckdb_priv",
         hint="publish it once more with replace := true, from Spark whenever its records change; by DuckDB,"
         " FROM priv.refresh(…) does it from then on",
     )
@@ -105,7 +106,7 @@ def keep(
     *,
     extends: bool,
 ) -> None:
-    """Keep what was said of a release that is published, and where earlier versions were exported to."""
+    """Keep the declaration of a release that is published, and where earlier versions were exported to."""
     before = find(workspace.cursor, given["release"])
     arguments = {
         name: value
@@ -139,7 +140,7 @@ def words_kept(cursor: duckdb.DuckDBPyConnection, request: Request) -> dict[str,
 
 
 def forget(cursor: duckdb.DuckDBPyConnection, release: str) -> None:
-    """Forget what was said of a release."""
+    """Forget the declaration of a release."""
     cursor.execute("DELETE FROM priv.publication WHERE lower(release) = lower(?)", [release])
 
 

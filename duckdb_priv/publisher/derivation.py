@@ -255,7 +255,7 @@ def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -
 def _drawn(
     workspace: Workspace, source: Source, coarser: Coarser, finer: str, number: int
 ) -> Drawn:
-    """Draw an attribute by bits that are keyed by what defines the ``finer`` draw, and by how coarse it shall be."""
+    """Draw an attribute by bits that are keyed by what defines the ``finer`` draw, and by how coarse it must be."""
     name = coarser.attribute.name
     domain = Domain(
         attribute=name,
@@ -291,8 +291,8 @@ def _plan(
     guarantees = [promise for each in found for promise in each.guarantees]
     derived = Guarantee(
         "derived",
-        "Made from a finer release by noise on what that shows, and by nothing else: who has both knows no more than"
-        " the finer one tells.",
+        "Made from a finer release by noise on what that shows, and by nothing else: someone with both learns no more"
+        " than from the finer one.",
     )
     parameters = {
         name: found[0].parameters[name]

@@ -36,7 +36,7 @@ class Described:
 
     release: str
     words: Mapping[str, str]
-    """What its publisher says of it: title, description, contact, licence; those that were said."""
+    """What its publisher says of it: title, description, contact, licence; those that it gave."""
     version: int
     published_at: dt.datetime
     library: str

@@ -121,9 +121,10 @@ def _together(plan: Plan, records: int, *, known: bool) -> Guarantee:
     if math.isinf(record.epsilon):
         return Guarantee(
             PERSON,
-            f"What is promised of {of} holds for one record. It does not add up for a person with several: someone who"
-            f" knows which records are the person's sees up to {records} draws, and believes a value that they share"
-            " the more.",
+            f"The promise about {of} holds for one record. It does not add up for a person with several records:"
+            " someone"
+            f" who knows which are theirs sees up to {records} draws, and is the more certain of a value that they"
+            " share.",
             parameters={"records": records},
         )
     total = of_group(record, records)
@@ -174,7 +175,7 @@ def warnings_of_nothing(plan: Plan, guarantees: Sequence[Guarantee]) -> list[str
 
 
 def warnings_of_persons(source: Source, request: Request) -> list[str]:
-    """Say what the guarantee itself gives away."""
+    """State what the guarantee itself reveals."""
     if not request.person or request.max_rows is not None or source.rows_of_person == 1:
         return []
     return [
@@ -215,7 +216,7 @@ def audit_persons(
         rows.append(
             finding(
                 RECORDS,
-                "The most records that a person has in the source, among those that enter.",
+                "The most records that a person has in the source, among those that are published.",
                 float(counted),
                 counted <= (most or 0) if records == published else None,
                 claimed=most,
@@ -242,8 +243,8 @@ def _composed(
     return [
         finding(
             PERSON,
-            "What is promised of each value of a record, or was found of it, composed over all sensitive columns and"
-            f" all records of a person.{weak(total.epsilon, WEAK)}",
+            "The promises about each value of a record, or the audit's findings, composed over all sensitive columns"
+            f" and all records of a person.{weak(total.epsilon, WEAK)}",
             total.epsilon,
             total.epsilon <= claimed * (1 + TOLERANCE)
             and total.delta <= together["delta"] * (1 + TOLERANCE),

@@ -216,7 +216,7 @@ def _published(
         " AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE release = ?)",
         [release, release],
     )
-    told = f"Who has both versions: {follows.method.refreshing.told}."
+    told = f"Someone with both versions sees this: {follows.method.refreshing.told}."
     if found is not None:
         about = "" if found.exact else "about "
         told = (
@@ -335,7 +335,11 @@ def _state(
         return WAITING, str(waiting["statement"]), found
     if refused := METHODS[said.mechanism].refreshing.refused:
         return REFUSED, refused, found
-    return DUE, f"who has both versions: {METHODS[said.mechanism].refreshing.told}", found
+    return (
+        DUE,
+        f"someone with both versions sees this: {METHODS[said.mechanism].refreshing.told}",
+        found,
+    )
 
 
 def _state_of_derived(workspace: Workspace, said: Declared) -> tuple[str, str, Moved | None]:

@@ -102,7 +102,7 @@ def make_plan(p: Publication) -> None:
 
 
 def check_values(p: Publication) -> None:
-    """Look for what public columns give away."""
+    """Check what public columns reveal."""
     p.workspace.stage("checking the columns")
     p.findings = (
         findings_before_publishing(p.workspace, p.source, p.request.public or ())

@@ -256,7 +256,7 @@ def _take_rows(decided: Publication, types: dict[str, str], part: Path, p: Publi
 
 
 def _declare_nothing(p: Publication) -> None:
-    """Forget what was said of an earlier version: the records are not DuckDB's to publish again."""
+    """Forget the declaration of an earlier version: the records are not DuckDB's to publish again."""
     forget(p.workspace.cursor, p.release)
 
 

@@ -23,4 +23,4 @@ COMMENT ON COLUMN priv.attribute.form IS 'Which form the estimates of a sensitiv
 COMMENT ON COLUMN priv.attribute.column_name IS 'Name of the published column: noisy_<attribute> for a sensitive attribute, whose column holds what records report and not what is true; else the name of the attribute.';
 COMMENT ON COLUMN priv.attribute.blocks IS 'Where a record reports the number of a block of values: how many blocks there are, the blocks of the value at position 0, and the type of the values. The value at position x is in the blocks (first + x * stride) % number. NULL where records report values.';
 COMMENT ON COLUMN priv.attribute.description IS 'What the comment on the column of the source says; NULL where there is none.';
-COMMENT ON COLUMN priv.attribute.labels IS 'What its codes mean, as the publisher says: the values that it can show, each with a label; NULL where nothing was said. In a release file priv.label lists them.';
+COMMENT ON COLUMN priv.attribute.labels IS 'What its codes mean, as the publisher says: the values that it can show, each with a label; NULL if it gave none. In a release file priv.label lists them.';

@@ -18,6 +18,10 @@ INSTEAD = {
     "tell(?:s|ing)? apart": "distinguish",
     "whoever": "someone who, you",
     "hangs? on": "depends on",
+    r"giv(?:es?|ing|en) (?:\w+ ){0,2}away": "reveals",
+    "for certain": "with certainty",
+    "shall": "must, will",
+    "(?:was|were) said": "was stated, the arguments",
     "in the place of": "instead of",
     "laid (?:aside|out)": "materialized, expanded",
     "dealt": "assigned",
@@ -66,7 +70,7 @@ PROGRAMS = sorted(
     for path in (ROOT / folder).rglob("*")
     if path.suffix in (".py", ".sql")
 )
-QUERY = re.compile(r"SELECT |CREATE |UPDATE |WITH |FROM [a-z{_\"]|CASE WHEN| AS [a-z]+ |:=")
+QUERY = re.compile(r"SELECT |CREATE |UPDATE |WITH |FROM [a-z{_\"]|CASE WHEN| AS [a-z]+ ")
 """What shows that a text of a program is SQL."""
 PROMPT = r"^ *(?:>>>|\.\.\.).*$|``[^`]*``"
 

@@ -111,7 +111,7 @@ def test_errors_of_decoy_groups_are_as_predicted(con: duckdb.DuckDBPyConnection)
         mean, median = measured_errors(con, row[5], table, ", republish := true", releases=12)
         assert row[2] == pytest.approx(mean, rel=0.1)
         assert row[3] == pytest.approx(median, rel=0.1)
-        assert f"believes the true value to be what is shown with 1/{gamma}" in row[6]
+        assert f"the shown value is true with probability 1/{gamma}" in row[6]
 
 
 def test_errors_of_reconstruction_private_releases_are_as_predicted(

@@ -1,4 +1,4 @@
-"""Audit of releases by Anatomy: what its groups are, and what publishing their values gives away."""
+"""Audit of releases by Anatomy: what its groups are, and what publishing their values reveals."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def audit(subject: Subject) -> list[AuditRow]:
     rows = [
         finding(
             "l_diversity",
-            "The records of a group share as many different values, so that by itself it gives each of them one"
-            " part in so many at most.",
+            "The largest probability that a group by itself gives one of its values: 1 over the number of records,"
+            " which all have different values.",
             1 / smallest,
             bool(sound and smallest >= diversity),
             subject.attribute.name,
@@ -32,8 +32,8 @@ def audit(subject: Subject) -> list[AuditRow]:
         ),
         finding(
             "certain_candidates",
-            "Someone who finds a person's record by its public columns knows for certain that the true value is one of"
-            " this many: all others are excluded.",
+            "Someone who finds a person's record by its public columns knows that the true value is one of this many:"
+            " all others are excluded.",
             float(smallest),
             None,
             subject.attribute.name,
@@ -56,7 +56,7 @@ def audit(subject: Subject) -> list[AuditRow]:
         _exact_counts(subject, true),
         finding(
             "eligible",
-            "No value is in more than 1 of l records of the source, so that groups of different values exist.",
+            "No value is in more than 1 of l records of the source, so groups of different values exist.",
             float(true.max() / true.sum()),
             bool(true.max() * diversity <= true.sum()),
             subject.attribute.name,
@@ -82,8 +82,8 @@ def _exact_counts(subject: Subject, true: np.ndarray) -> AuditRow:
     shown = np.array([listed.get(value, 0) for value in subject.attribute.values])
     return finding(
         "exact_counts",
-        "The true values of every group are published, and with them how often each value occurs in the source: so"
-        " far off is the count that is furthest off. Small counts are not protected at all.",
+        "The largest error of the published counts of values in the source. The true values of every group are"
+        " published, so small counts are not protected at all.",
         float(np.abs(shown - true).max()),
         None,
         subject.attribute.name,

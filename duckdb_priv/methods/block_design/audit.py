@@ -62,8 +62,8 @@ def _design(subject: Subject, blocks: Blocks, code: Code, amplification: float) 
     follows = code.other(amplification)
     return finding(
         "operator",
-        "Every value is in equally many blocks and any two values are, so that a record reports a block with a"
-        " given other value with one probability, whatever its own value is.",
+        "The probability that a record reports a block with a given other value. It is the same for every true value,"
+        " since every value is in equally many blocks, and so are any two values.",
         follows,
         is_balanced(blocks.count, blocks.stride, blocks.first, given["shared"])
         and code.shared == given["shared"]

@@ -29,7 +29,7 @@ from duckdb_priv.release.model import Blocks, Guarantee, SensitiveAttribute
 
 @dataclass(frozen=True)
 class Asked:
-    """How coarse it shall be: exactly one of the two."""
+    """How coarse it must be: exactly one of the two."""
 
     retention: float | None
     epsilon: float | None

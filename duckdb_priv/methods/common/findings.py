@@ -156,8 +156,8 @@ class Subject(Audited):
         deviations = np.abs(shown - mean) / np.sqrt(np.maximum(spread, 1e-9))
         return finding(
             "noise_as_stated",
-            "The published counts are such as the stated operator gives to the source: the largest"
-            " deviation, in standard errors.",
+            "The published counts fit the source and the stated operator: the largest deviation, in standard"
+            " errors.",
             float(deviations.max()),
             bool(tail.min() * 2 * len(shown) >= FALSE_ALARM),
             self.attribute.name,

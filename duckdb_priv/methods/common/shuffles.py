@@ -33,11 +33,11 @@ from duckdb_priv.sqltext.reading import types_of
 DELTA = 1e-6
 """The delta that is stated where none is asked for."""
 SHARES = (0.5, 0.95)
-"""Of so many records it is said what epsilon they have at most; and of all."""
+"""Shares of the records for which the largest epsilon is stated; and that of all."""
 MOST_EPSILON = 20
-"""Groups hide nothing where the values of a record already have so large an epsilon together: nothing is said."""
+"""Groups hide nothing where the values of a record already have such a large epsilon together: nothing is stated."""
 MOST_ATTRIBUTES = 3
-"""The ways in which two records differ double with every sensitive attribute: of more of them nothing is said."""
+"""The ways in which two records differ double with every sensitive attribute: for more of them nothing is stated."""
 
 
 def pairs_of(attribute: SensitiveAttribute) -> tuple[Pair, ...]:
@@ -59,7 +59,7 @@ def shuffle_guarantees(
 ) -> list[Guarantee]:
     """State how records with the same public columns hide each other, if all have the same operator.
 
-    The sensitive attributes are perturbed independently. Nothing is said where a value excludes another for certain,
+    The sensitive attributes are perturbed independently. Nothing is stated if a value excludes another with certainty,
     nor where there are so many ways in which two records differ that to compute it takes long.
     """
     laws = _laws(attributes)
@@ -76,11 +76,12 @@ def shuffle_guarantees(
     return [
         Guarantee(
             "shuffle_privacy",
-            "Nothing says which row of equal public columns is whose. So to someone who knows all about the other"
-            f" records and sees this release alone, the odds between two true values of {each.name}{together} change"
+            "Nothing shows which of the rows with equal public columns is whose. So for someone who knows all about the"
+            f" other records and sees this release alone, the odds between two true values of {each.name}{together}"
+            " change"
             f" by a factor of {factor(half)} for half of the records (epsilon = {half:.4g}), {factor(most)} for 95% of"
             f" them (epsilon = {most:.4g}), and {factor(worst)} in the smallest group, of {found[1.0]} (epsilon ="
-            f" {worst:.4g}), but for delta = {DELTA:g}.",
+            f" {worst:.4g}), except with probability delta = {DELTA:g}.",
             value=worst,
             attribute=each.name,
             parameters={
@@ -94,7 +95,7 @@ def shuffle_guarantees(
 
 
 def _laws(attributes: Sequence[SensitiveAttribute]) -> tuple[tuple[Pair, ...], ...]:
-    """Return the pairs of each attribute, or nothing where nothing can be said of all together."""
+    """Return the pairs of each attribute, or nothing if nothing can be stated for all together."""
     if len(attributes) > MOST_ATTRIBUTES:
         return ()
     laws = tuple(pairs_of(each) for each in attributes)

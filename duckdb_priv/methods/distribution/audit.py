@@ -15,8 +15,8 @@ def audit(subject: Subject) -> list[AuditRow]:
     rows = [
         finding(
             "independence",
-            "Whatever the true value of a record is, each value is shown with the same probability: so large is the"
-            " largest difference.",
+            "The largest difference between the probabilities of a shown value for two true values: every record"
+            " shows a value with the same probability.",
             float(np.abs(own - other).max()),
             bool((own == other).all()),
             subject.attribute.name,
@@ -52,8 +52,8 @@ def _lost(subject: Subject, source: Source) -> list[AuditRow]:
     return [
         finding(
             "lost_association",
-            "So large a share of the records would have to change their value for values to go with no public column,"
-            " as they do in the release: counts of parts of the table miss by as much, on the whole.",
+            "The share of the records that would have to change their value until values depend on no public column, as"
+            " in the release. Counts of parts of the table are off by about as much.",
             distance,
             None,
             subject.attribute.name,

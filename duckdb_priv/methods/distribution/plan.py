@@ -93,7 +93,7 @@ def _guarantee(attribute: str) -> Guarantee:
     return Guarantee(
         "independence",
         f"What a record shows is drawn from the distribution of {attribute} in the whole table, whatever its own value"
-        " is: it says nothing of the record. The distribution itself is published exactly.",
+        " is: it says nothing about the record. The distribution itself is published exactly.",
         value=0.0,
         attribute=attribute,
     )

@@ -24,8 +24,8 @@ def audit(subject: Subject) -> list[AuditRow]:
         *audit_operator(subject, operator),
         finding(
             "largest_likelihood_ratio",
-            "The largest ratio of two probabilities with which a value is published, from the integers that records are"
-            " drawn by: no more than is claimed.",
+            "The largest ratio of two probabilities of the same published value, computed from the integers that"
+            " draw the records. It does not exceed the claim.",
             float(exact),
             exact <= Fraction(claimed),
             subject.attribute.name,

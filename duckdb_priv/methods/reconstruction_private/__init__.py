@@ -22,7 +22,7 @@ METHOD = Method(
     grid=ReconstructionPrivateGrid,
     advised_alone=True,
     symbols={
-        "epsilon": ("ε", "relative error that shall not be rare"),
+        "epsilon": ("ε", "relative error that must not be rare"),
         "delta": ("δ", "how likely it was asked to be"),
     },
     refreshing=Refreshing(

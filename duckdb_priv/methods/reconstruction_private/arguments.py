@@ -33,7 +33,7 @@ class ReconstructionPrivateArguments(Arguments):
         "1.0",
         default=None,
     )
-    epsilon: float = argument(NUMBER, "the relative error that shall not be rare", "0.3")
+    epsilon: float = argument(NUMBER, "the relative error that must not be rare", "0.3")
     delta: float = argument(NUMBER, "how likely that error is to be, either way", "0.05")
     bound: Bound = argument(
         choice("simplified", "chernoff", "exact"),

@@ -61,7 +61,7 @@ def audit(subject: Subject) -> list[AuditRow]:
 
 
 def _paper(subject: Subject, operator: Uniform) -> list[AuditRow]:
-    """Look at a release that was sampled as in the paper: what for, and what it gives away."""
+    """Look at a release that was sampled as in the paper: why, and what it reveals."""
     _, claim = subject.claims["reconstruction_privacy_of_the_paper"]
     if subject.true_counts() is None or subject.source is None:
         return [source_changed(subject)]
@@ -79,8 +79,8 @@ def _paper(subject: Subject, operator: Uniform) -> list[AuditRow]:
     return [
         finding(
             "violating_groups_before",
-            "Micro groups that are larger than the bound allows at their largest frequency, in percent: what was"
-            " sampled for.",
+            "Micro groups that are larger than the bound allows at their largest frequency, in percent. These"
+            " groups are sampled.",
             100 * groups.number[sampled].sum() / total,
             None,
             subject.attribute.name,
@@ -89,8 +89,8 @@ def _paper(subject: Subject, operator: Uniform) -> list[AuditRow]:
         ),
         finding(
             "largest_frequencies_given_away",
-            "Records, in percent, in micro groups whose records appear three times or more: the copies give the largest"
-            " frequency away.",
+            "Records, in percent, in micro groups whose records appear three times or more: the copies reveal the"
+            " largest frequency.",
             100 * (groups.number * groups.size)[copied].sum() / records,
             not copied.any(),
             subject.attribute.name,
@@ -139,7 +139,7 @@ def _represented(subject: Subject, public: list[str], size: int) -> tuple[AuditR
     return (
         finding(
             "groups_represented",
-            "Micro groups whose published rows are not as many as they should be, or do not add up to its size.",
+            "Micro groups with the wrong number of published rows, or whose scales do not add up to their size.",
             wrong,
             wrong == 0,
             subject.attribute.name,
@@ -180,8 +180,8 @@ def _grown(
         _largest_sample(subject, largest, size),
         finding(
             "rows_in_all_versions",
-            "The largest number of records that are in one micro group now and were its rows in some version: more than"
-            " are allowed where records came back to it.",
+            "The largest number of records that are in one micro group now and were its rows in some version. It is"
+            " more than allowed if records came back to it.",
             present,
             present <= size,
             name,
@@ -218,8 +218,8 @@ def _violations(
     return [
         finding(
             "violating_groups_before",
-            "Micro groups that are larger than the bound allows at their largest frequency, in percent: what was"
-            " sampled for.",
+            "Micro groups that are larger than the bound allows at their largest frequency, in percent. These"
+            " groups are sampled.",
             100 * before.number.sum() / total,
             None,
             subject.attribute.name,
@@ -235,7 +235,7 @@ def _violations(
         ),
         finding(
             "groups_outside_the_claim",
-            "Micro groups with a value above max_frequency, in percent: nothing is promised of them.",
+            "Micro groups with a value above max_frequency, in percent: nothing is promised for them.",
             100 * (1 - inside.number.sum() / total),
             None,
             subject.attribute.name,
@@ -308,8 +308,8 @@ def _noise(
     tail = 2 * np.exp(-(deviation**2) / 2 / (spread + heaviest * deviation / 3))
     return finding(
         "noise_as_stated",
-        "The published counts are such as sampling and the stated operator give to the source: the largest"
-        " deviation, in standard errors.",
+        "The published counts fit the source, sampling and the stated operator: the largest deviation, in standard"
+        " errors.",
         float((deviation / np.sqrt(np.maximum(spread, 1e-9))).max()),
         bool(tail.min() * domain >= FALSE_ALARM),
         subject.attribute.name,
@@ -350,8 +350,8 @@ def _neighbourhoods(
     return finding(
         "homogeneous_neighbourhoods",
         "Share of records in unions of micro groups (all that agree on all public attributes but one) of which"
-        f" {HOMOGENEOUS:.0%} have one value, and that are reconstructed within epsilon more surely than delta would"
-        " allow a single group: nothing is promised of unions.",
+        f" {HOMOGENEOUS:.0%} have one value, and that are reconstructed within epsilon with a higher probability than"
+        " delta allows for a single group. Nothing is promised for unions.",
         worst,
         None,
         subject.attribute.name,

@@ -2,7 +2,7 @@
 
 A group with more records than its threshold, which depends on its own largest frequency, is sampled down to about
 the threshold, value by value, and every perturbed record appears size / sampled times, rounded by a coin. The number of
-copies is plain to see, so it gives the threshold away, and with it the largest frequency: several times more
+copies is plain to see, so it reveals the threshold, and with it the largest frequency: several times more
 precisely than the estimate that sampling defends against (``mechanism/reconstruction_privacy.md``).
 
 Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", algorithm 1.

@@ -255,12 +255,12 @@ def _only(domains: list[Domain]) -> Domain:
 
 
 def _leak(attribute: str, requirement: Requirement) -> Guarantee:
-    """Say what a release that is made as in the paper gives away."""
+    """State what a release that is made as in the paper reveals."""
     return Guarantee(
         "reconstruction_privacy_of_the_paper",
         "Micro groups (records that agree on all public attributes) that are too large for their own largest frequency"
-        " are sampled, and the perturbed records duplicated. This is not a guarantee: how often a record appears gives"
-        f" away the largest frequency of {attribute} in its group, more precisely than the estimate that sampling"
+        " are sampled, and the perturbed records duplicated. This is not a guarantee: how often a record appears"
+        f" reveals the largest frequency of {attribute} in its group, more precisely than the estimate that sampling"
         " defends against, and no local differential privacy holds. Use sampling := 'public' to publish.",
         attribute=attribute,
         parameters={**requirement.parameters, "domain_size": requirement.operator.domain_size},

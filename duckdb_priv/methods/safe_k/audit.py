@@ -44,8 +44,8 @@ def _privacy(audited: Audited, terms: Mapping[str, Any]) -> list[AuditRow]:
     return [
         finding(
             "differential_privacy",
-            "A record more or less changes the probability of what is published by a factor of"
-            f" {factor(epsilon)}, but for a probability of at most {delta:.3g}.",
+            "One record more or less changes the probability of any release by a factor of at most"
+            f" {factor(epsilon)}, except with probability {delta:.3g}.",
             epsilon,
             epsilon <= claimed["differential_privacy"] * (1 + TOLERANCE)
             and delta <= terms["delta"] * (1 + TOLERANCE),
@@ -56,7 +56,7 @@ def _privacy(audited: Audited, terms: Mapping[str, Any]) -> list[AuditRow]:
         ),
         finding(
             "tight_delta",
-            "The smallest delta of which the same is true, exactly.",
+            "The smallest delta for which this holds, exactly.",
             tight,
             tight <= claimed["tight_delta"] * (1 + TOLERANCE) and tight <= delta,
             claimed=claimed["tight_delta"],
@@ -81,7 +81,7 @@ def _table(audited: Audited, columns: list[str], terms: Mapping[str, Any]) -> li
         ),
         finding(
             "scale",
-            "Every published row stands for as many source records as the sampling rate says.",
+            "Every published row represents as many source records as the sampling rate says.",
             high,
             low == high == 1 / terms["beta"],
             beta=terms["beta"],
@@ -97,7 +97,7 @@ def _sampled(audited: Audited, terms: Mapping[str, Any]) -> AuditRow:
     shown = count_of(audited.workspace.cursor, audited.table)
     return finding(
         "sampled_as_stated",
-        "There are no more rows than a sample at the stated rate has of the source as it is now: this is their share.",
+        "The share of the rows in the source as it is now. It does not exceed that of a sample at the stated rate.",
         shown / source.rows,
         bool(binomial.sf(shown - 1, source.rows, terms["beta"]) >= FALSE_ALARM),
         beta=terms["beta"],

@@ -97,24 +97,23 @@ def guarantees_of(terms: Terms, nodes: int) -> list[Guarantee]:
     found = [
         Guarantee(
             "differential_privacy",
-            f"Whether any one record is in the source or not changes the probability of whatever is published by a"
-            f" factor of {factor(terms.epsilon)} (epsilon = {terms.epsilon:g}), but for a probability of"
-            f" at most {terms.delta:.3g} (delta).",
+            f"Whether any one record is in the source or not changes the probability of any release by a factor of at"
+            f" most {factor(terms.epsilon)} (epsilon = {terms.epsilon:g}), except with probability {terms.delta:.3g}"
+            " (delta).",
             value=terms.epsilon,
             parameters={**numbers, "delta": terms.delta},
         ),
         Guarantee(
             "delta",
-            "How delta was computed: the largest chance, over the sizes a group can have, that so many of its records"
-            " are sampled that one more or less of them shows; at least k of them, and a share of more than"
-            f" 1 - (1 - beta) exp(-{terms.rest:g}), with the epsilon left{after}"
-            " (Li, Qardaji, Su 2012, theorem 3.9).",
+            "delta is the largest probability, over all possible sizes of a group, that at least k of its records are"
+            f" sampled, and a share of more than 1 - (1 - beta) exp(-{terms.rest:g}). Then one record more or less"
+            f" could be noticed. The exponent is the epsilon left{after} (Li, Qardaji, Su 2012, theorem 3.9).",
             value=terms.delta,
             parameters=numbers,
         ),
         Guarantee(
             "tight_delta",
-            "The smallest delta of which the same is true, exactly: the hockey-stick divergence of the worst two"
+            "The smallest delta for which the same holds, exactly: the hockey-stick divergence of the worst two"
             f" samples at the epsilon left{after}.",
             value=terms.tight,
             parameters=numbers,
@@ -145,11 +144,11 @@ def guarantees_of(terms: Terms, nodes: int) -> list[Guarantee]:
         found.append(
             Guarantee(
                 "scheme",
-                f"The levels were chosen among {nodes} nodes by the exponential mechanism on the full table, before a"
-                " fresh sample was drawn: with probability proportional to"
+                f"The exponential mechanism chose the levels among {nodes} nodes on the full table, before a fresh"
+                " sample was drawn, with probability proportional to"
                 f" exp({terms.epsilon1:g} * precision * excess). Precision, which is public, is the mean share of"
                 " levels that a node keeps, relative to the finest node; excess is the number of records beyond"
-                f" the first {terms.threshold - 1} of each group: one record more moves it by at most 1, never down.",
+                f" the first {terms.threshold - 1} of each group. One record more raises it by at most 1.",
                 value=terms.epsilon1,
                 parameters={"epsilon1": terms.epsilon1, "threshold": terms.threshold},
             )
@@ -164,7 +163,7 @@ def guarantees_of(terms: Terms, nodes: int) -> list[Guarantee]:
     found.append(
         Guarantee(
             "conditions",
-            "All of this speaks of one record, and of more only as far as epsilon and delta add up. It holds if the"
+            "All of this is about one record; for more records, epsilon and delta add up. It holds if the"
             " hierarchies, k, beta and the choice of columns do not depend on the data, and if nothing else is"
             " published from the same sample, its size and the number of suppressed records included.",
         )

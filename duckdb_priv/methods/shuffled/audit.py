@@ -38,8 +38,8 @@ def audit(subject: Subject) -> list[AuditRow]:
     found = [
         finding(
             "scale_by_size",
-            "How far a row is perturbed follows from the size of its group of equal public columns, and from nothing"
-            " else: for how many sizes it does not.",
+            "The number of group sizes with different scales. How strongly a row is perturbed must depend only on the"
+            " size of its group of equal public columns.",
             float(mixed),
             mixed == 0,
             name,
@@ -57,8 +57,8 @@ def audit(subject: Subject) -> list[AuditRow]:
         ),
         finding(
             "local_differential_privacy",
-            "Who learns which row is a record's sees the odds between two true values change by a factor of"
-            f" {factor(local)}.",
+            "For someone who learns which row is a record's, the odds between two true values change by a factor of at"
+            f" most {factor(local)}.",
             local,
             local <= claimed * (1 + TOLERANCE),
             name,

@@ -20,8 +20,8 @@ METHOD = Method(
     grid=SpluGrid,
     symbols={"rows": ("N", "records in decoy groups")},
     refreshing=Refreshing(
-        "the new records are in decoy groups among themselves, and who compares sees which rows are theirs, which left,"
-        " and whose value was corrected",
+        "the new records are in decoy groups among themselves, and a comparison shows which rows are theirs, which"
+        " left, and whose value was corrected",
         given={"append": True},
         keeps=False,
         remembers=True,

@@ -57,7 +57,7 @@ def _groups(subject: Subject, drawn: Vector | Counts, gamma: int) -> AuditRow:
     return finding(
         "decoy_group",
         f"The rows that were ever drawn fill whole groups of {gamma}, and a record shows its true value with"
-        f" 1/{gamma}: so believes who knows no more than the frequencies.",
+        f" probability 1/{gamma}, for someone who knows only the frequencies.",
         float(own.max()),
         bool(drawn.sum() % gamma == 0 and np.allclose(own, 1 / gamma, rtol=TOLERANCE)),
         subject.attribute.name,
@@ -68,8 +68,8 @@ def _groups(subject: Subject, drawn: Vector | Counts, gamma: int) -> AuditRow:
 def _left(subject: Subject, drawn: Vector | Counts, shown: Vector) -> AuditRow:
     return finding(
         "left_their_groups",
-        "So many records were in a group and are not published now: they are gone, or have another value. Counts are"
-        " reconstructed by what all showed that were ever drawn, which is not compared with the source as it is.",
+        "This many records were in a group and are not published now: they are gone, or have another value. Counts are"
+        " reconstructed from all rows that were ever drawn, which are not compared with the source as it is.",
         float(drawn.sum() - shown.sum()),
         bool((shown <= drawn).all()),
         subject.attribute.name,
@@ -143,7 +143,7 @@ def _eligible(subject: Subject, true: Vector, gamma: int) -> AuditRow:
     share = float(true.max() / true.sum())
     return finding(
         "eligible",
-        f"No value is in more than 1 of {gamma} records of the source, so that groups of different values exist.",
+        f"No value is in more than 1 of {gamma} records of the source, so groups of different values exist.",
         share,
         bool(true.max() * gamma <= true.sum()),
         subject.attribute.name,
@@ -180,7 +180,7 @@ def _as_drawn(subject: Subject, true: Vector, shown: Vector, gamma: int) -> Audi
     deviations = np.abs(shown - true) / np.sqrt(np.maximum(true * (1 - 1 / gamma), 1))
     return finding(
         "noise_as_stated",
-        "The published counts are such as decoy groups give to the source: the largest deviation, in standard errors.",
+        "The published counts fit the source and its decoy groups: the largest deviation, in standard errors.",
         float(deviations.max()),
         bool(tail.min() * 2 * len(shown) >= FALSE_ALARM),
         subject.attribute.name,

@@ -230,9 +230,9 @@ def _require_batch(rows: int, gamma: int) -> None:
     """Refuse a batch of so few groups that someone who compares the release before and after knows who is in which."""
     if rows < GROUPS_OF_A_BATCH * gamma:
         raise InvalidSource(
-            f"there are {rows} new records, and a batch has at least {GROUPS_OF_A_BATCH * gamma}: who compares the"
-            f" release before and after sees which records are new, and {gamma} of them would be one decoy group",
-            hint="append when there are more, or publish the table anew with republish := true and what that costs",
+            f"there are {rows} new records, and a batch has at least {GROUPS_OF_A_BATCH * gamma}. Someone who compares"
+            f" the release before and after sees which records are new, and {gamma} of them would be one decoy group",
+            hint="append when there are more, or publish the table again with republish := true and what that costs",
         )
 
 
@@ -328,9 +328,9 @@ def guarantees_of(attribute: str, gamma: int) -> list[Guarantee]:
     return [
         Guarantee(
             "decoy_group",
-            f"A record shows a value drawn uniformly from {gamma} different ones, its true {attribute} among them:"
-            f" who knows no more than the frequencies believes the true value to be what is shown with 1/{gamma}."
-            " It does not hold against who knows that a value is rarer among some records.",
+            f"A record shows a value drawn uniformly from {gamma} different ones, its true {attribute} among them."
+            f" For someone who knows only the frequencies, the shown value is true with probability 1/{gamma}. This"
+            " does not hold against someone who knows that a value is rarer among some records.",
             value=1 / gamma,
             attribute=attribute,
             parameters={"gamma": gamma},
@@ -338,7 +338,7 @@ def guarantees_of(attribute: str, gamma: int) -> list[Guarantee]:
         Guarantee(
             "small_sum_privacy",
             f"A published count of {attribute} that is truly 1 to {ALPHA} is off by more than {EPSILON:.0%} with"
-            f" probability {small:.4g} at least. It speaks of the published count, not of every way to guess.",
+            f" probability {small:.4g} at least. This is about the published count, not about every way to guess.",
             value=small,
             attribute=attribute,
             parameters={"gamma": gamma, "epsilon": EPSILON, "alpha": ALPHA},

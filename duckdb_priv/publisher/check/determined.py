@@ -156,8 +156,8 @@ def groups_of_one_value(exam: Examination) -> list[Finding]:
                     (*source.public, other),
                     found.share,
                     f"{percent(found.share)} of the records agree in all public columns with others, which nearly all"
-                    f" have their value of {other!r}: who knows the table's habits knows it with a certainty of"
-                    f" {percent(exam.certainty)} or more",
+                    f" have their value of {other!r}. Someone who knows the table's habits knows it with a"
+                    f" certainty of {percent(exam.certainty)} or more",
                     "make public columns coarser in a view, or exclude some",
                     exam.basis(),
                 )

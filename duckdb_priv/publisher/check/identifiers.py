@@ -57,7 +57,7 @@ def _judged(exam: Examination, name: str, seen: Distinctness) -> Finding | None:
         kind,
         (name,),
         figure,
-        f"{what}: who knows the value of a person finds the record",
+        f"{what}: someone who knows the value of a person finds the record",
         f"name {name!r} as record_id or person if it is one; else "
         + keep_from_readers([name], "it finds the record of a person"),
         exam.basis(seen.rate),

@@ -33,8 +33,8 @@ def siblings_of_sensitive_columns(exam: Examination) -> list[Finding]:
                         "sibling",
                         (public, sensitive),
                         share,
-                        f"public column {public!r} {what} {sensitive!r}: it says of a person what {sensitive!r} is"
-                        " to hide",
+                        f"public column {public!r} {what} {sensitive!r}: it shows what {sensitive!r} is to"
+                        " hide",
                         keep_from_readers([public], "its values are published without noise"),
                         exam.sampled,
                     )

@@ -66,7 +66,7 @@ s.total::DOUBLE
 0e0
 
 -- name: certain
--- How many records have the value for certain.
+-- How many records certainly have the value.
 0e0
 
 -- name: moments
@@ -94,7 +94,7 @@ s.total::DOUBLE
 -- rise and fall, how much it grows for each record that the true value is higher, and lower; above and below, the steps that a
 -- value may be higher and lower; least and most, between which it lies; more and less, what is added to the ends.
 -- However unlikely an estimate is, the ends reach a step beyond the possible value that is nearest to it.
--- Where there is no variance, the value lies within a step of the middle for certain, and there is no estimate.
+-- Where there is no variance, the value certainly lies within a step of the middle, and there is no estimate.
 [{
     estimate: CASE WHEN u.variance IS NOT NULL THEN u.estimate END,
     stderr: CASE WHEN u.variance IS NOT NULL AND u.estimate IS NOT NULL THEN sqrt(greatest(u.variance, 0)) END,
