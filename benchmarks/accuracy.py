@@ -4,7 +4,7 @@
 
 FOLDER holds census_500k.parquet. Each mechanism is one function, which publishes a table so that it promises what is
 asked for; each release is asked the same random questions (priv.workload), and answers them as it answers an analyst
-(priv.evaluate). The promise is (epsilon, delta) for the sensitive value of a record against somebody who knows all
+(priv.evaluate). The promise is (epsilon, delta) for the sensitive value of a record against someone who knows all
 others: a local epsilon is one without a delta. How much smaller the error is than that of uniform perturbation is set
 beside what is wanted. --write keeps the tables in benchmarks/results/ACCURACY.md.
 """

@@ -4,7 +4,7 @@
 
 FOLDER holds vaers_reactions.parquet. Each mechanism publishes the register with rho1 = .1 and rho2 = .5; the errors are
 those of the estimated counts of all reactions, and of the fifty most frequent ones. The prediction is the square
-root of the mean variance. Beside the best that any code over subsets can do (Ye and Barg) stand the codes that are
+root of the mean variance. Beside the best that any code over subsets can do (Ye and Barg) are the codes that are
 taken, for domains up to the largest; and beside plain statements over made-up tables of so many rows and as many
 values, what a count and all counts take: processor time in one thread, the best of several runs that alternate.
 --write keeps the tables in benchmarks/results/BLOCK_DESIGN.md.

@@ -3,10 +3,10 @@
     python benchmarks/coverage.py --data FOLDER --results FILE [--only WORDS] [--write]
 
 FOLDER holds census_500k.parquet. Every mechanism publishes the same few thousand records 200 times over, once as copies
-in one release, whose records have ids of their own and so coins of their own, and where releases are made anew, since
+in one release, whose records have ids of their own and so noise of their own, and where releases are made again, since
 secret groups or published frequencies are part of the noise, as releases of their own. Every value is asked for in the
 whole, and in subsets of 20 records and more, with intervals of 95 and 99%. Secrets follow from the name of the run, so
-that keyed coins fall again as they fell. What a run finds is added to FILE, one line for each class of true counts, and
+that keyed noise fall again as they fell. What a run finds is added to FILE, one line for each class of true counts, and
 a run that FILE has is left out; --write puts what FILE has into benchmarks/results/COVERAGE.md, where other runs stay.
 
 A cell of mechanism and class passes from .94 and .98 on. A single count passes if it was covered as often as chance
@@ -254,7 +254,7 @@ class Coverage:
             " FROM priv.coefficient WHERE release = 'release'"
         ).fetchall()[0]
         if (unknown or 0) > 1:
-            # Values that are published alike have no estimate, and then nothing gives those of all values at once.
+            # Values with the same noise have no estimate, and then nothing gives those of all values at once.
             asked = ", ".join(
                 f"{{value: '{value}', i: {INTERVAL.format(value, 0.95)}, j: {INTERVAL.format(value, 0.99)}}}"
                 for value in values
@@ -327,7 +327,7 @@ def found(path: Path) -> list[dict[str, Any]]:
 
 
 def written(text: str) -> list[dict[str, Any]]:
-    """Read back what stands in the table of runs, to the three digits that are told there."""
+    """Read back the table of runs, to its three digits."""
     lines: list[dict[str, Any]] = []
     for row in text.partition("| run |")[2].splitlines()[2:]:
         run, *cells, short = (cell.strip() for cell in row.strip("|").split("|"))
@@ -337,7 +337,7 @@ def written(text: str) -> list[dict[str, Any]]:
                 usual, wide, answers = re.findall(r"[\d.,]+", cell)
                 line = {"run": run, "class": least, "0.95": float(usual), "0.99": float(wide)}
                 line["answers"] = int(answers.replace(",", ""))
-                # Counts are told for all classes together.
+                # Counts are shown for all classes together.
                 line |= dict(zip(("0.95 short", "0.99 short", "counts"), number, strict=True))
                 lines.append(line)
                 number = [0, 0, 0]

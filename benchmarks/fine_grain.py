@@ -3,7 +3,7 @@
     python benchmarks/fine_grain.py [--write]
 
 For growing domains, in both directions. --write keeps the numbers in benchmarks/results/FINE_GRAIN.md. The ways of
-perturbing that stand here are compared in the papers' figures (benchmarks/papers).
+perturbing are compared in the papers' figures (benchmarks/papers).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def upward(counts: Vector, wanted: Requirements) -> FineGrain:
 
 
 def both(counts: Vector, wanted: Requirements) -> FineGrain:
-    """Both directions, and half of the uniform retention for everybody."""
+    """Both directions, and half of the uniform retention for everyone."""
     least = uniform_retention(wanted.gamma()) / 2
     return optimal_operator(counts, wanted, min_retention=least)
 

@@ -104,7 +104,7 @@ def main() -> None:
     if options.write:
         known = RESULTS.read_text("utf-8").splitlines() if RESULTS.is_file() else []
         kept = [line for line in known if line.startswith("| ") and line not in HEADER]
-        # What was measured again stands in the place of what was measured before.
+        # What was measured again replaces what was measured before.
         table = {tuple(line.split("|")[1:4]): line for line in kept + lines}.values()
         title = "# Growth\n\nWritten by `python benchmarks/growth.py --write`."
         text = "\n".join([f"{title} {versions()}", "", HEADER, *table])

@@ -4,8 +4,8 @@
     python benchmarks/living.py cost [PERSONS]
     python benchmarks/living.py histories [NUMBER]
 
-Every day one in a hundred persons joins, leaves and changes the value; the release is refreshed from the table. The
-persons' seats are published, so that whoever collects the versions follows everyone: the strongest attack there is.
+Every day one in a hundred people joins, leaves and changes the value; the release is refreshed from the table. The
+seats are published, so someone who collects the versions follows everyone: the strongest attack there is.
 ``cost`` prints what publishing, exporting and refreshing take, the export included, in seconds of processor time.
 ``histories`` publishes decoy groups, lets 90% of one value leave and others come, and prints how often intervals hold
 the truth, with secrets that are fixed.
@@ -31,7 +31,7 @@ EPSILON = 1.0
 SHARE = 100
 """One in so many joins, leaves and changes, each day."""
 STEP = 20
-"""Days after which what was seen so far is told."""
+"""Days after which what was seen so far is shown."""
 
 
 @dataclass
@@ -67,7 +67,7 @@ def simulate(
 ) -> Year:
     """Publish, and refresh every day; the secret of the connection decides all noise.
 
-    ``tell`` is told what was seen so far, every ``STEP`` days.
+    ``tell`` gets what was seen so far, every ``STEP`` days.
     """
     found = Year()
     con.execute(
@@ -152,7 +152,7 @@ def report(year: Year, persons: int, days: int) -> str:
         "",
         f"`python benchmarks/living.py {persons}`: {persons:,} persons, {days} daily refreshes, before each of which"
         f" one in {SHARE} joins, one leaves and one has another value; uniform perturbation, epsilon = {EPSILON:g},"
-        f" {len(VALUES)} values. Whoever has all versions follows everyone, since their seats are published.",
+        f" {len(VALUES)} values. Someone with all versions follows everyone, since their seats are published.",
         "",
         "| | |",
         "|--|--|",

@@ -150,7 +150,7 @@ class Timing:
 
 @contextmanager
 def database(rows: int, memory: str | None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Make a database on disk with as many persons, which nobody is."""
+    """Make a database on disk with as many people, which nobody is."""
     with tempfile.TemporaryDirectory() as folder:
         connection = duckdb_priv.connect(Path(folder) / "benchmark.duckdb")
         try:

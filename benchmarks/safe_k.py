@@ -2,7 +2,7 @@
 
     python benchmarks/safe_k.py [--data FOLDER] [--write]
 
-Tables 1 and 2 and figures 2 to 6 are of Li, Qardaji and Su (ASIACCS 2012); the tight delta and ARX's k stand beside
+Tables 1 and 2 and figures 2 to 6 are of Li, Qardaji and Su (ASIACCS 2012); the tight delta and ARX's k are beside
 them. FOLDER holds adult.parquet and adult_hierarchies/*.csv, ARX's example data: the 30,162 records of its part
 'train' are published with levels that were given, and with levels chosen by the exponential mechanism, at ARX's
 parameters for epsilon = 1. --write keeps the results in benchmarks/results/SAFE_K.md.

@@ -153,7 +153,7 @@ def parent(process: int) -> int:
 
 @dataclass
 class Faults:
-    """What befalls the tasks of a publication: whoever takes a token away comes to what it says."""
+    """What befalls the tasks of a publication: the task that takes a token away does what it says."""
 
     tokens: Path
     numbers: Iterator[int] = field(default_factory=itertools.count)
@@ -257,10 +257,10 @@ class Search:
 
 
 def holds(text: bytes, key: bytes) -> bool:
-    """Say whether a key stands somewhere, in one of the ways in which it is written."""
+    """Return whether a key is somewhere, in one of the ways in which it is written."""
     ways = [key, key.hex().encode(), key.hex().upper().encode(), repr(key)[2:-1].encode()]
     for begins in range(3):
-        # Where a key stands within what is encoded, only its first and last characters hang on what is beside it.
+        # If a key is within what is encoded, only its first and last characters depend on what is beside it.
         shifted = base64.b64encode(bytes(begins) + key)
         inner = shifted[-(-begins * 8 // 6) : (begins + len(key)) * 8 // 6]
         ways += [inner, inner.replace(b"+", b"-").replace(b"/", b"_")]

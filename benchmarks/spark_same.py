@@ -61,7 +61,7 @@ SELECT TIMESTAMPTZ '1990-03-25 00:00:00+00' + INTERVAL (i // 2) HOUR AS arrived,
     {'a': drawn(i, 19, 2), 'b': nullif('x' || drawn(i, 20, 3), 'x0')} AS pair
 FROM range({rows}) AS t(i)
 """
-"""Every type that both engines write alike."""
+"""Every type that both engines write the same."""
 TABLES = """
 CREATE TABLE exchange AS
 SELECT a AS original, b AS published, if(a IS NOT DISTINCT FROM b, 0.6, 0.1) AS probability
@@ -109,7 +109,7 @@ TOLD = {
     "priv.mark": "*",
     "priv.seen": "*",
 }
-"""What both must write alike beside the rows."""
+"""What both must write the same beside the rows."""
 
 
 @contextmanager

@@ -120,7 +120,7 @@ def watching() -> Iterator[dict[int, float]]:
                     continue
 
     for process in _workers(family()):
-        # Processes are used again: their peak begins anew.
+        # Processes are used again: their peak begins again.
         Path(f"/proc/{process}/clear_refs").write_text("5")
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
@@ -336,7 +336,7 @@ def measure(millions: float, repeat: int, only: Sequence[str]) -> tuple[list[str
 
 
 def write(lines: Sequence[str], read: Sequence[str]) -> None:
-    """Add to the results what was measured, in the place of what was measured before."""
+    """Add to the results what was measured, instead of what was measured before."""
     known = RESULTS.read_text("utf-8").splitlines() if RESULTS.is_file() else []
     rows = [line for line in known if line.startswith("| ") and not line.startswith("| millions")]
     sizes, counts = (

@@ -65,7 +65,7 @@ Errors = dict[str, dict[str, float]]
 def publish(
     connection: duckdb.DuckDBPyConnection, mechanism: str, sensitive: list[str], more: str = ""
 ) -> float:
-    """Publish the source with fresh coins, and return the seconds it took."""
+    """Publish the source with fresh noise, and return the seconds it took."""
     started = time.perf_counter()
     connection.execute(
         f"FROM priv.publish_{mechanism}('source', 'release', sensitive := {sensitive}, replace := true{more})"
@@ -135,7 +135,7 @@ def answers(
 ) -> Iterator[tuple[int, str, Vector, float | None]]:
     """Publish by every method; yield gamma, the method, the estimates, and how many of its 95% intervals cover.
 
-    Method by method: the functions of the database are written anew where the form of its release changes.
+    Method by method: the functions of the database are written again where the form of its release changes.
     """
     times = [gamma for gamma in GAMMAS for _ in range(repeat)]
     for method, mechanism, more in (
@@ -226,7 +226,7 @@ def error_table(errors: Mapping[int, Errors]) -> list[str]:
 
 
 def quoted(pairs: list[tuple[str, str, int]]) -> list[tuple[str, str]]:
-    """Write values so that they can stand in SQL."""
+    """Write values as SQL."""
     return [(a.replace("'", "''"), b.replace("'", "''")) for a, b, _ in pairs]
 
 

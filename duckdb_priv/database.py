@@ -133,7 +133,7 @@ def connect(
 
 
 def _has_mark(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Say whether the current database was prepared by this very library."""
+    """Return whether the current database was prepared by this very library."""
     with suppress(duckdb.CatalogException, duckdb.BinderException):
         rows = connection.execute("SELECT name FROM priv.migration").fetchall()
         return {name for (name,) in rows} == {*templates.names("migrations"), mark()}

@@ -333,7 +333,7 @@ def _real(name: str) -> str:
 
 @pytest.fixture(scope="session")
 def census() -> str:
-    """Path of half a million persons of the American Community Survey."""
+    """Path of half a million people of the American Community Survey."""
     return _real("census_500k.parquet")
 
 

@@ -8,7 +8,7 @@ import math
 def plausible(records: int, rarely: float, often: float) -> range:
     """List the counts a value can be shown with, if each record shows it with one of two probabilities (Bernstein).
 
-    Others are refused: somebody has chosen the rows by what they report.
+    Others are refused: someone has chosen the rows by what they report.
 
     >>> plausible(1000, 0.01, 0.6)
     range(0, 709)

@@ -22,7 +22,7 @@ def folder_of_run(temporary: pytest.TempPathFactory) -> Path:
 
 
 def once(folder: Path, make: Callable[[Path], Made]) -> Made:
-    """Let one process make files in a new folder, and say what it made; the others wait, and are told the same."""
+    """Let one process make files in a new folder, and return what it made; the others wait, and get the same."""
     made = folder / "made.pickle"
     while not made.exists():
         try:

@@ -1,9 +1,9 @@
 """The guessing game of LDP-Auditor (Arcolezi, Gambs 2023): what an outsider can prove of epsilon by playing.
 
-All of one table have one value, all of another table another. Both are published, and whoever sees what a record shows
-says "the first" where it shows, or may show, the first value and not the other. How often that is right in the one
-table and wrong in the other bounds epsilon from below, with 99% confidence (Clopper, Pearson). A bound above what is
-promised would prove the promise wrong; one far below it proves nothing.
+All of one table have one value, all of another table another. Both are published, and a player sees what a record
+shows. The player says "the first" if it shows, or may show, the first value and not the other. How often that is right
+in the one table and wrong in the other bounds epsilon from below, with 99% confidence (Clopper, Pearson). A bound
+above the promise would prove it wrong; one far below it proves nothing.
 """
 
 from __future__ import annotations

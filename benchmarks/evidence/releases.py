@@ -1,4 +1,4 @@
-"""Releases of every mechanism from one table of persons, as the tables that other tools read."""
+"""Releases of every mechanism from one table of people, as the tables that other tools read."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Tables:
 
 
 def prepare(connection: duckdb.DuckDBPyConnection, adult: Path, rows: int) -> None:
-    """Read persons; a tenth of them is kept aside, of whom no release knows."""
+    """Read people; a tenth of them is kept aside, of whom no release knows."""
     connection.execute(
         "CREATE TABLE everybody AS SELECT row_number() OVER () AS id, (age // 10 * 10)::VARCHAR AS decade,"
         f" sex AS gender, education, occupation FROM {literal(str(adult))} LIMIT {rows}"

@@ -4,7 +4,7 @@
 
 FOLDER holds census_500k.parquet, vaers_reactions.parquet and adult.parquet; without it only what needs no data is
 recomputed. --write keeps benchmarks/papers/RESULTS.md and its pictures, --into FOLDER keeps them elsewhere. --only
-names papers by their modules, the others stay on the page as they stand. --quick draws a few points over small
+names papers by their modules, the others stay on the page as they are. --quick draws a few points over small
 made-up tables, to see that everything works.
 """
 

@@ -1,7 +1,7 @@
 """Chaytor, Wang, "Fine grain perturbation for privacy preserving data publishing": examples 1 and 2, figure 5.
 
 Figure 5 is drawn on a Zipf table of 40 values and 95,946 records, the size of the paper's, and on the 40 most frequent
-reactions of vaers_reactions.parquet. Beside the paper's program ('upward') stands the one that bounds beliefs in both
+reactions of vaers_reactions.parquet. Beside the paper's program ('upward') is the one that bounds beliefs in both
 directions, with the minimum retention that keeps its operator invertible.
 """
 

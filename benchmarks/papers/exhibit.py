@@ -11,7 +11,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 PICTURES = "pictures"
-"""The folder beside the page that the pictures stand in."""
+"""The folder of the pictures, beside the page."""
 EXHIBIT = re.compile(r"^### (.+)\n\n\*\*(.+?)\.\*\* ([^.]*\.)", re.MULTILINE)
 """Title, verdict and first sentence of an exhibit, as the page shows them."""
 
@@ -110,7 +110,7 @@ def kept(path: Path) -> dict[str, str]:
 def keep(papers: Sequence[Paper], preamble: str, folder: Path) -> Path:
     """Write the page and its pictures into a folder; return the path of the page.
 
-    Papers that were not recomputed stay as they stand there.
+    Papers that were not recomputed stay as they are.
     """
     (folder / PICTURES).mkdir(parents=True, exist_ok=True)
     for paper in papers:

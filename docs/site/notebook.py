@@ -95,7 +95,7 @@ def page(notebook: Mapping[str, Any], folder: Path) -> str:
 
 
 def read() -> dict[str, Any]:
-    """Read the notebook as it stands in the project."""
+    """Read the notebook of the project."""
     notebook: dict[str, Any] = json.loads(NOTEBOOK.read_text("utf-8"))
     return notebook
 

@@ -92,7 +92,7 @@ class Instance:
             cursor.interrupt()
 
     def progress(self) -> float | None:
-        """Say how far the statement is that a procedure has running, in percent, where DuckDB knows."""
+        """Return how far the statement is that a procedure has running, in percent, where DuckDB knows."""
         for cursor in list(self.working):
             with suppress(duckdb.Error):
                 percent = cursor.query_progress()
@@ -130,7 +130,7 @@ def keep(instance: Instance) -> None:
 
 
 def is_prepared(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Say whether this very connection has the functions of an instance; another to its database may, too."""
+    """Return whether this very connection has the functions of an instance; another to its database may, too."""
     return any(connection in instance.connections for instance in _instances.values())
 
 

@@ -124,7 +124,7 @@ def _limit(file: Path, most: int) -> None:
 
 
 def is_open(path: Path) -> bool:
-    """Say whether this program has a file open; where that cannot be known, it may be."""
+    """Return whether this program has a file open; where that cannot be known, it may be."""
     if not OPEN.is_dir():
         return True
     wanted = os.path.realpath(path)

@@ -370,7 +370,7 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 def _explained(error: BaseException) -> PublicationFailed:
-    """Say what ended a procedure; an error that only a defect can cause is raised again."""
+    """Return what ended a procedure; an error that only a defect can cause is raised again."""
     if is_interrupt(error):
         return PublicationFailed(
             "the statement was interrupted, and nothing of it was kept", hint="run it again"

@@ -127,7 +127,7 @@ class Source:
 
 
 def is_one_of(kind: str, *names: str) -> bool:
-    """Say whether a type has one of these names, whatever follows; a list of such values has not.
+    """Return whether a type has one of these names, whatever follows; a list of such values has not.
 
     >>> is_one_of("ENUM('a')", "ENUM"), is_one_of("ENUM('a')[]", "ENUM")
     (True, False)

@@ -52,7 +52,7 @@ class Workspace:
         return {name: np.asarray(values).astype(np.int64) for name, values in columns.items()}
 
     def has_room(self, needed: float) -> bool:
-        """Say whether so many bytes are a small part of the memory that DuckDB may use."""
+        """Return whether so many bytes are a small part of the memory that DuckDB may use."""
         ((text,),) = self.rows("SELECT current_setting('memory_limit')")
         number, unit = text.split()
         return needed < STAGED * float(number) * float(1024 ** UNITS.index(unit))

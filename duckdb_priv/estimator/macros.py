@@ -190,7 +190,7 @@ def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:
 
 
 def _guards(lookup: Lookup) -> dict[str, str]:
-    """Say what a call must satisfy."""
+    """Return what a call must satisfy."""
     has_weighed = any(FORMS[form].weighed for form in lookup.shapes)
     value_fits = lookup.is_value("CAST(_value AS VARCHAR)")
     if any(shape.has_missing for shape in lookup.shapes.values()):
@@ -346,7 +346,7 @@ def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
 
 
 def _on_weight(form: Form) -> str:
-    """Say what functions need for a weight."""
+    """Return what functions need for a weight."""
     given = f": write weight := {SCALE}\nHint: {SCALE} is a column of the release"
     if form.scaled:
         return f"stand for several source records each{given}"
@@ -356,7 +356,7 @@ def _on_weight(form: Form) -> str:
 
 
 def _on_weight_of_row(form: Form) -> str:
-    """Say what priv.weight needs for a weight."""
+    """Return what priv.weight needs for a weight."""
     if form.scaled:
         return (
             f"stand for several source records each: multiply by {SCALE}"
@@ -366,7 +366,7 @@ def _on_weight_of_row(form: Form) -> str:
 
 
 def _messages(lookup: Lookup) -> dict[str, str]:
-    """Say what is wrong with a call, and what exists."""
+    """Return what is wrong with a call, and what exists."""
     # Values of the domain are among these texts: what looks like a place in them is none.
     asked = (
         "CASE WHEN _value IS NULL THEN 'NULL'"

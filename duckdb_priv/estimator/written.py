@@ -238,7 +238,7 @@ def listing(values: Sequence[str | None]) -> str:
 
 
 def there_is(releases: Iterable[str]) -> str:
-    """Say which releases there are, as the end of the message that another is not."""
+    """Return which releases there are, as the end of the message that another is not."""
     names = sorted(releases)
     listed = ", ".join(f'"{name[:100]}"' for name in names[:LISTED]) + (
         ", ..." if len(names) > LISTED else ""

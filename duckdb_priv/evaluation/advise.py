@@ -264,7 +264,7 @@ def _row(
 
 
 def _meets(option: Option, required: Demand) -> bool:
-    """Say whether an option satisfies everything that is asked; a limit that it says nothing of is not met."""
+    """Return whether an option satisfies everything that is asked; a limit that it says nothing of is not met."""
     if required.limits is not None and not option.amplification <= amplification_gamma(
         *required.limits
     ):
@@ -279,7 +279,7 @@ def _meets(option: Option, required: Demand) -> bool:
 
 
 def _guarantee(option: Option, prior: float, method: Method, source: Source) -> str:
-    """Say what an option promises: in its own words, of one value, and of a person with several."""
+    """Return what an option promises: in its own words, of one value, and of a person with several."""
     words = list(option.promises)
     gamma = option.amplification
     if math.isfinite(gamma):

@@ -116,7 +116,7 @@ def _asked(
 
 
 def _invertible(operator: Matrix) -> bool:
-    """Say whether frequencies have a linear estimate."""
+    """Return whether frequencies have a linear estimate."""
     return condition_number(operator) <= MAX_CONDITION_NUMBER
 
 

@@ -65,7 +65,7 @@ class Draw:
 
     @classmethod
     def of(cls, arguments: DrawArguments, rows: int) -> Draw:
-        """Say what the arguments mean for a table with so many rows.
+        """Return what the arguments mean for a table with so many rows.
 
         Raises InvalidParameter where the limits make no sense, or exclude each other.
         """

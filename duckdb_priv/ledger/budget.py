@@ -28,7 +28,7 @@ class Limit:
     delta: float
 
     def is_exceeded(self, spent: Spent) -> bool:
-        """Say whether more was spent."""
+        """Return whether more was spent."""
         return spent.epsilon > self.epsilon * (1 + ROUNDING) or spent.delta > self.delta * (
             1 + ROUNDING
         )

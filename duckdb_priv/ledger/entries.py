@@ -129,7 +129,7 @@ def grouped_by(
 
 
 def has_digest(connection: Connection, draw: str, digest: str) -> bool:
-    """Say whether exactly these ids with these values were drawn in this way."""
+    """Return whether exactly these ids with these values were drawn in this way."""
     sql = "SELECT 1 FROM priv.ledger WHERE coins = ? AND digest = ? LIMIT 1"
     return bool(connection.execute(sql, [draw, digest]).fetchall())
 
@@ -332,7 +332,7 @@ def total(connection: Connection, population: str, release: str) -> Total:
 
 
 def described(found: Total, population: str) -> str:
-    """Say what the population had spent, what a publication adds, and why.
+    """Return what the population had spent, what a publication adds, and why.
 
     >>> print(described(Total(1.0, [Added("disease", 1.0, "another retention")], 2.0), "main"))
     Population 'main' had spent epsilon 1; this adds 1, which makes 2. disease: another retention: adds 1.

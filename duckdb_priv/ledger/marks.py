@@ -46,7 +46,7 @@ def number_of(draw: str) -> int:
 
 
 def are_kept(connection: Connection, draw: str) -> bool:
-    """Say whether the records of a draw are kept."""
+    """Return whether the records of a draw are kept."""
     sql = "SELECT 1 FROM priv.mark WHERE draw = ? LIMIT 1"
     return bool(connection.execute(sql, [number_of(draw)]).fetchall())
 

@@ -71,5 +71,5 @@ def refuse_other_types(
 
 
 def _form(kind: str) -> str:
-    """Say how a value of a type enters the noise: as a number of 64 bits, or as a text."""
+    """Return how a value of a type enters the noise: as a number of 64 bits, or as a text."""
     return "number" if NUMBER.match(kind) else "text"

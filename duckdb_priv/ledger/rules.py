@@ -67,7 +67,7 @@ FIRST = Charge(adds=True, whole=True, reason="first publication of it")
 
 
 def turned_over(seen: Comparison, came: int, largest: int) -> str | None:
-    """Say why the ids of a version cannot be those of the same people and a few new ones; None where they can.
+    """Return why the ids of a version cannot be those of the same people and a few new ones; None where they can.
 
     >>> turned_over(Comparison(1000, new=30, corrected=30, moved=0, looks=1), came=0, largest=1000)
     >>> turned_over(Comparison(1000, new=720, corrected=0, moved=0, looks=1), came=0, largest=1000)
@@ -129,7 +129,7 @@ class Definition:
     record_id: Sequence[str] = ()
 
     def differs_from(self, earlier: Definition) -> str:
-        """Say in what it differs from an earlier one, which has other random bits.
+        """Return how it differs from an earlier one, which has other random bits.
 
         >>> Definition("some", {"retention": 0.3}, ["id"]).differs_from(Definition("some", {"retention": 0.2}, ["id"]))
         'another retention'

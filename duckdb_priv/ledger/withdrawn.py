@@ -40,7 +40,7 @@ def withdrawn_ids(connection: Connection, population: str) -> list[IdColumns]:
 
 
 def is_known(connection: Connection, population: str, kind: str, mark: int) -> bool:
-    """Say whether an id was published, or may have been where not all records are kept."""
+    """Return whether an id was published, or may have been where not all records are kept."""
     column = "person" if kind == "person" else "mark"
     ((known,),) = connection.execute(
         "WITH entry AS (FROM priv.ledger WHERE population = $1)"

@@ -131,7 +131,7 @@ class GroupPlan:
     """Whether all groups are one block."""
 
     def same(self, other: GroupPlan) -> bool:
-        """Say whether another plan makes the same groups, block by block."""
+        """Return whether another plan makes the same groups, block by block."""
         mine, theirs = ((type(each), each.gamma, each.words, each.whole) for each in (self, other))
         return mine == theirs and np.array_equal(self.histogram, other.histogram)
 

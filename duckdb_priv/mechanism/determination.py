@@ -183,7 +183,7 @@ def groups_of(given: Codes, told: Codes, counts: Integers, certainty: float) -> 
 def determination(
     groups: Groups, counts: ArrayLike, records: int, certainty: float
 ) -> Determination:
-    """Say which share of ``records`` has a value of another column that its group determines.
+    """Return which share of ``records`` has a value of another column that its group determines.
 
     ``counts`` has the records of each value of the other column.
 

@@ -31,7 +31,6 @@ class DifferenceFamily:
     modulus: int
     """How many values the design has; a domain may use fewer."""
     bases: tuple[tuple[int, ...], ...]
-    """The base blocks."""
 
     def __post_init__(self) -> None:
         """Count every difference: only what is balanced is a design."""
@@ -90,7 +89,7 @@ class DifferenceFamily:
 
 
 def is_balanced(blocks: int, stride: int, first: Sequence[int], shared: int) -> bool:
-    """Say whether any two values share ``shared`` blocks, with blocks described as in ``sums_by_block``.
+    """Return whether any two values share ``shared`` blocks, with blocks described as in ``sums_by_block``.
 
     >>> is_balanced(7, 1, [0, 4, 6], 1), is_balanced(7, 1, [0, 1, 2], 1)
     (True, False)

@@ -27,7 +27,7 @@ class RangedGroups:
     """By cell: how many records of its value are in lower ranges."""
 
     def __eq__(self, other: object) -> bool:
-        """Say whether every record has the same group in both."""
+        """Return whether every record has the same group in both."""
         return (
             isinstance(other, RangedGroups)
             and self.plan.same(other.plan)

@@ -156,7 +156,7 @@ def sample_size(
 
 
 def _feasible_delta(operator: Uniform, epsilon: float, bound: Bound, max_frequency: float) -> str:
-    """Say up to which delta, in thousandths, at least one record may be published."""
+    """Return the largest delta, in thousandths, with which at least one record may be published."""
     low, high = 0, 500 if bound == "exact" else 1000
     while high - low > 1:  # thresholds fall as delta grows
         middle = (low + high) // 2

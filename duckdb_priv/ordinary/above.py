@@ -22,7 +22,6 @@ class Above:
     """The columns of the estimates of one SELECT, as far as they are asked for."""
 
     source: FromItem
-    """The release."""
     numbers: Collection[int]
     """All tables of the SELECT, by their numbers."""
     cells: Cells

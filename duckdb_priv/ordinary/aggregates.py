@@ -264,7 +264,7 @@ def _quantile(node: exp.Expr) -> Quantile | None:
 
 
 def refusal(name: str) -> QueryRefused:
-    """Say that an aggregate is no sum over records."""
+    """Return the error for an aggregate that is no sum over records."""
     hints = {
         "min": "the smallest value that is likely to occur: GROUP BY it, and look at the counts",
         "max": "the largest value that is likely to occur: GROUP BY it, and look at the counts",

@@ -45,7 +45,7 @@ class Smooth:
 
 
 def understand(value: exp.Expr, estimates: Collection[str]) -> Linear | Ratio | Smooth | None:
-    """Say what a result is of some columns that are estimates; none where it is of none, or has no derivative.
+    """Return what a result is of some columns that are estimates; none where it is of none, or has no derivative.
 
     >>> import sqlglot
     >>> understand(sqlglot.parse_one("round(100 * a / nullif(b, 0), 1)"), {"a", "b"})

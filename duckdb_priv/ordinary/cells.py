@@ -55,7 +55,7 @@ class Cells:
         """Columns of the classes: the weight of a true value, and whether it is the one that is reported."""
 
     def kind(self, expression: exp.Expr) -> Kind:
-        """Say what an expression depends on."""
+        """Return what an expression depends on."""
         return kind(expression, self.source, self.outer)
 
     def kept(self, expression: exp.Expr) -> exp.Expr:

@@ -244,7 +244,7 @@ class Estimation:
         )  # fmt: skip
 
     def _kind_of_join(self, join: exp.Join) -> Kind:
-        """Say what a join depends on."""
+        """Return what a join depends on."""
         using = [self.cells.kind(self._own(name.name)) for name in join.args.get("using") or ()]
         return reduce(or_, using, self.cells.kind(join))
 

@@ -87,7 +87,7 @@ def grouping_sets(group: exp.Expr) -> list[set[str]]:
 
 
 def repeated_sets() -> QueryRefused:
-    """Say that a GROUP BY has the same groups more than once: beside intervals they would be one group."""
+    """Return the error for a GROUP BY with the same groups more than once: beside intervals they would be one group."""
     return QueryRefused(
         "GROUP BY has the same groups more than once, and intervals are made once for each",
         hint="name each set of keys once, or leave out intervals",

@@ -62,7 +62,7 @@ def _refuse_join(join: exp.Join, source: FromItem) -> None:
 
 
 def by_row(source: FromItem) -> QueryRefused:
-    """Say that a query asks record by record."""
+    """Return the error for a query that asks record by record."""
     assert source.release is not None
     names = ", ".join(each.name for each in source.release.attributes.values())
     return QueryRefused(

@@ -396,7 +396,7 @@ def published_column(row: Mapping[str, Any]) -> str:
 
 
 def unknown_form(attribute: Attribute) -> QueryRefused:
-    """Say that a release is made in a way that this version does not know."""
+    """Return the error for a release of a form that this version does not know."""
     return QueryRefused(
         f'"{attribute.name}" is estimated in the form "{attribute.form}", which this version does not know',
         hint="upgrade duckdb_priv, or use the functions of the file, such as priv.reconstructed_count",

@@ -44,7 +44,7 @@ def unnests(item: exp.Expr) -> bool:
 
 
 def blocked_error(why: str, source: FromItem) -> QueryRefused:
-    """Say why rows cannot be counted by an attribute."""
+    """Return why rows cannot be counted by an attribute."""
     if why == UNNEST:
         return QueryRefused(
             "unnest in the SELECT list makes rows of rows that are not there one by one",

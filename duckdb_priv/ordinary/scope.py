@@ -147,7 +147,7 @@ PURE = (Kind.CONSTANT, Kind.PUBLIC, Kind.SENSITIVE)
 
 
 def kind(expression: exp.Expr, source: FromItem, outer: frozenset[int]) -> Kind:
-    """Say what an expression depends on; columns of the tables ``outer``, around the SELECT, are constants."""
+    """Return what an expression depends on; columns of the tables ``outer``, around the SELECT, are constants."""
     inside = {
         number for query in expression.find_all(exp.Select) for number in query.meta.get(MARK, ())
     }

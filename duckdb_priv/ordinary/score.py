@@ -158,7 +158,7 @@ class Score:
 
     @staticmethod
     def _kind(of: Measure, form: Form) -> str:
-        """Say which sections are those of a sum, as ``functional`` calls it."""
+        """Return which sections are those of a sum, as ``functional`` calls it."""
         if of.public:
             return "amount"
         return "copied" if form.copied else "" if form.weighed else "once"

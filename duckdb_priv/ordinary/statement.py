@@ -444,7 +444,7 @@ class Statement:
 
 
 def pivoted() -> QueryRefused:
-    """Say that rows of a release are pivoted before they are counted."""
+    """Return the error for rows of a release that are pivoted before they are counted."""
     return QueryRefused(
         "PIVOT of perturbed rows cannot be estimated",
         hint="PIVOT (SELECT …, count(*) AS n FROM … GROUP BY ALL) ON … USING sum(n)",

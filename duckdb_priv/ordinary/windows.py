@@ -196,7 +196,7 @@ class Windows:
 
 
 def refused(what: str) -> QueryRefused:
-    """Say that the interval of a window is not known."""
+    """Return the error for a window whose interval is not known."""
     return QueryRefused(
         f"the interval of {what} is not known",
         hint="sum(…) OVER (PARTITION BY …) of a count or sum has one; or leave out intervals",

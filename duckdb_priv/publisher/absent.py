@@ -231,7 +231,7 @@ def _most(counts: Mapping[str | None, int], within: int) -> list[tuple[str | Non
 
 
 def _of_values(most: Sequence[tuple[str, str | None, int]]) -> list[str]:
-    """Say which values the missing records have.
+    """Return which values the missing records have.
 
     >>> _of_values([("disease", "flu", 2371), ("disease", None, 240)])
     ["Of the missing records about 2,371 have disease 'flu', about 240 have no disease."]
@@ -246,7 +246,7 @@ def _of_values(most: Sequence[tuple[str, str | None, int]]) -> list[str]:
 
 
 def warnings_of_absence(plan: Plan, whole: Source, entering: Source) -> list[str]:
-    """Say to the publisher how many records are left out."""
+    """Return the warnings that say how many records are left out."""
     limited = whole.rows - entering.rows
     found = []
     if limited:

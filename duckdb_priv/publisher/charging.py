@@ -51,7 +51,7 @@ def look_up(p: Publication) -> None:
 
 
 def warnings_of_charges(p: Publication) -> list[str]:
-    """Say what is known of charges before they are made."""
+    """Return what is known of charges before they are made."""
     return [
         *(each.reason for each in p.groups.values() if each.whole),
         *(f"{why}: together they protect nothing of it" for why in p.exposed.values()),

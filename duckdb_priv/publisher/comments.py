@@ -93,13 +93,13 @@ def of_source(workspace: Workspace, source: Source) -> dict[str, str]:
 
 
 def _said(of: catalog.PublishedColumn, role: str) -> str:
-    """Say what the comment on the column of the source says, what its codes mean, and what must be known of it."""
+    """Return what the comment on the column of the source says, what its codes mean, and what must be known of it."""
     told = TOLD[role].format(of.attribute) if role in TOLD else ""
     return "\n".join(filter(None, [of.description, _codes(of.labels), told]))
 
 
 def _codes(labels: Sequence[tuple[str | None, str]]) -> str:
-    """Say what codes mean, where they are few."""
+    """Return what codes mean, where they are few."""
     if len(labels) > MOST_CODES:
         return "priv.attribute, and priv.label of a release file, say what its codes mean."
     listed = ", ".join(f"{'NULL' if value is None else value} = {label}" for value, label in labels)

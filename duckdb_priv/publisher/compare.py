@@ -219,7 +219,7 @@ def _followed(
 def _same_coins(
     workspace: Workspace, older: File, release: str, attribute: SensitiveAttribute
 ) -> bool:
-    """Say whether a record that did not change shows the same in both."""
+    """Return whether a record that did not change shows the same in both."""
     coins = dict(
         workspace.rows(
             "SELECT published_at, coins FROM priv.ledger WHERE release = ? AND attribute = ? AND NOT fresh",

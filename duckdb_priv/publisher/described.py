@@ -116,7 +116,7 @@ def _promise(
     entries: Sequence[tuple[float | None, float]],
     sensitive: int,
 ) -> Promise | None:
-    """Say what is promised of the largest unit of which something is promised: a person, a record, or a value."""
+    """Return what is promised of the largest unit of which something is promised: a person, a record, or a value."""
     protection = method.protection
     if protection is None:
         return None

@@ -66,7 +66,7 @@ def _types(column: PublishedColumn) -> tuple[str, str, str]:
 
 
 def _explained(described: Described, column: PublishedColumn) -> str:
-    """Say what a column shows."""
+    """Return what a column shows."""
     what = {
         "public": "As in the source.",
         "sensitive": f"Noisy values of {column.attribute}, not the true ones: plain counts of them are wrong.",
@@ -82,7 +82,7 @@ def _sentence(text: str) -> str:
 
 
 def _summary(described: Described) -> str:
-    """Say what a release is, in one paragraph."""
+    """Return what a release is, in one paragraph."""
     said = described.words.get("description", "")
     return " ".join(
         [

@@ -106,7 +106,7 @@ def _beside(place: Path, what: str) -> Path:
 
 
 def _is_at_work(name: str, process: int, machine: str) -> bool:
-    """Say whether the program of this number is still writing under a name; on another machine, it may be."""
+    """Return whether the program of this number is still writing under a name; on another machine, it may be."""
     if machine != MACHINE:
         return True
     if process == os.getpid():

@@ -139,7 +139,7 @@ def _moved(workspace: Workspace, said: Declared, follows: Succession) -> Moved |
 
 
 def _waiting(workspace: Workspace, said: Declared, follows: Succession) -> dict[str, Any] | None:
-    """Say how many new records wait for more, where they join a release that stays.
+    """Return how many new records wait for more, where they join a release that stays.
 
     Raises GuaranteeViolated where others left or changed, and what their rows show was not kept.
     """
@@ -182,7 +182,7 @@ def _told_of_waiting(records: int, fewest: int) -> str:
 
 
 def _nothing(workspace: Workspace, said: Declared) -> dict[str, Any]:
-    """Say that nothing has changed."""
+    """Return the receipt of a refresh without changes."""
     told = f"Nothing has changed since version {said.version}, so nothing was published."
     return _unchanged(workspace, said, NOTHING, told)
 
@@ -209,7 +209,7 @@ def _unchanged(
 def _published(
     workspace: Workspace, follows: Succession, receipt: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Say what was published, and what comparing it with the version before discloses."""
+    """Return what was published, and what comparing it with the version before discloses."""
     found, release = follows.moved, receipt["release"]
     ((adds,),) = workspace.rows(
         "SELECT bool_or(adds) FROM priv.ledger WHERE release = ?"

@@ -68,7 +68,7 @@ class Signature:
         ]
 
     def is_by(self, public_key: str) -> bool:
-        """Say whether it was made with the private key that belongs to a public one."""
+        """Return whether it was made with the private key that belongs to a public one."""
         try:
             key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public_key))
             key.verify(base64.b64decode(self.signature), PURPOSE + self.signed.encode())

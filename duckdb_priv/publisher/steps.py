@@ -334,7 +334,7 @@ def _histograms(workspace: Workspace, target: str, plan: Plan) -> dict[str, dict
 
 
 def _told_of_columns(plan: Plan) -> list[str]:
-    """Say where what records report is found, which is not what is true of them."""
+    """Return where what records report is found, which is not what is true of them."""
     columns = list(renamed_columns(plan.columns).values())
     if not columns:
         return []
@@ -351,7 +351,7 @@ def _suppressed(p: Publication) -> int | None:
 
 
 def _warn_of_mixture(p: Publication) -> list[str]:
-    """Say where a population is published with and without differential privacy of whole records."""
+    """Return where a population is published with and without differential privacy of whole records."""
     (mechanisms,) = p.workspace.rows(
         "SELECT list(DISTINCT mechanism ORDER BY mechanism) FROM priv.ledger WHERE population = ?",
         [p.source.population],

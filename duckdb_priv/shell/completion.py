@@ -131,7 +131,7 @@ def _words(text: str, word: str, names: CatalogNames) -> Iterator[tuple[str, str
 
 
 def _is_baseline(function: str) -> bool:
-    """Say whether a function is offered last: it is there to compare with, never to publish for real."""
+    """Return whether a function is offered last: it is there to compare with, never to publish for real."""
     return function.startswith("priv.") and topic_of(function.removeprefix("priv.")) == BASELINES
 
 

@@ -338,7 +338,7 @@ def given(options: Mapping[str, Any]) -> Row:
 
 
 def is_at_least(finding: Mapping[str, Any], level: str) -> bool:
-    """Say whether a finding is at least as severe as a level of --fail-on."""
+    """Return whether a finding is at least as severe as a level of --fail-on."""
     return SEVERITIES.index(finding["severity"]) <= LEVELS.index(level)
 
 

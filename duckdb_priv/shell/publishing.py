@@ -103,7 +103,7 @@ class _Publication:
         return source_text(self.connection, self.planned.release)
 
     def _found(self, fail_on: str) -> str | None:
-        """Say what in the source is too severe; None where nothing is."""
+        """Return what in the source is too severe; None where nothing is."""
         if not self.planned.method.sensitive:
             return None
         asked = {

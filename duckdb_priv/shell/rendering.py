@@ -182,7 +182,7 @@ class Printer:
         return "".join(lines)
 
     def _is_too_wide(self, table: pa.Table) -> bool:
-        """Say whether a box of this row would lose columns or cut texts off."""
+        """Return whether a box of this row would lose columns or cut texts off."""
         (row,) = self._rows(table.to_reader())
         needed = sum(
             max(cell_len(name), max(map(cell_len, value.splitlines() or [""]))) + len("│  ")

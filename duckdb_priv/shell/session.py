@@ -220,7 +220,7 @@ def print_answer(
 
 
 def is_attach(connection: duckdb.DuckDBPyConnection, statement: str) -> bool:
-    """Say whether a statement attaches a database.
+    """Return whether a statement attaches a database.
 
     >>> with duckdb.connect() as con:
     ...     is_attach(con, "ATTACH 'x.duckdb'"), is_attach(con, "SELECT 'ATTACH'"), is_attach(con, "FROM (")

@@ -23,7 +23,7 @@ def split(text: str) -> tuple[list[str], str]:
 
 
 def is_complete(text: str) -> bool:
-    """Say whether nothing but a comment follows the last semicolon.
+    """Return whether nothing but a comment follows the last semicolon.
 
     >>> is_complete("SELECT 'it;"), is_complete("SELECT 1; -- one")
     (False, True)
@@ -32,7 +32,7 @@ def is_complete(text: str) -> bool:
 
 
 def is_blank(text: str) -> bool:
-    """Say whether there is nothing to run, and nothing unfinished: only blanks, comments and semicolons.
+    """Return whether there is nothing to run, and nothing unfinished: only blanks, comments and semicolons.
 
     >>> is_blank("-- nothing;"), is_blank(" ; "), is_blank("'"), is_blank("/* more")
     (True, True, False, False)
@@ -58,7 +58,7 @@ def without_prefix(statement: str, word: str) -> str | None:
 
 
 def in_text(text: str) -> bool:
-    """Say whether the end of an unfinished statement lies inside quotes.
+    """Return whether the end of an unfinished statement lies inside quotes.
 
     >>> in_text("FROM priv.publish_uniform('vis"), in_text("SELECT 'it''s' "), in_text("SELECT ''")
     (True, False, False)

@@ -69,7 +69,7 @@ def interact(shell: Shell, *, keep_history: bool) -> None:
 
 
 def is_finished(text: str) -> bool:
-    """Say whether Enter runs what is typed; otherwise it begins a new line.
+    """Return whether Enter runs what is typed; otherwise it begins a new line.
 
     >>> is_finished(".mode csv"), is_finished("SELECT 1"), is_finished("SELECT 1;")
     (True, False, True)

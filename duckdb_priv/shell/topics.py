@@ -68,7 +68,7 @@ COMMANDS = "Commands of the shell"
 
 
 def topic_of(name: str) -> str:
-    """Say where a function of priv.* is listed.
+    """Return where a function of priv.* is listed.
 
     >>> topic_of("publish_uniform"), topic_of("publish_anatomy"), topic_of("ldp_epsilon")
     ('Publish', 'Compare with methods that do not protect (baselines)', 'Calculators (.help NAME …)')

@@ -145,12 +145,12 @@ def _nodes(plan: Any, name: str) -> Iterator[Any]:
 
 
 def _whole_rows(deduplicate: Any) -> bool:
-    """Say whether rows are left out only where others are the same."""
+    """Return whether rows are left out only where others are the same."""
     return bool(deduplicate.keys().size() == deduplicate.child().output().size())
 
 
 def _is_stored(frame: DataFrame) -> bool:
-    """Say whether a remote frame is a table, or files, as they are."""
+    """Return whether a remote frame is a table, or files, as they are."""
     from pyspark.sql.connect.plan import DataSource, Read
 
     plan = getattr(frame, "_plan", None)

@@ -118,7 +118,7 @@ def spark_type(kind: str) -> spark.DataType:
 
 
 def has_floats(kind: spark.DataType) -> bool:
-    """Say whether values of a type that compare as equal may be written differently, as 0.0 and -0.0 are."""
+    """Return whether values of a type that compare as equal may be written differently, as 0.0 and -0.0 are."""
     if isinstance(kind, spark.ArrayType):
         return has_floats(kind.elementType)
     if isinstance(kind, spark.StructType):

@@ -1,4 +1,4 @@
-"""What the attacks are made on: a table of persons with things in it that nobody may find again."""
+"""What the attacks are made on: a table of people with things in it that nobody may find again."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MECHANISMS = {
     "shuffled": "epsilon := 1.0, delta := 1e-6",
     "block_design": "epsilon := 0.5",
 }
-"""Mechanisms whose coins can be keyed, with arguments that suit the persons below."""
+"""Mechanisms whose noise can be keyed, with arguments that suit the people below."""
 
 
 def fill_with_persons(connection: duckdb.DuckDBPyConnection, rows: int = 4_000) -> None:
     """Make the tables that the mechanisms above publish from.
 
-    Record ids and excluded notes have a form that is found again wherever it stands.
+    Record ids and excluded notes have a form that is found again wherever it is.
     """
     connection.execute(
         f"""
@@ -62,7 +62,7 @@ def arguments_of() -> dict[str, str]:
 
 @pytest.fixture
 def caller_secret() -> bytes:
-    """A secret that its caller keeps, and whose bytes are found again wherever they stand."""
+    """A secret that its caller keeps, and whose bytes are found again wherever they are."""
     return SECRET
 
 
@@ -78,7 +78,7 @@ def con(
 
 
 def publishing(connection: duckdb.DuckDBPyConnection) -> Publish:
-    """Publish the persons of a database, or a table like theirs."""
+    """Publish the people of a database, or a table like theirs."""
 
     def run(
         release: str,
@@ -114,7 +114,7 @@ def publish_first(connection: duckdb.DuckDBPyConnection, release: str, mechanism
 def once_published(
     made: Callable[..., duckdb.DuckDBPyConnection],
 ) -> Iterator[Callable[..., tuple[duckdb.DuckDBPyConnection, Publish]]]:
-    """Open a database whose persons are published already, which is done once for all tests; and publish again."""
+    """Open a database whose people are published already, which is done once for all tests; and publish again."""
     opened = []
 
     def copy(release: str, mechanism: str = "uniform") -> tuple[duckdb.DuckDBPyConnection, Publish]:

@@ -59,7 +59,7 @@ def law_of_a_person(con):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("sensitive", [["diagnosis", "second"], ["diagnosis"]])
-def test_no_two_truths_are_told_apart_by_more_than_is_stated(con, method, sensitive):
+def test_the_odds_of_two_truths_change_by_no_more_than_is_stated(con, method, sensitive):
     value, statement = publish(con, method, METHODS[method], sensitive)
     law, _ = law_of_a_person(con)
     found = (law.max(axis=1) / law.min(axis=1)).max()

@@ -1,4 +1,4 @@
-"""What the baselines give away, done: the reason why they are nothing but baselines."""
+"""What the baselines reveal, done: the reason why they are nothing but baselines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ALIKE = """
             ELSE disease END AS disease
     FROM hospital_stays
 """
-"""Persons whose disease mostly goes with their age."""
+"""People whose disease mostly goes with their age."""
 
 
 def test_anatomy_gives_the_last_value_away_to_who_knows_the_others(

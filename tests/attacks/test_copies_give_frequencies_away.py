@@ -1,7 +1,7 @@
 """An attacker sees the published values of one micro group, and wants its largest frequency.
 
 Where every record is duplicated, the published counts are sums of whole numbers of copies: they tell how many records
-were sampled, the threshold gives the frequency that it was computed from, and sampling has given away what it was
+were sampled, the threshold gives the frequency that it was computed from, and sampling has revealed what it was
 to hide. A sample of public size has nothing to tell.
 """
 
@@ -27,7 +27,7 @@ def con(prepared):
 
 
 def published(con, frequency, sampling):
-    """Histograms of a release in which every ward has one value this often, and the other thirteen alike."""
+    """Histograms of a release in which every ward has one value this often, and the other thirteen equally often."""
     con.execute(
         f"CREATE OR REPLACE TABLE visits AS SELECT i AS id, i // {SIZE} AS ward,"
         f" CASE WHEN i % {SIZE} < {int(SIZE * frequency)} THEN 0 ELSE 1 + i % 13 END AS disease"

@@ -153,7 +153,7 @@ def test_killed_while_exporting(database, tmp_path, without_cards, form, moment)
     child = start(database, moment, statement, "connection.execute(statement).fetchall()", 60)
     child.kill()
     child.communicate()
-    # A folder cannot be exchanged for another in one step: between two renames the earlier one stands beside.
+    # A folder cannot be exchanged for another in one step: between two renames the earlier one is beside it.
     kept = place if place.exists() else next(tmp_path.glob(f".{place.name}.*.earlier"))
     assert contents(kept) == before
     assert form == "parquet" or kept == place
@@ -239,7 +239,7 @@ def interrupted(database: Path, moment: str) -> tuple[str, list[list[str]]]:
     child.send_signal(signal.SIGINT)
     answer, errors = child.communicate(timeout=60)
     assert child.returncode == 0, errors
-    # On a slow machine, DuckDB's progress bar stands before it.
+    # On a slow machine, DuckDB's progress bar is before it.
     told, left = json.loads(answer.splitlines()[-1])
     return told, left
 
@@ -286,7 +286,7 @@ def test_interrupted_from_another_thread(con, monkeypatch):
 
 
 def test_interrupted_by_a_front_end(con, monkeypatch):
-    # Whoever is not let in at once waits for minutes, however loaded the machine is.
+    # A call that has to wait waits for minutes, however loaded the machine is.
     monkeypatch.setattr(procedures, "TURN_WAIT", 600.0)
     monkeypatch.setattr(procedures, "COMMIT_WAIT", 600.0)
     at_the_twentieth_piece(monkeypatch, instance.interrupt)
@@ -339,14 +339,14 @@ def run_limited(database: Path, statement: str, limit: int) -> str:
     return done.stdout
 
 
-def test_no_room_for_the_publication(database):
+def test_a_full_disk_during_the_publication(database):
     told = run_limited(database, PUBLISH, 50_000)
     assert "File too large" in told
     assert_only_the_earlier_release(database)
 
 
 @pytest.mark.parametrize("form", ["duckdb", "parquet"])
-def test_no_room_for_the_export(database, tmp_path, form):
+def test_a_full_disk_during_the_export(database, tmp_path, form):
     place = tmp_path / {"duckdb": "file.duckdb", "parquet": "folder"}[form]
     before = contents(place)
     told = run_limited(

@@ -1,4 +1,4 @@
-"""Laying two releases of the same persons side by side.
+"""Laying two releases of the same people side by side.
 
 Each test runs the attack twice: against a key that leaves out what belongs in it, where the attacker
 names true values and is never wrong, and against ours, where the same claims are as good as guesses.
@@ -29,7 +29,7 @@ OTHERS = [f"other {number:02}" for number in range(30)]
 
 @pytest.fixture
 def con(prepared):
-    """Persons with a public seat of their own, by which whoever has two releases links them."""
+    """People with a public seat of their own, by which someone who has two releases links them."""
     connection = prepared(secret=None)
     connection.execute(
         f"""
@@ -89,7 +89,7 @@ def assert_share(right, claims, expected):
 
 
 def claims_after_a_change(con):
-    """Publish, let half of the persons change, publish again; claim both values of whoever shows a change."""
+    """Publish, let half of the people change, publish again; claim both values of someone who shows a change."""
     shown, true = publish(con, 0.5), truth(con)
     con.execute(
         f"UPDATE persons SET disease = {DOMAIN}[1 + (hash(id + 1_000_000) % 4)::INTEGER]"

@@ -36,7 +36,7 @@ HOSTILE = [
     "['list']",
     "main.dotted.name",
 ]
-"""Names and values that break whoever pastes them into SQL, a template or a message."""
+"""Names and values that break someone who pastes them into SQL, a template or a message."""
 
 SHADOWING = [
     *("m", "t", "s", "o", "c", "r", "i", "q", "z", "n", "k", "scale", "step", "total", "estimate"),
@@ -63,7 +63,7 @@ def con(prepared):
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda name: ascii(name)[1:25])
 def test_hostile_names_and_values_go_all_the_way(con, tmp_path, hostile, without_cards):
-    """From the source to the analyst's answer, in every place where a name or a value can stand."""
+    """From the source to the analyst's answer, in every place of a name or a value."""
     release, source, sensitive, public, record_id = (hostile + suffix for suffix in "01234")
     release = release.replace(".", "_")
     values = sorted({hostile, "b", "c"})

@@ -20,7 +20,7 @@ MECHANISMS = (
     "uniform", "fine_grain", "matrix", "reconstruction_private", "splu", "shuffled", "block_design"
 )  # fmt: skip
 GROUPING = ("reconstruction_private", "splu")
-"""Those that group records, and want to be told where another one has grouped them."""
+"""Those that group records, and need to know where another one has grouped them."""
 PRIVATE_NAMES = ("hospital_stays", "patient_number", "private_note")
 PRIVATE_VALUES = ("IDENT-", "EXCLUDED-")
 ROWS = 10_000

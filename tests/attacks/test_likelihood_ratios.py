@@ -77,7 +77,7 @@ def test_blocks_tell_two_values_apart_by_what_is_stated(
 
 def town(scale: float, size: int, epsilon: float) -> tuple[list[np.ndarray], np.ndarray, int]:
     """The law of how many of a town report 1, for either value of one record while all others have 0; and the event by
-    which that one value is told best from the other."""
+    which that one value is distinguished best from the other."""
     own, other = (1 + scale) / (1 + 2 * scale), scale / (1 + 2 * scale)
     crowd = binom.pmf(np.arange(size), size - 1, other)
     law = [np.convolve(crowd, [1 - p, p]) for p in (other, own)]

@@ -33,7 +33,7 @@ COLUMNS = {
 
 
 def published(connection: duckdb.DuckDBPyConnection, direction: str) -> list:
-    """Publish the source as it stands in one direction, and read the rows in the order in which they are stored."""
+    """Publish the source sorted in one direction, and read the rows in the order in which they are stored."""
     connection.execute(f"CREATE OR REPLACE TABLE visits AS FROM shelf ORDER BY id {direction}")
     public = [name for name, *_ in connection.execute("DESCRIBE shelf").fetchall()][1:-1]
     connection.execute(

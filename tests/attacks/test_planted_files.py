@@ -214,7 +214,7 @@ def test_no_text_of_a_file_steers_a_terminal(mode: str) -> None:
     assert visible(HOSTILE) == explain(duckdb.Error(HOSTILE))
 
 
-def test_comparing_versions_runs_nothing_that_stands_in_the_file(files: dict[str, Path]) -> None:
+def test_comparing_versions_runs_nothing_in_the_file(files: dict[str, Path]) -> None:
     path = str(files["release"])
 
     def plant(*statements: str) -> None:

@@ -96,7 +96,7 @@ def test_publishing_dropping_and_exporting_in_one_moment(con, tmp_path):
         "SELECT priv.reconstructed_count('release', noisy_disease, 'flu') FROM release",
     ]
     told = at_once(con, lambda number: statements[number])
-    # Whoever comes after the drop is told that the release is not there.
+    # A call after the drop gets the error that the release is not there.
     assert all(
         text is None or "no release is called" in text or "does not exist" in text for text in told
     ), told

@@ -63,7 +63,7 @@ def test_reading_a_release_again_teaches_nothing(con, publish):
 
 
 def share_guessed(con: duckdb.DuckDBPyConnection, publish: Publish, record_id: str | None) -> int:
-    """Publish often, link the persons by a bed of their own, and guess what each of them showed most."""
+    """Publish often, link the people by a bed of their own, and guess what each of them showed most."""
     con.execute("ALTER TABLE hospital_stays ADD COLUMN bed INTEGER")
     con.execute("UPDATE hospital_stays SET bed = patient_number[7:]::INTEGER")
     con.execute("CREATE TABLE seen (bed INTEGER, disease VARCHAR)")
@@ -91,7 +91,7 @@ def test_averaging_keyed_releases_meets_the_same_value_each_time(con, publish):
 
 
 def test_averaging_fresh_releases_finds_the_truth_and_the_ledger_says_so(con, publish):
-    """The attack is real: nine looks show nine of ten true values. What is spent stands in the ledger."""
+    """The attack is real: nine looks show nine of ten true values. What is spent is in the ledger."""
     right = share_guessed(con, publish, None)
     assert right > 0.85 * PERSONS  # 0.916 are expected, 15 standard errors above
     (spent, spent_at_once, fresh) = con.execute(
@@ -108,8 +108,8 @@ def test_averaging_fresh_releases_finds_the_truth_and_the_ledger_says_so(con, pu
         "retention := 0.5, domain := ['none', 'flu', 'asthma', 'cancer', 'x', NULL]",
     ],
 )
-def test_what_is_drawn_anew_adds_up(once_published, change):
-    """Other parameters are other coins: an independent look at the same truth."""
+def test_what_is_redrawn_adds_up(once_published, change):
+    """Other parameters are other noise: an independent look at the same truth."""
     con, publish = once_published("first")
     publish("second", arguments=change)
     adds = con.execute("SELECT adds > 0 FROM priv.ledger()").fetchall()

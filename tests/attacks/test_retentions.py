@@ -20,7 +20,7 @@ PUBLISH = (
 
 @pytest.fixture
 def persons(con):
-    """Two hundred persons with diseases of different frequency, most of them rare."""
+    """Two hundred people with diseases of different frequency, most of them rare."""
     con.execute(
         "CREATE TABLE persons AS SELECT i AS id, CASE WHEN i % 2 = 0 THEN 'cold' WHEN i % 3 = 0 THEN 'flu'"
         " ELSE 'rare ' || i % 7 END AS disease FROM range(210) AS t(i)"
@@ -38,7 +38,7 @@ def retentions_of(con, source: str, arguments: str) -> dict[str, float]:
 
 
 def retentions_from(counts: dict[str, int], change) -> dict[str, float]:
-    """What whoever knows all records would expect to be published for these counts."""
+    """What someone who knows all records would expect to be published for these counts."""
     frequencies = change(np.array(list(counts.values())) / sum(counts.values()))
     requirements = Requirements.from_tolerance(frequencies, TOLERANCE)
     operator = optimal_operator(frequencies, requirements, min_retention=0.05)
@@ -55,7 +55,7 @@ def counts_without(con, person: int) -> dict[str, int]:
 
 
 def test_who_left_is_not_read_from_the_retentions(persons):
-    """An attacker who knows everybody compares what was published with what each departure would lead to."""
+    """An attacker who knows everyone compares what was published with what each departure would lead to."""
     arguments = f"tolerance := {TOLERANCE}, min_retention := 0.05"
     values = list(counts_without(persons, -1))
     for person in range(8):

@@ -1,4 +1,4 @@
-"""Attacks on generalized samples by somebody who knows every record but one."""
+"""Attacks on generalized samples by someone who knows every record but one."""
 
 import math
 
@@ -60,7 +60,7 @@ def test_a_record_betrays_itself_as_rarely_as_the_tight_delta_says_and_no_more(s
 
 
 def test_a_mechanism_without_sampling_would_be_caught():
-    """The same measure finds what plain k-anonymity gives away: a group that is there only with the record."""
+    """The same measure finds what plain k-anonymity reveals: a group that is there only with the record."""
     with_record, without = (np.bincount([size * (size >= 4)], minlength=5) for size in (4, 3))
     gained = np.maximum(with_record - math.exp(EPSILON) * without, 0).sum()
     assert gained == 1

@@ -61,7 +61,7 @@ def _prepare(connection: Connection) -> None:
 
 @pytest.fixture(scope="module")
 def told(made: Callable[..., Connection]) -> Callable[[str, str], dict[str, object]]:
-    """Publish and ask under a setting; return what was told, the rows in their order, coefficients and ledger."""
+    """Publish and ask under a setting; return the answers, the rows in their order, coefficients and ledger."""
 
     def under(setting: str, value: str) -> dict[str, object]:
         with made(_prepare) as connection:

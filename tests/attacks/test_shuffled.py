@@ -23,7 +23,7 @@ PUBLISH = (
 
 @pytest.fixture
 def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Twenty towns of sixty records each; in the first half of them, everybody has the same disease."""
+    """Twenty towns of sixty records each; in the first half of them, everyone has the same disease."""
     with prepared() as connection:
         connection.execute(
             "CREATE TABLE ill AS SELECT i AS id, 'town ' || i % 20 AS town,"
@@ -65,7 +65,7 @@ def test_one_row_id_too_many_is_caught(con, column):
 
 
 def test_retention_from_the_true_histogram_is_caught(con):
-    """Where everybody has one disease, there would be less noise; towns of one size then differ in their scale."""
+    """Where everyone has one disease, there would be less noise; towns of one size then differ in their scale."""
     con.execute(
         "CREATE OR REPLACE TABLE crowd AS SELECT * REPLACE"
         " (CASE WHEN split_part(town, ' ', 2)::INTEGER < 10 THEN scale / 2 ELSE scale END AS scale) FROM crowd"

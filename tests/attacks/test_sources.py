@@ -88,7 +88,7 @@ CHANGING = {
 
 
 @pytest.mark.parametrize("reason", CHANGING)
-def test_a_view_that_is_drawn_anew_is_refused(con, reason):
+def test_a_view_that_is_redrawn_is_refused(con, reason):
     """Its releases could be averaged, while the ledger took them for one."""
     con.execute("CREATE SEQUENCE number")
     con.execute(f"CREATE VIEW changing AS {CHANGING[reason]}")

@@ -1,4 +1,4 @@
-"""Who holds two versions: what the publisher is told of them is what an attacker finds."""
+"""Someone with two versions: what the publisher is warned of is what an attacker finds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def con(made):
 
 @pytest.fixture
 def older(con, tmp_path) -> str:
-    """A copy that somebody took, before a refresh writes the next version in its place."""
+    """A copy that someone took, before a refresh writes the next version in its place."""
     con.execute("FROM priv.export_release('r', ?)", [str(tmp_path / "r.duckdb")])
     return str(shutil.copy(tmp_path / "r.duckdb", tmp_path / "older.duckdb"))
 
@@ -61,7 +61,7 @@ def looks(con, older: str) -> np.ndarray:
     return np.array(rows).T
 
 
-def test_an_attacker_who_follows_everyone_finds_what_is_told(con, older):
+def test_an_attacker_who_follows_everyone_finds_what_is_reported(con, older):
     change(con)
     con.execute("FROM priv.refresh('r')")
     found = told(con, older)
@@ -88,7 +88,7 @@ def test_nothing_is_learned_where_nothing_changed(con, older):
     assert found["epsilon_of_both"] == pytest.approx(epsilon)
 
 
-def test_other_coins_are_two_looks_at_every_record(con, older):
+def test_other_noise_are_two_looks_at_every_record(con, older):
     con.execute(f"FROM priv.publish_uniform('v', 'r', retention := 0.4, {GIVEN}, replace := true)")
     found = told(con, older)
     true, before, after = looks(con, older)

@@ -803,7 +803,7 @@ def test_a_table_that_is_numbered_once_more_is_not_grouped_again(con):
 
 
 def test_ids_that_change_slowly_are_charged_when_as_many_came_as_there_are_people(con):
-    """A tenth of the ids is new every night; after ten nights everybody may have been drawn twice."""
+    """A tenth of the ids is new every night; after ten nights everyone may have been drawn twice."""
     change = "UPDATE visits SET id = id + 1000 WHERE seat % 10 = {night} % 10"
     added = nightly(con, "uniform", 12, change, NOISE)
     assert added == [False] * 10 + [True] + [False]

@@ -153,7 +153,7 @@ def _ask_shell(job: Job, pipe: bool) -> Reply:
 
 
 def ask_version(jobs: Sequence[Job], *, version: str) -> list[Reply]:
-    """Ask one version of DuckDB's Python package, which stands in a folder of its own."""
+    """Ask one version of DuckDB's Python package, which is in a folder of its own."""
     own = () if version == duckdb.__version__ else (str(duckdb_of(version)),)
     isolated = ("-I", "-S") if own else ()
     return _ask_program(jobs, sys.executable, *isolated, PROGRAMS / "ask_python.py", "duckdb", *own)
@@ -205,7 +205,7 @@ Way = Callable[[Mapping[str, Release]], list[Asked]]
 
 @dataclass(frozen=True)
 class Client:
-    """A program in which somebody counts."""
+    """A program in which someone counts."""
 
     name: str
     ask: Callable[[Sequence[Job]], list[Reply]]

@@ -101,7 +101,7 @@ class Release:
     def questions(self, catalog: str = "") -> list[str]:
         """Ask everything, of the file that is opened, or that is attached under a name and not in use.
 
-        Every answer is text: DuckDB writes a DOUBLE so that no other DOUBLE is written alike.
+        Every answer is text: DuckDB writes a DOUBLE so that no other DOUBLE has the same text.
         """
         priv, table = (
             (f"{catalog}.priv", f"{catalog}.{self.name}") if catalog else ("priv", self.name)
@@ -156,7 +156,7 @@ def publish_all(
 ) -> dict[str, Release]:
     """Publish by every mechanism, and export each release to a file of its own.
 
-    From a database of its own as well: where persons were published before, they are looked up.
+    From a database of its own as well: where people were published before, they are looked up.
     """
     found = {}
     for name, call in CALLS.items():
@@ -179,7 +179,7 @@ def publish_all(
 
 
 def publish_years(folder: Path, *, connect: Connect = duckdb_priv.connect) -> dict[str, Release]:
-    """Publish two releases of one name: other persons, another retention, another domain."""
+    """Publish two releases of one name: other people, another retention, another domain."""
     found = {}
     for year, retention, domain in (
         ("y2025", 0.3, ["none", "flu", "asthma", "cancer", None]),

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Superset:
-    """What somebody who has logged in asks of a server."""
+    """What someone who has logged in asks of a server."""
 
     def __init__(self, address: str, name: str, password: str) -> None:
         self.address = address

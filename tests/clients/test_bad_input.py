@@ -43,7 +43,7 @@ def wrong(releases, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]
     }
     files["text"].write_text("patient,disease\n" * 9999)
     files["truncated"].write_bytes(whole[: len(whole) // 10])
-    # The bit is in a block that is read: where the macros' text stands.
+    # The bit is in a block that is read: that of the macros' text.
     place = whole.index(b"records of release")
     files["damaged"].write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
     with duckdb.connect() as writer:
@@ -208,7 +208,7 @@ def unwritable(releases, tmp_path: Path) -> list[str]:
     place.chmod(0o555)
     before = []
     if os.name == "nt" or os.getuid() == 0:
-        # Whoever may do everything gives up the right to write where it is forbidden.
+        # A user who may do everything gives up the right to write where it is forbidden.
         if shutil.which("setpriv") is None:
             pytest.skip("the administrator writes everywhere")
         before = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]

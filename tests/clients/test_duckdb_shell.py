@@ -152,7 +152,7 @@ def test_a_damaged_file_gives_no_wrong_number(releases, tmp_path, damage):
     """DuckDB refuses it, or answers from what is whole."""
     question = "SELECT priv.reconstructed_count('uniform', noisy_disease, 'flu') FROM uniform"
     whole = releases["uniform"].path.read_bytes()
-    # The bits are in a block that is read: where the macros' text stands.
+    # The bits are in a block that is read: that of the macros' text.
     place = whole.index(b"records of release")
     flipped = bytearray(whole)
     flipped[place + (damage == "another bit") * 100] ^= 1

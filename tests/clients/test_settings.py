@@ -52,7 +52,7 @@ def ordinary(reader: Connection, name: str) -> Iterator[list[object]]:
     reader.execute("USE main")
 
 
-def test_an_answer_hangs_on_no_setting(release: Release) -> None:
+def test_an_answer_depends_on_no_setting(release: Release) -> None:
     with duckdb.connect(str(release.path), read_only=True) as reader:
         plain = [*ordinary(reader, release.name)] if release.name in ESTIMATED else []
         for name, value in CHANGED.items():

@@ -28,7 +28,7 @@ def test_every_module_of_the_pictures_exists(name: str) -> None:
     assert list((ROOT / "duckdb_priv").rglob(name)) or list((ROOT / "tests").rglob(name))
 
 
-def test_every_room_is_in_the_picture() -> None:
+def test_every_folder_is_in_the_picture() -> None:
     rooms = {path.parent.name for path in (ROOT / "duckdb_priv").glob("*/__init__.py")}
     drawn = {name for pair in ROOMS for name in pair if name}
     assert drawn == rooms

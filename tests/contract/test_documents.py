@@ -1,4 +1,4 @@
-"""Everything that the documents show is executed, in the order in which it stands."""
+"""Everything that the documents show is executed, in the order of the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from duckdb_priv.errors import QueryRefused
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+) ?(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TUTORIAL = ROOT / "docs" / "tutorial.md"
-"""Its table is read from a file that everybody has to fetch."""
+"""Its table is read from a file that everyone has to fetch."""
 DOCUMENTS = sorted({ROOT / "README.md", *(ROOT / "docs").glob("*.md")} - {TUTORIAL})
 FOR_EVERY_DUCKDB = ("README.md", "clients.md", "counting.md", "publishing.md", "sql.md")
 """What runs on the oldest DuckDB, too: the others show again what the tests of its functions run there."""

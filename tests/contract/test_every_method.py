@@ -334,7 +334,7 @@ def test_it_is_evaluated_beside_the_truth(released: Connection, case: Case) -> N
 
 
 @every_method
-def test_a_file_answers_alike_and_holds_nothing_private(
+def test_a_file_gives_the_same_answers_and_holds_nothing_private(
     released: Connection, case: Case, tmp_path: Path, without_cards: Callable
 ) -> None:
     path = tmp_path / "r.duckdb"
@@ -365,7 +365,7 @@ def test_a_file_answers_alike_and_holds_nothing_private(
 
 
 @every_method
-def test_a_folder_of_parquet_answers_alike(
+def test_a_folder_of_parquet_gives_the_same_answers(
     released: Connection,
     case: Case,
     tmp_path: Path,

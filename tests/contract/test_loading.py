@@ -21,7 +21,7 @@ CALLED = [
     if {"@run@", "@ask@", "@publish@"}
     & set(re.findall("@[a-z]+@", templates.read("publisher", name)))
 ]
-"""Macros behind which a procedure stands."""
+"""Macros that run a procedure."""
 
 
 def loaded_by(program: str) -> set[str]:

@@ -110,7 +110,7 @@ def test_every_argument_has_a_meaning_an_example_and_a_line_in_the_reference(nam
 
 @pytest.mark.once
 @pytest.mark.parametrize("name", METHODS)
-def test_whoever_gives_nothing_is_told_everything_that_is_missing(
+def test_without_arguments_the_message_lists_all_that_are_missing(
     con: duckdb.DuckDBPyConnection, name: str
 ) -> None:
     method = METHODS[name]

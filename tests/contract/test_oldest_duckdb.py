@@ -22,7 +22,7 @@ ALL = {
 
 ELSEWHERE = {
     "batches": "test_a_batch_of_other_values_is_counted_by_decoys_of_its_own",
-    "singular": "test_values_published_alike_are_refused_and_the_others_answered",
+    "singular": "test_values_with_the_same_noise_are_refused_and_the_others_answered",
     "duplicated": "test_a_release_as_in_the_paper_duplicates_and_says_what_it_gives_away",
 }
 """By form that has no release among them: the test that makes one."""

@@ -1,4 +1,4 @@
-"""The mathematics that publishing runs on, and that which only tests and the papers' figures use, stand apart."""
+"""The mathematics that publishing runs on, and that which only tests and the papers' figures use, are apart."""
 
 from __future__ import annotations
 

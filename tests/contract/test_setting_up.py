@@ -28,7 +28,7 @@ def dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.fixture
 def python(tmp_path: Path) -> Path:
-    """A Python whose pip takes a while, and fails if it is told to install what there is not."""
+    """A Python whose pip takes a while, and fails if it has to install what does not exist."""
     program = tmp_path / "python"
     program.write_text(
         f"#!{sys.executable}\nimport sys, time\ntime.sleep(.5)\nsys.exit('nothing' in sys.argv)\n"

@@ -249,7 +249,7 @@ def test_private_tables_say_that_they_are(con):
     assert private == PRIVATE_TABLES - {"migration"}
 
 
-def test_every_macro_stands_in_a_file_of_its_own():
+def test_every_macro_has_a_file_of_its_own():
     assert set(templates.names("publisher")) == set(PUBLISHER)
     assert set(templates.names("analyst")) == set(ANALYST)
 

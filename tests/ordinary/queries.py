@@ -134,7 +134,7 @@ class Queries:
         return self._test(name, columns[name])
 
     def _test(self, name: str, values: list[Any]) -> str:
-        # The more frequent values stand first: they are asked for more often.
+        # The more frequent values are first: they are asked for more often.
         def value() -> str:
             place = min(int(self.random.expovariate(4 / len(values))), len(values) - 1)
             return literal(values[place])

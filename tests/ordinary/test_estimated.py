@@ -198,7 +198,7 @@ def test_rows_that_a_join_repeats_vary_together(estimated) -> None:
     ]
 
 
-def test_a_client_that_does_not_call_the_macros_is_told(
+def test_a_client_that_does_not_call_the_macros_gets_an_error(
     path: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """As in a version of DuckDB in which a macro does not come before a function of DuckDB."""

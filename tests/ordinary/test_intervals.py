@@ -121,7 +121,7 @@ def test_what_varies_together_is_taken_together(release) -> None:
 
 
 @pytest.mark.parametrize("form", ["two_by_two", "conditional_poisson"])
-def test_a_condition_has_one_interval_wherever_it_stands(form: str, release) -> None:
+def test_a_condition_has_one_interval_wherever_it_is(form: str, release) -> None:
     """Weights from a histogram share its noise, over all true values that a record may have."""
     condition = "disease = 'flu' OR age = 30"
     above = duckdb_priv.reconstruct(

@@ -1,4 +1,4 @@
-"""What holds for every uniformly perturbed release, whatever was published and whoever asks."""
+"""What holds for every uniformly perturbed release, whatever was published and someone who asks."""
 
 from __future__ import annotations
 

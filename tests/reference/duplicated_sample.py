@@ -32,8 +32,8 @@ def duplicated_variance(
 ) -> Floats:
     """Return the variance when each published record is duplicated ``size / published`` times.
 
-    Each record appears ``floor`` or ``ceil`` times, by a coin with that mean, and the estimate
-    counts the rows that appear. Unbiased; the coins add to the variance, most (12.5% of the
+    Each record appears ``floor`` or ``ceil`` times, by a draw with that mean, and the estimate
+    counts the rows that appear. Unbiased; the draws add to the variance, most (12.5% of the
     perturbation's part, and the count's own) at 4/3 duplicates.
 
     >>> float(duplicated_variance(20, 5, 15, Uniform(0.5, 2)).round(4))

@@ -40,7 +40,7 @@ def iterative_bayesian(
     From equal shares f, ``f_x <- f_x g_x`` with ``g_x = sum_y o_y P[y, x] / (P f)_y`` and o the
     observed shares. It stops when no g exceeds ``1 + tolerance``: then the log-likelihood per
     record is within ``tolerance`` of its maximum, and the next step moves no share by more.
-    Where the linear estimate has no negative count the two agree. Values that cannot be told apart
+    Where the linear estimate has no negative count the two agree. Values that cannot be distinguished
     share their total equally. The result has shape (m,) and sums to the number of records.
 
     Raises InvalidParameter for counts that the operator cannot produce, or without convergence.

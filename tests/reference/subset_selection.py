@@ -11,7 +11,7 @@ import math
 def optimal_error(values: int, amplification: float) -> float:
     """Return the standard deviation per record of the best code there is, whatever its size.
 
-    It publishes a subset of the domain, all subsets of one size being alike: ``C(m, d)`` of them, far too many to
+    It publishes a subset of the domain, all of one size being equally likely: ``C(m, d)`` of them, far too many to
     number. Theorem IV.1, over all sizes d.
 
     >>> from duckdb_priv.mechanism.symmetric_code import Code

@@ -28,7 +28,7 @@ SELECT sum(priv.ldp_epsilon(p, m)) FROM (VALUES (0.5, 2), (0.2, 5)) AS t(p, m);
 -- expect
 1.9095425
 
--- title: integers and decimals are numbers alike
+-- title: integers and decimals are the same numbers
 SELECT priv.ldp_epsilon(0.5::DECIMAL(3, 2), 2::UTINYINT) = priv.ldp_epsilon(0.5::DOUBLE, 2::HUGEINT);
 -- expect
 True
@@ -56,7 +56,7 @@ SELECT priv.shuffled_epsilon(0.5, 50, 0, 1e-6);
 -- error
 group_size must be a whole number of at least 1, got 0
 
--- title: a crowd hides nobody for certain
+-- title: a crowd hides nobody with certainty
 SELECT priv.shuffled_retention(1.0, 0, 50, 100);
 -- error
 delta must lie strictly between 0 and 1, got 0

@@ -53,7 +53,7 @@ def workload(con: duckdb.DuckDBPyConnection, table: str, more: str = "") -> str:
 def measured_errors(
     con: duckdb.DuckDBPyConnection, statement: str, table: str, more: str = "", releases: int = 4
 ) -> tuple[float, float]:
-    """Average the errors over releases whose coins differ by their record ids and repeat from run to run."""
+    """Average the errors over releases whose noise differs by their record ids and repeat from run to run."""
     measured = []
     for number in range(1, releases + 1):
         con.execute(

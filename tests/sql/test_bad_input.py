@@ -213,7 +213,7 @@ def last():
 
 @pytest.fixture
 def unchanged(world, inventory, last):
-    """Whatever a test does, the database is afterwards what it was, and no coins are left in memory."""
+    """Whatever a test does, the database is afterwards what it was, and no sources of bits are left in memory."""
     before = last.pop() if last else inventory(world)
     streams = dict(randomness._streams)
     yield world
@@ -312,7 +312,7 @@ def test_a_table_of_arrow_in_a_variable_is_no_source(world):
 
 
 def test_a_database_without_its_functions_says_so(tmp_path):
-    """Macros persist and Python functions do not: whoever opens the file without us cannot publish."""
+    """Macros persist and Python functions do not: without us, nobody can publish from the file."""
     path = str(tmp_path / "hospital.duckdb")
     with duckdb_priv.connect(path) as publisher:
         publisher.execute("CREATE TABLE visits AS SELECT i AS id, i % 3 AS s FROM range(9) AS t(i)")

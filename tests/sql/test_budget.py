@@ -95,7 +95,7 @@ def test_persons_are_charged_for_all_their_records(con):
 
 
 def test_a_person_is_charged_again_only_with_more_draws_than_before(con):
-    """Two records of each are charged for: new persons cost the others nothing, nor does a record that comes back."""
+    """Two records of each are charged for: new people cost the others nothing, nor does a record that comes back."""
     publish(con, "r", 1.0, GIVEN + ", person := 'person', max_rows := 2")
     for change, charged in (
         ("DELETE FROM v WHERE id = 1", 2),

@@ -88,7 +88,7 @@ def test_who_moved_in_any_of_the_versions_between_is_counted(analyst):
     assert [(each["rows_moved"], each["rows_placed"]) for each in earlier] == [(0, 100), (200, 300)]
 
 
-def test_public_values_that_look_alike_are_other_parts_of_the_table(con):
+def test_public_values_that_look_equal_are_other_parts_of_the_table(con):
     """A record id may be written in several ways; a group of the table is written in one."""
     con.execute(
         "CREATE TABLE v AS SELECT i AS id, if(i % 2 = 0, 'north', '007') AS ward, 'd' || i * i % 23 % 5 AS disease"
@@ -246,7 +246,7 @@ def test_other_mechanisms_that_draw_each_record_for_itself(
         ("'r', 'first', confidence := 1", "confidence"),
     ],
 )
-def test_bad_arguments_are_told(analyst, arguments, told):
+def test_bad_arguments_are_refused(analyst, arguments, told):
     with pytest.raises(duckdb.Error, match=told):
         analyst.execute(f"FROM second.priv.reconstructed_change({arguments}, database := 'second')")
 

@@ -32,7 +32,7 @@ SELECT encounter_id, patient_nbr,
     CASE WHEN encounter_id % 2 = 0 THEN 'Ward' ELSE 'ward' END || (hash('ward' || encounter_id) % 5)::VARCHAR AS ward
 FROM person
 """
-"""Encounters of persons with everything wrong: the sensitive column is dx01_block."""
+"""Encounters of people with everything wrong: the sensitive column is dx01_block."""
 
 
 def found(connection: duckdb.DuckDBPyConnection, call: str) -> dict[str, list[dict[str, Any]]]:
@@ -263,7 +263,7 @@ def test_another_copy_of_a_sensitive_column_is_a_blocker_until_it_is_named(con, 
     receipt = published(
         con, "hospital", "r", public=["ward", "diag_2", "comorbidity", "age"], **given
     )
-    assert all("'diag_1': it says of a person" in each for each in receipt["warnings"][:2])
+    assert all("'diag_1': it shows what" in each for each in receipt["warnings"][:2])
     both = published(
         con,
         "hospital",

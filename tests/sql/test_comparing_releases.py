@@ -38,8 +38,8 @@ def test_the_guarantee_says_it(visits, published, declared):
 
 
 @pytest.mark.parametrize("method", ["splu", "uniform"])
-def test_it_is_not_said_of_fresh_coins_and_of_groups(visits, method):
-    """Fresh coins are another look each, and a changed table is not grouped again."""
+def test_it_is_not_stated_for_fresh_noise_and_for_groups(visits, method):
+    """Fresh noise are another look each, and a changed table is not grouped again."""
     given = {
         "splu": "gamma := 2, record_id := 'id'",
         "uniform": "retention := 0.3, exclude := 'id'",
@@ -66,7 +66,7 @@ def test_a_record_that_changed_is_warned_of(visits, published):
     assert second[1].startswith("12 records show another value")
 
 
-def test_nothing_is_drawn_anew_for_a_declared_domain(visits, published):
+def test_nothing_is_redrawn_for_a_declared_domain(visits, published):
     given = {"sensitive": "disease", "retention": 0.3, "record_id": "id", "domain": DECLARED}
     published(visits, "visits", "one", **given)
     before = shown(visits, "one")
@@ -77,7 +77,7 @@ def test_nothing_is_drawn_anew_for_a_declared_domain(visits, published):
     assert ledger(visits, "adds > 0, warning") == [(True, None), (False, None)]
 
 
-def test_a_value_that_comes_new_draws_every_record_anew(visits, published):
+def test_a_new_value_redraws_every_record(visits, published):
     given = {"sensitive": "disease", "retention": 0.3, "record_id": "id"}
     published(visits, "visits", "one", **given)
     before = shown(visits, "one")

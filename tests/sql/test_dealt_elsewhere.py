@@ -1,4 +1,4 @@
-"""Decoy groups of records that another engine deals, which does not keep what they show."""
+"""Decoy groups of records whose bits another engine draws, which does not keep what they show."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def visits(low: int, high: int) -> str:
 
 @pytest.fixture
 def con(prepared: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A release of DuckDB's, whose records are dealt elsewhere from now on."""
+    """A release of DuckDB's, whose records get their bits elsewhere from now on."""
     connection = prepared()
     connection.execute(f"CREATE TABLE visits AS {visits(0, 300)}")
     connection.sql(PUBLISH.format("")).fetchall()

@@ -155,7 +155,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str], Res
     return folder, command, CliRunner().invoke(main, command)
 
 
-def test_it_keeps_both_files_if_told_to(kept: tuple[Path, list[str], Result]) -> None:
+def test_it_keeps_both_files_on_request(kept: tuple[Path, list[str], Result]) -> None:
     folder, command, result = kept
     assert result.exit_code == 0, result.output
     assert shlex.quote(str(folder / "census.duckdb")) in result.stdout
@@ -189,7 +189,7 @@ def test_half_a_demo_is_not_kept(
     assert sorted(left) == (["folder", "folder/mine"] if there else [])
 
 
-def test_two_demos_draw_different_coins(
+def test_two_demos_draw_different_noise(
     kept: tuple[Path, list[str], Result], followed: tuple[Path, str, str]
 ) -> None:
     released = []

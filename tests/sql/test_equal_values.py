@@ -42,7 +42,7 @@ def spelled(con):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_collation_changes_nothing(spelled, method):
-    """Keyed coins show the same as of a table of the same records whose texts have no collation."""
+    """Keyed noise show the same as of a table of the same records whose texts have no collation."""
     spelled.execute(
         "CREATE TABLE plain AS SELECT * REPLACE (encode(ward)::VARCHAR AS ward) FROM visits"
     )

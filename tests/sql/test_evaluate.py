@@ -114,7 +114,7 @@ def test_queries_follow_the_law_of_drawing_and_rejecting() -> None:
         conditions = con.execute(f"SELECT conditions FROM {TABLE}").fetchall()[0][0]
         found[len(conditions) * 2 + ("b" in conditions)] += 1
     con.close()
-    # Sizes are equally likely. a alone: 1/4 of the draws, of which 2 of 4 cells count somebody; b alone: 1/4, 4 of 8;
+    # Sizes are equally likely. a alone: 1/4 of the draws, of which 2 of 4 cells count someone; b alone: 1/4, 4 of 8;
     # both: 1/2, and 4 of 16.
     law = {2: 1 / 8, 3: 1 / 8, 5: 1 / 8}
     total = sum(law.values())
@@ -148,7 +148,7 @@ def test_releases_are_evaluated_as_an_analyst_asks_them(con: duckdb.DuckDBPyConn
         assert true_count_all == true_count
 
 
-def test_anybody_may_write_a_workload(con: duckdb.DuckDBPyConnection) -> None:
+def test_anyone_may_write_a_workload(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("""
         CREATE OR REPLACE TABLE mine AS FROM (VALUES
             (1, MAP {'GENDER': 'f', 'value': NULL}, 'DISEASE', 'flu'),

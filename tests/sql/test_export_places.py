@@ -1,4 +1,4 @@
-"""Where an export may stand, what lies beside it, and what it writes reads back as it was."""
+"""Where an export may be, what is beside it, and what it writes reads back as it was."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def carded(made):
 
 @pytest.fixture
 def out(carded, without_cards):
-    """The same, where nobody reads what stands on a card."""
+    """The same, where nobody reads the card."""
     with without_cards():
         yield carded
 
@@ -90,7 +90,7 @@ def test_other_names_are_taken_as_they_are(out, tmp_path, name, form):
 
 @pytest.mark.once
 @pytest.mark.parametrize("form", ["duckdb", "parquet"])
-def test_the_card_stands_in_a_release_and_beside_it(carded, tmp_path, form, monkeypatch):
+def test_the_card_is_in_a_release_and_beside_it(carded, tmp_path, form, monkeypatch):
     """The release itself can write the very page, in any client."""
     path = tmp_path / ("out.duckdb" if form == "duckdb" else "folder")
     ((told,),) = carded.execute(
@@ -157,7 +157,7 @@ def leave_write_ahead(path: Path) -> Path:
 
 
 @pytest.mark.once
-def test_what_somebody_wrote_to_an_earlier_export_is_not_replayed(out, tmp_path):
+def test_what_someone_wrote_to_an_earlier_export_is_not_replayed(out, tmp_path):
     path = tmp_path / "out.duckdb"
     export(out, path)
     leave_write_ahead(path)
@@ -261,7 +261,7 @@ def test_a_value_that_is_called_like_such_a_type_is_no_reason(con, tmp_path):
 
 @pytest.mark.parametrize("name", ["disease", "cause"])
 def test_lines_that_end_in_two_characters(con, tmp_path, monkeypatch, name):
-    """In a public value, which is data, and in a sensitive one, which stands in the script, read as lines."""
+    """In a public value, which is data, and in a sensitive one, which is in the script, read as lines."""
     con.execute(
         "CREATE TABLE t AS SELECT i AS id, 'a' || chr(13) || chr(10) || i % 5 AS note,"
         " ['x', 'y'][1 + i % 2] AS disease,"

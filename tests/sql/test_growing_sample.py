@@ -182,7 +182,7 @@ def test_other_public_columns_are_other_groups(con):
 
 
 def test_a_table_of_which_the_check_takes_a_sample(con):
-    """What planning has laid out is still there when the rows are written."""
+    """The tables of planning are still there when the rows are written."""
     con.execute(
         "CREATE TABLE v AS SELECT i AS id, (hash(i, 1) % 50)::INTEGER AS ward,"
         " ['a', 'b', 'c'][1 + (hash(i) % 3)::INTEGER] AS disease FROM range(50_001) t(i)"

@@ -151,7 +151,7 @@ def test_files_of_a_folder_are_proposed(con, tmp_path):
         ("'nobody'", "Table with name nobody does not exist"),
     ],
 )
-def test_bad_arguments_of_a_proposal_are_told(con, call, words):
+def test_bad_arguments_of_a_proposal_are_refused(con, call, words):
     con.execute("CREATE OR REPLACE TABLE people (age INTEGER, town VARCHAR)")
     with pytest.raises(duckdb.Error, match=words):
         con.execute(f"FROM priv.propose_hierarchies({call})").fetchall()

@@ -1,4 +1,4 @@
-"""Installing: idempotent, on any connection, loud where something else stands in its place."""
+"""Installing: idempotent, on any connection, loud if something else has its name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duckdb_priv import PrivError
 from duckdb_priv.errors import InvalidParameter, NotInstalled
 
 PEOPLE = "CREATE TABLE people AS SELECT i AS id, i AS seat, i % 3 AS s FROM range(300) AS t(i)"
-"""Published with their seats: what 300 persons show under two secrets differs, their histograms need not."""
+"""Published with their seats: what 300 people show under two secrets differs, their histograms need not."""
 
 PUBLISH = (
     "FROM priv.publish_uniform('people', '{}', sensitive := 's', retention := 0.5, record_id := 'id',"
@@ -106,7 +106,7 @@ def test_macros_are_whole_whatever_the_storage_format(tmp_path):
 
 @pytest.mark.once
 @pytest.mark.parametrize("change", ["version", "text"])
-def test_macros_of_another_version_are_created_anew(tmp_path, inventory, monkeypatch, change):
+def test_macros_of_another_version_are_created_again(tmp_path, inventory, monkeypatch, change):
     """What an older library wrote is replaced at the first installation of a newer one."""
     path = new_file(tmp_path / "hospital.duckdb", "v1.5.0")
     with duckdb_priv.connect(path) as connection:
@@ -323,7 +323,7 @@ SAME_SIGNATURE = {
     "_priv_instance": (lambda rows: rows, ["BIGINT"], "VARCHAR"),
     "_priv_new_secret": (lambda rows: rows, ["BIGINT"], "BLOB"),
 }
-"""Functions that would be called in the place of ours."""
+"""Functions that would be called instead of ours."""
 
 
 @pytest.mark.once
@@ -467,5 +467,5 @@ def test_another_secret_than_the_first_is_refused(con, hospital, secret):
 def test_a_secret_of_another_form_is_refused(secret, tmp_path):
     with pytest.raises(InvalidParameter, match="a secret is 32 bytes"):
         duckdb_priv.connect(tmp_path / "hospital.duckdb", secret=secret)
-    # The file is closed again, so somebody else can open it.
+    # The file is closed again, so someone else can open it.
     duckdb.connect(str(tmp_path / "hospital.duckdb")).close()

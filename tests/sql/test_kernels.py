@@ -147,7 +147,7 @@ def kernels(visits: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(records_dealt, "RANGE", 100)
     # The one mechanism that never uses keys takes every record.
     monkeypatch.setattr(FreshBits, "draw", lambda self, count: np.zeros(count, np.uint64))
-    # Nobody counts here, and each form would have the analyst's functions written anew.
+    # Nobody counts here, and each form would have the analyst's functions written again.
     monkeypatch.setattr(macros, "_functions", lambda shapes: ())
 
     def publish(call: str) -> tuple[bytes, list[str]]:
@@ -196,10 +196,10 @@ def test_ranges_and_blocks_do_not_decide_what_is_published(
         monkeypatch.setattr(records_dealt, "RANGE", ranged)
         monkeypatch.setattr(decoy_groups, "BLOCK", block)
         assert kernels(CASES[name])[1] == rows
-    # Coins that are drawn for all records at once.
+    # Bits that are drawn for all records at once.
     monkeypatch.setattr(drawing, "FEW", 0)
     assert kernels(CASES[name])[1] == rows
-    # Records that are dealt in portions, as where all of them would fill the memory.
+    # Records that get their bits in portions, as if all of them would fill the memory.
     monkeypatch.setattr(workspace, "STAGED", 0)
     monkeypatch.setattr(records_dealt, "PORTION", 100)
     assert kernels(CASES[name])[1] == rows

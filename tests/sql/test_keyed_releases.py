@@ -81,7 +81,7 @@ def test_how_the_source_is_stored_changes_nothing(con, released, reference, way)
     con.execute(f'CREATE {kind} "{way}" AS {query}')
     found = released(f'"{way}"')
     if way == "columns in another order":
-        # The rows are sorted by the published columns as they stand.
+        # The rows are sorted by the published columns as they are.
         assert sorted(found, key=repr) == sorted(reference, key=repr)
     else:
         assert found == reference
@@ -143,7 +143,7 @@ def test_another_secret_publishes_something_else(prepared, reference, published)
 
 
 def by_id(con, released, **changed):
-    """What every record shows, in the order of their ids, which are published here to be told apart."""
+    """What every record shows, in the order of their ids, which are published here to be distinguished."""
     con.execute("CREATE OR REPLACE VIEW numbered AS SELECT *, id AS number FROM records")
     rows = released("numbered", "number, noisy_disease", **changed)
     return [value for _, value in sorted(rows)]
@@ -177,15 +177,15 @@ OWN, OTHER = 0.4 + 0.6 / 5, 0.6 / 5
     [({"retention": 0.4000001}, 5), ({"domain": ["a", "b", "c", "d", "e", None]}, 6)],
     ids=str,
 )
-def test_other_parameters_draw_other_coins(con, released, changed, other_size):
+def test_other_parameters_draw_other_noise(con, released, changed, other_size):
     """Else two releases could be differenced: what changes between them would be what was redrawn."""
     agreed = agreement(by_id(con, released), by_id(con, released, **changed))
     own, other = 0.4 + 0.6 / other_size, 0.6 / other_size
     assert_share(agreed, OWN * own + 4 * OTHER * other, ROWS)
 
 
-def test_another_true_value_draws_other_coins(con, released):
-    """If coins did not depend on the value, a redrawn record would go on showing the same."""
+def test_another_true_value_draws_other_noise(con, released):
+    """If the noise did not depend on the value, a redrawn record would go on showing the same."""
     before = by_id(con, released)
     con.execute(
         "CREATE OR REPLACE TABLE moved AS SELECT id, ward, id AS number,"
@@ -200,7 +200,7 @@ def test_another_true_value_draws_other_coins(con, released):
     assert_share(agreed, 2 * OWN * OTHER + 3 * OTHER**2, len(pairs))
 
 
-def test_attributes_with_equal_values_draw_their_own_coins(con, released):
+def test_attributes_with_equal_values_draw_their_own_noise(con, released):
     con.execute(
         "CREATE OR REPLACE VIEW twice AS SELECT id, ward, disease, disease AS again FROM records"
     )

@@ -73,8 +73,8 @@ def test_labels_travel_with_a_release(coded, published, tmp_path):
             assert comment == "Codes: 1 = male, 2 = female <b>&."
 
 
-def test_labels_are_read_anew_when_a_release_is_refreshed(coded, published, tmp_path):
-    """A domain that grows, and a code book that says more: the file that is exported anew says it, too."""
+def test_labels_are_read_again_when_a_release_is_refreshed(coded, published, tmp_path):
+    """A domain that grows, and a code book that says more: the file that is exported again says it, too."""
     path = tmp_path / "r.duckdb"
     published(coded, "coded", "r", **PUBLISHED)
     coded.execute("FROM priv.export_release('r', ?)", [str(path)]).fetchall()

@@ -157,7 +157,7 @@ def test_an_audit_recomputes_every_claim(visits, published, record_id):
     assert of["local_differential_privacy"]["value"] == pytest.approx(math.log(9))
     assert of["upward_privacy"]["value"] == pytest.approx(0.5)
     assert of["downward_privacy"]["value"] == pytest.approx(0.1)
-    # Of five values with fresh coins, one deviates further with a chance of 6e-10.
+    # Of five values with fresh noise, one deviates further with a chance of 6e-10.
     assert of["noise_as_stated"]["value"] < 6.5
     assert of["keyed_randomness"]["value"] == float(record_id is not None)
     assert of["accumulated_epsilon"]["value"] == pytest.approx(math.log(9))
@@ -227,7 +227,7 @@ def test_an_audit_of_a_source_that_has_changed_says_so(released):
     assert ("disease", "noise_as_stated") not in found
 
 
-def test_an_audit_counts_who_stands_alone(con, published):
+def test_an_audit_counts_unique_records(con, published):
     con.execute(
         "CREATE TABLE t AS SELECT i AS id, greatest(i, 100) AS place, i % 3 AS s FROM range(200) AS t(i)"
     )
@@ -241,7 +241,7 @@ def test_an_audit_changes_nothing(released, inventory):
     assert inventory(released) == before
 
 
-def test_release_files_of_one_name_are_told_apart_when_attached(prepared, tmp_path, published):
+def test_release_files_of_one_name_are_distinguished_when_attached(prepared, tmp_path, published):
     """Macros carry their numbers with them: two hospitals, one name, and neither is in use."""
     for name, retention in (("north", 0.2), ("south", 0.8)):
         with prepared(None) as publisher:

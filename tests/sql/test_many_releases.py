@@ -164,7 +164,7 @@ def test_releases_of_many_forms_answer_as_each_does_in_its_file(
         assert rounded(here) == rounded(there)
 
 
-def test_what_is_not_there_is_told_with_what_is(visits):
+def test_a_name_that_does_not_exist_is_reported_with_those_that_do(visits):
     with pytest.raises(
         duckdb.Error, match='no release is called "plain"; nothing is published here yet'
     ):

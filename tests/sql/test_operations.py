@@ -207,7 +207,7 @@ def test_what_is_declared_is_a_row_of_each_release(hospital):
     assert (row["release"], row["method"], row["retention"]) == ("r", "uniform", 0.5)
 
 
-# What stands beside the database
+# What is beside the database
 
 
 def test_a_source_in_another_database_is_refreshed(hospital, tmp_path):

@@ -219,7 +219,7 @@ def likelihood(operator, shown, counts):
 
 
 @pytest.mark.parametrize("release", ["zeros_v_public", "zeros_w_public"])
-def test_values_published_alike_are_refused_and_the_others_answered(reader, release):
+def test_values_with_the_same_noise_are_refused_and_the_others_answered(reader, release):
     con = reader(release)
     values, _, weights, identifiable = operator_of(con, release)
     assert identifiable.sum() == len(values) - 2

@@ -94,7 +94,7 @@ def test_every_method_promises_something_of_persons_and_publishes_none(con, meth
         ("'local_differential_privacy'", "a record is promised less"),
     ],
 )
-def test_what_is_promised_to_a_person_is_composed_anew(con, claim, more):
+def test_what_is_promised_to_a_person_is_composed_again(con, claim, more):
     publish(con)
     ((value,),) = con.execute(
         f"SELECT value FROM priv.guarantee WHERE guarantee = {claim}"
@@ -358,7 +358,7 @@ def test_the_counts_of_missing_records_are_charged_to_the_population_once(con):
     assert "noisy counts of the records left out" in receipt["ledger"]
     again = publish(con, "again", max_rows=2, population="patients")
     assert "this adds nothing" in again["ledger"]
-    # A refresh repeats what was said, with its date, since a count each night would be charged each night.
+    # A refresh repeats the arguments, with its date, since a count each night would be charged each night.
     con.execute("DELETE FROM stays WHERE encounter_id < 20")
     con.execute("FROM priv.refresh('r')")
     assert con.execute("SELECT count(*) FROM priv.noisy_count").fetchall() == [(1,)]

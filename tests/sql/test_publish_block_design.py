@@ -83,7 +83,7 @@ def test_the_design_is_the_one_of_least_variance_and_the_receipt_says_so(
 
 
 def test_blocks_follow_the_law(con: duckdb.DuckDBPyConnection) -> None:
-    """Given the secret the coins are fixed; a correct kernel fails one time in a thousand million secrets."""
+    """Given the secret the noise is fixed; a correct kernel fails one time in a thousand million secrets."""
     family = choose_design(101, GAMMA)
     code, values = (
         family.code,
@@ -312,7 +312,7 @@ def test_the_audit_recomputes_design_law_and_bounds(con: duckdb.DuckDBPyConnecti
 
 @pytest.mark.once
 def test_what_reported_blocks_hide_of_each_other_is_stated_and_audited() -> None:
-    """With an attribute of few values beside it, whose rows are told apart as well."""
+    """With an attribute of few values beside it, whose rows are distinguished as well."""
     with publisher() as con:
         con.execute(
             "CREATE TABLE two AS SELECT id, ward, disease, if(id % 3 = 0, 'in', 'out') AS stay FROM visits LIMIT 6000"

@@ -111,7 +111,7 @@ def test_what_is_shown_has_nothing_to_do_with_what_is_true(con: duckdb.DuckDBPyC
     assert rows(con, "SELECT count(DISTINCT coins) FROM priv.ledger") == [(2,)]
 
 
-def test_the_audit_says_what_is_told_and_what_is_lost(con: duckdb.DuckDBPyConnection) -> None:
+def test_the_audit_says_what_is_revealed_and_what_is_lost(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("UPDATE visits SET disease = 'cold' WHERE gender = 'f' AND id % 4 = 0")
     publish(con)
     found = {

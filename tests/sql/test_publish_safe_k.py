@@ -359,7 +359,7 @@ def test_epsilon1_chooses_levels_and_says_so(con):
     ((stated,),) = con.execute(
         "SELECT statement FROM priv.guarantee WHERE guarantee = 'scheme'"
     ).fetchall()
-    assert "among 24 nodes by the exponential mechanism on the full table" in stated
+    assert "The exponential mechanism chose the levels among 24 nodes on the full table" in stated
     assert "exp(0.2 * precision * excess)" in stated
     assert "beyond the first 9 of each group" in stated
     assert receipt["rows_published"] > 0

@@ -268,7 +268,7 @@ def test_all_attributes_together_are_promised_what_is_charged_once(con):
 
 
 @pytest.mark.once
-def test_the_next_version_is_drawn_anew_and_charged_whole(prepared):
+def test_the_next_version_is_redrawn_and_charged_whole(prepared):
     with prepared() as con:
         con.execute(ILL)
         con.execute("FROM priv.budget(epsilon := 2.0, delta := 1e-5)").fetchall()
@@ -405,8 +405,8 @@ def test_a_domain_with_values_that_do_not_occur_and_missing_public_columns(con):
 
 
 @pytest.mark.once
-def test_coins_hang_on_instants_and_on_nobodys_time_zone(prepared):
-    """What all records hold keys their coins, down to whether one is infinite or missing."""
+def test_noise_depends_on_instants_and_on_no_time_zone(prepared):
+    """What all records hold keys their noise, down to whether one is infinite or missing."""
     published, coins = [], []
     for zone, last in (
         ("Asia/Kolkata", "'infinity'"),

@@ -34,7 +34,7 @@ def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.D
 
 
 def publish(con: duckdb.DuckDBPyConnection, release: str = "r", **arguments: Any) -> dict[str, Any]:
-    # Keyed, for the form of an estimate and its noise depend on the coins.
+    # Keyed, for the form of an estimate and its noise depend on the draw.
     chosen = {"source": "visits", "sensitive": "disease", "gamma": 3, "record_id": "id"}
     chosen |= arguments
     source = chosen.pop("source")
@@ -220,7 +220,7 @@ def test_distribution_and_aggregates_agree(
 
 def test_a_value_in_every_group_has_bounds_and_no_estimate(con: duckdb.DuckDBPyConnection) -> None:
     table(con, "whole", [1000, 400, 300, 300])
-    # Fresh coins: the published count reaches N / gamma in about every second release.
+    # Fresh noise: the published count reaches N / gamma in about every second release.
     for _ in range(200):
         receipt = publish(
             con,
@@ -235,7 +235,7 @@ def test_a_value_in_every_group_has_bounds_and_no_estimate(con: duckdb.DuckDBPyC
         if gap < 1e-12:
             break
     # One more warning says what it costs to group records again.
-    for said in ("of 'v0' of 'disease' little can be told", "is in all decoy groups"):
+    for said in ("counts of 'v0' of 'disease' have large errors", "is in all decoy groups"):
         assert any(said in warning for warning in receipt["warnings"])
     subset = "FROM r WHERE gender = 'm'"
     with pytest.raises(duckdb.Error, match="says nothing of it but bounds"):

@@ -255,7 +255,7 @@ def test_any_name_of_table_column_and_value(con, published, name):
     con.execute("FROM priv.drop_release(?)", [name])
 
 
-def test_columns_named_like_the_coins_do_not_stand_in_for_them(con, published):
+def test_columns_named_like_the_bits_are_not_taken_for_them(con, published):
     """A column called _bits0 that holds small numbers must not keep every record at its true value."""
     con.execute(
         "CREATE TABLE t AS SELECT i AS id, i % 3 AS s, 0::UBIGINT AS _bits0, 0::UINTEGER AS _code0,"
@@ -333,7 +333,7 @@ def test_the_search_path_of_the_caller_decides(places, published):
         places.execute("RESET search_path")
 
 
-def test_releases_stand_in_main_wherever_the_caller_stands(places, published):
+def test_releases_are_in_main_whatever_schema_the_caller_uses(places, published):
     places.execute("USE memory.ward")
     try:
         published(places, "night shift", "standing", sensitive="s", retention=0.5)
@@ -740,7 +740,7 @@ def test_a_huge_domain_is_warned_of_and_answers(con, published):
 
 @pytest.mark.once
 def test_a_huge_given_domain_is_text(con, published):
-    """Not an ENUM, which takes long to declare; and values are told apart whatever separates them inside."""
+    """Not an ENUM, which takes long to declare; and values are distinguished whatever separates them inside."""
     con.execute(
         "CREATE TABLE t AS SELECT i AS id, 'value ' || i % 10_000 AS s FROM range(20_000) AS t(i)"
     )

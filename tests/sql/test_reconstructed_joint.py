@@ -131,7 +131,7 @@ def test_it_is_the_sum_of_products_of_weights_or_the_likeliest(
 @pytest.mark.once
 @pytest.mark.parametrize("release", ["decoys", "fine", "exchanged"])
 def test_what_others_have_does_not_bias_it(con: duckdb.DuckDBPyConnection, release: str) -> None:
-    """Among records whose other values are not those of the table; within 6.2 standard errors at known coins."""
+    """Among records whose other values are not those of the table; within 6.2 standard errors at known noise."""
     for age in (20, 21, 22, 23):
         of_group = f"FROM visits WHERE age = {age} AND disease = 'v1' AND drug = 2"
         ((truth,),) = rows(con, f"SELECT count(*) {of_group}")
@@ -147,7 +147,7 @@ def test_what_others_have_does_not_bias_it(con: duckdb.DuckDBPyConnection, relea
 
 @pytest.mark.once
 def test_intervals_hold_the_truth(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> None:
-    """Of 300 groups of 100 records at known coins, with false alarms for other coins below 1e-9."""
+    """Of 300 groups of 100 records at known noise, with false alarms for other noise below 1e-9."""
     with prepared() as con:
         con.execute(
             "CREATE TABLE source AS SELECT i AS id, i % 300 AS part, (i // 300 % 4) % 3 AS a,"
@@ -214,7 +214,7 @@ def test_steps_that_begin_where_they_rest_stay_there(
     drug: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With these coins the second step of a group differs from the first by nothing, not even a rounding."""
+    """With this noise the second step of a group differs from the first by nothing, not even a rounding."""
     monkeypatch.setattr(secrets, "refuse_weak", lambda secret: None)
     with prepared(bytes([coins]) * 32) as con:
         con.execute(VISITS)

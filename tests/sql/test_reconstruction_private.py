@@ -370,7 +370,7 @@ def test_warnings_say_where_groups_are_not_what_they_should_be(con):
     assert "in which no occupation is more frequent than 0.3" in said[0][0]
 
 
-def test_text_and_compound_ids_key_the_coins(con):
+def test_text_and_compound_ids_key_the_noise(con):
     con.execute("CREATE TABLE named AS SELECT * REPLACE ('person ' || id AS id) FROM people")
     con.execute("CREATE TABLE compound AS SELECT *, id // 100 AS ward FROM people")
     for source, record_id in (("named", "'id'"), ("compound", "['id', 'ward']")):
@@ -413,7 +413,7 @@ def test_enums_numbers_and_given_domains(con):
 
 @pytest.mark.once
 def test_errors_are_those_of_the_records_and_not_of_their_copies(prepared):
-    """A hundred groups of 800 records, published about thrice each; known coins."""
+    """A hundred groups of 800 records, published about thrice each; known noise."""
     with prepared() as con:
         con.execute(
             "CREATE TABLE source AS SELECT i AS id, i % 100 AS part,"

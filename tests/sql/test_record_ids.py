@@ -1,4 +1,4 @@
-"""Record ids of any kind key the coins: by what they are, and by nothing else."""
+"""Record ids of any kind key the noise: by what they are, and by nothing else."""
 
 from __future__ import annotations
 

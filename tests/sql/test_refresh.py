@@ -160,7 +160,7 @@ def test_a_table_that_was_dropped_by_hand_is_published_again(declared):
     assert len(shown(declared)) == 1999
 
 
-def test_a_rotated_secret_and_fresh_coins_are_refused(declared):
+def test_a_rotated_secret_and_fresh_noise_are_refused(declared):
     declared.execute(
         "FROM priv.publish_uniform('visits', 'fresh', sensitive := 'disease', retention := 0.3, exclude := ['id'])"
     )
@@ -186,7 +186,7 @@ def test_what_was_published_before_arguments_were_kept_is_said(declared):
 
 
 @pytest.mark.usefixtures("plain")
-def test_a_file_that_cannot_be_written_is_told_and_written_later(declared, tmp_path):
+def test_a_file_that_cannot_be_written_is_reported_and_written_later(declared, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
     declared.execute("FROM priv.export_release('r', ?)", [str(folder / "r.duckdb")])
@@ -215,7 +215,7 @@ with duckdb.connect(sys.argv[1]):
 
 @pytest.mark.once
 @pytest.mark.usefixtures("plain")
-def test_a_file_that_another_program_writes_to_is_told_and_written_later(declared, tmp_path):
+def test_a_file_that_another_program_writes_to_is_reported_and_written_later(declared, tmp_path):
     file = str(tmp_path / "r.duckdb")
     declared.execute("FROM priv.export_release('r', ?)", [file])
     declared.execute(CHANGE)

@@ -127,7 +127,7 @@ AGGREGATES = (
 
 
 @pytest.mark.parametrize("call", AGGREGATES)
-def test_rows_that_were_chosen_by_what_they_report_are_told(reader, call):
+def test_rows_that_were_chosen_by_what_they_report_are_refused(reader, call):
     given = call.format("'stays.disease', noisy_disease")
     asked = f"SELECT priv.reconstructed_{given} FROM many"
     for rows in ("WHERE noisy_disease = 'flu'", "GROUP BY noisy_disease"):
@@ -142,7 +142,7 @@ def test_rows_that_were_chosen_by_what_they_report_are_told(reader, call):
         reader.execute(f"WITH many AS (FROM stays) {asked} {rows}").fetchall()
 
 
-def test_groups_that_were_chosen_by_what_they_report_are_told(reader):
+def test_groups_that_were_chosen_by_what_they_report_are_refused(reader):
     with pytest.raises(duckdb.InvalidInputException, match=CHOSEN):
         reader.execute(
             "SELECT priv.reconstructed_group_difference('stays.disease', noisy_disease, 'flu',"
@@ -150,7 +150,7 @@ def test_groups_that_were_chosen_by_what_they_report_are_told(reader):
         ).fetchall()
 
 
-def test_rows_that_report_another_value_are_told(reader):
+def test_rows_that_report_another_value_are_refused(reader):
     """So none reports the one that is asked for, and they are too many for that."""
     with pytest.raises(duckdb.InvalidInputException, match=f"{CHOSEN}.*report 'flu'"):
         reader.execute(
@@ -208,13 +208,13 @@ def test_a_text_that_says_the_same_is_no_column(reader):
     "lists",
     ["'abc', ['1']", "['disease'], 'flu'", "'disease', 'flu'", "1, 2", "NULL, NULL", "[], []"],
 )
-def test_a_text_for_a_list_is_told(reader, lists):
+def test_a_text_for_a_list_is_refused(reader, lists):
     with pytest.raises(duckdb.InvalidInputException, match=LISTS):
         reader.execute(f"FROM priv.reconstructed_joint('stays', {lists})")
 
 
 @pytest.mark.parametrize("confidence", ["'nan'::DOUBLE", "'inf'::DOUBLE", "NULL", "0", "1", "-1"])
-def test_a_confidence_that_is_none_is_told(reader, confidence):
+def test_a_confidence_that_is_none_is_refused(reader, confidence):
     asked = f"'stays.disease', noisy_disease, 'flu', confidence := {confidence}"
     for query in (
         f"SELECT priv.reconstructed_interval({asked}) FROM stays",
@@ -254,7 +254,7 @@ SETS = [
 
 
 @pytest.mark.once
-def test_rows_chosen_by_what_they_report_are_told_of_every_mechanism(
+def test_rows_chosen_by_what_they_report_are_refused_for_every_mechanism(
     con, together, without_cards, tmp_path
 ):
     con.execute(EXCHANGE)
@@ -326,7 +326,7 @@ def test_records_that_are_perturbed_differently_have_bounds_of_their_averages():
 
 
 @pytest.mark.parametrize("call", [*AGGREGATES, "weight"])
-def test_rows_that_an_outer_join_adds_are_told(reader, call):
+def test_rows_that_an_outer_join_adds_are_refused(reader, call):
     """They report nothing, and are no records where no record reports that."""
     call = call.replace("'flu', 'cold'", "'1', '2'").replace("'flu'", "1")
     given = "'stays.ward', noisy_ward"

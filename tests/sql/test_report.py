@@ -68,7 +68,7 @@ CardOfFile = Callable[[duckdb.DuckDBPyConnection, str], str]
 def card_of_file(
     without_cards: Callable[[], AbstractContextManager[None]], tmp_path: Path
 ) -> CardOfFile:
-    """Export a release, and make the card that whoever has the file can make."""
+    """Export a release, and make the card that someone who has the file can make."""
 
     def make(con: duckdb.DuckDBPyConnection, release: str) -> str:
         path = tmp_path / "release.duckdb"

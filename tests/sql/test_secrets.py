@@ -54,7 +54,7 @@ class TestFiles:
             duckdb_priv.install(con)
             assert modes(tmp_path) == {0o600}
             ((key,),) = con.execute("SELECT key FROM priv.secret").fetchall()
-            # The write-ahead file, in which it stood first, is made anew with the next statement.
+            # The write-ahead file, in which it stood first, is made again with the next statement.
             assert not any(key in file.read_bytes() for file in tmp_path.glob("*.wal"))
         path.chmod(0o640)
         duckdb_priv.connect(path).close()
@@ -100,7 +100,7 @@ class TestFiles:
             assert modes(tmp_path) == {0o640}
 
     @pytest.mark.once
-    def test_a_release_is_for_everybody(self, tmp_path):
+    def test_a_release_is_for_everyone(self, tmp_path):
         with duckdb_priv.connect() as con:
             con.execute(VISITS)
             con.execute(UNIFORM.format("out"))

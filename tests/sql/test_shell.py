@@ -323,7 +323,7 @@ def test_a_box_is_as_wide_as_the_terminal() -> None:
 @pytest.mark.once
 @pytest.mark.parametrize(("width", "whole"), [(60, True), (400, False), (None, False)])
 def test_the_first_statement_can_be_pasted(width: int | None, whole: bool) -> None:
-    """It stands whole below a box that cuts it, and a second time nowhere."""
+    """It is shown whole below a box that cuts it, and not a second time."""
     con, out = duckdb.connect(), io.StringIO()
     statement = "FROM priv.publish_uniform('a  b', " + "'long', " * 20 + ");"
     with closing(con), closing(Printer()) as printer:
@@ -448,7 +448,7 @@ def test_databases_are_listed(fresh: Screen, tmp_path: Path) -> None:
 
 
 @pytest.mark.once
-def test_one_row_that_is_too_wide_stands_upright(
+def test_one_row_that_is_too_wide_is_shown_as_lines(
     fresh: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh.printer.mode = "duckbox"

@@ -88,7 +88,7 @@ def test_missing_arguments_reach_the_function(fresh):
     randomness.close_stream(stream)
 
 
-def test_coins_are_the_bits_and_as_many_again_and_a_mark(con):
+def test_noise_are_the_bits_and_as_many_again_and_a_mark(con):
     keyed = randomness.open_stream(randomness.KeyedBits(bytes(32)))
     marks = randomness.open_stream(randomness.KeyedBits(bytes([1]) * 32))
     record = "::UBIGINT, i, NULL::VARCHAR, (i % 3)::UINTEGER"

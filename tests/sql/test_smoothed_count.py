@@ -68,7 +68,7 @@ def call(name: str, value: str = "'flu'", more: str = "") -> str:
 
 @pytest.mark.once
 @pytest.mark.parametrize("name", CALLS)
-def test_beside_the_unbiased_estimate_stands_one_that_is_nearer(con, name: str) -> None:
+def test_beside_the_unbiased_estimate_is_one_that_is_nearer(con, name: str) -> None:
     found = con.execute(
         f"SELECT ward, gender, value, estimate, stderr, low, high, smoothed {call(name)}"
     ).fetchall()

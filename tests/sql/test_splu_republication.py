@@ -112,14 +112,14 @@ def test_dropping_a_release_does_not_take_it_back(released: duckdb.DuckDBPyConne
         publish(released)
 
 
-def test_without_an_id_nothing_can_be_told_apart(con: duckdb.DuckDBPyConnection) -> None:
+def test_without_an_id_no_record_is_new(con: duckdb.DuckDBPyConnection) -> None:
     publish(con, record_id=None, exclude=["id", "drug"])
     for again in ({"record_id": None, "exclude": ["id", "drug"]}, {}):
         with pytest.raises(duckdb.Error, match="already published in groups"):
             publish(con, "other", **again)
 
 
-def test_it_is_published_nevertheless_if_told_so(released: duckdb.DuckDBPyConnection) -> None:
+def test_it_is_published_nevertheless_on_request(released: duckdb.DuckDBPyConnection) -> None:
     released.execute("DELETE FROM visits WHERE id < 101")
     assert publish(released, "other", republish=True) == (1900, 1900, 0)
 

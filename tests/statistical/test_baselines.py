@@ -46,7 +46,7 @@ def test_counts_of_independent_values_are_right_on_average_and_covered(
 
 
 def _published(con: duckdb.DuckDBPyConnection, run: int, call: str) -> dict[str, np.ndarray]:
-    """Publish under ids of its own in every run, so that coins differ from run to run."""
+    """Publish under ids of its own in every run, so that the noise differs from run to run."""
     con.execute(
         f"CREATE OR REPLACE VIEW numbered AS SELECT * REPLACE (id + {run} * 1_000_000 AS id) FROM source"
     )

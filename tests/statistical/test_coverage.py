@@ -29,7 +29,7 @@ RETENTIONS = (0.2, 0.5)
 ATTRIBUTES = {"occupation": 50, "education": 14}
 """Sensitive attributes of the census, and the sizes of their domains."""
 PUBLIC = "state, decade, gender, marital"
-"""A subset is everybody who agrees on these."""
+"""A subset is everyone who agrees on these."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def test_estimates_vary_as_much_as_stated(outcomes):
 
 
 def test_the_whole_census_is_reconstructed(publisher, domains):
-    """Every occupation of half a million persons, within 6.2 standard errors of the truth."""
+    """Every occupation of half a million people, within 6.2 standard errors of the truth."""
     publisher.execute(
         "FROM priv.publish_uniform('person', 'everybody', sensitive := 'occupation', retention := 0.3,"
         " record_id := 'id', population := 'everybody')"

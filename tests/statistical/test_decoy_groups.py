@@ -39,7 +39,7 @@ def keyed(seed):
 
 
 def arrangements(counts, gamma):
-    """Every way to fill the groups, which are told apart, with distinct values."""
+    """Every way to fill the groups, which are distinguished, with distinct values."""
     groups = sum(counts) // gamma
 
     def fill(left, filled):

@@ -15,7 +15,7 @@ from duckdb_priv.mechanism.exponential_mechanism import exponential_mechanism
 from duckdb_priv.mechanism.lattice import EXCESS, Lattice, score_nodes
 
 FALSE_ALARM = 1e-9
-"""Chance that a correct mechanism fails one of these tests, were the seeds drawn anew."""
+"""Chance that a correct mechanism fails one of these tests, were the seeds redrawn."""
 
 
 def source(seed):

@@ -1,6 +1,6 @@
 """Fine-grain and matrix releases by chance: unbiased, honest intervals, drawn as stated.
 
-Fixed coins: every release has a fixed secret, so the tests cannot flake. With fresh coins a correct
+Fixed noise: every release has a fixed secret, so the tests cannot flake. With fresh noise a correct
 mechanism would fail one of them with a probability below 1e-9.
 """
 

@@ -1,4 +1,4 @@
-"""What is reconstructed from reconstruction-private releases, over many coins.
+"""What is reconstructed from reconstruction-private releases, over many draws.
 
 Seeds are fixed. With other seeds a correct mechanism fails a test with probability 1e-9 at most.
 """
@@ -27,7 +27,7 @@ def runs():
 def published(sampling):
     """Estimates, standard errors and intervals of every value, by region and of all, in many clinics.
 
-    Every clinic has the same records, which have coins of their own.
+    Every clinic has the same records, which have noise of their own.
     """
     rows = ", ".join(
         f"('{region}', '{value}', {count})"

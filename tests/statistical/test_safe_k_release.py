@@ -19,7 +19,7 @@ from duckdb_priv.methods.safe_k.terms import Terms
 from duckdb_priv.release.request import Roles
 
 FALSE_ALARM = 1e-9
-"""Chance that a correct publication fails one of these tests, whose coins are fresh."""
+"""Chance that a correct publication fails one of these tests, whose noise is fresh."""
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Every single count is covered as often as its interval says, however small, and not only counts on average.
 
-A small table is published 200 times over, as copies in one release whose records have ids, and so coins, of their own.
+A small table is published 200 times over, as copies in one release whose records have ids, and so noise, of their own.
 The secret is fixed; with another one, mechanisms that cover 94 % of the time would fail this with a probability of
 1e-9. The same on real and on correlated records, for every mechanism: benchmarks/coverage.py.
 """

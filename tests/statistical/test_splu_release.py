@@ -31,7 +31,7 @@ def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.D
 
 
 def publish(con: duckdb.DuckDBPyConnection, run: int, sensitive: str, gamma: int) -> None:
-    """Publish the source under ids of its own in every run, so that coins differ from run to run."""
+    """Publish the source under ids of its own in every run, so that the noise differs from run to run."""
     con.execute(
         f"CREATE OR REPLACE VIEW numbered AS SELECT * REPLACE (id + {run} * 1_000_000 AS id) FROM source"
     )
@@ -43,7 +43,7 @@ def publish(con: duckdb.DuckDBPyConnection, run: int, sensitive: str, gamma: int
 
 @pytest.fixture
 def published(made: Made) -> Published:
-    """Publish a table some times, each time in the place of the release before."""
+    """Publish a table some times, each time instead of the release before."""
 
     def runs(
         table: str, sensitive: str, gamma: int, count: int
@@ -152,7 +152,7 @@ def test_products_of_weights_are_right_on_average(published: Published) -> None:
             " FROM release, truth GROUP BY disease, drug ORDER BY disease, drug"
         ).fetchnumpy()
         errors.append(found["error"])
-    # All thirty cells vary alike: the spread of one run about the mean is that of all of them.
+    # All thirty cells have the same variance: the spread of one run about the mean is that of all of them.
     spread = np.sqrt(np.var(errors, axis=0, ddof=1).mean())
     z = np.mean(errors, axis=0) / spread * np.sqrt(len(errors))
     tail = 2 * stats.t.sf(np.abs(z), (len(errors) - 1) * len(z))

@@ -1,6 +1,6 @@
 """Uniform perturbation end to end, against the laws that it promises.
 
-A test on fresh coins fails a correct mechanism with probability FALSE_ALARM; on keyed coins, of a known secret and
+A test on fresh noise fails a correct mechanism with probability FALSE_ALARM; on keyed noise, of a known secret and
 known records, it never does, and its bound is the one that a secret chosen at random would have to meet.
 """
 
@@ -88,7 +88,7 @@ def test_each_true_value_is_shown_by_the_law_of_its_row(releases, coins, retenti
 @COINS
 @EACH
 def test_redrawn_records_show_every_other_value_equally_often(releases, coins, retention, size):
-    """Told apart by how far the shown value is from the true one, around the domain."""
+    """Distinguished by how far the shown value is from the true one, around the domain."""
     shifts = releases.execute(
         f"SELECT (noisy_s::INTEGER - number % {size} + {size}) % {size}, count(*) FROM {coins}_{size}"
         f" WHERE noisy_s <> number % {size} GROUP BY 1"
@@ -153,7 +153,7 @@ def agreement(connection, one_release, other):
     )
 
 
-def test_two_secrets_draw_independent_coins(releases, prepared):
+def test_two_secrets_draw_independent_noise(releases, prepared):
     retention, size = SETTINGS[0]
     with prepared(secret=bytes(range(100, 132))) as other:
         other.execute(
@@ -169,7 +169,7 @@ def test_two_secrets_draw_independent_coins(releases, prepared):
     assert low <= agreeing <= high
 
 
-def test_two_retentions_draw_independent_coins(releases):
+def test_two_retentions_draw_independent_noise(releases):
     """If both compared the same word with their threshold, most records kept by one would be kept by the other."""
     (first, size), second = SETTINGS[0], 0.3
     publish(releases, f"source_{size}", "less", retention=second, record_id="id")
@@ -179,7 +179,7 @@ def test_two_retentions_draw_independent_coins(releases):
     assert low <= agreeing <= high
 
 
-def test_two_attributes_draw_independent_coins(releases):
+def test_two_attributes_draw_independent_noise(releases):
     retention, size = SETTINGS[0]
     releases.execute(f"CREATE VIEW renamed AS SELECT id, number, s AS other FROM source_{size}")
     releases.execute(
@@ -195,8 +195,8 @@ def test_two_attributes_draw_independent_coins(releases):
     assert low <= agreement(releases, f"keyed_{size}", "renamed_s") <= high
 
 
-def test_two_true_values_draw_independent_coins(releases):
-    """The same persons a year later, when everybody has the next value: nobody is known by going on as before."""
+def test_two_true_values_draw_independent_noise(releases):
+    """The same people a year later, when everyone has the next value: nobody is known by going on as before."""
     retention, size = SETTINGS[0]
     releases.execute(
         f"CREATE VIEW a_year_later AS SELECT id, number, (s + 1) % {size} AS s FROM source_{size}"
@@ -216,7 +216,7 @@ def test_two_true_values_draw_independent_coins(releases):
     assert low <= aside <= high
 
 
-def test_two_domains_draw_independent_coins(releases):
+def test_two_domains_draw_independent_noise(releases):
     retention, size = SETTINGS[0]
     publish(
         releases,

@@ -1,4 +1,4 @@
-"""Arguments at the door: everything that is wrong is told at once, in few words, and nothing else can happen."""
+"""Arguments: one short message reports everything that is wrong, and nothing else can happen."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_what_is_given_is_read_and_what_is_not_has_its_default():
         noise.size = 3
 
 
-def test_everything_is_told_at_once():
+def test_everything_is_reported_at_once():
     error = told({"high": "much", "shape": "flt", "sise": 4, "xyz": 1})
     assert error.message == (
         "high must be a number, got 'much'; size is missing; shape must be 'round' or 'flat', got 'flt';"

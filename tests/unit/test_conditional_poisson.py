@@ -146,7 +146,7 @@ def test_large_domains_are_solved_as_well(gamma):
         assert_allclose(identity, np.eye(1400)[value], atol=1e-8)
 
 
-def test_frequencies_that_nearly_tie_are_told_apart():
+def test_frequencies_that_nearly_tie_are_distinguished():
     counts = 10_000_000 + np.array([-2, -1, 0, 1, 2, 3, 4, 5.0])
     fitted = ConditionalPoisson.fit(2 * counts / counts.sum(), 2)
     assert_allclose(fitted.inverse().matrix() @ fitted.operator(), np.eye(8), atol=1e-7)

@@ -61,7 +61,7 @@ def test_independent_columns_are_evident_as_rarely_as_stated():
     assert FALSE_ALARM == 1e-6
 
 
-def test_what_nearly_all_have_anyway_is_told_by_nothing():
+def test_nothing_determines_what_nearly_all_have_anyway():
     rows = 10_000
     values = (np.arange(rows) % 50 == 0).astype(int)
     groups = grouped(np.random.default_rng(1), values, 100)

@@ -76,7 +76,7 @@ def test_every_place_is_on_the_page():
     written = "".join(path.read_text("utf-8") for path in (package / "estimator").glob("*.py"))
     named = set(re.findall(r'[@"]([a-z_]+)[@"]', written))
     assert known - by_kind - anywhere - named == {"SECTION"}
-    # The weight and the quantile of a distribution stand in sections that Python fills; {name} is also how the page
+    # The weight and the quantile of a distribution are in sections that Python fills; {name} is also how the page
     # calls any of them.
     assert braces | {"weight", "quantile", "name"} == arguments
 

@@ -450,7 +450,7 @@ class TestInverse:
         assert operator.condition_number == pytest.approx(np.linalg.cond(operator.matrix()))
 
     @pytest.mark.parametrize("zeros", [2, 3, 5])
-    def test_several_values_of_pure_noise_cannot_be_told_apart(self, zeros):
+    def test_several_values_of_pure_noise_cannot_be_distinguished(self, zeros):
         retentions = np.array([0.0] * zeros + [0.3, 0.6])
         operator = FineGrain(retentions)
         matrix, m = operator.matrix(), zeros + 2

@@ -9,7 +9,7 @@ from duckdb_priv.engine.growing import GrowingTable, drop_large
 ROWS, PORTIONS = 1 << 17, 48
 
 
-def test_what_finds_no_room_in_memory_moves_to_disk(tmp_path):
+def test_what_does_not_fit_in_memory_moves_to_disk(tmp_path):
     draw = np.random.default_rng(5)
     with duckdb.connect(str(tmp_path / "small.duckdb")) as connection:
         connection.execute("SET memory_limit = '24MB'; SET threads = 1; BEGIN")

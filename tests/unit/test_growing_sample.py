@@ -59,8 +59,8 @@ def test_every_record_is_as_likely_to_be_taken() -> None:
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_rows_stand_for_who_is_left_and_for_who_came(value) -> None:
-    """Whoever leaves; and whatever number of rows is left, the new records are stood for, or wait."""
+def test_rows_represent_those_who_stayed_and_those_who_came(value) -> None:
+    """Whichever records leave, and whatever number of rows is left, rows represent the new records, or they wait."""
     for rest in left():
         standing: Fraction = Fraction(0)
         of_new: dict[int, Fraction] = {}

@@ -56,7 +56,7 @@ def test_a_record_that_stays_shows_by_its_value_alone(shown) -> None:
         assert shown[record] == shown[VALUES.index(value)]
 
 
-def test_weights_of_all_that_were_drawn_are_right_whoever_left(shown) -> None:
+def test_weights_of_all_that_were_drawn_are_right_whichever_records_left(shown) -> None:
     operator = np.array(
         [[shown[VALUES.index(x)][y] for x in range(SIZE)] for y in range(SIZE)], dtype=object
     )
@@ -70,7 +70,7 @@ def test_weights_of_all_that_were_drawn_are_right_whoever_left(shown) -> None:
         assert (bias == (operator - np.eye(SIZE, dtype=int)) @ true).all()
         largest = max(largest, *map(abs, bias))
     assert largest > 1
-    # All three of the most frequent value leave: the rows that stand still show it.
+    # All three of the most frequent value leave: the remaining rows still show it.
     assert sum(shown[record][0] for record in range(3, 8)) == Fraction(3, 2)
 
 

@@ -1,4 +1,4 @@
-"""The normal quantile that stands in SQL, against scipy's."""
+"""The normal quantile in SQL, against scipy's."""
 
 import duckdb
 import numpy as np
@@ -28,7 +28,7 @@ def test_it_is_the_quantile_of_scipy(confidence):
     assert found == pytest.approx(-ndtri(0.5 - half), rel=1e-14, abs=1e-15)
 
 
-def test_what_stands_for_a_usual_confidence_is_what_the_formula_gives():
+def test_the_number_for_a_usual_confidence_is_what_the_formula_gives():
     expression = fill(body(read("analyst/fragments", "normal_quantile")), {"confidence": "c"})
     with duckdb.connect() as connection:
         for confidence, z in distribution.USUAL.items():

@@ -209,7 +209,7 @@ class TestIterativeBayesian:
         bayesian = iterative_bayesian(uniform(p, m), observed, tolerance=1e-13)
         assert bayesian == pytest.approx(expected, abs=1e-5)
 
-    def test_values_that_cannot_be_told_apart_share_their_total(self):
+    def test_values_that_cannot_be_distinguished_share_their_total(self):
         operator = np.array([[0.6, 0.2, 0.2], [0.2, 0.4, 0.4], [0.2, 0.4, 0.4]])
         bayesian = iterative_bayesian(operator, operator @ [50, 40, 10], tolerance=1e-13)
         assert bayesian == pytest.approx([50, 25, 25])
@@ -271,7 +271,7 @@ class TestIdentifiability:
         )
         assert op.identifiability_classes(operator).tolist() == [0, 1, 0, 2]
 
-    def test_what_can_be_told_apart_is_a_class_each(self):
+    def test_what_can_be_distinguished_is_a_class_each(self):
         assert op.identifiability_classes(ASYMMETRIC).tolist() == [0, 1, 2]
 
     def test_tolerance_decides_what_is_equal(self):

@@ -86,7 +86,7 @@ def test_the_page_shows_the_pictures_that_it_keeps(folder: Path) -> None:
         assert (folder / name).read_text("utf-8").rstrip().endswith("</svg>")
 
 
-def test_what_the_papers_printed_stands_beside_what_we_get(folder: Path) -> None:
+def test_what_the_papers_printed_is_beside_what_we_get(folder: Path) -> None:
     text = (folder / "RESULTS.md").read_text("utf-8")
     assert "18 of 18 cells agree" in text
     assert "| gain | about 24% | 31.25% |" in text

@@ -35,7 +35,7 @@ def refused():
 def test_a_right_question_is_refused_less_than_once_in_a_thousand_million_times(
     refused, rarely, often
 ):
-    """Whoever has the value: the more have it the likelier is a large count, the fewer, a small one."""
+    """Someone who has the value: the more have it the likelier is a large count, the fewer, a small one."""
     for rows in (1, 7, 45, 300, 3000):
         wrong = refused(rows, rarely, often)
         counts = np.arange(rows + 1)
@@ -52,7 +52,7 @@ def test_a_mixture_of_chances_is_refused_no_more_often(refused):
 
 
 @pytest.mark.parametrize(("often", "needed"), [(0.6, 100), (0.2, 29), (1 / 3, 43)])
-def test_rows_that_all_show_the_value_are_told_soon(refused, often, needed):
+def test_rows_that_all_show_the_value_are_refused_soon(refused, often, needed):
     """Two and a half times as many as the exact law needs, often ** n < 5e-10, are enough."""
     assert not refused(needed - 1, 0.05, often)[-1]
     assert refused(needed, 0.05, often)[-1]
@@ -71,8 +71,8 @@ def test_forms_whose_records_are_not_independent_are_not_judged():
 
 
 @pytest.mark.parametrize("alike", [0.1, 0.51, 0.625, 0.98])
-def test_rows_that_all_show_the_same_value_are_told_as_soon_as_that_is_no_chance(alike):
-    """Whatever they have: the first shows some value, and each further one that value with alike at most."""
+def test_rows_that_all_show_the_same_value_are_refused_as_soon_as_that_is_no_chance(alike):
+    """Whatever they have: the first shows some value, each further one that value with probability alike at most."""
     query = f"""
         SELECT bool_and(fits) FILTER (n <= {{0}}), bool_or(fits) FILTER (n > {{0}})
         FROM (SELECT n, {formula("several")} AS fits FROM (

@@ -1,4 +1,4 @@
-"""Texts that reach what records report are told, however they name it, and others are taken."""
+"""Texts that reach the noisy column are refused, however they name it, and others are accepted."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def reaches(connection, text):
 
 
 @pytest.mark.parametrize("text", REACHING)
-def test_what_reaches_the_column_is_told(connection, text):
+def test_what_reaches_the_column_is_refused(connection, text):
     assert reaches(connection, text)
 
 
@@ -117,7 +117,7 @@ def test_a_column_may_be_called_as_its_table_is(name):
         )
 
 
-def test_quotes_that_are_not_closed_are_told_of_each_text(connection):
+def test_quotes_that_are_not_closed_are_reported_for_each_text(connection):
     """One may close in another text of the same query."""
     assert reaches(connection, "age, '")
     assert reaches(connection, 'age = 1 OR "')

@@ -33,7 +33,7 @@ def test_one_record_changes_no_probability_by_more_than_it_may(count, epsilon):
 
 
 def test_the_shares_have_this_law():
-    """With known coins; each share is off by more than six standard errors with probability below 1e-8."""
+    """With known noise; each share is off by more than six standard errors with probability below 1e-8."""
     epsilon, draws = 0.1, 20_000
     words, streams = KeyedWords.derive(bytes(32), "test"), itertools.count()
     counts = np.full(draws, 90)

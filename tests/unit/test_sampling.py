@@ -122,7 +122,7 @@ def test_tight_delta_is_the_worst_hockey_stick_over_all_neighbours(k, beta, abov
     for n in range(1, math.ceil(3 * k / beta)):
         outputs = np.arange(n + 1)
         without, with_record = (binom.pmf(outputs, size, beta) for size in (n - 1, n))
-        for p in (without, with_record):  # counts under k look alike: nothing is published
+        for p in (without, with_record):  # counts under k look the same: nothing is published
             p[0] = p[:k].sum()
             p[1:k] = 0
         assert hockey_stick(without, with_record, epsilon) < 1e-15

@@ -65,7 +65,7 @@ def test_weights_cost_less_than_duplicates_and_nothing_without_sampling() -> Non
     weighted = weighted_variance(size, count, 57, operator)
     duplicated = duplicated_variance(size, count, 57, operator)
     assert (weighted < duplicated).all()
-    # The coins' part of the perturbation's variance is largest at 4/3 duplicates: 12.5%.
+    # The part of the draws in the perturbation's variance is largest at 4/3 duplicates: 12.5%.
     worst = duplicated_variance(76, 0, 57, operator) / weighted_variance(76, 0, 57, operator)
     assert worst == pytest.approx(1.125)
 

@@ -195,7 +195,7 @@ def test_enumeration_of_two_releases_of_two_attributes():
         assert exact <= 2 * delta_of(pairs, size, epsilon) <= 2.5 * exact
 
 
-def test_two_versions_with_the_coins_of_single_records_have_no_crowd():
+def test_two_versions_with_keyed_noise_have_no_crowd():
     """One of forty records leaves, and all others show what they showed: the difference is what it reported.
 
     So the ledger charges what is keyed record by record its local epsilon, though each version alone hides more.
@@ -207,7 +207,7 @@ def test_two_versions_with_the_coins_of_single_records_have_no_crowd():
 
 
 def test_an_attribute_is_not_hidden_by_its_own_crowd_alone():
-    """Who knows the other attribute of everybody finds the victim's row by it: its blanket counts as well."""
+    """Who knows the other attribute of everyone finds the victim's row by it: its blanket counts as well."""
     one, two = Uniform(0.3, 2), Uniform(0.9, 2)
     operator = np.kron(one.matrix(), two.matrix())
     first, second = (histogram_law(operator, (value, 1, 1, 1)) for value in (0, 2))
@@ -225,7 +225,7 @@ def test_operator_pairs_of_uniform_perturbation_are_its_code():
     assert epsilon == pytest.approx(shuffled_epsilon(0.3, 6, 40, 1e-5), rel=1e-5)
 
 
-def test_values_that_are_exchanged_alike_need_no_pairs_of_their_own():
+def test_values_that_can_be_exchanged_need_no_pairs_of_their_own():
     operator = FineGrain(np.array([0.5, 0.2, 0.5, 0.2, 0.2, 0.7])).matrix()
     few = operator_pairs(operator, [1, 0, 1, 0, 0, 2], most=8)
     for size, epsilon in ((1, 0.5), (3, 0.4), (40, 0.3)):
@@ -338,7 +338,7 @@ def test_the_positive_part_is_never_below_the_sum_over_all_outcomes(case):
 
 
 def test_the_positive_part_of_a_rare_event_keeps_its_digits():
-    """Coins that win 1 with probability 1 in 1000, else lose 1: only a run of heads is above 0."""
+    """Steps that win 1 with probability 1 in 1000, else lose 1: only a run of heads is above 0."""
     n, p = 9, 1e-3
     exact = sum(math.comb(n, k) * p**k * (1 - p) ** (n - k) * (2 * k - n) for k in range(5, n + 1))
     bound = math.exp(log_positive_part(np.array([1.0, -1.0]), np.array([p, 1 - p]), n))

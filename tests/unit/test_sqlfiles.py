@@ -110,7 +110,7 @@ def test_every_file_is_found_and_says_what_it_is():
 
 
 def test_no_file_pastes_text_into_quotes():
-    """A place between quotes would let a value end the text that it stands in."""
+    """A place between quotes would let a value end the text around it."""
     for path in templates.root().rglob("*.sql"):
         assert not re.search(r"'@[a-z_]+@'", path.read_text("utf-8")), path
 

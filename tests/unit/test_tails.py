@@ -79,7 +79,7 @@ def rational_tails(
     ("size", "count", "published"),
     [(1, 1, 1), (3, 2, 3), (6, 1, 6), (6, 6, 6), (7, 3, 4), (50, 1, 5), (9, 9, 2), (10, 4, 5)],
 )
-def test_equals_the_sum_over_all_coins(size: int, count: int, published: int) -> None:
+def test_equals_the_sum_over_all_draws(size: int, count: int, published: int) -> None:
     p, epsilon = Fraction(1, 2), Fraction(1, 4)
     found = tails(size, count, Uniform(float(p), 4), float(epsilon), published)
     exact = rational_tails(size, count, published, p, 4, epsilon)

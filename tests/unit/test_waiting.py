@@ -18,7 +18,7 @@ PUBLISH = "FROM priv.publish_uniform('t', 'r', sensitive := 's', retention := 0.
 SOURCE = "CREATE TABLE t AS SELECT i % 3 AS a, i % 5 AS s FROM range(500) AS r(i)"
 
 
-def test_who_waits_is_told_what_is_being_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_shown_to_someone_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The publication waits at its last stage until the bar has shown it."""
     shown, seen = [], Event()
     original = Workspace.stage

@@ -178,7 +178,7 @@ def code_guarantees(
     amplification: float,
     limits: tuple[float, float] | None = None,
 ) -> list[Guarantee]:
-    """Say what a code promises of an attribute."""
+    """Return what a code promises of an attribute."""
     epsilon = math.log(amplification)
     found = [
         Guarantee(

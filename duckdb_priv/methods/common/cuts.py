@@ -99,7 +99,7 @@ def _among(places: Sequence[str], bounds: Sequence[str]) -> str:
 
 
 def is_ordered(kind: str) -> bool:
-    """Say whether values of a type can be cut.
+    """Return whether values of a type can be cut.
 
     >>> is_ordered("DECIMAL(9,2)"), is_ordered("DATE"), is_ordered("VARCHAR"), is_ordered("TIME")
     (True, True, False, False)
@@ -108,7 +108,7 @@ def is_ordered(kind: str) -> bool:
 
 
 def is_whole(kind: str) -> bool:
-    """Say whether values of a type are whole numbers on the axis, and a value between two of them is none.
+    """Return whether values of a type are whole numbers on the axis, and a value between two of them is none.
 
     >>> is_whole("INTEGER"), is_whole("DATE"), is_whole("DOUBLE")
     (True, True, False)

@@ -112,7 +112,7 @@ def open_domains(
 
 
 def given_domains(domain: Any, source: Source) -> dict[str, Sequence[Any]]:
-    """Say which attribute a domain is of that was given: a list for a single one, or a struct of lists.
+    """Return which attribute a domain is of that was given: a list for a single one, or a struct of lists.
 
     Raises InvalidParameter for a list where there are several, and UnknownName for a column that is not sensitive.
     """
@@ -204,7 +204,7 @@ def _canonical(
 
 
 def warn_of_domain(domain: Domain, source: Source) -> list[str]:
-    """Say where a sensitive column looks like an identifier, or is too fine to estimate anything."""
+    """Return where a sensitive column looks like an identifier, or is too fine to estimate anything."""
     name, size = repr(domain.attribute), domain.size
     found = sum(count > 0 for count in domain.counts)
     if found == source.rows > 2:

@@ -185,7 +185,7 @@ def audit_posterior(
     prior: NDArray[np.float64],
     shown: str = "one noisy value alone",
 ) -> AuditRow:
-    """Say which true value is believed most after the fact; ``highest`` and ``prior`` have an entry for each value."""
+    """Return the largest posterior of a true value; ``highest`` and ``prior`` have an entry for each value."""
     top = int(highest.argmax())
     return finding(
         "largest_posterior",

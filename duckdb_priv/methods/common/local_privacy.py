@@ -25,7 +25,7 @@ from duckdb_priv.release.promise import of_value
 def uniform_guarantees(
     attribute: str, operator: Uniform, limits: tuple[float, float] | None = None
 ) -> list[Guarantee]:
-    """Say what uniform perturbation of an attribute promises."""
+    """Return what uniform perturbation of an attribute promises."""
     found = [
         Guarantee(
             "local_differential_privacy",
@@ -55,7 +55,7 @@ def asked_amplification(
 
 
 def rho_guarantee(attribute: str, amplification: float, limits: tuple[float, float]) -> Guarantee:
-    """Say what becomes of priors where odds change by a factor of at most ``amplification``."""
+    """Return what becomes of priors where odds change by a factor of at most ``amplification``."""
     rho1, rho2 = limits
     return Guarantee(
         "rho1_rho2_privacy",

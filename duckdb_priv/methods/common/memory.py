@@ -37,7 +37,7 @@ class Memory:
     release: str
 
     def __bool__(self) -> bool:
-        """Say whether anything is kept: not of releases of earlier versions of duckdb_priv, nor of very large ones."""
+        """Return whether anything is kept: not for releases of earlier versions of duckdb_priv, nor for large ones."""
         return any(
             self.workspace.rows(
                 f"SELECT 1 FROM priv.{table} WHERE lower(release) = lower(?) LIMIT 1",

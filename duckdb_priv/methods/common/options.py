@@ -63,7 +63,6 @@ class MicroGroups:
     """
 
     query: Integers
-    """The number of the query."""
     size: Integers
     """Records of the group."""
     held: Integers

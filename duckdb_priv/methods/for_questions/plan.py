@@ -179,7 +179,7 @@ def _attribute(release: str, each: Answering) -> SensitiveAttribute:
 def operator_guarantees(
     attribute: str, operator: Matrix, limits: tuple[float, float] | None = None
 ) -> list[Guarantee]:
-    """Say what a chosen operator promises of an attribute."""
+    """Return what a chosen operator promises of an attribute."""
     amplification = claimed_amplification(operator)
     epsilon = math.log(amplification)
     found = [
@@ -195,7 +195,7 @@ def operator_guarantees(
 
 
 def _gained(each: Answering) -> str:
-    """Say what the operator was chosen for, and how much better it is than uniform perturbation."""
+    """Return what the operator was chosen for, and how much better it is than uniform perturbation."""
     cut = each.binned.domain.cut
     rounded = (
         "Numbers are rounded at random to one of the two edges beside them, so that means stay what they are."

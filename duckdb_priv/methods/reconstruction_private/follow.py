@@ -89,7 +89,7 @@ def _sampled(
 
 
 def _warn_of_draws(present: int, requirement: Requirement) -> list[str]:
-    """Say where records came back, so that those of one group have had more rows than are promised."""
+    """Return where records came back, so that those of one group have had more rows than are promised."""
     if present <= requirement.sample_size:
         return []
     upper, lower = replace(requirement, sample_size=present).worst_tails()

@@ -90,7 +90,7 @@ class Requirement:
         return float(upper), float(lower)
 
     def guarantee(self, attribute: str, *, grown: bool = False) -> Guarantee:
-        """Say what is promised; delta only where the exact tails were computed.
+        """Return what is promised; delta only where the exact tails were computed.
 
         Of samples that have ``grown`` with their groups they are not known: rows of one group stand for more or fewer.
         """
@@ -164,7 +164,7 @@ def decide(
 
 
 def columns_of(source: Source, domain: Domain) -> dict[str, str]:
-    """Say the role of every column of sampled records."""
+    """Return the role of every column of sampled records."""
     return {
         name: "sensitive" if name == domain.attribute else SCALE if name == SCALE else "public"
         for name in source.types
@@ -287,7 +287,7 @@ def attribute_of(
 def ledger_entry(
     source: Source, domain: Domain, requirement: Requirement, coins: Coins, *, paper: bool = False
 ) -> LedgerEntry:
-    """Say what the ledger keeps of the attribute."""
+    """Return what the ledger keeps of the attribute."""
     return LedgerEntry(
         attribute=domain.attribute,
         epsilon=None if paper else requirement.operator.ldp_epsilon,
@@ -301,7 +301,7 @@ def ledger_entry(
 def _warn_of_groups(
     workspace: Workspace, source: Source, domain: Domain, requirement: Requirement, large: int
 ) -> list[str]:
-    """Say where sampling does nothing, does everything, or the claim leaves groups out."""
+    """Return where sampling does nothing, does everything, or the claim leaves groups out."""
     found = []
     if not source.public:
         found.append(

@@ -172,7 +172,7 @@ def guarantees_of(terms: Terms, nodes: int) -> list[Guarantee]:
 
 
 def warn_of_delta(terms: Terms, rows: int) -> list[str]:
-    """Say where the numbers promise little; the publisher alone sees this."""
+    """Return where the numbers promise little; the publisher alone sees this."""
     if terms.delta * rows >= 1:
         return [
             f"delta = {terms.delta:.3g} is not small against one in as many records as there are:"

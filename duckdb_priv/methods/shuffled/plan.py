@@ -233,7 +233,7 @@ def _guarantees(
 
 
 def _warn_of_small_groups(source: Source, sizes: Mapping[int, int]) -> list[str]:
-    """Say where most records have few to hide among, so that the noise is nearly that of a single one."""
+    """Return where most records have few to hide among, so that the noise is nearly that of a single one."""
     small = sum(size * number for size, number in sizes.items() if size < FEW)
     if 2 * small <= source.rows:
         return []

@@ -195,7 +195,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
 
 
 def _entry(workspace: Workspace, release: str, domain: Domain, coins: str | None) -> LedgerEntry:
-    """Say what grouped the records that are new; where none was grouped, that the groups are those of before."""
+    """Return what grouped the records that are new; where none was grouped, that the groups are those of before."""
     if coins is not None:
         return LedgerEntry(domain.attribute, None, coins, fresh=False, grouped=True)
     ((before,),) = workspace.rows(

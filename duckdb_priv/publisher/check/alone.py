@@ -52,7 +52,7 @@ def _alone(exam: Examination, columns: Sequence[str]) -> float:
 
 
 def _causes(exam: Examination, share: float) -> list[tuple[Columns, float]]:
-    """Look for the smallest sets of public columns with which at least part of these records are alone."""
+    """Find the smallest sets of public columns that make at least part of these records unique."""
     names = sorted(exam.source.public, key=lambda name: -exam.profiles[name].distinct)[:COLUMNS]
     candidates: list[Columns] = [(name,) for name in names]
     for size in range(1, min(LARGEST, len(names)) + 1):

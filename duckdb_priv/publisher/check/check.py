@@ -134,7 +134,7 @@ class CheckArguments(Arguments):
 
 
 def check_source(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Look for everything that would be wrong with publishing a source."""
+    """Find everything that would be wrong with publishing a source."""
     (arguments,) = read(given, CheckArguments, of="check_source")
     # Ids are looked at here, and what is wrong with them is a finding like others.
     roles = Roles(
@@ -161,7 +161,7 @@ def check_source(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[st
 def findings_before_publishing(
     workspace: Workspace, source: Source, named: Sequence[str]
 ) -> list[Finding]:
-    """Look for what must not be published unnoticed.
+    """Find what must not be published unnoticed.
 
     ``named`` are the columns that the publisher named as public.
 

@@ -187,7 +187,7 @@ def _in_sample(
 
 
 def _counted(exam: Examination, columns: Columns, other: str) -> Determination:
-    """Say how far columns determine another in the whole table."""
+    """Return how far columns determine another in the whole table."""
     groups = 1.0
     for name in columns:
         groups = min(groups * max(1, exam.profiles[name].distinct), exam.rows)

@@ -21,7 +21,7 @@ READABLE = 0.5
 def domains_from_the_source(
     exam: Examination, given: Mapping[str, Sequence[object]]
 ) -> list[Finding]:
-    """Say of domains that are not given, but are what occurs, what they disclose."""
+    """Return what domains disclose that are not given, but are what occurs."""
     found = []
     for name in exam.source.sensitive:
         if name in given:

@@ -98,7 +98,7 @@ class Examination:
 
     @property
     def sampled(self) -> str:
-        """Say what the sample is."""
+        """Return what the sample is."""
         return "all records" if self.whole else f"a sample of about {SAMPLE:,} records"
 
     def sql(self, fragment: str, **fillings: str) -> str:
@@ -184,7 +184,7 @@ class Examination:
         return Distinctness(alone / self.rows, float(counts.mean()), int(counts.max()), 1)
 
     def basis(self, rate: int = 1) -> str:
-        """Say which groups were counted."""
+        """Return which groups were counted."""
         if rate == 1:
             return f"all {self.rows:,} records"
         return f"all records of every {rate}th value, by hash, among {self.rows:,} records"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 Columns = tuple[str, ...]
-"""Columns by name."""
 Severity = Literal["blocker", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("blocker", "warning", "note")
 """Worst first. blocker: publishing stops unless the columns are named in ``public``. warning and note: the receipt
@@ -22,13 +21,11 @@ class Finding:
     finding: str
     """Short name of its kind."""
     columns: Columns
-    """The columns that it is about."""
     figure: float | None
     """Its number; ``what`` says of what."""
     what: str
     """What is so, in words."""
     do: str
-    """What to do."""
     basis: str
     """Which records were looked at."""
 
@@ -47,7 +44,7 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def keep_from_readers(columns: Sequence[str], cost: str) -> str:
-    """Say what to do with public columns: first what protects people, last how to publish them all the same.
+    """Return what to do with public columns: first what protects people, last how to publish them all the same.
 
     >>> print(keep_from_readers(["icd"], "the noise hides nothing"))
     exclude 'icd', make it coarser in a view, or add it to sensitive; public := ['icd', …] publishes it as it is: the noise hides nothing

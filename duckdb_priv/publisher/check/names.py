@@ -25,7 +25,7 @@ WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 
 
 def named_like_an_identifier(column: str) -> bool:
-    """Say whether the name of a column ends as names of identifiers do.
+    """Return whether the name of a column ends as names of identifiers do.
 
     >>> [named_like_an_identifier(name) for name in ("patient_nbr", "PatientID", "E-Mail", "userid")]
     [True, True, True, True]

@@ -10,7 +10,7 @@ from duckdb_priv.sqltext.quoting import identifier, identifiers
 
 
 def missing_record_id() -> list[Finding]:
-    """Say what a publication without a record id costs."""
+    """Return what a publication without a record id costs."""
     return [
         Finding(
             "warning",

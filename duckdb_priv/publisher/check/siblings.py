@@ -43,7 +43,7 @@ def siblings_of_sensitive_columns(exam: Examination) -> list[Finding]:
 
 
 def _called_alike(public: str, sensitive: str) -> tuple[float | None, str] | None:
-    """Say whether two names differ in a number only.
+    """Return whether two names differ in a number only.
 
     >>> _called_alike("diag_2", "diag_1") is not None, _called_alike("age", "diag_1") is not None
     (True, False)
@@ -56,7 +56,7 @@ def _called_alike(public: str, sensitive: str) -> tuple[float | None, str] | Non
 
 
 def _shared_values(exam: Examination, public: str, sensitive: str) -> tuple[float, str] | None:
-    """Say whether most records have a public text that is a value of the sensitive column, too."""
+    """Return whether most records have a public text that is a value of the sensitive column, too."""
     types = exam.source.types
     if not all(is_one_of(types[name], "VARCHAR") for name in (public, sensitive)):
         return None

@@ -42,7 +42,7 @@ class Application(Harlequin):
 
     def refusal(self) -> str:
         """What it says instead of an answer: over the screen, or when it has ended."""
-        # Whoever has ended has no screen any more.
+        # Someone who has ended has no screen any more.
         if self.last_words is not None:
             paper = Console(file=io.StringIO(), width=200)
             with paper.capture() as written:
@@ -106,7 +106,7 @@ async def reply(job: dict[str, Any], picture: Path | None) -> dict[str, Any]:
 
 
 def reply_at_last(job: dict[str, Any], picture: Path | None) -> dict[str, Any]:
-    """Begin anew where harlequin looked for a part of its own window before it was there, which ends it."""
+    """Begin again where harlequin looked for a part of its own window before it was there, which ends it."""
     for _ in range(4):
         try:
             return asyncio.run(reply(job, picture))

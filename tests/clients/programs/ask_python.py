@@ -3,7 +3,7 @@
 Reads jobs from standard input and writes replies to standard output, as all programs beside it do. A job is
 {"path", "files", "setup", "questions"}: a file to open or null, statements to run first, questions to ask.
 A reply is {"answers": [{"rows", "seconds"}, ...]} or {"error"}; if a job is "wrong", each question may fail alone,
-and {"error"} stands in place of its rows.
+and {"error"} replaces its rows.
 """
 
 from __future__ import annotations

@@ -69,6 +69,6 @@ def persons(spark: SparkSession, folder: Path) -> DataFrame:
 
 @pytest.fixture
 def publisher(prepared: Any) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A publisher's database that has no table of persons."""
+    """A publisher's database that has no table of people."""
     with prepared() as connection:
         yield connection

@@ -33,7 +33,7 @@ PUBLISHED = {
     "priv.ledger": "* EXCLUDE (published_at, digest)",
     "priv.mark": "count(*), count(DISTINCT mark)",
 }
-"""What both engines must write alike."""
+"""What both engines must write the same."""
 
 
 def by_duckdb(connection: Connection, table: str, **arguments: Any) -> dict[str, Any]:

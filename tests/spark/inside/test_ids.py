@@ -1,4 +1,4 @@
-"""Different ids are counted exactly, wherever equal ones stand and whatever they hash to."""
+"""Different ids are counted exactly, wherever equal ones are and whatever they hash to."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_every_id_that_occurs_twice_is_found(
     assert ids.count_distinct(with_id.where("id < 0"), columns, 0) == 0
 
 
-def test_ids_that_hash_alike_are_told_apart(
+def test_ids_with_equal_hashes_are_distinguished(
     persons: DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def colliding(columns: Sequence[Column]) -> Column:

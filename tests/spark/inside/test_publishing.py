@@ -87,7 +87,7 @@ PUBLISHED = {
     "priv.warning": "*",
     "priv.ledger": "* EXCLUDE (published_at, digest)",
 }
-"""What both engines must write alike."""
+"""What both engines must write the same."""
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_columns_may_have_any_names(
     assert contents(publisher, "r") == contents(theirs, "r")
 
 
-def test_the_files_do_not_hang_on_the_order_or_the_parts_of_the_source(
+def test_the_files_do_not_depend_on_the_order_or_the_parts_of_the_source(
     prepared: Callable[..., Connection],
     persons: DataFrame,
     tmp_path: Path,
@@ -344,7 +344,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_is_told_and_nothing_is_left(
+def test_what_is_wrong_is_reported_and_nothing_is_left(
     name: str, publisher: Connection, persons: DataFrame, tmp_path: Path
 ) -> None:
     changed, words = WRONG[name]

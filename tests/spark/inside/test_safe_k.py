@@ -79,7 +79,7 @@ def test_a_frame_gives_the_sample_that_duckdb_gives_and_another_one_each_time(
         publisher, frame, "safe_k", path=tmp_path / "s", epsilon1=0.2, **given, replace=True
     )
     assert contents(publisher, "r") != contents(theirs, "r")
-    # Its key is that of this publication alone, and stands nowhere afterwards.
+    # Its key is that of this publication alone, and is nowhere afterwards.
     (key,) = {bits.key for work in sent for bits in work.kernel.coins.values()}
     assert all(
         key not in path.read_bytes() and key.hex().encode() not in path.read_bytes()

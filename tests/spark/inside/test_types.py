@@ -1,4 +1,4 @@
-"""Every type that both engines write alike is published alike, whatever the time zones."""
+"""Every type that both engines write the same is published the same, whatever the time zones."""
 
 from __future__ import annotations
 
