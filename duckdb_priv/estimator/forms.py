@@ -78,6 +78,9 @@ class Form:
     baseline: bool = False
     """It is there to be compared with, and answers for single values only."""
 
+    two_numbers: bool = False
+    """Its counts follow from how many rows there are, how many show the value, and two numbers of the value."""
+
     @cached_property
     def sections(self) -> Mapping[str, str]:
         """The SQL of its sections. A formula is in parentheses; pieces of a query, ``query.NAME``, do not."""
@@ -201,13 +204,20 @@ INTERVAL = expand(_sections(COMMON)["interval"], _sections(COMMON))
 FORMS: Mapping[str, Form] = {
     form.name: form
     for form in (
-        Form("two_weights", drawn=True, joined=True, alike=True, followed=True),
+        Form("two_weights", drawn=True, joined=True, alike=True, followed=True, two_numbers=True),
         Form("by_group", ("two_weights",), varied=True, joined=True, alike=True),
         Form("rank_one", ("operator",), drawn=True, joined=True, followed=True),
         Form("operator", drawn=True, joined=True, followed=True),
         Form("singular", ("rank_one", "operator"), drawn=True, joined=True, invertible=False),
         Form("sample", ("two_weights",), scaled=True, perturbed=False, alike=True),
-        Form("two_by_two", ("two_weights",), joined=True, grouped=True, from_histogram=True),
+        Form(
+            "two_by_two",
+            ("two_weights",),
+            joined=True,
+            grouped=True,
+            from_histogram=True,
+            two_numbers=True,
+        ),
         Form("conditional_poisson", ("operator",), joined=True, grouped=True, from_histogram=True),
         Form("batches", ("operator",), joined=True, grouped=True),
         Form("scaled", ("two_weights",), scaled=True, drawn=True, alike=True),

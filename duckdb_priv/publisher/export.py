@@ -18,9 +18,9 @@ import duckdb
 
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
-from duckdb_priv.estimator import estimated, examples, labels, macros, read_me, views
+from duckdb_priv.estimator import dialects, estimated, examples, labels, macros, read_me, views
 from duckdb_priv.estimator.written import Written
-from duckdb_priv.publisher import comments, metadata, page
+from duckdb_priv.publisher import comments, metadata, page, scripts
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import keep_export
 from duckdb_priv.publisher.described import describe
@@ -85,6 +85,12 @@ class ExportArguments(Arguments):
         "['croissant', 'dcat']",
         default=(),
     )
+    dialects: tuple[str, ...] = argument(
+        several(*dialects.DIALECTS),
+        "the databases for which views of estimates are written beside it",
+        "['spark', 'postgres']",
+        default=(),
+    )
     sign: bool = argument(FLAG, "whether it is signed", "true", default=False)
     key_file: str | None = argument(
         FILE, "the file of the key that it is signed with", "'hospital.key'", default=None
@@ -107,6 +113,7 @@ def export_with(
     documents = [metadata.place_of(path, form) for form in arguments.metadata]
     for place in documents:
         metadata.check_replaceable(place, release)
+    views_elsewhere = scripts.written(workspace, release, path, arguments.dialects)
     workspace.stage("asking for the card, and writing")
     if arguments.format == "duckdb":
         _check_replaceable_file(workspace, path, release)
@@ -124,6 +131,7 @@ def export_with(
         _write_folder(workspace, path, release, html, key, shown=arguments.card)
     if described is not None:
         metadata.write(workspace, path, described, arguments.metadata)
+    scripts.write(workspace, views_elsewhere)
     keep_export(workspace, release, asdict(replace(arguments, path=str(path))))
     return [
         {
@@ -132,6 +140,7 @@ def export_with(
             "format": arguments.format,
             "card": str(card) if arguments.card else None,
             "metadata": [str(place) for place in documents],
+            "dialects": [str(place) for place in views_elsewhere],
             "signed_with": None if key is None else key.public,
         }
     ]

@@ -15,9 +15,8 @@ from typing import Any
 from urllib.parse import quote
 
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.publisher.described import Described
-from duckdb_priv.publisher.placing import begin, beside, give_up, move_file
+from duckdb_priv.publisher.placing import beside, refuse_unmarked, write_text
 from duckdb_priv.release.catalog import PublishedColumn
 
 WEB = re.compile(r"https?://[!-~]+")
@@ -381,17 +380,7 @@ def _mark(release: str) -> str:
 
 def check_replaceable(place: Path, release: str) -> None:
     """Refuse to overwrite anything but an earlier document about the same release."""
-    if not place.exists():
-        return
-    mark, found = _mark(release).encode(), b""
-    if place.is_file():
-        with place.open("rb") as file:
-            found = file.read(len(mark))
-    if found != mark:
-        raise InvalidParameter(
-            f"{str(place)!r} exists and does not describe {release!r}",
-            hint="choose another name for the export, remove it first, or leave metadata out",
-        )
+    refuse_unmarked(place, _mark(release), release, "metadata")
 
 
 def write(workspace: Workspace, export: Path, described: Described, forms: Sequence[str]) -> None:
@@ -402,16 +391,7 @@ def write(workspace: Workspace, export: Path, described: Described, forms: Seque
         for form in forms:
             document = FORMATS[form](described, files)
             text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=str)
-            place = place_of(export, form)
-            part = begin(place)
-            try:
-                part.write_text(
-                    _mark(described.release) + text.removeprefix("{"), "utf-8", newline="\n"
-                )
-                move_file(part, place)
-            except BaseException:
-                give_up(part)
-                raise
+            write_text(place_of(export, form), _mark(described.release) + text.removeprefix("{"))
 
     workspace.on_commit.append(written)
 

@@ -150,6 +150,35 @@ def move_file(part: Path, place: Path) -> None:
     _at_work.discard(part.name)
 
 
+def write_text(place: Path, text: str) -> None:
+    """Write a text file and move it to its place when it is complete."""
+    part = begin(place)
+    try:
+        part.write_text(text, "utf-8", newline="\n")
+        move_file(part, place)
+    except BaseException:
+        give_up(part)
+        raise
+
+
+def refuse_unmarked(place: Path, mark: str, release: str, argument: str) -> None:
+    """Refuse to overwrite anything but an earlier file beside an export of the release, which begins with a mark.
+
+    ``argument`` asks for such files.
+    """
+    if not place.exists():
+        return
+    expected, found = mark.encode(), b""
+    if place.is_file():
+        with place.open("rb") as file:
+            found = file.read(len(expected))
+    if found != expected:
+        raise InvalidParameter(
+            f"{str(place)!r} exists and does not describe {release!r}",
+            hint=f"choose another name for the export, remove it first, or leave {argument} out",
+        )
+
+
 def move_folder(part: Path, place: Path) -> None:
     """Put a folder in its place: one cannot be exchanged for another in one step."""
     for_readers(part)

@@ -141,6 +141,13 @@ def registry(file: str, only: tuple[str, ...], beside: Beside, results: Results)
     multiple=True,
     help="Describe it for programs, beside it; repeatable.",
 )
+@click.option(
+    "--dialect",
+    "dialects",
+    type=click.Choice(["spark", "postgres", "bigquery", "trino", "snowflake"]),
+    multiple=True,
+    help="Write views of estimates for this database, beside it; repeatable.",
+)
 @click.option("--sign", is_flag=True, help="Sign it: see duckdb-priv key new.")
 @click.option("--key-file", metavar="KEY", help="What to sign it with, unless it is the usual key.")
 @dry_run_option
@@ -152,6 +159,7 @@ def export(
     path: str,
     format_: str,
     metadata: tuple[str, ...],
+    dialects: tuple[str, ...],
     sign: bool,
     key_file: str | None,
     dry_run: bool,
@@ -159,7 +167,15 @@ def export(
     results: Results,
 ) -> None:
     """Write RELEASE of the database FILE to PATH, to hand it out."""
-    named = given({"format": format_, "metadata": metadata, "sign": sign, "key_file": key_file})
+    named = given(
+        {
+            "format": format_,
+            "metadata": metadata,
+            "dialects": dialects,
+            "sign": sign,
+            "key_file": key_file,
+        }
+    )
     with closing(open_known(file, beside)) as connection:
         (row,) = watched(
             connection,

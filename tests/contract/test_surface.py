@@ -60,7 +60,7 @@ PUBLISHER = {
     ),
     "exact_large_sum_threshold": "gamma epsilon error_probability",
     "expected_error": "source release questions",
-    "export_release": "release path format card metadata sign key_file",
+    "export_release": "release path format card metadata dialects sign key_file",
     "fine_grain_plan": (
         "source sensitive requirements tolerance direction min_retention domain frequencies frequency_epsilon"
     ),

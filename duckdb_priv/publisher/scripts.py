@@ -1,0 +1,40 @@
+"""Scripts with views of estimates for other databases, beside the export that they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.estimator import dialects
+from duckdb_priv.publisher.placing import beside, refuse_unmarked, write_text
+from duckdb_priv.release import catalog
+
+
+def written(
+    workspace: Workspace, release: str, export: Path, wanted: Sequence[str]
+) -> dict[Path, str]:
+    """Return the text of each script by its place.
+
+    Raises InvalidParameter where another file is there, and where the release cannot be counted outside DuckDB.
+    """
+    if not wanted:
+        return {}
+    attributes = [
+        each for each in catalog.sensitive_attributes(workspace.cursor) if each.release == release
+    ]
+    columns = catalog.published_columns(workspace.cursor, release)
+    public = [of.name for of in columns if of.role == "public"]
+    found = {}
+    for dialect in dict.fromkeys(wanted):
+        place = beside(export, f"{dialect}.sql")
+        refuse_unmarked(place, dialects.mark(release), release, "dialects")
+        found[place] = dialects.script(release, attributes, public, dialect)
+    return found
+
+
+def write(workspace: Workspace, scripts: Mapping[Path, str]) -> None:
+    """Write scripts, once the export is in its place."""
+    for place, text in scripts.items():
+        workspace.on_commit.append(partial(write_text, place, text))
