@@ -91,3 +91,15 @@ def classes_sql(
 def true_value(attribute: Attribute, x: str) -> str:
     """Write the true value of an attribute, of the type that it has, from its row in ``priv.coefficient``."""
     return f"{x}.value" if attribute.type == "VARCHAR" else f"CAST({x}.value AS {attribute.type})"
+
+
+def domains_sql(
+    connection: ConnectedTables, release: Release, attributes: Sequence[Attribute]
+) -> str:
+    """Write the query of all true values that attributes may have together, whatever is published."""
+    domains = (
+        f"(SELECT {true_value(each, 'x')} AS {text(each.name)} FROM {connection.catalog_of(release)}.coefficient AS x"
+        f" WHERE x.release = {literal(release.name)} AND x.attribute = {literal(each.name)}) AS {text(each.name)}"
+        for each in attributes
+    )
+    return f"SELECT * FROM {', '.join(domains)}"

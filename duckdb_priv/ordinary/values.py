@@ -10,11 +10,10 @@ from sqlglot import exp
 
 from duckdb_priv.ordinary.aggregates import aggregates_in, conjuncts
 from duckdb_priv.ordinary.grouping import SETS, bare, group_keys
-from duckdb_priv.ordinary.law import true_value
-from duckdb_priv.ordinary.names import named, text
-from duckdb_priv.ordinary.published import Attribute, ConnectedTables, Release
+from duckdb_priv.ordinary.law import domains_sql
+from duckdb_priv.ordinary.names import named
+from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.scope import PURE, FromItem, Kind, kind, own_nodes
-from duckdb_priv.sqltext.quoting import literal
 
 OF_RECORDS = ("joins", "having", "qualify", "windows", "sample", "pivots")
 """Clauses that ask for more than values."""
@@ -71,11 +70,8 @@ def list_values(
         for each in select.find_all(exp.Column)
         if (attribute := source.attribute(each)) is not None
     }
-    domains = [
-        f"({_domain_sql(connection, source.release, each)}) AS {text(each.name)}"
-        for each in named_here.values()
-    ]
-    query: exp.Expr = exp.maybe_parse(f"SELECT * FROM {', '.join(domains)}", dialect="duckdb")
+    domains = domains_sql(connection, source.release, list(named_here.values()))
+    query: exp.Expr = exp.maybe_parse(domains, dialect="duckdb")
     alias = exp.TableAlias(this=named(source.alias).copy())
     select.set("from_", exp.From(this=exp.Subquery(this=query, alias=alias)))
 
@@ -83,11 +79,3 @@ def list_values(
 def _conditions(select: exp.Select) -> list[exp.Expr]:
     where = select.args.get("where")
     return conjuncts(where.this) if where is not None else []
-
-
-def _domain_sql(connection: ConnectedTables, release: Release, attribute: Attribute) -> str:
-    return (
-        f"SELECT {true_value(attribute, 'x')} AS {text(attribute.name)}"
-        f" FROM {connection.catalog_of(release)}.coefficient AS x"
-        f" WHERE x.release = {literal(release.name)} AND x.attribute = {literal(attribute.name)}"
-    )
