@@ -27,8 +27,7 @@ from duckdb_priv.publisher.check.finding import SEVERITIES
 from duckdb_priv.publisher.check.record_ids import missing_record_id
 from duckdb_priv.publisher.comparing import told_of_comparing
 from duckdb_priv.publisher.labels import labels_of, read_labels
-from duckdb_priv.publisher.publication import Publication
-from duckdb_priv.publisher.recording import catalog_rows
+from duckdb_priv.publisher.publication import Publication, catalog_rows
 from duckdb_priv.publisher.records import digest_of, open_records
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import renamed_columns

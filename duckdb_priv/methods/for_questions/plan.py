@@ -7,9 +7,12 @@ privacy" (2020).
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
@@ -18,6 +21,7 @@ from duckdb_priv.mechanism.alias import alias_tables
 from duckdb_priv.mechanism.arrays import Matrix
 from duckdb_priv.mechanism.operator import invert
 from duckdb_priv.mechanism.questions import (
+    choose_operator,
     claimed_amplification,
     error_bound,
     mean_error,
@@ -29,7 +33,6 @@ from duckdb_priv.methods.common.perturbation import Exchange, open_coins, pertur
 from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.methods.for_questions.arguments import ForQuestionsArguments
-from duckdb_priv.methods.for_questions.asked import chosen_operator, named
 from duckdb_priv.methods.for_questions.bins import Binned, of_attribute, open_binned
 from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
 from duckdb_priv.release.promise import of_value
@@ -206,3 +209,38 @@ def _gained(each: Answering) -> str:
         f"The values of {each.attribute}, in {len(cut.edges) - 1} bins, are perturbed for {named(each.questions)}: the"
         f" error is {each.uniform_error / each.error:.3g} times less than with uniform perturbation. {rounded}"
     )
+
+
+SEARCH = 1
+"""Grows when the search finds other operators for the same questions."""
+
+
+def chosen_operator(
+    workspace: Workspace, attribute: str, gram: Matrix, amplification: float
+) -> Matrix:
+    """Return the operator for questions: the one that was chosen for them before, if there is one."""
+    key = hashlib.sha256(json.dumps([SEARCH, amplification, gram.tolist()]).encode()).hexdigest()
+    found = workspace.rows("SELECT operator FROM priv.chosen_operator WHERE questions = ?", [key])
+    if found:
+        return np.array(found[0][0], np.float64).reshape(gram.shape)
+
+    def report(share: float) -> None:
+        workspace.stage(f"choosing the operator of {attribute}: {share:.0%}")
+
+    operator = choose_operator(gram, amplification, report)
+    workspace.rows(
+        "INSERT INTO priv.chosen_operator VALUES (?, ?)", [key, operator.ravel().tolist()]
+    )
+    return operator
+
+
+def named(questions: Any) -> str:
+    """Return how questions are called in a sentence.
+
+    >>> named("ranges"), named("my_ranges")
+    ('ranges', 'the questions in my_ranges')
+    """
+    plain = ("ranges", "prefixes", "values")
+    if questions == "mean":
+        return "the mean"
+    return questions if questions in plain else f"the questions in {questions}"

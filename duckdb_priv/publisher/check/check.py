@@ -19,26 +19,24 @@ from duckdb_priv.publisher.check.determined import (
     coarser_forms,
     groups_of_one_value,
     public_columns_that_tell,
+    siblings_of_sensitive_columns,
 )
 from duckdb_priv.publisher.check.domains import (
     domains_from_the_source,
     domains_too_large_for_the_noise,
-)
-from duckdb_priv.publisher.check.examination import Examination
-from duckdb_priv.publisher.check.finding import Finding, worst_first
-from duckdb_priv.publisher.check.identifiers import identifiers_among
-from duckdb_priv.publisher.check.patterns import exact_times, telling_texts
-from duckdb_priv.publisher.check.persons import records_of_persons, several_records_per_person
-from duckdb_priv.publisher.check.record_ids import (
-    missing_record_id,
-    similar_record_ids,
-    unusable_record_ids,
-)
-from duckdb_priv.publisher.check.representation import (
     texts_that_compare_as_equal,
     unused_enum_values,
 )
-from duckdb_priv.publisher.check.siblings import siblings_of_sensitive_columns
+from duckdb_priv.publisher.check.examination import Examination
+from duckdb_priv.publisher.check.finding import Finding, worst_first
+from duckdb_priv.publisher.check.identifiers import exact_times, identifiers_among, telling_texts
+from duckdb_priv.publisher.check.record_ids import (
+    missing_record_id,
+    records_of_persons,
+    several_records_per_person,
+    similar_record_ids,
+    unusable_record_ids,
+)
 from duckdb_priv.release.arguments import (
     COLUMNS,
     NAME,

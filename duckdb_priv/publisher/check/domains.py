@@ -1,4 +1,4 @@
-"""Domains that say too much, or have too many values for the noise."""
+"""Domains that come from the source, or are too large for the noise, and how their values are stored."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from duckdb_priv.engine.source import is_one_of
 from duckdb_priv.mechanism.smallest_count import smallest_count
 from duckdb_priv.mechanism.uniform import Uniform
 from duckdb_priv.publisher.check.examination import Examination
 from duckdb_priv.publisher.check.finding import Finding
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import identifier, identifiers
 
 RARE = 5
 """Records of a value below which its being in a domain is about few people."""
@@ -81,3 +82,64 @@ def domains_too_large_for_the_noise(
 def _counts(exam: Examination, name: str) -> np.ndarray:
     rows = exam.query("value_counts", column=identifier(name))
     return np.array([count for (count,) in rows], np.int64)
+
+
+def unused_enum_values(exam: Examination) -> list[Finding]:
+    """Find public ENUM columns whose type lists values that no record has."""
+    source = exam.source
+    names = [name for name in source.public if is_one_of(source.types[name], "ENUM(")]
+    if not names:
+        return []
+    counts = exam.query(
+        "dictionaries",
+        listed=", ".join(f"len(enum_range(any_value({identifier(name)})))" for name in names),
+        used=", ".join(f"count(DISTINCT {identifier(name)})" for name in names),
+    )
+    return [
+        Finding(
+            "note",
+            "unused_enum_values",
+            (name,),
+            float(listed - used),
+            f"the type of public column {name!r} lists {listed - used} values that no record has",
+            "nothing: it is published with the values that occur",
+            exam.basis(),
+        )
+        for name, (listed, used) in zip(names, counts, strict=True)
+        if listed is not None and listed > used
+    ]
+
+
+def texts_that_compare_as_equal(exam: Examination) -> list[Finding]:
+    """Find texts that a collation makes equal although they are written differently."""
+    source = exam.source
+    names = source.collated
+    if not names:
+        return []
+    counts = exam.query(
+        "collations",
+        texts=identifiers(names),
+        equal=", ".join(_counted(identifier(name)) for name in names),
+        different=", ".join(_counted(f"encode({identifier(name)})") for name in names),
+        source=source.stored,
+        sampling=exam.sampling(50_000),
+    )
+    return [
+        Finding(
+            "warning",
+            "collation",
+            (name,),
+            float(different - equal),
+            f"{different - equal} texts of {name!r} are equal to another one that is written differently (as upper and"
+            " lower case are under COLLATE NOCASE); each spelling is published as a value of its own",
+            f"write them in one way in a view: lower({identifier(name)})",
+            exam.sampled,
+        )
+        for name, (equal, different) in zip(names, counts, strict=True)
+        if different > equal
+    ]
+
+
+def _counted(values: str) -> str:
+    # count(DISTINCT …) looks past the collation before DuckDB 2.0.
+    return f"(SELECT count(*) FROM (SELECT DISTINCT {values} FROM looked_at))"
