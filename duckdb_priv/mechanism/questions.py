@@ -133,15 +133,20 @@ def mean_error(gram: Matrix, operator: Matrix) -> float:
     return expected_deviation(gram, operator, np.full(m, 1 / m))
 
 
-def expected_deviation(gram: Matrix, operator: Matrix, true_counts: ArrayLike) -> float:
+def expected_deviation(
+    gram: Matrix, operator: Matrix, true_counts: ArrayLike, weights: Matrix | None = None
+) -> float:
     """Return the standard deviation of the answers to questions about records, root mean square over the questions.
+
+    ``weights[x, y]`` is what a record that shows y counts for x; the inverse of the operator, where none are given.
 
     >>> operator = uniform_operator(64, math.e)
     >>> round(expected_deviation(ranges_gram(64), operator, np.full(64, 100)) / 80, 3)
     15.726
     """
-    weights, true = np.linalg.inv(operator), np.asarray(true_counts, dtype=np.float64)
-    spread = np.einsum("xy,xz,zy->y", weights, gram, weights)
+    found = np.linalg.inv(operator) if weights is None else weights
+    true = np.asarray(true_counts, dtype=np.float64)
+    spread = np.einsum("xy,xz,zy->y", found, gram, found)
     return math.sqrt(max(float(spread @ (operator @ true) - np.diagonal(gram) @ true), 0.0))
 
 

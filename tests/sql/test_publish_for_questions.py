@@ -305,7 +305,7 @@ def test_errors_of_stated_questions_are_those_of_the_operator(con):
     ((plain,),) = con.execute(error, ["mean"]).fetchall()
     publish(
         con,
-        "sensitive := 'age', low := 0, high := 81, bins := 81, questions := 'mean', epsilon := 2.0",
+        "sensitive := 'age', low := 0, high := 81, bins := 27, questions := 'mean', epsilon := 2.0",
     )
     ((chosen,),) = con.execute(error, ["mean"]).fetchall()
     assert chosen < plain / 4
@@ -313,7 +313,33 @@ def test_errors_of_stated_questions_are_those_of_the_operator(con):
     ((stated,),) = con.execute(error, ["asked"]).fetchall()
     law = operator(con)
     weights = np.linalg.inv(law)
-    inside = np.arange(81) <= 17
-    true = counted(con, "SELECT age::INTEGER, count(*) FROM stays GROUP BY ALL", list(range(81)))
+    inside = np.arange(27) < 6
+    true = counted(con, "SELECT age // 3, count(*) FROM stays GROUP BY ALL", list(range(27)))
     variance = (inside @ weights) ** 2 @ law @ true - true[inside].sum()
     assert stated == pytest.approx(math.sqrt(variance) / ROWS, rel=1e-9)
+
+
+def test_errors_of_stated_questions_are_those_of_a_code_of_blocks(con):
+    con.execute(
+        f"FROM priv.publish_block_design('stays', 'r', {HIDDEN}, sensitive := 'age', epsilon := 1.0, replace := true)"
+    ).fetchall()
+    error = "SELECT priv.expected_error('stays', 'r', questions := $1)"
+    found = {each: con.execute(error, [each]).fetchone()[0] for each in (None, "values", "ranges")}
+    ((own, other),) = con.execute(
+        "SELECT DISTINCT own, other FROM priv.coefficient WHERE release = 'r'"
+    ).fetchall()
+    true = counted(con, "SELECT age::VARCHAR, count(*) FROM stays GROUP BY ALL", values(con))
+    variances = true * own * (1 - own) + (ROWS - true) * other * (1 - other)
+    deviations = np.sqrt(variances) / (own - other) / ROWS
+    assert found[None] == pytest.approx(deviations.mean(), rel=1e-9)
+    assert found["values"] == pytest.approx(math.sqrt((deviations**2).mean()), rel=1e-9)
+    # The same for one range, by the rows of the release: a range of many values is no sum of independent counts.
+    assert found["ranges"] > found["values"]
+    con.execute("CREATE OR REPLACE TABLE asked_once AS SELECT 20 AS low, 40 AS high, 1 AS weight")
+    (stated,) = con.execute(error, ["asked_once"]).fetchone()
+    (low, high, stderr) = con.execute(
+        "SELECT i.low, i.high, i.stderr FROM (SELECT priv.reconstructed_list_interval('r', noisy_age,"
+        " [i::VARCHAR FOR i IN range(20, 41)], confidence := 0.999999999) AS i FROM r)"
+    ).fetchone()
+    assert stated * ROWS == pytest.approx(stderr, rel=0.02)
+    assert low <= true[[20 <= int(value) <= 40 for value in values(con)]].sum() <= high
