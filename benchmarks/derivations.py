@@ -336,7 +336,7 @@ def question_errors() -> Iterator[str]:
 def reconstruction_privacy() -> Iterator[str]:
     operator = Uniform(0.5, 14)
     upper, lower = tails(122, 61, operator, epsilon=0.3)
-    yield f"the exact tails are {short(float(upper), 4)} and {short(float(lower), 4)}"
+    yield f"The exact tails are {short(float(upper), 4)} and {short(float(lower), 4)}"
     yield f"within 30% with probability {short(1 - float(upper) - float(lower))}"
     drawn = law(122, 122, 0.5 * operator.own + 0.5 * operator.other, 0)
     limit = 122 * operator.other + 0.5 * 61 * 1.3
@@ -355,8 +355,8 @@ def reconstruction_privacy() -> Iterator[str]:
     chernoff = (math.exp(-theta) / (1 - theta) ** (1 - theta)) ** (122 * w)
     yield f"{short(min(binomial, below), 4)} against {short(chernoff, 4)}"
     yield (
-        "A hundred groups of 50 records each that all hold x are private, "
-        "each for itself, and together give x away with a standard deviation "
+        "A hundred groups of 50 records each that all hold x are each private. "
+        "Together they reveal x with a standard deviation "
         f"of {100 * math.sqrt(perturbed_variance(5_000, 5_000, operator).item()) / 5_000:.1f}%"
     )
     sizes = sample_size(operator, 0.3, 0.3), math.floor(threshold(0.2, operator, 0.3, 0.3))
@@ -599,7 +599,7 @@ def shuffle() -> Iterator[str]:
     alone = math.exp(log_delta(first, 4, 0.3))
     known = Pair(beside.first, beside.first, beside.blanket)
     product = math.exp(log_delta(first.combined(known), 4, 0.3))
-    yield f"the first one's own crowd would have δ = {short(alone)}"
+    yield f"the group of the first one alone would have δ = {short(alone)}"
     yield f"the exact δ for the first is {short(told)}. The product's bound is {short(product)}"
 
 
