@@ -9,6 +9,8 @@ import duckdb
 import pytest
 from conftest import DATA
 
+from duckdb_priv.publisher.check import determined
+
 PLANTED = """
 CREATE TYPE town AS ENUM ('Aachen', 'Bonn', 'Cleve', 'Dover');
 CREATE TABLE planted AS
@@ -341,3 +343,18 @@ def test_public_is_the_last_thing_to_do_and_says_what_it_costs(planted):
             before, after = row["do"].split("public :=", 1)
             assert "exclude" in before
             assert ":" in after
+
+
+@pytest.mark.once
+def test_pairs_of_too_many_columns_are_not_all_looked_at_and_that_is_said(con, monkeypatch):
+    """Of 2,000 columns there are two million pairs, and each would be looked at in five records."""
+    columns = ", ".join(f"hash(i + {1000 * k}) % 5 AS c{k}" for k in range(12))
+    con.execute(
+        f"CREATE TABLE wide AS SELECT i AS id, hash(i) % 3 AS s, {columns} FROM range(600) AS t(i)"
+    )
+    call = "'wide', sensitive := 's', record_id := 'id'"
+    assert "too_many_columns" not in found(con, call)
+    monkeypatch.setattr(determined, "PAIRS", 3)
+    ((finding,),) = [found(con, call)["too_many_columns"]]
+    assert (finding["severity"], finding["figure"]) == ("note", 12.0)
+    assert finding["what"].startswith("of 12 public columns, pairs of 3 were looked at")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import combinations
 from operator import and_
@@ -46,6 +47,8 @@ COARSER = 0.95
 """Share of the records whose sensitive value must tell a public one, for that to be a coarser form of it."""
 CELLS = 10_000_000
 """Cells that all pairs of columns may have together: with many columns fewer records are looked at."""
+PAIRS = 5_000
+"""Pairs of columns that are looked at, at most: of more, those of the columns that tell most by themselves."""
 COUNTED = 5
 """How many suspicious sets of columns are counted in the whole table, the worst first."""
 
@@ -78,7 +81,10 @@ def public_columns_that_tell(exam: Examination) -> list[Finding]:
         )
     ]
     shares = {key: each.share for key, each in single.items()}
-    pairs = list(combinations(innocent, 2))
+    looked_at = _looked_at(innocent, suspects)
+    if len(looked_at) < len(innocent):
+        findings.append(_not_all_pairs(looked_at, innocent))
+    pairs = list(combinations(looked_at, 2))
     findings += _sets_that_tell(exam, pairs, shares)
     nearly = {
         columns for (columns, _), share in shares.items() if len(columns) == 2 and share >= NEARLY
@@ -87,11 +93,39 @@ def public_columns_that_tell(exam: Examination) -> list[Finding]:
     triples = {
         tuple(sorted({*pair, name}, key=source.public.index))
         for pair in nearly - refused
-        for name in innocent
+        for name in looked_at
         if name not in pair
     }
     findings += _sets_that_tell(exam, sorted(triples), shares)
     return findings
+
+
+def _looked_at(
+    columns: Sequence[str], suspects: Mapping[tuple[Columns, str], Determination]
+) -> list[str]:
+    """Return the columns whose pairs are looked at, in their order: all, unless they are too many."""
+    most = (1 + math.isqrt(1 + 8 * PAIRS)) // 2
+    if len(columns) <= most:
+        return list(columns)
+    tells = dict.fromkeys(columns, 0.0)
+    for ((name,), _), each in suspects.items():
+        if name in tells:
+            tells[name] = max(tells[name], each.share)
+    chosen = set(sorted(columns, key=lambda name: -tells[name])[:most])
+    return [name for name in columns if name in chosen]
+
+
+def _not_all_pairs(looked_at: Sequence[str], columns: Sequence[str]) -> Finding:
+    return Finding(
+        "note",
+        "too_many_columns",
+        (),
+        float(len(columns)),
+        f"of {len(columns):,} public columns, pairs of {len(looked_at):,} were looked at, those that tell most by"
+        " themselves: two others may tell a sensitive value together",
+        "name the columns that your readers need by public := […]",
+        "the number of columns",
+    )
 
 
 def _sets_that_tell(
