@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -22,6 +22,10 @@ class Result:
     """Whether there are estimates in it."""
     reported: bool = False
     """Whether there is in it what records report."""
+    noisy: frozenset[str] = frozenset()
+    """Columns that are estimates, in lower case."""
+    chosen: bool = False
+    """Whether its rows were chosen by them."""
 
 
 BLOCKING = {
@@ -99,7 +103,10 @@ def renamed(result: Result, alias: exp.TableAlias) -> Result:
     if rows is not None:
         renamed = dict(zip(columns, rows.columns.values(), strict=False))
         rows = Rows(rows.select, rows.sources, renamed, rows.asks, rows.blocked)
-    return Result(columns, rows, result.estimated, result.reported)
+    noisy = frozenset(
+        new for new, old in zip(columns, result.columns, strict=False) if old in result.noisy
+    )
+    return replace(result, columns=columns, rows=rows, noisy=noisy)
 
 
 def rows_of(select: exp.Select, sources: list[FromItem], *, asks: bool) -> Rows | None:

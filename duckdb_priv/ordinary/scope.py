@@ -43,6 +43,10 @@ class FromItem:
     """Whether there are estimates in it."""
     reported: bool = False
     """Whether a query here looks at what records report."""
+    noisy: frozenset[str] = frozenset()
+    """Columns that are estimates, in lower case."""
+    chosen: bool = False
+    """Whether its rows were chosen by them."""
     number: int = field(default_factory=lambda: next(_numbers))
 
     def owns(self, column: exp.Column) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.ordinary import aggregates
+from duckdb_priv.ordinary import aggregates, group_estimates
 from duckdb_priv.ordinary.aliases import expand_aliases, is_alias
 from duckdb_priv.ordinary.checks import check, stand_in
 from duckdb_priv.ordinary.estimate import Estimation
@@ -171,7 +171,12 @@ class Statement:
                 )
         estimated = any(result.estimated for result in results)
         reported = any(result.reported for result in results)
-        return Result(results[0].columns, block(results, query.key.upper()), estimated, reported)
+        return replace(
+            results[0],
+            rows=block(results, query.key.upper()),
+            estimated=estimated,
+            reported=reported,
+        )
 
     def _blocked(self, result: Result, why: str) -> Result:
         return replace(result, rows=block([result], why))
@@ -197,7 +202,11 @@ class Statement:
         if not asked:
             rows = None if summed else rows_of(select, sources, asks=False)
             estimated = any(each.estimated for each in sources)
-            return Result([name.lower() for name in names], rows, estimated, reported)
+            group_estimates.refuse(select, sources)
+            noisy = group_estimates.passed_on(select, names, sources)
+            chosen = any(each.chosen for each in sources)
+            columns = [name.lower() for name in names]
+            return Result(columns, rows, estimated, reported, noisy, chosen)
         if len(asked) > 1:
             raise QueryRefused(
                 "two perturbed tables in one SELECT cannot be counted together:"
@@ -213,13 +222,18 @@ class Statement:
         self.changed = True
         check(select, asked[0], self.connection, self.parameters)
         outputs = names if select is not self._first else self._outputs_of_all(names)
+        noisy, chosen = (
+            group_estimates.estimates_of(select, names),
+            select.args.get("having") is not None,
+        )
         returned = any(select is each for each in self._parts)
         confidence = self.confidence if returned else None
         Estimation(
             select, asked[0], sources, around, self.connection, self.names, outputs, confidence
         ).rewrite()
         select.meta[ESTIMATED] = True
-        return Result([name.lower() for name in names], estimated=True)
+        columns = [name.lower() for name in names]
+        return Result(columns, estimated=True, noisy=noisy, chosen=chosen)
 
     def _values(
         self, select: exp.Select, source: FromItem, around: frozenset[int], names: list[str]
@@ -298,7 +312,7 @@ class Statement:
             if result is not None:
                 return FromItem(
                     alias, item, columns_of(result, item), rows=result.rows,
-                    estimated=result.estimated, reported=result.reported,
+                    estimated=result.estimated, reported=result.reported, noisy=result.noisy, chosen=result.chosen,
                 )  # fmt: skip
             release = self.connection.release(item)
             if release is not None:
@@ -317,7 +331,7 @@ class Statement:
                 result = renamed(result, item.args["alias"])
             return FromItem(
                 alias, item, columns_of(result, item), rows=result.rows,
-                estimated=result.estimated, reported=result.reported,
+                estimated=result.estimated, reported=result.reported, noisy=result.noisy, chosen=result.chosen,
             )  # fmt: skip
         for table in item.find_all(exp.Table):
             if self.connection.release(table) is not None:

@@ -319,3 +319,23 @@ SELECT DISTINCT 1 FROM visits WHERE disease = 'flu';
 -- title: values in the order of a public column
 SELECT DISTINCT disease FROM visits ORDER BY age;
 -- says: DISTINCT
+
+-- title: a total of groups that are chosen by their estimates
+SELECT sum(n) FROM (SELECT ward, age, disease, count(*) AS n FROM visits GROUP BY ALL HAVING count(*) > 0);
+-- says: chosen by their estimates
+
+-- title: a total of groups that are chosen by their estimates further out
+WITH a AS (SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL), b AS (SELECT ward, n AS m FROM a) SELECT sum(m) FROM b WHERE m > 0;
+-- says: chosen by their estimates
+
+-- title: a sum of squared estimates
+SELECT ward, sum(n * n) FROM (SELECT ward, disease, count(*) AS n FROM visits GROUP BY ward, disease) AS c GROUP BY ward;
+-- says: would square the noise
+
+-- title: how estimates scatter
+SELECT stddev(c.m) FROM (SELECT ward, disease, count(*) FROM visits GROUP BY ward, disease) AS c(w, d, m);
+-- says: would square the noise
+
+-- title: how estimates go together
+SELECT corr(a, b) FROM (SELECT age, count_if(disease = 'flu') AS a, count_if(disease = 'cancer') AS b FROM visits GROUP BY age);
+-- says: would square the noise

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from ordinary.releases import CALLS, DOES_NOT_SUM
+from ordinary.releases import CALLS, DOES_NOT_SUM, EVEN, VISITS
 from ordinary.test_linear import CASES, same
 
 from duckdb_priv.ordinary.rewrite import reconstruct
@@ -144,6 +144,25 @@ def test_an_average_over_an_estimate_that_is_not_above_zero_is_null(estimated) -
     )
     assert any(n <= 0 for *_, n, _ in rows)
     assert all((average is None) == (n <= 0) for *_, n, average in rows)
+
+
+def test_errors_take_the_bias_off_a_sum_of_squares(estimated, release) -> None:
+    """Of all groups by ward and age: within five standard errors of the truth, which the counts are not."""
+    squares = (
+        estimated("two_weights")
+        .execute(
+            "SELECT sum(n * n - e * e), sum(n * n), sqrt(sum(4 * n * n * e * e + 2 * e ** 4)) FROM"
+            " (SELECT ward, age, disease, count(*) AS n, count_stderr() AS e FROM visits GROUP BY ALL)"
+        )
+        .fetchone()
+    )
+    with duckdb.connect() as source:
+        source.execute(VISITS.format(rows=3000, disease=EVEN))
+        (truth,) = source.execute(
+            "SELECT sum(n * n) FROM (SELECT ward, age, disease, count(*) AS n FROM source GROUP BY ALL)"
+        ).fetchone()
+    unbiased, biased, error = squares
+    assert abs(unbiased - truth) < 5 * error < 10 * abs(biased - truth)
 
 
 def test_other_tables_are_counted_as_ever_while_the_schema_is_in_use(estimated) -> None:
