@@ -143,11 +143,11 @@ def _has_mark(connection: duckdb.DuckDBPyConnection) -> bool:
 def _listed(connection: duckdb.DuckDBPyConnection, database: str) -> tuple[set[str], set[str]]:
     """List the functions that have names of ours, and the macros of a database that have a comment.
 
-    A macro that was replaced by hand has none.
+    A macro that was replaced by hand has none. Those of the schema estimated are a release's own.
     """
     rows = connection.execute(
         "SELECT function_name, starts_with(function_name, '_priv_') FROM duckdb_functions()"
-        " WHERE starts_with(function_name, '_priv_')"
+        " WHERE (starts_with(function_name, '_priv_') AND schema_name <> 'estimated')"
         " OR (database_name = ? AND schema_name = 'priv' AND comment IS NOT NULL)",
         [database],
     ).fetchall()
