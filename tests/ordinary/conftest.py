@@ -83,7 +83,8 @@ def exact_tables(
             f" public := ['age', 'ward', 'cost', 'day'], retention := {ALMOST_NO_NOISE!r})"
         ).fetchall()
         publisher.execute("FROM priv.export_release('visits', ?)", [str(path)]).fetchall()
-    release, true = duckdb.connect(), duckdb.connect()
+    # One thread adds numbers up in one order, so that what is left by rounding is the same in every run.
+    release, true = duckdb.connect(config={"threads": 1}), duckdb.connect()
     release.execute(f"ATTACH '{path}' AS r (READ_ONLY)")
     for connection in (release, true):
         connection.execute(LOOK_UP)

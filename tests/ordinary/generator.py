@@ -145,7 +145,7 @@ class Generator:
         if pick < 0.85:
             return f"coalesce({self.aggregate()}, 0) * 2 + 1"
         if pick < 0.9:
-            return f"CASE WHEN count(*) > 5 THEN {self.aggregate()} END"
+            return f"CASE WHEN count(*) > 5.5 THEN {self.aggregate()} END"
         if not grouped:
             return f"round({self._counted()}, 0)"
         return self._of(
