@@ -28,6 +28,8 @@ def highest_posteriors(attribute: SensitiveAttribute, prior: Vector) -> Vector |
         return None
     if attribute.blocks:
         return _of_blocks(attribute, attribute.blocks, prior)
+    if form.drawn and (parts := _one_by_one(attribute)):
+        return _of_diagonal_and_rank_one(*parts, prior)
     operator = drawn_operator(attribute)
     if operator is not None:
         joint = operator * prior
@@ -39,6 +41,31 @@ def highest_posteriors(attribute: SensitiveAttribute, prior: Vector) -> Vector |
     own, other = (np.array(attribute.numbers[name]) for name in ("own", "other"))
     posterior: Vector = prior * own / np.maximum(prior * own + (1 - prior) * other, 1e-300)
     return posterior
+
+
+def _one_by_one(attribute: SensitiveAttribute) -> tuple[Vector, Vector, Vector] | None:
+    """Return d, b, c where Pr[shows y | true x] = d[x] 1{x = y} + b[y] c[x]; None where it is another matrix."""
+    size = attribute.size
+    if "retention" in attribute.numbers:
+        kept = np.array(attribute.numbers["retention"])
+        return kept, np.full(size, 1 / size), 1 - kept
+    if "operator" in attribute.lists:
+        return None
+    other = np.array(attribute.numbers["other"])
+    return np.array(attribute.numbers["own"]) - other, other, np.ones(size)
+
+
+def _of_diagonal_and_rank_one(own: Vector, other: Vector, given: Vector, prior: Vector) -> Vector:
+    """Return the highest posterior of each value in time linear in the domain, by the parts of the operator."""
+    shown = own * prior + other * (given @ prior)
+    ratio = np.divide(other, shown, out=np.zeros_like(shown), where=shown > 0)
+    # The largest ratio of another value: that of the first, or of the second for the first itself.
+    first = int(ratio.argmax())
+    largest = np.full(ratio.size, ratio[first])
+    largest[first] = np.delete(ratio, first).max(initial=0)
+    itself = np.divide(own, shown, out=np.zeros_like(shown), where=shown > 0) + ratio * given
+    found: Vector = prior * np.maximum(itself, given * largest)
+    return found
 
 
 def _of_blocks(attribute: SensitiveAttribute, blocks: Blocks, prior: Vector) -> Vector:
