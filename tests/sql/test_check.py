@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from conftest import DATA
 
-from duckdb_priv.publisher.check import determined
+from duckdb_priv.publisher.check import check, determined
 
 PLANTED = """
 CREATE TYPE town AS ENUM ('Aachen', 'Bonn', 'Cleve', 'Dover');
@@ -358,3 +358,6 @@ def test_pairs_of_too_many_columns_are_not_all_looked_at_and_that_is_said(con, m
     ((finding,),) = [found(con, call)["too_many_columns"]]
     assert (finding["severity"], finding["figure"]) == ("note", 12.0)
     assert finding["what"].startswith("of 12 public columns, pairs of 3 were looked at")
+    monkeypatch.setattr(check, "MOST_COLUMNS", 13)
+    with pytest.raises(duckdb.Error, match="the source has 14 columns, and at most 13 are looked"):
+        found(con, call)

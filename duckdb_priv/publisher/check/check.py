@@ -66,6 +66,8 @@ THOROUGH: tuple[Callable[[Examination], list[Finding]], ...] = (
     unused_enum_values,
 )
 """What ``priv.check_source`` looks for beside these."""
+MOST_COLUMNS = 5_000
+"""Columns that ``priv.check_source`` looks at: more take minutes."""
 SHOWN = 5
 """How many findings an error lists."""
 USUAL_EPSILON = 1.0
@@ -144,6 +146,11 @@ def check_source(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[st
     )
     hidden = tuple({name.lower(): name for name in (*roles.exclude, *roles.record_id)}.values())
     source = open_source(workspace, arguments.source, replace(roles, record_id=(), exclude=hidden))
+    if len(source.types) > MOST_COLUMNS:
+        raise InvalidSource(
+            f"the source has {len(source.types):,} columns, and at most {MOST_COLUMNS:,} are looked at together",
+            hint="check a view of the columns that your readers need",
+        )
     record_id = [name for name in source.types if name.lower() in _lower(roles.record_id)]
     operator = arguments.operator()
     domains = given_domains(arguments.domain, source)
