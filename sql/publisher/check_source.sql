@@ -3,16 +3,17 @@
 --   [, details := false])
 --   -> severity, columns, what, do; with details := true also finding, figure, basis
 --
--- Lists what would be wrong with publishing this table, the worst first, and what to do. It finds public columns that reveal
--- a sensitive one (alone, two or three together, or as a coarser form of it), or are another copy of it. It finds
+-- Lists what would be wrong with publishing this table, the worst first, and what to do. It finds public columns that
+-- reveal a sensitive one (alone, two or three together, or as a coarser form of it), or are another copy of it. It finds
 -- identifiers, addresses, sentences and exact times among the public columns, and records that are unique in their public
 -- columns, with the smallest sets of columns that make them unique. It finds several records of one person, missing and
--- repeated record ids, domains that are too large for the noise or disclose what occurs, and problems of how values are
--- stored. severity: a "blocker" stops every publish_… unless its columns are named in public := […], a "warning" is in the
--- receipt, a "note" is shown only here. finding is the short name of the kind, figure the number in the sentence, and basis
--- the records that were examined: suspects are searched for in a sample and counted in the whole table. certainty is the
--- posterior above which a value counts as known. Without a retention or an epsilon the smallest count is that of epsilon =
--- 1. Reads true values: it is for the publisher.
+-- repeated record ids, ids that differ in case, blanks or leading zeros only, domains that are too large for the noise or
+-- disclose what occurs, and problems of how values are stored. severity: a "blocker" stops every publish_… unless its
+-- columns are named in public := […], a "warning" is in the receipt, and so is a "note" that publishing looks for, too.
+-- finding is the short name of the kind, figure the number in the sentence, and basis the records that were examined:
+-- suspects are searched for in a sample and counted in the whole table. certainty is the posterior above which a value
+-- counts as known. Without a retention or an epsilon the smallest count is that of epsilon = 1. Reads true values: it is
+-- for the publisher.
 --
 --   SELECT severity, columns, what FROM priv.check_source('visits', sensitive := 'disease', record_id := 'id');
 
