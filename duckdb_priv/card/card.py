@@ -38,7 +38,7 @@ SETS = 3
 """How many public columns, and pairs of them, these are about at most. Each takes a statement, and how far a count is
 off depends on its size rather than on what is counted."""
 PERSON, OF_VALUE = "privacy_of_a_person", "local_differential_privacy"
-ABSENT = "records_left_out"
+ABSENT = ("records_left_out", "values_left_out")
 """The guarantees of all that is published of a person, and of one value, and what says how many records are missing."""
 WORDS = ("title", "description", "contact", "licence")
 """What the publisher says of a release, for the header of its card."""
@@ -236,8 +236,8 @@ def read_card(
         parameters=_parameters(mechanism, json.loads(parameters)),
         person=person,
         learned=_learned(cards, epsilon),
-        absent=next((said for _, name, _, said in guarantees if name == ABSENT), None),
-        promises=_once([each for each in guarantees if each[1] not in (PERSON, ABSENT)]),
+        absent=" ".join(said for _, name, _, said in guarantees if name in ABSENT) or None,
+        promises=_once([each for each in guarantees if each[1] not in (PERSON, *ABSENT)]),
         attributes=[replace(each, values=each.values[:shown]) for each in cards],
         statements=_statements(reader),
         provenance=json.loads(provenance),

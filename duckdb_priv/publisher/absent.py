@@ -28,8 +28,8 @@ from duckdb_priv.release.catalog import Connection, now
 from duckdb_priv.release.model import Guarantee, to_json
 from duckdb_priv.release.request import Request
 
-NAME = "records_left_out"
-"""The guarantee that says how many records are not here."""
+NAME, VALUES = "records_left_out", "values_left_out"
+"""The guarantees that say how many records are not here, and which values they have."""
 FEWEST, SHARE = 100, 0.01
 """Noise stays within so many records 95 times of 100, or within this share of those that enter, if that is more."""
 OF_A_PERSON = 0.25
@@ -42,7 +42,7 @@ LISTED = 5
 class Absent:
     """What a release says of the records that are not in it."""
 
-    guarantee: Guarantee
+    guarantees: Sequence[Guarantee]
     price: NoisyCount | None
     """None where it is what an earlier version said."""
 
@@ -73,7 +73,7 @@ def records_left_out(
     entering: Source,
     *,
     waits: bool,
-    earlier: Guarantee | None,
+    earlier: Sequence[Guarantee],
 ) -> Absent | None:
     """State how many records are not in a release, where some may be missing and their number may be known.
 
@@ -86,8 +86,8 @@ def records_left_out(
         return None
     # Which records wait for a group depends on the values of others, so nothing bounds what one record changes.
     unbounded = bool(waiting) and any(each.epsilon is None for each in plan.ledger)
-    if earlier is not None and not unbounded:
-        return Absent(_repeated(earlier), None)
+    if earlier and not unbounded:
+        return Absent([_repeated(each) for each in earlier], None)
     limited = whole.rows - entering.rows
     missing = _missing_values(workspace, request, plan, whole, entering)
     most = _rows_of_person(workspace, whole, entering, limited, waiting)
@@ -96,56 +96,69 @@ def records_left_out(
         within_of(entering.rows, (most or 1) * looks) for looks in (1, max(1, 2 * len(missing)))
     )
     totals = [limited, waiting]
-    values = [count for each in missing.values() for count in each.values()]
+    by_value = [count for each in missing.values() for count in each.values()]
     context = to_json(
         {
             "purpose": "records left out",
             "population": request.population,
             "values": [[name, *each] for name, each in missing.items()],
-            "counts": [*totals, *values],
+            "counts": [*totals, *by_value],
             "within": [within, within_values],
         }
     )
     bits, coins = _noise(workspace, request, context)
     totals = laplace_count(np.array(totals), epsilon_of(within), bits).tolist()
-    noisy = iter(laplace_count(np.array(values, int), epsilon_of(within_values), bits).tolist())
-    shown = [
-        (name, value, count)
-        for name, each in missing.items()
-        for value, count in _most({value: next(noisy) for value in each}, within_values)
-    ]
+    noisy = iter(laplace_count(np.array(by_value, int), epsilon_of(within_values), bits).tolist())
+    counted = now().date().isoformat()
     statement = _statement(request.max_rows, totals[0], totals[1] if waiting else None, within)
-    guarantee = Guarantee(
-        NAME,
-        " ".join([statement, *_of_values(shown), "Every count is of the records that are here."]),
-        value=float(sum(max(0, each) for each in totals[: 1 + bool(waiting)])),
-        parameters={
-            "epsilon": epsilon_of(within),
-            "max_rows": request.max_rows,
-            "within": within,
-            "within_values": within_values,
-            "counted": now().date().isoformat(),
-            "values": [
-                {"attribute": name, "value": value, "records": count}
-                for name, value, count in shown
-            ],
-        },
-    )
+    guarantees = [
+        Guarantee(
+            NAME,
+            f"{statement} Every count is of the records that are here.",
+            value=float(sum(max(0, each) for each in totals[: 1 + bool(waiting)])),
+            parameters={
+                "epsilon": epsilon_of(within),
+                "max_rows": request.max_rows,
+                "within": within,
+                "counted": counted,
+            },
+        )
+    ]
+    for name, each in missing.items():
+        frequent = _most({value: next(noisy) for value in each}, within_values)
+        if frequent:
+            values = [{"value": value, "records": count} for value, count in frequent]
+            guarantees.append(
+                Guarantee(
+                    VALUES,
+                    _of_values(name, frequent),
+                    attribute=name,
+                    parameters={
+                        "epsilon": epsilon_of(within_values),
+                        "within": within_values,
+                        "values": values,
+                        "counted": counted,
+                    },
+                )
+            )
     price = epsilon_of(within) + 2 * len(missing) * epsilon_of(within_values)
     charged = math.ceil(price * 10_000) / 10_000
-    return Absent(guarantee, NoisyCount(None if unbounded else charged, coins, most))
+    return Absent(guarantees, NoisyCount(None if unbounded else charged, coins, most))
 
 
-def said_before(connection: Connection, release: str) -> Guarantee | None:
+def said_before(connection: Connection, release: str) -> list[Guarantee]:
     """Return what a release says of the records that are not in it."""
     rows = connection.execute(
-        "SELECT statement, value, parameters FROM priv.guarantee WHERE lower(release) = lower(?) AND guarantee = ?",
-        [release, NAME],
+        "SELECT guarantee, statement, attribute, value, parameters FROM priv.guarantee"
+        " WHERE lower(release) = lower(?) AND list_contains(?, guarantee) ORDER BY guarantee, attribute",
+        [release, [NAME, VALUES]],
     ).fetchall()
-    if not rows:
-        return None
-    statement, value, parameters = rows[0]
-    return Guarantee(NAME, statement, value=value, parameters=json.loads(parameters))
+    return [
+        Guarantee(
+            name, statement, attribute=attribute, value=value, parameters=json.loads(parameters)
+        )
+        for name, statement, attribute, value, parameters in rows
+    ]
 
 
 def _repeated(earlier: Guarantee) -> Guarantee:
@@ -230,19 +243,17 @@ def _most(counts: Mapping[str | None, int], within: int) -> list[tuple[str | Non
     return [(value, count) for value, count in found if count > surely][:LISTED]
 
 
-def _of_values(most: Sequence[tuple[str, str | None, int]]) -> list[str]:
-    """Return which values the missing records have.
+def _of_values(name: str, most: Sequence[tuple[str | None, int]]) -> str:
+    """Say which values the missing records have.
 
-    >>> _of_values([("disease", "flu", 2371), ("disease", None, 240)])
-    ["Of the missing records about 2,371 have disease 'flu', about 240 have no disease."]
+    >>> _of_values("disease", [("flu", 2371), (None, 240)])
+    "Of the missing records about 2,371 have disease 'flu', about 240 have no disease."
     """
-    if not most:
-        return []
     listed = ", ".join(
         f"about {count:,} have {f'no {name}' if value is None else f'{name} {echoed(value)}'}"
-        for name, value, count in most
+        for value, count in most
     )
-    return [f"Of the missing records {listed}."]
+    return f"Of the missing records {listed}."
 
 
 def warnings_of_absence(plan: Plan, whole: Source, entering: Source) -> list[str]:

@@ -120,11 +120,11 @@ def promise(p: Publication) -> None:
         earlier = persons.earlier_records(p.workspace, extended, p.request)
     plan = p.plan
     p.promised = persons.guarantees_of_persons(plan, p.source, earlier)
-    before = absent.said_before(p.workspace.cursor, p.release) if p.follows else None
+    before = absent.said_before(p.workspace.cursor, p.release) if p.follows else []
     p.absent = absent.records_left_out(
         p.workspace, p.request, plan, p.whole, p.source, waits=p.remembered, earlier=before
     )
-    missing = [p.absent.guarantee] if p.absent else []
+    missing = p.absent.guarantees if p.absent else []
     said = [each.statement for each in p.promised if each.name != persons.RECORDS]
     p.plan = replace(
         plan,

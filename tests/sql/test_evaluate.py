@@ -442,7 +442,7 @@ def test_values_that_are_surely_missing_are_named(con) -> None:
     )
     ((said, parameters),) = con.execute(
         "SELECT statement, parameters FROM priv.guarantee"
-        " WHERE release = 'limited' AND guarantee = 'records_left_out'"
+        " WHERE release = 'limited' AND guarantee = 'values_left_out'"
     ).fetchall()
     given = json.loads(parameters)
     shown = {each["value"]: each["records"] for each in given["values"]}
@@ -451,5 +451,5 @@ def test_values_that_are_surely_missing_are_named(con) -> None:
         "SELECT true_count_all - true_count FROM priv.evaluate('stays', 'limited', workload := 'one')"
     ).fetchall()
     # Discrete Laplace noise is beyond this once in a thousand million.
-    assert abs(shown["asthma"] - missing) <= math.log(1e9) * given["within_values"] / math.log(20)
+    assert abs(shown["asthma"] - missing) <= math.log(1e9) * given["within"] / math.log(20)
     con.execute("FROM priv.drop_release('limited'); DROP TABLE stays; DROP TABLE one")

@@ -146,7 +146,10 @@ async function described(file, rows) {
     file: file.name,
     about: about[0],
     promises: [...new Set(guarantees.map((each) => each.statement))],
-    absent: guarantees.find((each) => each.guarantee === 'records_left_out')?.statement,
+    absent: guarantees
+      .filter((each) => ['records_left_out', 'values_left_out'].includes(each.guarantee))
+      .map((each) => each.statement)
+      .join(' '),
     attributes,
     columns,
     weight: described.find(({ role }) => role === 'scale')?.column_name,
