@@ -638,8 +638,8 @@ def sketch() -> Iterator[str]:
     yield f"ten million shared records l = {level}: sd D^ / D = {math.sqrt((2**level - 1) / 1e7):.2%}".replace(
         "= 0.", "= ."
     )
-    most = math.floor(math.log(1e-9) / math.log1p(-(2.0**-level)))
-    yield f"none at l = 0, {most:,} at l = {level} for a = 1e-9"
+    most = math.ceil(2**level * -math.log(1e-9))
+    yield f"With X = 0 and l = {level}, that is {most:,} for a = 1e-9"
     yield f"by chance with probability {1e12 / 2**64:.0e}".replace("e-0", "e-")
 
 
