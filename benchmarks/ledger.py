@@ -19,7 +19,7 @@ from pathlib import Path
 import duckdb_priv
 
 AT_ONCE = 8
-RECORDS = 100_000
+RECORDS = 20_000
 CHILD = """
 import sys, threading
 import duckdb_priv
