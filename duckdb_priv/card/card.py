@@ -483,7 +483,9 @@ def _values(
     found = {
         value: (estimate, low, high)
         for value, estimate, low, high in connection.execute(
-            "SELECT value::VARCHAR, estimate, coalesce(low, estimate), coalesce(high, estimate)"
+            # Of a value in every decoy group only bounds are known: the middle of them orders it among the others.
+            "SELECT value::VARCHAR, coalesce(estimate, (low + high) / 2), coalesce(low, estimate),"
+            " coalesce(high, estimate)"
             f" FROM priv.reconstructed_distribution({of}, method := '{method}'{weight})"
         ).fetchall()
     }

@@ -199,6 +199,9 @@ def _columns(table: WeightedTable, error: str) -> Iterator[ViewColumn]:
         x, y, reported = f"x{number}", f"y{number}", f"c.{identifier(each.column)}"
         kind, law = table.true_type(each), _law(each)
         one = weight(each.form, reported, each.size, each.blocks, x=x, y=y, scale=f"c.{SCALE}")
+        if form_of(each).from_histogram:
+            # Of a value in every decoy group nothing is known.
+            one = f"coalesce({one}, CAST(error({table.message('silent')}) AS DOUBLE))"
         joined = f" JOIN {law} AS {y} ON {y}.value IS NOT DISTINCT FROM CAST({reported} AS VARCHAR)"
         yield ViewColumn(
             each.name.lower(),

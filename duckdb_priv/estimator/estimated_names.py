@@ -74,6 +74,8 @@ MESSAGES = {
     "sums": "this aggregate is no sum over records, and would be wrong over weighted ones; write count, count_if, sum"
     " or avg, or say USE main",
     "qualified": "an aggregate of another schema sums rows and not records; write it without its schema",
+    "silent": "a value that is asked for is in every decoy group, so what is published says nothing of it but bounds;"
+    " leave it out, and ask priv.reconstructed_interval for the bounds",
     "form": "records of {release} have no weights that could be summed; ask priv.reconstructed_count or"
     " priv.reconstructed_distribution",
 }

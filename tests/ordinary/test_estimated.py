@@ -275,3 +275,25 @@ def test_a_column_called_like_the_weight_is_not_taken_for_it(
         reader.execute("USE estimated")
         with pytest.raises(duckdb.InvalidInputException, match="no weights"):
             reader.execute(f"SELECT {name}, count(*) FROM visits GROUP BY ALL")
+
+
+def test_a_value_in_every_decoy_group_is_not_counted(
+    prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path
+) -> None:
+    path = tmp_path / "r.duckdb"
+    with prepared(secret=bytes(range(32))) as publisher:
+        publisher.execute(
+            "CREATE TABLE source AS SELECT i AS id, if(i % 2 = 0, 'a', 'b' || (i // 2) % 4) AS disease"
+            " FROM range(2000) AS t(i)"
+        )
+        publisher.execute(
+            "FROM priv.publish_splu('source', 'r', sensitive := 'disease', record_id := 'id', gamma := 2)"
+        ).fetchall()
+        publisher.execute("FROM priv.export_release('r', ?)", [str(path)]).fetchall()
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{path}' AS f (READ_ONLY)")
+        connection.execute("USE f.estimated")
+        with pytest.raises(duckdb.Error, match="in every decoy group"):
+            connection.execute("SELECT disease, count(*) FROM r GROUP BY ALL").fetchall()
+        ((n,),) = connection.execute("SELECT count(*) FROM r WHERE disease = 'b1'").fetchall()
+        assert abs(n - 250) < 150
