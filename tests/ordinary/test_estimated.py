@@ -31,7 +31,7 @@ NOT_ANSWERED = {
     "a view over that view": "not through another",
     "a list of values": "GROUP BY without count",
     "a list of chosen values": r"SELECT \\*",
-    "a list of values of two attributes": "GROUP BY without count",
+    "a list of values of two attributes": "GROUP BY without count|not real records",
     "a list of values within a query that counts": "GROUP BY without count",
     "covariance of public columns over records with a value": "no sum over records",
 }
