@@ -14,9 +14,6 @@ from duckdb_priv.publisher.persons import PERSON, RECORDS
 from duckdb_priv.release import catalog
 from duckdb_priv.release.catalog import Connection, PublishedColumn
 
-UNPROTECTED = ("public", "group", "scale")
-"""Roles of columns that are published without noise."""
-
 
 @dataclass(frozen=True)
 class Promise:

@@ -162,9 +162,3 @@ def decoded(row: str, characters: int = EXACT) -> str:
     """
     end = "A" * (EXACT - characters) + "="
     return f"[from_base64(n || '{end}')::BIT::DOUBLE FOR n IN string_split({row}, ',')]"
-
-
-def matrix(rows: Sequence[Sequence[float]], size: int) -> str:
-    """Write a list of lists of ``size`` numbers."""
-    flat = doubles([value for row in rows for value in row])
-    return f"[list_slice({flat}, i * {size} + 1, (i + 1) * {size}) FOR i IN range({size})]"
