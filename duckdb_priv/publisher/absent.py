@@ -26,6 +26,7 @@ from duckdb_priv.ledger.counts import NoisyCount
 from duckdb_priv.mechanism.discrete_laplace import Bits, laplace_count, secure_bits
 from duckdb_priv.release.catalog import Connection, now
 from duckdb_priv.release.model import Guarantee, to_json
+from duckdb_priv.release.promise import factor
 from duckdb_priv.release.request import Request
 
 NAME, VALUES = "records_left_out", "values_left_out"
@@ -143,6 +144,9 @@ def records_left_out(
             )
     price = epsilon_of(within) + 2 * len(missing) * epsilon_of(within_values)
     charged = math.ceil(price * 10_000) / 10_000
+    if not unbounded:
+        last = guarantees[-1]
+        guarantees[-1] = replace(last, statement=f"{last.statement} {_of_one(charged, most)}")
     return Absent(guarantees, NoisyCount(None if unbounded else charged, coins, most))
 
 
@@ -223,6 +227,19 @@ def _statement(max_rows: int | None, limited: int, waiting: int | None, within: 
             f"{_about(waiting, within)} are not here yet, since there are too few others to group them with."
         )
     return " ".join(reasons)
+
+
+def _of_one(epsilon: float, most: int | None) -> str:
+    """Write what the counts say of one record, or of one person who has at most ``most`` of those that are counted.
+
+    >>> print(_of_one(0.1498, None))
+    These counts change the odds between any two truths about a record by a factor of at most 1.162 more (epsilon = 0.1498).
+    """  # noqa: E501
+    total = epsilon * (most or 1)
+    return (
+        f"These counts change the odds between any two truths about a {'record' if most is None else 'person'} by a"
+        f" factor of {factor(total)} more (epsilon = {total:.4g})."
+    )
 
 
 def _about(count: int, within: int) -> str:
