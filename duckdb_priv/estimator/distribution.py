@@ -154,7 +154,7 @@ def em_lists(form: Form) -> str:
 
 def kept_lists(attribute: SensitiveAttribute, name: str) -> str:
     """Write a list for each value of the domain, as the catalog beside the table keeps it."""
-    return _kept(attribute, f"list({name} ORDER BY position)", "")
+    return _kept(attribute, f"list({name} ORDER BY position ASC)", "")
 
 
 def kept_list(attribute: SensitiveAttribute, name: str, position: str) -> str:

@@ -182,7 +182,7 @@ def _domain(attribute: SensitiveAttribute, kind: str) -> str:
     )
     said = (
         f"concat('estimated: ', min(v), ' is not a value of ', {literal(attribute.name)}, '; it has ',"
-        f" (SELECT string_agg(value, ', ') FROM (SELECT value {values} ORDER BY position LIMIT 50)))"
+        f" (SELECT string_agg(value, ', ') FROM (SELECT value {values} ORDER BY position ASC LIMIT 50)))"
     )
     return (
         f"(SELECT CASE WHEN min(v) IS NULL THEN true ELSE error({said}) END"

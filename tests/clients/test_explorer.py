@@ -515,7 +515,10 @@ def test_the_command_says_where_the_page_is(folder: Path, monkeypatch: pytest.Mo
     arguments = ["explore", str(folder / "visits.duckdb"), "--no-browser", "--question", "of=drug"]
     said = CliRunner().invoke(main, arguments)
     assert said.exit_code == 0
-    assert re.match(r"http://127\.0\.0\.1:\d+/[\w-]+/\?open=visits\.duckdb#of=drug\n", said.output)
+    assert "release visits is verified" in said.output
+    assert re.search(
+        r"^http://127\.0\.0\.1:\d+/[\w-]+/\?open=visits\.duckdb#of=drug$", said.output, re.MULTILINE
+    )
 
 
 @pytest.mark.on_demand

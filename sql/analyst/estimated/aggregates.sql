@@ -35,7 +35,7 @@ system.main.sum(x * @weight@) / nullif(greatest(system.main.sum(CASE WHEN x IS N
 
 -- name: rows
 -- The rows that are counted, in the order of the cells: c is what a record adds to the sum, d whether it is counted.
-list({r: @row@, c: CAST(@coefficient@ AS DOUBLE), d: @counted@} ORDER BY (@row@).cell, (@row@).x)@filter@
+list({r: @row@, c: CAST(@coefficient@ AS DOUBLE), d: @counted@} ORDER BY (@row@).cell ASC, (@row@).x ASC)@filter@
 
 -- name: factors
 -- What rows of the whole release count for a combination of values, one of each of several attributes.
