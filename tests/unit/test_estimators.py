@@ -64,7 +64,7 @@ def test_every_place_is_on_the_page():
         braces |= set(MARKED_ARGUMENT.findall(text))
     by_kind = {
         re.sub(
-            r"^(number|numbers|constant|says)\..*",
+            r"^(number|numbers|constant|says|row|some|matrix)\..*",
             r"\1.NAME",
             re.sub("^joint_(?!step).*", "joint_…", name),
         )
