@@ -13,7 +13,7 @@ import duckdb
 
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.publisher.placing import begin, give_up, move_file
+from duckdb_priv.publisher.placing import begin, give_up, move_file, replaceable
 from duckdb_priv.sqltext.quoting import literal
 
 VIEW = "priv.card"
@@ -53,13 +53,7 @@ def statements(html: str) -> list[str]:
 
 def check_replaceable(place: Path, release: str) -> None:
     """Refuse to overwrite anything but an earlier page of the same release."""
-    if not place.exists():
-        return
-    mark, found = _beginning(release).encode(), b""
-    if place.is_file():
-        with place.open("rb") as file:
-            found = file.read(len(mark))
-    if found != mark:
+    if not replaceable(place, _beginning(release)):
         raise InvalidParameter(
             f"{str(place)!r} exists and is no card of {release!r}",
             hint="choose another name, remove it first, or write card := false",

@@ -161,18 +161,23 @@ def write_text(place: Path, text: str) -> None:
         raise
 
 
+def replaceable(place: Path, mark: str) -> bool:
+    """Return whether nothing is in a place, or a file that begins with a mark."""
+    if not place.exists():
+        return True
+    expected, found = mark.encode(), b""
+    if place.is_file():
+        with place.open("rb") as file:
+            found = file.read(len(expected))
+    return found == expected
+
+
 def refuse_unmarked(place: Path, mark: str, release: str, argument: str) -> None:
     """Refuse to overwrite anything but an earlier file beside an export of the release, which begins with a mark.
 
     ``argument`` asks for such files.
     """
-    if not place.exists():
-        return
-    expected, found = mark.encode(), b""
-    if place.is_file():
-        with place.open("rb") as file:
-            found = file.read(len(expected))
-    if found != expected:
+    if not replaceable(place, mark):
         raise InvalidParameter(
             f"{str(place)!r} exists and does not describe {release!r}",
             hint=f"choose another name for the export, remove it first, or leave {argument} out",

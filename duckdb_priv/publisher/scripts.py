@@ -21,9 +21,7 @@ def written(
     """
     if not wanted:
         return {}
-    attributes = [
-        each for each in catalog.sensitive_attributes(workspace.cursor) if each.release == release
-    ]
+    attributes = catalog.sensitive_attributes(workspace.cursor, release)
     columns = catalog.published_columns(workspace.cursor, release)
     public = [of.name for of in columns if of.role == "public"]
     found = {}
