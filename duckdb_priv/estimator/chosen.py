@@ -332,7 +332,7 @@ class Chosen(Lookup):
         between = self._between(every)
         # Without the casts DuckDB 1.5 does not know the type of what is NULL.
         enclosed = f"CAST({between} || {text} || {between} AS VARCHAR)"
-        return f"(contains({every}, {enclosed}) AND NOT contains({text}, {between}))"
+        return f"(contains({every} COLLATE C, {enclosed}) AND NOT contains({text} COLLATE C, {between}))"
 
     def listing(self) -> str:
         """Write the first values of its domain, for people."""

@@ -12,7 +12,7 @@ from duckdb_priv.estimator.blocks import block_places
 from duckdb_priv.estimator.distribution import kept_list
 from duckdb_priv.estimator.forms import equals, form_of
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
-from duckdb_priv.sqltext.literals import doubles, texts
+from duckdb_priv.sqltext.literals import doubles, position, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, expand, fill, read, template
 
@@ -56,7 +56,7 @@ def _is_value(of: SensitiveAttribute) -> str:
 
 
 def _place(of: SensitiveAttribute) -> str:
-    return f"coalesce(list_position({texts(of.values)}, " + template("{value}") + f"), {of.size})"
+    return f"coalesce({position(template('{value}'), of.values)}, {of.size})"
 
 
 def _law(of: SensitiveAttribute) -> str:
@@ -106,9 +106,7 @@ def _weight(of: SensitiveAttribute) -> str:
         **{f"row.{name}": kept_list(of, name, _place(of)) for name in of.lists},
         **{f"constant.{name}": repr(each) for name, each in of.constants.items()},
     }
-    shown = (
-        f"coalesce(list_position({texts(of.values)}, {identifier(of.column)}::VARCHAR), {of.size})"
-    )
+    shown = f"coalesce({position(f'{identifier(of.column)}::VARCHAR', of.values)}, {of.size})"
     return f"list_extract({fill(expand(sections['row'], sections), places)}, {shown})"
 
 

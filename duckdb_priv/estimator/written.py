@@ -20,7 +20,7 @@ from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.estimator.public_only import reaching
 from duckdb_priv.release.model import MATRICES, NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
-from duckdb_priv.sqltext.literals import SEPARATORS, decoded, doubles, is_among, texts
+from duckdb_priv.sqltext.literals import SEPARATORS, decoded, doubles, is_among, position, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, computed, fill, read
 
@@ -388,7 +388,7 @@ class Written(Lookup):
                 return f"enum_code(TRY_CAST(_column AS {of.column_type}))::INTEGER"
             if of.blocks:
                 return "TRY_CAST(_column AS INTEGER)"
-            return f"(list_position({texts(of.values)}, CAST(_column AS VARCHAR)) - 1)"
+            return f"({position('CAST(_column AS VARCHAR)', of.values)} - 1)"
 
         return self._chosen(write, is_enumerated)
 

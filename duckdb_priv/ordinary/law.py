@@ -75,7 +75,7 @@ def classes_sql(
             values = f"CAST({reported} AS VARCHAR[])"
             where.append(
                 f"CASE WHEN {x}.value IS NULL THEN len({values}) > list_count({values})"
-                f" ELSE list_contains({values}, {x}.value) END"
+                f" ELSE list_contains({values}, {x}.value COLLATE C) END"
             )
             shown.append(f"{x}.value IS NOT DISTINCT FROM list_extract({values}, 1)")
         else:

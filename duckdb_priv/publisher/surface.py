@@ -24,6 +24,7 @@ FRAGMENTS = (
     "ask",
     "number",
     "receipt",
+    "hidden",
     "groups",
     "risks",
     "perturbed",

@@ -61,33 +61,42 @@ def looked_up(text: str, values: Sequence[str], kind: str) -> str:
     Rows of a Parquet file refer to a dictionary of texts. DuckDB calls functions for each text of a dictionary; a
     cast looks each row's up. A list is searched from its start, so of many texts a cast is faster.
 
-    >>> print(looked_up("x", ["a"], "e").replace(texts(["a"]), "l"))
-    CASE WHEN list_position(l, x) IS NULL AND x IS NOT NULL THEN x::e ELSE list_extract(l::e[], list_position(l, x)) END
+    >>> print(looked_up("x", ["a"], "e").replace(position("x", ["a"]), "p").replace(texts(["a"]), "l"))
+    CASE WHEN p IS NULL AND x IS NOT NULL THEN x::e ELSE list_extract(l::e[], p) END
     """
     if not 0 < len(values) <= SEARCHED:
         return f"{text}::{kind}"
-    listed = texts(values)
-    position = f"list_position({listed}, {text})"
+    found = position(text, values)
     return (
-        f"CASE WHEN {position} IS NULL AND {text} IS NOT NULL THEN {text}::{kind}"
-        f" ELSE list_extract({listed}::{kind}[], {position}) END"
+        f"CASE WHEN {found} IS NULL AND {text} IS NOT NULL THEN {text}::{kind}"
+        f" ELSE list_extract({texts(values)}::{kind}[], {found}) END"
     )
 
 
+def position(text: str, values: Iterable[str | None]) -> str:
+    """Write which of texts an SQL expression of type VARCHAR is, byte for byte, counted from 1; NULL if it is none.
+
+    >>> print(position("x", ["a"]).replace(texts(["a"]), "l"))
+    list_position(l, x COLLATE C)
+    """
+    return f"list_position({texts(values)}, {text} COLLATE C)"
+
+
 def is_among(text: str, values: Iterable[str | None]) -> str:
-    """Write whether an SQL expression of type VARCHAR is among texts: in a list that is one literal.
+    """Write whether an SQL expression of type VARCHAR is among texts, byte for byte: in a list that is one literal.
 
     Very many of them are searched as one text.
     Each literal of a list is planned for itself, which costs more than all the rest where there are fifty.
 
     >>> is_among("x", ["a", "b"])
-    "(x IN ('a', 'b'))"
+    "(x COLLATE C IN ('a', 'b'))"
     >>> is_among("x", map(str, range(9))).replace("\x1f", "|")
-    "list_contains(string_split('0|1|2|3|4|5|6|7|8', '|'), x)"
-    >>> is_among("x", map(str, range(9999)))[-26:].replace("\x1f", "|")
-    " AND NOT contains(x, '|'))"
+    "list_contains(string_split('0|1|2|3|4|5|6|7|8', '|'), x COLLATE C)"
+    >>> is_among("x", map(str, range(9999)))[-36:].replace("\x1f", "|")
+    " AND NOT contains(x COLLATE C, '|'))"
     """
     present, separator = _separated(values)
+    text = f"{text} COLLATE C"
     if 0 < len(present) <= FEW:
         return f"({text} IN ({', '.join(map(literal, present))}))"
     if 0 < len(present) < MANY:
@@ -95,7 +104,7 @@ def is_among(text: str, values: Iterable[str | None]) -> str:
     between = literal(separator)
     everything = literal("".join(separator + value for value in present) + separator)
     return (
-        f"(contains({everything}, ({between} || {text} || {between})::VARCHAR)"
+        f"(contains({everything} COLLATE C, {between} || {text} || {between})"
         f" AND NOT contains({text}, {between}))"
     )
 

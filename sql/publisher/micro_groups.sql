@@ -15,7 +15,7 @@ CREATE OR REPLACE MACRO priv.micro_groups(
     record_id := NULL, exclude := NULL, domain_size := NULL
 ) AS TABLE FROM query(
     @perturbed@ || '
-SELECT * EXCLUDE (_priv_size, _priv_most, _priv_risk), _priv_size AS size,
+SELECT * EXCLUDE (_priv_key, _priv_size, _priv_most, _priv_risk), _priv_size AS size,
     _priv_most / _priv_size::DOUBLE AS max_frequency, _priv_risk.threshold AS threshold, _priv_size > _priv_risk.threshold AS violates,
     _priv_risk.too_high AS upper_tail, _priv_risk.too_low AS lower_tail
 FROM joined');

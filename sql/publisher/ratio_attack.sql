@@ -24,7 +24,7 @@ CREATE OR REPLACE MACRO priv.ratio_attack(
     || '::DOUBLE) AS answer
     FROM (SELECT DISTINCT _priv_size, _priv_most FROM chosen)
 ), @risks@
-SELECT * EXCLUDE (_priv_size, _priv_most, _priv_risk), _priv_size AS size, _priv_most AS count,
+SELECT * EXCLUDE (_priv_key, _priv_size, _priv_most, _priv_risk), _priv_size AS size, _priv_most AS count,
     _priv_most / _priv_size::DOUBLE AS frequency, 1 - _priv_risk.too_high - _priv_risk.too_low AS within,
     _priv_risk.too_high AS upper_tail, _priv_risk.too_low AS lower_tail,
     least(_priv_risk.too_high, _priv_risk.too_low) >= ' || coalesce(TRY_CAST(delta AS DOUBLE)::VARCHAR, error('delta must be a number, got ' || left(coalesce(delta::VARCHAR, 'NULL'), 100)

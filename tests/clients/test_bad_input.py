@@ -29,6 +29,8 @@ try:
 except duckdb_priv.PrivError as error:
     print(error)
 """
+NEWER = ("read a database file with version", "Failed to deserialize")
+"""What DuckDB says of a file that a newer one wrote: of its format, or of what it meets there."""
 OURS = [sys.executable, "-c", "from duckdb_priv.shell.cli import main; main()"]
 
 
@@ -76,13 +78,13 @@ def test_a_client_refuses_in_its_own_words(client: Client, releases, wrong) -> N
         *(job(path, [question]) for path in files.values()),
     )
     for name, reply in zip(files, replies, strict=True):
-        if name == "newer" and version["answers"][0]["rows"] == [["v2.0.0"]]:
+        if name == "newer" and version["answers"][0]["rows"] == [[f"v{duckdb.__version__}"]]:
             assert reply["answers"][0]["rows"] == expected
         else:
             assert "answers" not in reply, name
             assert reply["error"].strip(), name
             assert "Traceback" not in reply["error"], name
-            assert name != "newer" or "read a database file with version" in reply["error"]
+            assert name != "newer" or any(words in reply["error"] for words in NEWER)
     assert not wrong["missing"].exists()
 
 

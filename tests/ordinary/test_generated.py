@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -17,6 +18,7 @@ from duckdb_priv.errors import QueryRefused
 
 KEYS = ("k0", "k1", "a", "b", "ward", "part", "floor", "code", "chapter")
 """What queries call results that are no estimates."""
+NUMBER = int | float | Decimal
 QUOTIENT = re.compile(r" / |avg|var_|stddev|median|quantile|percentile|max\(")
 FORMS = ("two_weights", "two_attributes", "blocks", "scaled", "two_by_two", "listed")
 
@@ -24,10 +26,11 @@ FORMS = ("two_weights", "two_attributes", "blocks", "scaled", "two_by_two", "lis
 def same(found: object, right: object, *, counts: bool = False, near: float = 1e-5) -> bool:
     """Whether two results are the same, but for rounding, to ``near``; ``counts`` of no record may be 0 or NULL."""
     if right is None or found is None:
-        return found is right or (counts and right is None and abs(float(found)) < 1e-6)  # type: ignore[arg-type]
-    if isinstance(right, str) or not isinstance(found, int | float):
+        nothing = isinstance(found, NUMBER) and abs(float(found)) < 1e-6
+        return found is right or (counts and nothing)
+    if not isinstance(found, NUMBER) or not isinstance(right, NUMBER):
         return found == right
-    return math.isclose(found, float(right), rel_tol=1e-5, abs_tol=near)  # type: ignore[arg-type]
+    return math.isclose(float(found), float(right), rel_tol=1e-5, abs_tol=near)
 
 
 def matched(found: list[tuple], right: list[tuple], **options: Any) -> list[tuple]:

@@ -4,7 +4,7 @@
 -- name: match
 -- Whether the value is among those of the record's group.
 coalesce(CASE WHEN _value IS NULL THEN len(@list@) > list_aggregate(@list@, 'count')
-    ELSE list_contains(@list@, CAST(_value AS VARCHAR)) END, false)
+    ELSE list_contains(@list@, CAST(_value AS VARCHAR) COLLATE C) END, false)
 
 -- name: sizes
 -- How many of the rows whose group has the value have groups of n, by n.

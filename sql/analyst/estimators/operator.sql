@@ -14,19 +14,19 @@
 {weights: @row@, texts: @texts@, entries: map_entries(histogram(@column@)), missing: @missing@}
 
 -- name: rows.weighed
-coalesce(list_sum([list_extract(s.shown.weights, list_position(s.shown.texts, CAST(e.key AS VARCHAR))) * e.value
+coalesce(list_sum([list_extract(s.shown.weights, list_position(s.shown.texts, CAST(e.key AS VARCHAR) COLLATE C)) * e.value
         FOR e IN s.shown.entries]), 0e0)
     + s.shown.missing * list_extract(s.shown.weights, -1)
 
 -- name: rows.noise
 coalesce(list_sum([(e.w * e.w - e.w) * e.n
-        FOR e IN [{w: list_extract(s.shown.weights, list_position(s.shown.texts, CAST(e.key AS VARCHAR))), n: e.value}
+        FOR e IN [{w: list_extract(s.shown.weights, list_position(s.shown.texts, CAST(e.key AS VARCHAR) COLLATE C)), n: e.value}
             FOR e IN s.shown.entries]]), 0e0)
     + s.shown.missing * (list_extract(s.shown.weights, -1) ** 2 - list_extract(s.shown.weights, -1))
 
 -- name: rows.seen
 -- How often they show the value.
-coalesce(list_extract(map_values(histogram(@column@)), list_position(map_keys(histogram(@column@))::VARCHAR[], @value@)), 0)
+coalesce(list_extract(map_values(histogram(@column@)), list_position(map_keys(histogram(@column@))::VARCHAR[], @value@ COLLATE C)), 0)
     + CASE WHEN @value@ IS NULL THEN @missing@ ELSE 0 END
 
 -- name: records.seen
@@ -97,7 +97,7 @@ s.upward
 s.downward
 
 -- name: row_weight
-list_extract(@row@, CASE WHEN _column IS NULL THEN @size@ ELSE list_position(@texts@, CAST(_column AS VARCHAR)) END)
+list_extract(@row@, CASE WHEN _column IS NULL THEN @size@ ELSE list_position(@texts@, CAST(_column AS VARCHAR) COLLATE C) END)
 
 -- name: list.weights
 -- W[x, y], a list of the weights of every y for each x.
@@ -153,7 +153,7 @@ list_extract(@row@, CASE WHEN _column IS NULL THEN @size@ ELSE list_position(@te
 (SELECT {own: own, other: (seen - own * estimate) / (total - estimate)} FROM (
     SELECT list_extract(@numbers.own@, @place@) AS own, sum(n)::DOUBLE AS total, coalesce(sum(n) FILTER (y = @place@), 0) AS seen,
         sum(n * @law_weight@) AS estimate
-    FROM (SELECT coalesce(list_position(@texts@, @attribute@::VARCHAR), @size@) AS y, count(*) AS n FROM @table@ GROUP BY ALL)))
+    FROM (SELECT coalesce(list_position(@texts@, @attribute@::VARCHAR COLLATE C), @size@) AS y, count(*) AS n FROM @table@ GROUP BY ALL)))
 
 -- name: law_weight
 -- W[value, y].
