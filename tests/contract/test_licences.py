@@ -63,17 +63,23 @@ def is_installed(name: str) -> bool:
 
 
 def test_what_is_installed_when_asked_for() -> None:
-    extras = PROJECT["optional-dependencies"]
+    """Beside what is installed with it, of which tests need one version."""
+    core = named(PROJECT["dependencies"])
+    extras = {
+        extra: named(packages) - core
+        for extra, packages in PROJECT["optional-dependencies"].items()
+    }
+    of_tests = PROJECT["optional-dependencies"]["test"]
     found = listed("What is installed when asked for")
     for name, (_, use) in found.items():
-        wanted = {extra for extra, packages in extras.items() if name in named(packages)}
+        wanted = {extra for extra, packages in extras.items() if name in packages}
         of_docs = (
             {"test"}
-            if "docs" in wanted and f"{OURS.replace('-', '_')}[docs]" in extras["test"]
+            if "docs" in wanted and f"{OURS.replace('-', '_')}[docs]" in of_tests
             else set()
         )
         assert set(re.findall(r"`(\w+)`", use)) == wanted | of_docs, name
-    assert set(found) == {name for packages in extras.values() for name in named(packages)}
+    assert set(found) == set().union(*extras.values())
 
 
 def test_what_the_explorer_fetches() -> None:
