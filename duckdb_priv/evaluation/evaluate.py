@@ -16,6 +16,8 @@ from duckdb_priv.evaluation.workload import TABLE as QUERIES
 from duckdb_priv.evaluation.workload import Draw, DrawArguments, draw
 from duckdb_priv.methods.common.cuts import as_published
 from duckdb_priv.methods.common.hierarchy import generalize
+from duckdb_priv.methods.common.memory import Memory
+from duckdb_priv.methods.register import METHODS
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import (
     ANYTHING,
@@ -30,10 +32,14 @@ from duckdb_priv.release.arguments import (
 )
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext import templates
+from duckdb_priv.sqltext.quoting import identifiers
+from duckdb_priv.sqltext.reading import count_of
 from duckdb_priv.sqltext.templates import body, fill, template
 
 EVALUATION = "_priv_evaluation"
 """Temporary table with one row per release and query."""
+ENTERED = "_priv_entered_ids"
+"""Temporary table of the ids of the records that a release counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +107,7 @@ def compare(workspace: Workspace, arguments: EvaluationArguments) -> Source:
     source = _open_source(workspace, arguments, readers)
     _take_workload(workspace, arguments, source, readers)
     workspace.stage("counting the truth")
-    _count_what_entered(workspace, source, readers)
+    _count_what_entered(workspace, arguments, readers)
     count(workspace.cursor, source)
     workspace.stage("asking the releases")
     reconstruct(
@@ -123,10 +129,16 @@ def compare(workspace: Workspace, arguments: EvaluationArguments) -> Source:
 
 
 def _open_source(
-    workspace: Workspace, arguments: EvaluationArguments, readers: Sequence[Reader]
+    workspace: Workspace,
+    arguments: EvaluationArguments,
+    readers: Sequence[Reader],
+    entered: Source | None = None,
 ) -> Source:
-    """Open the table with the truth: conditions are about columns that no release perturbs."""
-    source = open_source(workspace, arguments.source, Roles())
+    """Open the table with the truth: conditions are about columns that no release perturbs.
+
+    Its records are those that ``entered`` a release, if given.
+    """
+    source = entered or open_source(workspace, arguments.source, Roles())
     source = as_published(workspace, source, *(reader.release for reader in readers))
     if arguments.hierarchies is not None:
         levels = _levels(workspace, readers)
@@ -140,8 +152,10 @@ def _open_source(
     )
 
 
-def _count_what_entered(workspace: Workspace, source: Source, readers: Sequence[Reader]) -> None:
-    """Count the truth among the records that entered each release, where ``max_rows`` left some out.
+def _count_what_entered(
+    workspace: Workspace, arguments: EvaluationArguments, readers: Sequence[Reader]
+) -> None:
+    """Count the truth among the records that entered each release that leaves some out.
 
     ``_priv_entered`` has a row for each such release and query.
     """
@@ -150,15 +164,52 @@ def _count_what_entered(workspace: Workspace, source: Source, readers: Sequence[
         " (release VARCHAR, query BIGINT, records BIGINT, true_count BIGINT)"
     )
     for reader in readers:
-        last = catalog.last_publication(workspace.cursor, reader.release)
-        if last.max_rows is None or not {*last.record_id, *last.person} <= {*source.types}:
+        entered = _entered(workspace, open_source(workspace, arguments.source, Roles()), reader)
+        if entered is None:
             continue
-        whole = replace(source, record_id=last.record_id, person=last.person)
-        count(workspace.cursor, count_persons(workspace, whole, last.max_rows))
+        count(workspace.cursor, _open_source(workspace, arguments, readers, entered))
         workspace.cursor.execute(
             "INSERT INTO _priv_entered SELECT ?, query, records, true_count FROM _priv_counts",
             [reader.release],
         )
+
+
+def _entered(workspace: Workspace, source: Source, reader: Reader) -> Source | None:
+    """Return the records of a source that entered a release; None where all did, or their ids are not there.
+
+    ``max_rows`` leaves records out, and records of a later version can wait for others.
+    """
+    release, cursor = reader.release, workspace.cursor
+    last = catalog.last_publication(cursor, release)
+    remembered = bool(last.record_id) and bool(Memory(workspace, release))
+    sensitive = {each.name for each in reader.attributes}
+    needed = {*last.record_id, *last.person, *sensitive}
+    if (last.max_rows is None and not remembered) or not needed <= {*source.types}:
+        return None
+    columns = catalog.published_columns(cursor, release)
+    source = replace(
+        source,
+        public=_within(
+            source.types, {each.attribute.lower() for each in columns if each.role == "public"}
+        ),
+        sensitive=_within(source.types, {each.lower() for each in sensitive}),
+        record_id=last.record_id,
+        person=last.person,
+        population=last.population,
+    )
+    if last.max_rows is not None:
+        source = count_persons(workspace, source, last.max_rows)
+    if not remembered:
+        return source
+    ((mechanism,),) = workspace.rows(
+        "SELECT mechanism FROM priv.release WHERE release = ?", [release]
+    )
+    ids = METHODS[mechanism].entered(workspace, source, release)
+    cursor.execute(f"CREATE OR REPLACE TEMP TABLE {ENTERED} AS {ids}")
+    table = (
+        f"(FROM {source.table} SEMI JOIN temp.main.{ENTERED} USING ({identifiers(last.record_id)}))"
+    )
+    return replace(source, table=table, rows=count_of(cursor, table))
 
 
 def _levels(workspace: Workspace, readers: Sequence[Reader]) -> dict[str, int]:

@@ -144,6 +144,14 @@ class Method:
         """What counts the records that wait, if the next version would be the current one; given as above."""
         return self._function("follow", "waiting")
 
+    @property
+    def entered(self) -> Callable[..., str]:
+        """What writes the query of the ids of the records that a remembered release counts.
+
+        It is given a workspace, a source and a release.
+        """
+        return self._function("follow", "entered")
+
     def procedure(self, name: str) -> Callable[..., list[dict[str, Any]]]:
         """Return one of the further procedures."""
         return self._function(self.procedures[name], name)

@@ -6,8 +6,8 @@
 -- Answers a workload from a release, or from each of a list of releases, and from the source: one row per release and query.
 -- A workload is the result of priv.workload, or any table with the columns query (a number), conditions (a MAP from public
 -- columns to values), attribute and value. Without one, it is drawn. records is how many records meet the conditions. If
--- max_rows left records out of the release, records and true_count count the published records, and true_count_all counts
--- all. relative_error is NULL if the true count is 0. For a generalized release, name its hierarchies: the source is
+-- max_rows left records out of the release, or some wait for a later version, records and true_count count the published
+-- records, and true_count_all counts all. relative_error is NULL if the true count is 0. For a generalized release, name its hierarchies: the source is
 -- generalized to its levels first. For the publisher: it shows true counts.
 --
 --   SELECT median(relative_error), avg(covered::INTEGER) FROM priv.evaluate('visits', 'visits_public');

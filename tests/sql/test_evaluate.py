@@ -453,3 +453,49 @@ def test_values_that_are_surely_missing_are_named(con) -> None:
     # Discrete Laplace noise is beyond this once in a thousand million.
     assert abs(shown["asthma"] - missing) <= math.log(1e9) * given["within"] / math.log(20)
     con.execute("FROM priv.drop_release('limited'); DROP TABLE stays; DROP TABLE one")
+
+
+def test_records_that_wait_are_in_the_truth_of_all_only(con) -> None:
+    """160 new records of one value can't be grouped, and one record has left: the rest is what the release counts."""
+    con.execute(
+        "CREATE OR REPLACE TABLE stays AS SELECT i AS id, i % 2 AS ward, 'd' || i % 4 AS disease,"
+        " if(i % 3 = 0, NULL, 's' || i % 3) AS drug FROM range(1200) AS t(i);"
+        " CREATE OR REPLACE TABLE three AS FROM (VALUES (1, MAP {}, 'disease', 'd1'), (2, MAP {}, 'drug', NULL),"
+        " (3, MAP {'ward': '1'}, 'disease', 'd1')) AS t(query, conditions, attribute, value);"
+        " FROM priv.publish_splu('stays', 'grouped', sensitive := ['disease', 'drug'], gamma := 2, record_id := 'id',"
+        " population := 'waiting', public := ['ward'])"
+    )
+    asked = (
+        "SELECT records, true_count, true_count_all FROM priv.evaluate('stays', 'grouped', workload := 'three')"
+        " ORDER BY query"
+    )
+    assert con.execute(asked).fetchall() == [(1200, 300, 300), (1200, 400, 400), (600, 300, 300)]
+    con.execute(
+        "INSERT INTO stays SELECT i, i % 2, 'd1', CASE i % 3 WHEN 0 THEN NULL ELSE 's' || i % 3 END"
+        " FROM range(1200, 1360) AS t(i); DELETE FROM stays WHERE id = 1"
+    )
+    con.execute("FROM priv.refresh('grouped')").fetchall()
+    assert con.execute("SELECT count(*) FROM grouped").fetchall() == [(1199,)]
+    assert con.execute(asked).fetchall() == [(1199, 299, 459), (1199, 400, 454), (599, 299, 379)]
+    con.execute("FROM priv.drop_release('grouped'); DROP TABLE stays; DROP TABLE three")
+
+
+def test_records_without_a_place_in_a_full_group_are_in_the_truth_of_all_only(con) -> None:
+    """Of a ward of 40 a few rows stand for all; five records that came later have none, and one value is new."""
+    con.execute(
+        "CREATE OR REPLACE TABLE stays AS SELECT i AS id, i % 2 AS ward, if(i < 30, 'a', NULL) AS disease"
+        " FROM range(80) AS t(i);"
+        " CREATE OR REPLACE TABLE two AS FROM (VALUES (1, MAP {}, 'disease', 'b'),"
+        " (2, MAP {'ward': '0'}, 'disease', NULL)) AS t(query, conditions, attribute, value);"
+        " FROM priv.publish_reconstruction_private('stays', 'few_rows', sensitive := 'disease', retention := 0.9,"
+        " epsilon := 0.5, delta := 0.3, record_id := 'id', domain := ['a', 'b', NULL], population := 'few_rows',"
+        " public := ['ward'])"
+    )
+    asked = (
+        "SELECT records, true_count, true_count_all FROM priv.evaluate('stays', 'few_rows', workload := 'two')"
+        " ORDER BY query"
+    )
+    assert con.execute(asked).fetchall() == [(80, 0, 0), (40, 25, 25)]
+    con.execute("INSERT INTO stays SELECT 100 + i, 0, if(i = 4, 'c', 'b') FROM range(5) AS t(i)")
+    assert con.execute(asked).fetchall() == [(80, 0, 4), (40, 25, 25)]
+    con.execute("FROM priv.drop_release('few_rows'); DROP TABLE stays; DROP TABLE two")

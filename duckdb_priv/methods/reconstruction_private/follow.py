@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from duckdb_priv.engine.plan import Plan
-from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.methods.common.domain import warn_of_domain
 from duckdb_priv.methods.common.local_privacy import uniform_guarantees
@@ -20,8 +20,14 @@ from duckdb_priv.methods.reconstruction_private.plan import (
     decide,
     ledger_entry,
 )
-from duckdb_priv.methods.reconstruction_private.samples import SAMPLED, Samples, rows_together
+from duckdb_priv.methods.reconstruction_private.samples import (
+    MARKED,
+    SAMPLED,
+    Samples,
+    rows_together,
+)
 from duckdb_priv.release import catalog
+from duckdb_priv.sqltext.quoting import identifiers, literal
 from duckdb_priv.sqltext.reading import count_of
 
 
@@ -74,6 +80,29 @@ def waiting(
     release = catalog.find_release(workspace.cursor, release)
     samples, _ = _sampled(workspace, source, release, decide(workspace, source, arguments))
     return samples.waiting()
+
+
+def entered(workspace: Workspace, source: Source, release: str) -> str:
+    """Write the query of the ids of the records that represent their groups, or are represented by others of them."""
+    given = catalog.last_publication(workspace.cursor, release).parameters
+    (attribute,) = catalog.sensitive_attributes(workspace.cursor, release)
+    arguments = ReconstructionPrivateArguments(
+        domain=attribute.values,
+        **{
+            each: given[each]
+            for each in ("retention", "epsilon", "delta", "bound", "max_frequency")
+        },
+    )
+    value = key_expression(attribute.name, source.types[attribute.name])
+    table = (
+        f"(FROM {source.table} WHERE EXISTS (FROM priv.coefficient AS d WHERE d.release = {literal(release)}"
+        f" AND d.attribute = {literal(attribute.name)} AND d.value IS NOT DISTINCT FROM {value}::VARCHAR))"
+    )
+    known = replace(source, table=table, rows=count_of(workspace.cursor, table))
+    decided = decide(workspace, known, arguments)
+    samples = Samples(workspace, known, release, decided.domain, decided.requirement.sample_size)
+    samples.mark(decided.perturbation, decided.context)
+    return f"SELECT {identifiers(source.record_id)} FROM {MARKED} WHERE _priv_known"
 
 
 def _sampled(

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.marking import MARKS, VALUES, mark, mark_of_text, mark_stream
 from duckdb_priv.engine.plan import Plan
-from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.eligibility import largest_gamma
 from duckdb_priv.methods.common.dealing import DEALT, MARK, Dealt, Grouping, deal, dealt_in
@@ -27,9 +28,9 @@ from duckdb_priv.methods.common.republication import (
 )
 from duckdb_priv.methods.splu.arguments import SpluArguments, fewest_of_a_batch
 from duckdb_priv.methods.splu.plan import MECHANISM, plan_of
-from duckdb_priv.release.catalog import published_columns
+from duckdb_priv.release.catalog import published_columns, sensitive_attributes
 from duckdb_priv.release.model import LedgerEntry
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
 
 BATCH = "temp.main._priv_batch"
 """The records that are to be grouped, of one attribute."""
@@ -165,6 +166,20 @@ def waiting(
     if digests[0] != digests[1]:
         return None
     return source.rows - int(digests[0][0][0])
+
+
+def entered(workspace: Workspace, source: Source, release: str) -> str:
+    """Write the query of the ids of the records that have shown something for all their values."""
+    marks, values = (
+        str(workspace.open_stream(mark_stream(workspace, purpose))) for purpose in (MARKS, VALUES)
+    )
+    shown = " AND ".join(
+        f"({mark(source, marks)}, {mark_of_text(f's.{value}::VARCHAR', values)}) IN (SELECT (mark, value) FROM {KEPT}"
+        f" WHERE lower(release) = {literal(release.lower())} AND attribute = {literal(each.name.lower())})"
+        for each in sensitive_attributes(workspace.cursor, release)
+        for value in [key_expression(each.name, source.types[each.name])]
+    )
+    return f"SELECT {identifiers(source.record_id)} FROM {source.table} AS s WHERE {shown}"
 
 
 def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArguments) -> Plan:
