@@ -4,69 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 
-from duckdb_priv.engine.persons import count_persons
-from duckdb_priv.engine.source import Source, key_expression, open_source, parse_name
+from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidParameter, UnknownName
+from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.evaluation.advised import PRIOR, AdviceArguments, opened, promised, statement
 from duckdb_priv.evaluation.answers import count, open_workload
 from duckdb_priv.evaluation.counted_groups import generalized_groups, micro_groups
+from duckdb_priv.evaluation.stated import advise_stated
 from duckdb_priv.evaluation.workload import TABLE as QUERIES
 from duckdb_priv.evaluation.workload import Draw, DrawArguments, TableArguments, draw
-from duckdb_priv.mechanism.composition import EpsilonDelta, of_group
 from duckdb_priv.mechanism.uniform import amplification_gamma
 from duckdb_priv.methods.common.options import Demand, Option, Question
-from duckdb_priv.methods.common.parameters import RHO1, RHO2
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.release.arguments import (
-    COLUMNS,
-    NUMBER,
-    TABLE,
-    Alternatives,
-    Arguments,
-    argument,
     read,
-    whole,
 )
 from duckdb_priv.release.model import to_json
-from duckdb_priv.release.promise import factor, of_person, weak
-from duckdb_priv.sqltext.quoting import literal
-
-PRIOR = 0.1
-"""The prior whose posterior is shown if no other is asked about."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdviceArguments(Arguments):
-    """What is required, and what is tried."""
-
-    rho1: float | None = argument(NUMBER, RHO1, "0.1", default=None)
-    rho2: float | None = argument(NUMBER, RHO2, "0.5", default=None)
-    epsilon: float | None = argument(
-        NUMBER, "the largest epsilon of differential privacy", "1.0", default=None
-    )
-    delta: float | None = argument(NUMBER, "the largest delta beside it", "1e-6", default=None)
-    max_error: float | None = argument(
-        NUMBER, "the largest mean relative error", "0.2", default=None
-    )
-    workload: str | None = argument(TABLE, "the table of questions", "'workload'", default=None)
-    public: tuple[str, ...] | None = argument(
-        COLUMNS, "the columns that are published as they are", "['age', 'gender']", default=None
-    )
-    person: tuple[str, ...] = argument(
-        COLUMNS, "the column that tells whose record it is", "'patient_nbr'", default=()
-    )
-    max_rows: int | None = argument(
-        whole(1), "the most records of one person that are published", "3", default=None
-    )
-
-    alternatives: ClassVar = (Alternatives("", ((), ("rho1", "rho2"))),)
 
 
 def advise(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -76,7 +36,9 @@ def advise(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
         given, TableArguments, DrawArguments, AdviceArguments, *advised.values(), of="advise"
     )
     required = _demand(arguments)
-    source = _open(workspace, table, arguments)
+    if arguments.questions is not None:
+        return advise_stated(workspace, table, arguments, required.limits)
+    source = opened(workspace, table, arguments)
     several = len(source.sensitive) > 1
     of: list[dict[str, list[Option]]] = []
     for attribute in source.sensitive:
@@ -95,34 +57,6 @@ def advise(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
         for option in _together([each[name] for each in of], METHODS[name], required)
     ]
     return sorted(rows, key=lambda row: (not row["meets"], row["mean_relative_error"]))
-
-
-def _open(workspace: Workspace, table: TableArguments, arguments: AdviceArguments) -> Source:
-    """Open the table: its records that would enter, and what may be asked about."""
-    if arguments.max_rows is not None and not (arguments.person and table.record_id):
-        raise InvalidParameter(
-            "max_rows chooses among the records of a person by their ids, which needs person and record_id",
-            hint="write person := 'patient_nbr', record_id := 'visit_id', max_rows := 3",
-        )
-    roles = table.roles
-    hidden = {name.lower(): name for name in (*roles.exclude, *arguments.person)}
-    source = open_source(
-        workspace,
-        table.source,
-        replace(roles, exclude=tuple(hidden.values()), public=arguments.public),
-    )
-    spelling = {name.lower(): name for name in source.types}
-    ids, person = (
-        tuple(spelling.get(name.lower(), name) for name in names)
-        for names in (table.record_id, arguments.person)
-    )
-    for name in person:
-        if name not in source.types:
-            raise UnknownName.among(f"column of {source.name!r}", name, source.types)
-    limited = count_persons(
-        workspace, replace(source, record_id=ids, person=person), arguments.max_rows
-    )
-    return replace(limited, record_id=(), person=())
 
 
 def _together(of: Sequence[Sequence[Option]], method: Method, required: Demand) -> Iterator[Option]:
@@ -251,7 +185,7 @@ def _row(
     return {
         "mechanism": method.name,
         "parameters": to_json(option.parameters),
-        "guarantee": _guarantee(option, prior, method, source),
+        "guarantee": promised(option, prior, method, source),
         "epsilon": option.epsilon,
         "delta": option.delta,
         "mean_relative_error": option.mean_relative_error,
@@ -259,7 +193,8 @@ def _row(
         "suppressed": option.suppressed,
         "basis": option.basis,
         "meets": _meets(option, required),
-        "statement": _statement(table, source, arguments, method, option),
+        "expected_error": None,
+        "statement": statement(table, source, arguments, method, option),
     }
 
 
@@ -276,74 +211,3 @@ def _meets(option: Option, required: Demand) -> bool:
     ):
         return False
     return required.max_error is None or option.mean_relative_error <= required.max_error
-
-
-def _guarantee(option: Option, prior: float, method: Method, source: Source) -> str:
-    """Return what an option promises: in its own words, of one value, and of a person with several."""
-    words = list(option.promises)
-    gamma = option.amplification
-    if math.isfinite(gamma):
-        posterior = prior * gamma / (1 + prior * (gamma - 1))
-        words.append(
-            f"From one noisy value alone: odds change by a factor of {factor(math.log(gamma))} (epsilon ="
-            f" {math.log(gamma):.4g}): a prior of {prior:.3g} becomes a posterior of at most {posterior:.3g}."
-            + weak(math.log(gamma))
-        )
-    columns, records = len(source.sensitive), source.rows_of_person
-    if method.sensitive and option.epsilon is not None and (columns > 1 or records is not None):
-        # Where a method promises its epsilon for all columns together, it does not add up over them.
-        times = (1 if method.jointly else columns) * (records or 1)
-        of_record = EpsilonDelta(
-            option.epsilon * times / (records or 1),
-            min(1.0, (option.delta or 0.0) * times / (records or 1)),
-        )
-        total = of_group(of_record, records or 1)
-        words.append(
-            of_person(total.epsilon, total.delta, records or 1, columns, known=records is not None)
-        )
-    return " ".join(words)
-
-
-def _statement(
-    table: TableArguments,
-    source: Source,
-    given: AdviceArguments,
-    method: Method,
-    option: Option,
-) -> str:
-    """Write the statement that publishes with this option."""
-    names = source.sensitive
-    sensitive = {"sensitive": names[0] if len(names) == 1 else names} if method.sensitive else {}
-    arguments = [
-        literal(table.source),
-        literal(parse_name(source.name)[-1].replace(".", "_") + "_public"),
-        *(
-            f"{name} := {_written(value)}"
-            for name, value in {**sensitive, **option.parameters}.items()
-        ),
-        *(
-            f"{role} := {_written(columns)}"
-            for role, columns in (
-                ("record_id", table.record_id),
-                ("exclude", table.exclude),
-                ("public", given.public),
-                ("person", given.person),
-            )
-            if columns
-        ),
-        *([f"max_rows := {given.max_rows}"] if given.max_rows is not None else []),
-    ]
-    return f"FROM priv.publish_{method.name}({', '.join(arguments)});"
-
-
-def _written(value: Any) -> str:
-    """Write an argument.
-
-    >>> _written({"age": 2}), _written(0.5), _written(("a", "b"))
-    ("{'age': 2}", '0.5e0', "['a', 'b']")
-    """
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(literal, value))}]"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{literal(name)}: {each}" for name, each in value.items()) + "}"
-    return literal(value)

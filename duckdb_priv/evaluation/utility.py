@@ -16,6 +16,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, PrivError, echoed
 from duckdb_priv.mechanism import operator as operators
 from duckdb_priv.mechanism.arrays import Matrix, Vector
+from duckdb_priv.mechanism.block_design import operator_of_blocks
 from duckdb_priv.mechanism.operator import MAX_CONDITION_NUMBER, condition_number, invert
 from duckdb_priv.mechanism.questions import expected_deviation
 from duckdb_priv.methods.common.asked import gram_of
@@ -23,7 +24,7 @@ from duckdb_priv.methods.common.cuts import as_published, is_ordered, on_axis
 from duckdb_priv.methods.common.operator_audit import stored_operator
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import NAME, TEXT, Arguments, argument, read
-from duckdb_priv.release.model import Blocks, SensitiveAttribute
+from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import identifier
 
@@ -87,7 +88,15 @@ def expected_error(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[
     attribute = _find_attribute(workspace, arguments.release)
     counts = _true_counts(workspace, attribute, arguments.source)
     if attribute.blocks:
-        operator, weights = _of_blocks(attribute, attribute.blocks)
+        blocks = attribute.blocks
+        operator, weights = operator_of_blocks(
+            attribute.size,
+            blocks.count,
+            blocks.stride,
+            blocks.first,
+            attribute.numbers["own"][0],
+            attribute.numbers["other"][0],
+        )
     else:
         operator = stored_operator(attribute)
         if not _invertible(operator):
@@ -97,17 +106,6 @@ def expected_error(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[
         return [{"value": str(operators.expected_error(weights, operator, counts))}]
     gram = _asked(workspace, attribute, arguments.source, arguments.questions)
     return [{"value": str(expected_deviation(gram, operator, counts, weights) / counts.sum())}]
-
-
-def _of_blocks(attribute: SensitiveAttribute, blocks: Blocks) -> tuple[Matrix, Matrix]:
-    """Return the operator of records that report blocks, and what a block counts for each value (block_design.md)."""
-    own, other = attribute.numbers["own"][0], attribute.numbers["other"][0]
-    held, values = np.zeros((blocks.count, attribute.size)), np.arange(attribute.size)
-    for first in blocks.first:
-        held[(first + values * blocks.stride) % blocks.count, values] = 1
-    holding = len(blocks.first)
-    operator = np.where(held == 1, own / holding, (1 - own) / (blocks.count - holding))
-    return operator, (held.T - other) / (own - other)
 
 
 def _asked(

@@ -15,10 +15,13 @@ designs" (2023), for balanced designs in general.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 
+import numpy as np
+
 from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.arrays import Matrix
 from duckdb_priv.mechanism.difference_family import DifferenceFamily, cosets, singer, singles
 from duckdb_priv.mechanism.symmetric_code import Code
 
@@ -64,6 +67,26 @@ def choose_design(values: int, amplification: float) -> DifferenceFamily:
         return singles(values)
     near = [each for each in found if each[0] <= least * NEARLY]
     return min(near, key=lambda each: (each[1].outcomes, each[0]))[2]()
+
+
+def operator_of_blocks(
+    values: int, blocks: int, stride: int, first: Sequence[int], own: float, other: float
+) -> tuple[Matrix, Matrix]:
+    """Return the operator of records that report blocks, and what a block counts for each value (block_design.md).
+
+    ``first`` are the blocks that hold the value at position 0; a block with the true value is reported with probability
+    ``own``, one with a given other value with ``other``.
+
+    >>> operator, weights = operator_of_blocks(7, 7, 1, (0, 4, 6), 0.75, 0.375)
+    >>> operator.shape, bool(np.allclose(weights @ operator, np.eye(7)))
+    ((7, 7), True)
+    """
+    held, numbers = np.zeros((blocks, values)), np.arange(values)
+    for each in first:
+        held[(each + numbers * stride) % blocks, numbers] = 1
+    holding = len(first)
+    operator = np.where(held == 1, own / holding, (1 - own) / (blocks - holding))
+    return operator, (held.T - other) / (own - other)
 
 
 @cache

@@ -198,10 +198,11 @@ def choose_operator(gram: Matrix, amplification: float, progress: Progress | Non
             f" ratio {amplification!r} has another",
             hint="the likelihood ratio is exp(epsilon), or priv.amplification_gamma(rho1, rho2)",
         )
-    plain = uniform_operator(m, amplification)
-    found = [plain, *_searched(gram, amplification, progress or _unseen)]
-    best = min(found, key=lambda operator: mean_error(gram, operator))
-    return _within(best if best is plain else _ordered(best), amplification)
+    found = [uniform_operator(m, amplification)]
+    found += map(_ordered, _searched(gram, amplification, progress or _unseen))
+    # Compared as they are drawn from: so rounding to integers cannot make the choice worse than uniform perturbation.
+    drawn = (within(operator, amplification) for operator in found)
+    return min(drawn, key=lambda operator: mean_error(gram, operator))
 
 
 def exact_amplification(operator: Matrix) -> Fraction:
@@ -253,7 +254,7 @@ def diluted(operator: Matrix, kept: float) -> tuple[Matrix, Matrix]:
     return transition, composed / composed.sum(axis=0)
 
 
-def _within(operator: Matrix, amplification: float) -> Matrix:
+def within(operator: Matrix, amplification: float) -> Matrix:
     """Return the operator as it is drawn from, mixed with as little of the uniform distribution as its ratio needs."""
     share = 0.0
     while True:

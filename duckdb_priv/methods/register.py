@@ -84,6 +84,8 @@ class Method:
     """What it protects; None for a baseline that promises nothing."""
     grid: type[Arguments] | None = None
     """What advice tries of it, as ``priv.advise`` takes it; None where it is not advised."""
+    answers: bool = False
+    """Whether advice compares it for stated questions: what records show is drawn by a known operator."""
     sensitive: bool = True
     """Whether single columns are sensitive; otherwise every column is treated in the same way."""
     whole_records: bool = False
@@ -128,6 +130,11 @@ class Method:
     def options(self) -> Callable[..., Iterable[Any]]:
         """What says what to expect of it, from a question and a grid."""
         return self._function("advise", "options")
+
+    @property
+    def answering(self) -> Callable[..., Iterable[Any]]:
+        """What says how it answers stated questions, from a workspace, a column and what is asked."""
+        return self._function("advise", "answering")
 
     @property
     def coarser(self) -> Callable[..., Any]:

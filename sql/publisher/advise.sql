@@ -3,10 +3,11 @@
 --   [, reconstruction_epsilons := [0.3], reconstruction_deltas := [0.3]]
 --   [, hierarchies := 'table', levels := {…}, ks := [10, 20, 50], betas := [0.05, 0.1, 0.2]]
 --   [, workload := 'table' | queries := 5000, max_public_attributes := 3,
---   min_selectivity := 0.001 | selectivity := [low, high] | small_counts := n, seed := 0]
+--   min_selectivity := 0.001 | selectivity := [low, high] | small_counts := n, seed := 0
+--   | questions := 'ranges', bins := 64, low := 0, high := 100 [, clip := true]]
 --   [, record_id := …] [, exclude := […]] [, public := […]] [, person := …] [, max_rows := …])
 --   -> mechanism, parameters, guarantee, epsilon, delta, mean_relative_error, median_relative_error, suppressed, basis,
---      meets, statement
+--      meets, expected_error, statement
 --
 -- Publishes nothing. Lists what you could publish, what each option promises, and the errors to expect of a workload over
 -- this table, from closed-form variances. It tries uniform perturbation at the retentions, codes of block designs at the
@@ -20,13 +21,20 @@
 -- person, the guarantee also states the sum over all values and records of a person. Options that meet the requirement come
 -- first, the most accurate at the top; statement publishes one. For the publisher: the errors are computed from true counts.
 --
+-- With questions and bins, as publish_for_questions takes them for one column, it compares how exactly those questions are
+-- answered instead: by uniform perturbation, a code of blocks and fine-grain perturbation of the same bins, and by the operator
+-- for the questions, each with the epsilon that is asked for. expected_error is the root mean square of the standard errors of
+-- the answers, as shares of the records, as priv.expected_error gives it of a release. basis says in words which is best. A
+-- statement for a method that does not cut numbers itself has a view of the bins before it. Fine-grain perturbation counts the
+-- bins with noise when it publishes, so its epsilon and its error are close to what is expected.
+--
 --   SELECT parameters, guarantee, mean_relative_error, statement
 --   FROM priv.advise('visits', sensitive := 'disease', record_id := 'id', rho1 := 0.1, rho2 := 0.5) WHERE meets LIMIT 1;
 
 CREATE OR REPLACE MACRO priv.advise(
     source, sensitive := NULL, rho1 := NULL, rho2 := NULL, epsilon := NULL, delta := NULL, max_error := NULL,
     @grid_parameters@,
-    workload := NULL, queries := 5000,
+    questions := NULL, bins := NULL, low := NULL, high := NULL, clip := false, workload := NULL, queries := 5000,
     max_public_attributes := 3, min_selectivity := 0.001, selectivity := NULL, small_counts := NULL, seed := 0,
     record_id := NULL, exclude := NULL, public := NULL, person := NULL, max_rows := NULL
 ) AS TABLE
@@ -34,14 +42,15 @@ WITH call AS MATERIALIZED (
     SELECT to_json({
         source: source, sensitive: sensitive, rho1: rho1, rho2: rho2, epsilon: epsilon, delta: delta, max_error: max_error,
         @grid_arguments@,
-        workload: workload, queries: queries, max_public_attributes: max_public_attributes,
+        questions: questions, bins: bins, low: low, high: high, clip: clip, workload: workload, queries: queries, max_public_attributes: max_public_attributes,
         min_selectivity: min_selectivity, selectivity: selectivity, small_counts: small_counts, seed: seed,
         record_id: record_id, exclude: exclude, public: public, person: person, max_rows: max_rows, @caller@
     })::VARCHAR AS arguments
 ), @ask@
 SELECT unnest(from_json(answer, '[{"mechanism": "VARCHAR", "parameters": "VARCHAR", "guarantee": "VARCHAR",
     "epsilon": "DOUBLE", "delta": "DOUBLE", "mean_relative_error": "DOUBLE", "median_relative_error": "DOUBLE",
-    "suppressed": "DOUBLE", "basis": "VARCHAR", "meets": "BOOLEAN", "statement": "VARCHAR"}]'), recursive := true)
+    "suppressed": "DOUBLE", "basis": "VARCHAR", "meets": "BOOLEAN",
+    "expected_error": "DOUBLE", "statement": "VARCHAR"}]'), recursive := true)
 FROM answered;
 
 COMMENT ON MACRO TABLE priv.advise IS

@@ -40,8 +40,8 @@ CHECK = (
 PUBLISHER = {
     "advise": (
         "source sensitive rho1 rho2 epsilon delta max_error retentions epsilons tolerances reconstruction_epsilons"
-        " reconstruction_deltas gammas hierarchies levels ks betas workload queries max_public_attributes"
-        " min_selectivity selectivity small_counts seed record_id exclude public person max_rows"
+        " reconstruction_deltas gammas hierarchies levels ks betas questions bins low high clip workload queries"
+        " max_public_attributes min_selectivity selectivity small_counts seed record_id exclude public person max_rows"
     ),
     "aggregate_utility": "source release",
     "amplification_gamma": "rho1 rho2",

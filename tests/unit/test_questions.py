@@ -48,6 +48,25 @@ def test_it_is_never_worse_than_uniform_and_never_promises_more(kind, values, ep
     assert all(sum(words) == 2**64 for words in words_of(chosen))
 
 
+@pytest.mark.parametrize("values", [2, 3, 17, 64, 128])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("kind", ["ranges", "mean"])
+def test_whatever_the_search_finds_the_choice_is_no_worse_than_uniform_as_it_is_drawn(
+    monkeypatch, kind, values, epsilon
+):
+    gram, ratio = GRAMS[kind](values), math.exp(epsilon)
+    plain = q.uniform_operator(values, ratio)
+    worse = 0.7 * plain + 0.3 * np.roll(plain, 1, axis=0)
+    for found in ([], [worse], [plain * (1 + 1e-15)]):
+        monkeypatch.setattr(q, "_searched", lambda *_, found=found: iter(found))
+        chosen = q.choose_operator(gram, ratio)
+        if not found:
+            drawn = q.mean_error(gram, chosen)
+            assert drawn <= q.mean_error(gram, plain) * (1 + 1e-10)
+        assert q.mean_error(gram, chosen) <= drawn
+        assert q.exact_amplification(chosen) <= Fraction(ratio)
+
+
 def test_the_guarantee_is_that_of_the_words_that_records_are_drawn_by():
     """Counted from the alias tables themselves, bin by bin."""
     chosen = q.choose_operator(q.ranges_gram(6), math.e)

@@ -14,6 +14,7 @@ METHOD = Method(
     ),
     arguments=BlockDesignArguments,
     grid=BlockDesignGrid,
+    answers=True,
     symbols={
         "blocks": ("K", "how many blocks of values there are"),
         "holding": ("c", "how many of the blocks hold a value"),

@@ -7,10 +7,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from duckdb_priv.mechanism.block_design import choose_design
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.block_design import choose_design, operator_of_blocks
 from duckdb_priv.mechanism.uniform import amplification_gamma, epsilon_amplification
 from duckdb_priv.methods.block_design.arguments import BlockDesignGrid
-from duckdb_priv.methods.common.options import EXACT, Demand, Option, Question
+from duckdb_priv.methods.common.options import (
+    EXACT,
+    Demand,
+    Option,
+    Question,
+    StatedOption,
+    StatedQuestions,
+)
 from duckdb_priv.release.model import MANY_VALUES
 
 
@@ -50,3 +58,23 @@ def _largest(required: Demand) -> list[float]:
     if required.epsilon is not None:
         largest.append(required.epsilon)
     return [min(largest)] if largest else []
+
+
+def answering(workspace: Workspace, asked: StatedQuestions) -> Iterator[StatedOption]:
+    """The code that a publication takes, where it gains anything for single values."""
+    amplification = asked.amplification
+    design = choose_design(asked.size, amplification)
+    code = design.code
+    if code.holding == 1:
+        return
+    operator, weights = operator_of_blocks(
+        asked.size,
+        code.outcomes,
+        design.stride,
+        design.offsets(),
+        code.own(amplification),
+        code.other(amplification),
+    )
+    yield StatedOption(
+        asked.promise, (), operator, weights, amplification=amplification, epsilon=asked.epsilon
+    )

@@ -76,3 +76,15 @@ def _listed(
             hint="the value of a bin is its middle, or an edge where numbers are rounded at random",
         )
     return listed_gram(np.array(asked, np.float64), weights)
+
+
+def named(questions: object) -> str:
+    """Return how questions are called in a sentence.
+
+    >>> named("ranges"), named("my_ranges")
+    ('ranges', 'the questions in my_ranges')
+    """
+    plain = ("ranges", "prefixes", "values")
+    if questions == "mean":
+        return "the mean"
+    return str(questions) if questions in plain else f"the questions in {questions}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -168,13 +168,64 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Option:
-    """Parameters of a mechanism, and what it does to each query with them."""
+class StatedQuestions:
+    """Questions about the bins of one column, to be answered with one promise."""
+
+    attribute: str
+    """The column."""
+    counts: Vector
+    """How many records have each value, a missing one last."""
+    gram: Matrix
+    """The mean of c c' over the questions."""
+    amplification: float
+    """The largest likelihood ratio of what a record shows."""
+    promise: Mapping[str, Any]
+    """The arguments that ask for it: epsilon, or rho1 and rho2."""
+    given: Mapping[str, Any]
+    """The arguments that state the questions and the bins."""
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return self.counts.size
+
+    @property
+    def epsilon(self) -> float:
+        """The largest epsilon of local differential privacy."""
+        return math.log(self.amplification)
+
+
+@dataclass(frozen=True)
+class Promised:
+    """Parameters of a mechanism, and what it promises with them."""
 
     parameters: Mapping[str, Any]
     """The arguments to publish with."""
     promises: Sequence[str]
     """What it promises beside a bound on odds, in words."""
+    amplification: float = field(default=math.inf, kw_only=True)
+    """Largest factor by which a published value changes the odds between two true values."""
+    epsilon: float | None = field(default=None, kw_only=True)
+    """Of differential privacy, if there is any."""
+    delta: float | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True)
+class StatedOption(Promised):
+    """How a mechanism answers stated questions, by an operator and the weights of what records show."""
+
+    operator: Matrix
+    """Probabilities of what is shown, one column for each value."""
+    weights: Matrix
+    """What a record that shows y counts for x, unbiased."""
+    cuts: bool = False
+    """Whether it cuts numbers at the edges itself; all others are given a view of bins."""
+
+
+@dataclass(frozen=True)
+class Option(Promised):
+    """What a mechanism does to each query with some parameters."""
+
     counts: Vector
     """True counts."""
     deviations: Vector
@@ -182,11 +233,6 @@ class Option:
     basis: str
     """Where the errors come from."""
     biases: Vector | float = 0.0
-    amplification: float = math.inf
-    """Largest factor by which a published value changes the odds between two true values."""
-    epsilon: float | None = None
-    """Of differential privacy, if there is any."""
-    delta: float | None = None
     suppressed: float | None = None
     """Share of the records that is expected to be suppressed."""
 

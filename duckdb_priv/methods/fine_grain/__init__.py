@@ -14,6 +14,7 @@ METHOD = Method(
     ),
     arguments=FineGrainArguments,
     grid=FineGrainGrid,
+    answers=True,
     procedures={"fine_grain_plan": "preview"},
     derives="uniform",
 )

@@ -12,5 +12,6 @@ METHOD = Method(
         when="A sensitive column is a number or a date, and ranges, means or quantiles of it are asked for.",
     ),
     arguments=ForQuestionsArguments,
+    answers=True,
     derives="for_questions",
 )

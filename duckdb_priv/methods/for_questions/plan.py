@@ -27,13 +27,13 @@ from duckdb_priv.mechanism.questions import (
     mean_error,
     uniform_operator,
 )
-from duckdb_priv.methods.common.asked import gram_of
+from duckdb_priv.methods.common.asked import gram_of, named
+from duckdb_priv.methods.common.bins import Binned, Edges, of_attribute, open_binned
 from duckdb_priv.methods.common.local_privacy import asked_amplification, rho_guarantee
 from duckdb_priv.methods.common.perturbation import Exchange, open_coins, perturb_kernel
 from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.common.shuffles import shuffle_guarantees
-from duckdb_priv.methods.for_questions.arguments import ForQuestionsArguments
-from duckdb_priv.methods.for_questions.bins import Binned, of_attribute, open_binned
+from duckdb_priv.methods.for_questions.arguments import RANDOM, ForQuestionsArguments
 from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
 from duckdb_priv.release.promise import of_value
 
@@ -88,7 +88,17 @@ def plan(
             of_attribute(arguments.questions, source, each.domain.attribute),
             amplification,
         )
-        for each in open_binned(workspace, source, arguments)
+        for each in open_binned(
+            workspace,
+            source,
+            Edges(
+                arguments.bins,
+                arguments.low,
+                arguments.high,
+                arguments.rounding == RANDOM,
+                arguments.clip,
+            ),
+        )
     ]
     draws = [_exchange(workspace, source, each) for each in of]
     attributes = [_attribute(release, each) for each in of]
@@ -232,15 +242,3 @@ def chosen_operator(
         "INSERT INTO priv.chosen_operator VALUES (?, ?)", [key, operator.ravel().tolist()]
     )
     return operator
-
-
-def named(questions: Any) -> str:
-    """Return how questions are called in a sentence.
-
-    >>> named("ranges"), named("my_ranges")
-    ('ranges', 'the questions in my_ranges')
-    """
-    plain = ("ranges", "prefixes", "values")
-    if questions == "mean":
-        return "the mean"
-    return questions if questions in plain else f"the questions in {questions}"

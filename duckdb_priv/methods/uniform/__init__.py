@@ -14,5 +14,6 @@ METHOD = Method(
     ),
     arguments=UniformArguments,
     grid=UniformGrid,
+    answers=True,
     derives="uniform",
 )

@@ -6,8 +6,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from duckdb_priv.mechanism.uniform import Uniform
-from duckdb_priv.methods.common.options import EXACT, Option, Question, retentions_to_try
+from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.operator import invert
+from duckdb_priv.mechanism.questions import uniform_operator
+from duckdb_priv.mechanism.uniform import Uniform, amplified_retention
+from duckdb_priv.methods.common.options import (
+    EXACT,
+    Option,
+    Question,
+    StatedOption,
+    StatedQuestions,
+    retentions_to_try,
+)
 from duckdb_priv.methods.uniform.arguments import UniformGrid
 
 
@@ -32,3 +42,17 @@ def options(question: Question, grid: UniformGrid) -> Iterator[Option]:
             amplification=operator.amplification,
             epsilon=operator.ldp_epsilon,
         )
+
+
+def answering(workspace: Workspace, asked: StatedQuestions) -> Iterator[StatedOption]:
+    """The largest retention with the promise."""
+    drawn = Uniform(amplified_retention(asked.amplification, asked.size), asked.size)
+    operator = uniform_operator(asked.size, drawn.amplification)
+    yield StatedOption(
+        asked.promise,
+        (),
+        operator,
+        invert(operator),
+        amplification=drawn.amplification,
+        epsilon=drawn.ldp_epsilon,
+    )

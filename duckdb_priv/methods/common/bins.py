@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from duckdb_priv.engine.aggregates import aggregates_of
-from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.source import Source, parse_name
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.questions import MOST_VALUES
 from duckdb_priv.methods.common.cuts import (
+    PLACE,
     Cut,
     CutDomain,
     axis_sql,
@@ -22,8 +26,8 @@ from duckdb_priv.methods.common.cuts import (
     refuse_unordered,
     rounding_bits,
 )
-from duckdb_priv.methods.for_questions.arguments import RANDOM, ForQuestionsArguments
 from duckdb_priv.release.arguments import nested
+from duckdb_priv.sqltext.quoting import identifier, listed, literal
 
 DIGITS = 12
 """How many digits edges of equal width and the middles of bins have."""
@@ -37,16 +41,47 @@ class Binned:
     points: tuple[float, ...]
     """Where its values are on the axis, without the missing one."""
 
+    def counts(self, workspace: Workspace, source: Source) -> Vector:
+        """Count the records of a source by value, a missing one last; numbers are not rounded."""
+        records = self.domain.cut.records(source, source.table, "", self.domain.number)
+        place = f"{PLACE}{self.domain.number}"
+        found = dict(workspace.rows(f"SELECT {place}, count(*) FROM {records} GROUP BY ALL"))
+        return np.array([found.get(n, 0) for n in range(self.domain.size)], dtype=np.float64)
 
-def open_binned(
-    workspace: Workspace, source: Source, arguments: ForQuestionsArguments
-) -> list[Binned]:
+    def view(self, name: str, of: str) -> str:
+        """Write the view of a table in which every number is the value of its bin."""
+        cut, column = self.domain.cut, identifier(self.domain.attribute)
+        values = listed([value for value in self.domain.values if value is not None])
+        inner = ", ".join(map(literal, cut.edges[1:-1]))
+        at = axis_sql(column, cut.kind)
+        table = ".".join(map(identifier, parse_name(of)))
+        return (
+            f"CREATE VIEW {identifier(name)} AS SELECT * REPLACE (CASE WHEN {column} IS NOT NULL THEN"
+            f" ({values}::{self.domain.source_type}[])[1 + len(list_filter([{inner}], lambda edge: edge <= {at}))] END"
+            f" AS {column}) FROM {table};"
+        )
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Where numbers are cut, as it is given: for all sensitive columns, or by a struct for each."""
+
+    bins: Any
+    low: Any = None
+    high: Any = None
+    rounded: bool = False
+    """Whether numbers are rounded at random to an edge, and not put into bins."""
+    clip: bool = False
+    """Whether what is outside goes to the outer bins."""
+
+
+def open_binned(workspace: Workspace, source: Source, given: Edges) -> list[Binned]:
     """Cut every sensitive attribute.
 
     Raises InvalidParameter for edges that cut nothing, and InvalidSource for records outside of all bins.
     """
     return [
-        _open(workspace, source, attribute, number, arguments)
+        _open(workspace, source, attribute, number, given)
         for number, attribute in enumerate(source.sensitive)
     ]
 
@@ -63,22 +98,21 @@ def _open(
     source: Source,
     attribute: str,
     number: int,
-    arguments: ForQuestionsArguments,
+    given: Edges,
 ) -> Binned:
     refuse_unordered(source, attribute)
     kind = source.types[attribute]
     bins, low, high = (
-        of_attribute(given, source, attribute)
-        for given in (arguments.bins, arguments.low, arguments.high)
+        of_attribute(each, source, attribute) for each in (given.bins, given.low, given.high)
     )
     edges = _edges(workspace, attribute, kind, bins, low, high)
-    cut = Cut(attribute, kind, edges, arguments.rounding == RANDOM)
+    cut = Cut(attribute, kind, edges, given.rounded)
     if not 2 <= cut.size <= MOST_VALUES:
         raise InvalidParameter(
             f"the bins of {attribute!r} make {cut.size} values, and 2 to {MOST_VALUES} are allowed",
             hint="give more or fewer edges",
         )
-    missing = _look(workspace, source, cut, clip=arguments.clip)
+    missing = _look(workspace, source, cut, clip=given.clip)
     points = edges if cut.rounded else _middles(attribute, kind, edges)
     value_type, texts = _texts(workspace, kind, points)
     if len(set(texts)) < len(texts):
