@@ -33,10 +33,19 @@ RECORDS = """
         'd' || (hash('d' || i) % 4) AS drug
     FROM range(300) AS t(i)
 """
-VALUES = ("v1", "v12")
+EXCHANGE = """
+    CREATE TABLE exchange AS
+    WITH v AS (SELECT disease, row_number() OVER (ORDER BY disease) AS i, count(*) OVER () AS m FROM records GROUP BY 1)
+    SELECT a.disease AS original, b.disease AS published,
+        CASE WHEN a.i = b.i THEN 0.6 WHEN abs(a.i - b.i) IN (1, a.m - 1) THEN 0.2 ELSE 0 END AS probability
+    FROM v AS a, v AS b
+"""
+"""A matrix by which a value is kept, or shown as one of its two neighbours."""
+VALUES = ("v1", "v9")
 """One that is frequent, and one that is not in every group."""
 ONE, TWO = "disease = '{value}'", "disease = 'v3'"
 QUESTIONS = {
+    "one value": ("interval", "'{value}'", f"count_if({ONE})", "true"),
     "several values": ("list_interval", "['{value}', 'v3']", f"count_if({ONE} OR {TWO})", "true"),
     "share": ("share", "'{value}'", f"count_if({ONE}) / count(*)", "true"),
     "difference": ("difference", "'{value}', 'v3'", f"count_if({ONE})::DOUBLE - count_if({TWO})", "true"),
@@ -49,6 +58,16 @@ QUESTIONS = {
         "group_ratio", "'{value}', half, NOT half", f"count_if({ONE} AND half) / count_if({ONE} AND NOT half)",
         f"count_if({ONE} AND NOT half) > 0",
     ),
+    "difference of shares": (
+        "share_difference", "'{value}', half, NOT half",
+        f"count_if({ONE} AND half) / count_if(half) - count_if({ONE} AND NOT half) / count_if(NOT half)",
+        "count_if(half) > 0 AND count_if(NOT half) > 0",
+    ),
+    "ratio of shares": (
+        "share_ratio", "'{value}', half, NOT half",
+        f"(count_if({ONE} AND half) / count_if(half)) / (count_if({ONE} AND NOT half) / count_if(NOT half))",
+        f"count_if(half) > 0 AND count_if({ONE} AND NOT half) > 0",
+    ),
     "sum": ("sum", "'{value}', amount", f"coalesce(sum(amount) FILTER ({ONE}), 0)", "true"),
     "signed sum": ("sum", "'{value}', amount - 10", f"coalesce(sum(amount - 10) FILTER ({ONE}), 0)", "true"),
     "mean": ("mean", "'{value}', amount", f"avg(amount) FILTER ({ONE})", f"count_if({ONE}) > 0"),
@@ -58,6 +77,7 @@ WAYS = {
     "uniform, retention 0.5": ("uniform", "retention := 0.5"),
     "uniform, retention 0.3": ("uniform", "retention := 0.3"),
     "fine grain": ("fine_grain", "tolerance := 10, min_retention := 0.05"),
+    "matrix": ("matrix", "matrix := 'exchange'"),
     "block design": ("block_design", "epsilon := 1.0"),
     "shuffled": ("shuffled", "epsilon := 1.0, delta := 1e-4"),
     "reconstruction private": (
@@ -66,6 +86,7 @@ WAYS = {
     ),
     "splu": ("splu", "gamma := 3, republish := true"),
     "uniform, two attributes": ("uniform", "retention := 0.5"),
+    "splu, two attributes": ("splu", "gamma := 3, republish := true"),
 }
 PRODUCTS = {
     "both": "disease = 'v1' AND drug = 'd0'",
@@ -153,6 +174,7 @@ def measured(way: str, repeat: int) -> dict[tuple[str, float], np.ndarray]:
     found: dict[tuple[str, float], list[np.ndarray]] = {}
     with duckdb_priv.connect(secret=secret) as con:
         con.execute(RECORDS)
+        con.execute(EXCHANGE)
         apart = "splu" in way
         step = 1 if apart else repeat
         # Releases of their own take longer: a quarter of them is asked.
