@@ -2,12 +2,12 @@
 
     python benchmarks/coverage.py --data FOLDER --results FILE [--only WORDS] [--write]
 
-FOLDER holds census_500k.parquet. Every mechanism publishes the same few thousand records 200 times over, once as copies
-in one release, whose records have ids of their own and so noise of their own, and where releases are made again, since
-secret groups or published frequencies are part of the noise, as releases of their own. Every value is asked for in the
-whole, and in subsets of 20 records and more, with intervals of 95 and 99%. Secrets follow from the name of the run, so
-that keyed noise fall again as they fell. What a run finds is added to FILE, one line for each class of true counts, and
-a run that FILE has is left out; --write puts what FILE has into benchmarks/results/COVERAGE.md, where other runs stay.
+FOLDER holds census_500k.parquet. Every mechanism publishes the same few thousand records 200 times over: as copies in
+one release, whose records have ids of their own and so noise of their own. Where secret groups or published
+frequencies are part of the noise, each time is a release of its own. Every value is asked for in the whole, and in
+subsets of 20 records and more, with intervals of 95 and 99%. Secrets follow from the name of the run, so that keyed
+noise fall again as they fell. What a run finds is added to FILE, one line for each class of true counts, and a run
+that FILE has is left out; --write puts what FILE has into benchmarks/results/COVERAGE.md, where other runs stay.
 
 A cell of mechanism and class passes from .94 and .98 on. A single count passes if it was covered as often as chance
 leaves of .94, or .98, in all but one of a million. Of generalized samples, which leave small groups out, the upper ends

@@ -88,7 +88,7 @@ def main() -> None:
     arguments = parser.parse_args()
     text = (
         "# Seconds of the linear program of fine-grain perturbation\n\n"
-        f"Medians of {RUNS} runs on a Zipf table, by benchmarks/fine_grain.py; utilities stand with"
+        f"Medians of {RUNS} runs on a Zipf table, by benchmarks/fine_grain.py; utilities are beside"
         " [the papers' figures](../papers/RESULTS.md).\n\n" + program_seconds() + "\n"
     )
     print(text)

@@ -150,7 +150,7 @@ def report(year: Year, persons: int, days: int) -> str:
     lines = [
         "# A year of a release that lives",
         "",
-        f"`python benchmarks/living.py {persons}`: {persons:,} persons, {days} daily refreshes, before each of which"
+        f"`python benchmarks/living.py {persons}`: {persons:,} people, {days} daily refreshes, before each of which"
         f" one in {SHARE} joins, one leaves and one has another value; uniform perturbation, epsilon = {EPSILON:g},"
         f" {len(VALUES)} values. Someone with all versions follows everyone, since their seats are published.",
         "",

@@ -52,7 +52,7 @@ class Design:
 DESIGNS = (
     Design(
         "census_500k",
-        "500,000 persons, 50 occupations,\nby gender and education",
+        "500,000 people, 50 occupations,\nby gender and education",
         "row_number() OVER () AS id, occupation, gender, education",
         "occupation",
         ("gender", "education"),
@@ -66,7 +66,7 @@ DESIGNS = (
     ),
     Design(
         "adult",
-        "45,222 persons, 14 occupations,\nby sex and education",
+        "45,222 people, 14 occupations,\nby sex and education",
         "row_number() OVER () AS id, occupation, sex, education",
         "occupation",
         ("sex", "education"),

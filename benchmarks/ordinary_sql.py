@@ -32,15 +32,15 @@ HEAD = """# Random ordinary queries
 of {rows} census records, as if each were the true table, and of the true table: for each mechanism {queries}, of
 {publications} publications with secrets and queries of their own. Queries that were not answered: {refused}.
 
-Cells are the numbers in the answers that are not known for certain. Coverage is the share of them that the 95% interval
-holds, z how many standard errors an estimate is off, cut at 8. Cells of one query depend on each other, so every figure
-is the mean over queries of the mean over their cells. Queries of one publication share its noise, so behind ± stands
-the standard error over publications. Open is the share of cells whose interval has no end,
-because a denominator may be zero: they have no standard error, and no z. The worst cells are the truth, the estimate
-and its interval where z is largest: mostly a handful of records, whose standard error is estimated from them, and is
-too small where the estimate is too small.
+Cells are the numbers in the answers that are not known with certainty. Coverage is the share of them that the 95%
+interval holds, z how many standard errors an estimate is off, cut at 8. Cells of one query depend on each other, so
+every figure is the mean over queries of the mean over their cells. Queries of one publication share its noise, so
+behind ± is the standard error over publications. Open is the share of cells whose interval has no end, because a
+denominator may be zero: they have no standard error, and no z. The worst cells are the truth, the estimate and its
+interval where z is largest: mostly a handful of records, whose standard error is estimated from them, and is too
+small where the estimate is too small.
 
-Anatomy and distributions publish no record's own value: their intervals are those of values that are dealt to the
+Anatomy and distributions publish no record's own value: their intervals are those of values that are assigned to the
 records of a group at random. So they hold where the groups are all that values depend on, as after shuffling
 occupations among all records (independent), and miss on the census itself.
 

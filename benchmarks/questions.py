@@ -58,8 +58,8 @@ class Design:
 
 
 DESIGNS = (
-    Design("ages of 45,222 persons, by marital status", "adult", "age", 17, 81, 64, "marital_status"),
-    Design("weekly hours of 45,222 persons, by occupation", "adult", "hours_per_week", 1, 81, 40, "occupation"),
+    Design("ages of 45,222 people, by marital status", "adult", "age", 17, 81, 64, "marital_status"),
+    Design("weekly hours of 45,222 people, by occupation", "adult", "hours_per_week", 1, 81, 40, "occupation"),
 )  # fmt: skip
 
 

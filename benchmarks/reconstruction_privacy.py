@@ -111,7 +111,7 @@ def report(covered: dict[str, list[tuple[str, int, float, float]]], seconds: flo
         "",
         "Written by `python benchmarks/reconstruction_privacy.py --data census_500k.parquet --write`, in"
         f" {seconds:.0f} seconds. Columns: {', '.join(COLUMNS)}; retention 0.5, epsilon 0.3, delta 0.3, 300,000"
-        " records. Violations and errors stand with [the paper's figures](../papers/RESULTS.md).",
+        " records. Violations and errors are beside [the paper's figures](../papers/RESULTS.md).",
         "",
         f"Coverage of 95% intervals over {RELEASES} releases, every value by race and marital status, true counts from"
         " 10 up:",

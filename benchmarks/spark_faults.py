@@ -11,9 +11,10 @@ are written.
 
 Then every mechanism publishes into a folder that one of the two workers does not share: nothing may be published.
 
-Compared are the files of both releases, byte by byte, and the rows with DuckDB's. Then what the driver sent to tasks,
-Spark's event log, what its processes said, what they left on their disks, and the releases are searched for the secret,
-the key that the database made for itself, and derived keys: as bytes, in hexadecimal, in base64, as Python prints them.
+Compared are the files of both releases, byte by byte, and the rows with DuckDB's. Then the secret, the key that the
+database made for itself, and derived keys are searched for: as bytes, in hexadecimal, in base64, as Python prints
+them. The places are what the driver sent to tasks, Spark's event log, what its processes printed, their disks, and
+the releases.
 
 It needs PySpark 4, Java 17 or newer, and Linux as root, and starts a master and two workers on 127.0.0.1 to 127.0.0.3.
 """
@@ -437,7 +438,7 @@ def main() -> None:
             "",
             "Into a folder that one of two workers does not share:",
             "",
-            "| mechanism | what was said |",
+            "| mechanism | what was stated |",
             "|---|---|",
             *(f"| {name} | {said} |" for name, said in alone.items()),
             "",

@@ -38,7 +38,7 @@ from duckdb_priv.sqltext.quoting import identifiers, literal
 
 RESULTS = Path(__file__).parent / "results" / "SPARK_SAME.md"
 HEADER = """\
-| mechanism | rows published | rows that differ | of {parts} tables of the publisher's, alike | functions alike |
+| mechanism | rows published | rows that differ | of {parts} tables of the publisher's, equal | functions equal |
 |---|---|---|---|---|"""
 ZONES = {"Spark": "Pacific/Auckland", "publisher": "Asia/Kolkata", "DuckDB": "America/New_York"}
 STAYS = """

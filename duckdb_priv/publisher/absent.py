@@ -219,9 +219,12 @@ def _rows_of_person(
 def _statement(max_rows: int | None, limited: int, waiting: int | None, within: int) -> str:
     reasons = []
     if max_rows is not None:
-        reasons.append(
-            f"{_about(limited, within)} are not here, since at most {max_rows} of each person were taken."
+        taken = (
+            "one record of each person was"
+            if max_rows == 1
+            else f"at most {max_rows} records of each person were"
         )
+        reasons.append(f"{_about(limited, within)} are not here, since {taken} taken.")
     if waiting is not None:
         reasons.append(
             f"{_about(waiting, within)} are not here yet, since there are too few others to group them with."

@@ -10,7 +10,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Iterator
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import partial
 from http.client import HTTPConnection
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -116,14 +116,18 @@ def expected(shown: Shown, path: Path) -> list[list[str]]:
 
 
 def shown_numbers(row: dict[str, float], percent: bool) -> list[str]:
-    """What people see: the nearest possible numbers, records as whole ones."""
-    possible = (max(0, min(row["estimate"], row["high"])), max(0, row["low"]), row["high"])
-    return [rounded(each, row["stderr"] if percent else None) for each in possible]
+    """What people see: the nearest possible numbers, records as whole ones, and ends rounded outwards."""
+    possible = (
+        (max(0, min(row["estimate"], row["high"])), ROUND_HALF_UP),
+        (max(0, row["low"]), ROUND_FLOOR),
+        (row["high"], ROUND_CEILING),
+    )
+    return [rounded(each, row["stderr"] if percent else None, way) for each, way in possible]
 
 
-def rounded(number: float, stderr: float | None) -> str:
+def rounded(number: float, stderr: float | None, way: str) -> str:
     digits = min(6, max(0, 1 - math.floor(math.log10(stderr)))) if stderr else 0
-    exact = Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    exact = Decimal(number).quantize(Decimal(1).scaleb(-digits), way)
     return f"{exact:,}".replace("-0", "0") if exact == 0 else f"{exact:,}"
 
 

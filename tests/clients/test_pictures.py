@@ -152,7 +152,7 @@ def test_picture_of_superset(release: Path, tmp_path_factory: pytest.TempPathFac
                 {
                     "expressionType": "SQL",
                     "sqlExpression": "priv.reconstructed_count('visits_public', noisy_disease, 'flu')",
-                    "label": "persons with flu",
+                    "label": "people with flu",
                 }
             ],
             adhoc_filters=[

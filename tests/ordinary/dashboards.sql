@@ -1,6 +1,6 @@
 -- Queries as tools for dashboards, models and data frames write them, after the forms that they document. The table is
 -- visits(age, ward, cost, day, disease, dose), with the attributes disease and dose; chapter and wards are look-up tables.
--- Every query must answer what it would over the true table; after `-- says:` stands a part of a refusal instead.
+-- Every query must answer what it would over the true table; after `-- says:` is a part of a refusal instead.
 
 -- tool: Superset
 SELECT disease AS disease, COUNT(*) AS count FROM main.visits GROUP BY disease ORDER BY count DESC LIMIT 10000;

@@ -1,5 +1,5 @@
 -- What ordinary queries must answer, by definition: every pair is an ordinary query over the release, and the same over
--- memory.main.weighted, where each row stands with every true value that it may have, and its weight w.
+-- memory.main.weighted, where each row is repeated with every true value that it may have, and its weight w.
 -- `records` and `shown` serve what is known exactly: how many records a row stands for, on one of its lines.
 -- A case that names an attribute which a release does not have is left out for it.
 
@@ -75,7 +75,7 @@ SELECT ward, sum(w * CASE disease WHEN 'flu' THEN 2 WHEN 'cancer' THEN cost ELSE
 SELECT var_pop(age) AS v, stddev_samp(age) AS s FROM visits WHERE disease <> 'none';
 SELECT sum(w * age * age) / sum(w) - (sum(w * age) / sum(w)) ** 2 AS v, sqrt((sum(w * age * age) - sum(w * age) ** 2 / sum(w)) / (sum(w) - 1)) AS s FROM weighted WHERE disease <> 'none';
 
--- title: what is known of public columns stands beside estimates
+-- title: what is known of public columns is beside estimates
 SELECT ward, min(age) AS a, max(day) AS b, count(DISTINCT age) AS c, count_if(disease = 'flu') AS n FROM visits WHERE age > 20 GROUP BY ward ORDER BY ward;
 SELECT ward, min(age) AS a, max(day) AS b, count(DISTINCT age) AS c, sum(w) FILTER (disease = 'flu') AS n FROM weighted WHERE age > 20 GROUP BY ward ORDER BY ward;
 

@@ -16,7 +16,7 @@ SUMMED = [form for form in CALLS if form not in DOES_NOT_SUM]
 NOT_ANSWERED = {
     "filters beside each other, and what is known exactly": "takes no FILTER",
     "sums and averages of a public column over records with a value": "takes no FILTER",
-    "what is known of public columns stands beside estimates": "takes no DISTINCT",
+    "what is known of public columns is beside estimates": "takes no DISTINCT",
     "variance and standard deviation": "no sum over records",
     "windows, arithmetic and limits above the aggregates": "with OVER",
     "windows in the same SELECT": "with OVER",

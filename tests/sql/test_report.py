@@ -167,7 +167,7 @@ def test_in_short_is_what_the_law_of_the_release_says(con: duckdb.DuckDBPyConnec
         assert all_of_them == pytest.approx(before * 6 / (1 + before * 5), abs=1e-3)
         worst.append(all_of_them)
     assert worst == sorted(worst, reverse=True)
-    assert "No row is alone with its combination of them." in text
+    assert "No row is unique in them." in text
 
 
 def test_three_columns_and_two_records_are_composed_on_at_most_three_pages(

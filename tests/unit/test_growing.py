@@ -13,7 +13,7 @@ def test_what_does_not_fit_in_memory_moves_to_disk(tmp_path):
     draw = np.random.default_rng(5)
     with duckdb.connect(str(tmp_path / "small.duckdb")) as connection:
         connection.execute("SET memory_limit = '24MB'; SET threads = 1; BEGIN")
-        table = GrowingTable(connection, "temp.main.dealt", large=True)
+        table = GrowingTable(connection, "temp.main.grown", large=True)
         expected = []
         for number in range(PORTIONS):
             mark, order = draw.integers(0, 2**64, (2, ROWS), np.uint64)
@@ -22,7 +22,7 @@ def test_what_does_not_fit_in_memory_moves_to_disk(tmp_path):
             table.add(pa.table({"_code0": code, "_coins0": coins}))
             expected.append((number, ROWS, int(np.bitwise_xor.reduce(mark))))
         found = connection.execute(
-            "SELECT _code0, count(*), bit_xor(_coins0.mark) FROM dealt GROUP BY ALL ORDER BY ALL"
+            "SELECT _code0, count(*), bit_xor(_coins0.mark) FROM grown GROUP BY ALL ORDER BY ALL"
         )
         assert found.fetchall() == expected
-        drop_large(connection, "temp.main.dealt")
+        drop_large(connection, "temp.main.grown")

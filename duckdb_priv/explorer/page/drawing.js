@@ -12,11 +12,13 @@ export function possible(row) {
   return { ...row, estimate: within(row.estimate), low: row.low === null ? null : Math.max(0, row.low) };
 }
 
-/** Round to what the error supports, two digits of the standard error; records are whole. */
-export function rounded(number, stderr, unit) {
+/** Round to what the error supports, two digits of the standard error; records are whole, and ends of intervals go outwards. */
+export function rounded(number, stderr, unit, name) {
   if (number === null || !Number.isFinite(number)) return number === Infinity ? 'no limit' : '–';
   const digits = unit === 'records' ? 0 : stderr > 0 ? Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(stderr)))) : number % 1 ? 2 : 0;
-  const shown = number.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const outwards = { low: Math.floor, high: Math.ceil }[name];
+  const end = outwards ? outwards(number * 10 ** digits) / 10 ** digits : number;
+  const shown = end.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return shown.replace(/^-(0(\.0+)?)$/, '$1');
 }
 
@@ -118,7 +120,7 @@ export function tabulate(place, { rows, names, labels, words, confidence, unit }
     for (const name of names)
       line.append(Object.assign(document.createElement('th'), { scope: 'row', textContent: named(row[name]), className: row[name] === null ? 'missing' : '' }));
     for (const name of head)
-      line.append(Object.assign(document.createElement('td'), { className: 'number', textContent: rounded(row[name], row.stderr, unit) }));
+      line.append(Object.assign(document.createElement('td'), { className: 'number', textContent: rounded(row[name], row.stderr, unit, name) }));
   }
   place.replaceChildren(table);
   return Math.max(0, rows.length - ROWS);

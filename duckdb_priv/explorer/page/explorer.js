@@ -85,7 +85,7 @@ function introduce() {
   const published = new Date(Number(about.created_at)).toISOString().slice(0, 10);
   const facts = [
     `${release.file}: ${Number(about.rows_published).toLocaleString('en')} rows`,
-    `published ${published} by ${about.mechanism.replaceAll('_', ' ')}`,
+    `published ${published} by the method ${about.mechanism.replaceAll('_', ' ')}`,
     ...(about.version > 1 ? [`version ${about.version}`] : []),
     ...(about.licence ? [`licence ${about.licence}`] : []),
     ...(about.contact ? [`questions to ${about.contact}`] : []),
@@ -267,10 +267,10 @@ function summary() {
   const { rows, names, unit } = answer;
   if (!rows.length) return 'No records are chosen by these conditions.';
   if (names.length) return `${rows.length} ${rows.length === 1 ? 'row' : 'rows'}.`;
-  const [{ estimate, stderr, low, high }] = rows;
-  if (estimate === null) return 'No records are chosen by these conditions, or their number cannot be estimated.';
-  const [count, least, most] = [estimate, low, high].map((each) => rounded(each, stderr, unit));
-  const between = low > 0 ? `${least} to ${most}` : `not above ${most}`;
+  const [row] = rows;
+  if (row.estimate === null) return 'No records are chosen by these conditions, or their number cannot be estimated.';
+  const [count, least, most] = ['estimate', 'low', 'high'].map((name) => rounded(row[name], row.stderr, unit, name));
+  const between = row.low > 0 ? `${least} to ${most}` : `not above ${most}`;
   return `About ${count} ${unit}: with ${100 * question.confidence}% confidence ${between}.`;
 }
 

@@ -78,10 +78,8 @@ def shuffle_guarantees(
             "shuffle_privacy",
             "Nothing shows which of the rows with equal public columns is whose. So for someone who knows all about the"
             f" other records and sees this release alone, the odds between two true values of {each.name}{together}"
-            " change"
-            f" by a factor of {factor(half)} for half of the records (epsilon = {half:.4g}), {factor(most)} for 95% of"
-            f" them (epsilon = {most:.4g}), and {factor(worst)} in the smallest group, of {found[1.0]} (epsilon ="
-            f" {worst:.4g}), except with probability delta = {DELTA:g}.",
+            f" change by a factor of {_in_groups(half, most, worst, found[1.0])}, except with probability delta ="
+            f" {DELTA:g}.",
             value=worst,
             attribute=each.name,
             parameters={
@@ -92,6 +90,20 @@ def shuffle_guarantees(
         )
         for each in attributes
     ]
+
+
+def _in_groups(half: float, most: float, worst: float, smallest: int) -> str:
+    """Write the factors for half of the records, for 95% of them, and in the smallest group; once where they are one.
+
+    >>> print(_in_groups(1.0, 1.0, 1.0, 3))
+    at most 2.719 (epsilon = 1), which is no less in large groups
+    """
+    if factor(half) == factor(worst):
+        return f"{factor(worst)} (epsilon = {worst:.4g}), which is no less in large groups"
+    return (
+        f"{factor(half)} for half of the records (epsilon = {half:.4g}), {factor(most)} for 95% of them (epsilon ="
+        f" {most:.4g}), and {factor(worst)} in the smallest group, of {smallest} (epsilon = {worst:.4g})"
+    )
 
 
 def _laws(attributes: Sequence[SensitiveAttribute]) -> tuple[tuple[Pair, ...], ...]:

@@ -366,7 +366,7 @@ def test_what_is_wrong_is_reported_and_nothing_is_left(
 
 FRAMES: dict[str, tuple[Callable[[DataFrame], Any], str]] = {
     "no frame": (lambda frame: frame.limit(3).toPandas(), "no data frame of Spark"),
-    "ids that hang on the parts": (
+    "ids that depend on the parts": (
         lambda frame: frame.withColumn("id", f.monotonically_increasing_id()),
         "monotonically_increasing_id",
     ),
