@@ -162,8 +162,10 @@ def _text(value: Any) -> str | None:
 
 
 NAME = ArgumentKind("a name", _name)
-UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Characters that a terminal obeys, or that turn the direction of the text beside them."""
+UNSEEN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]"
+)
+"""Characters that a terminal obeys, that nobody sees, or that turn the direction of the text beside them."""
 TEXT = ArgumentKind("a text", _text)
 TABLE = ArgumentKind("the name of a table", _name)
 FLAG = ArgumentKind("true or false", lambda value: value if isinstance(value, bool) else None)

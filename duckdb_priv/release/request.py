@@ -127,7 +127,8 @@ class Request(Arguments):
             text = getattr(self, name) or ""
             if UNSEEN.search(text.replace("\n", "") if name == "description" else text):
                 raise InvalidParameter(
-                    f"{name} holds a control character, a line break or a mark that turns the direction of text",
+                    f"{name} holds a control character, a line break or an invisible mark, such as one that turns the"
+                    " direction of text",
                     hint="write it as one line of visible characters",
                 )
         if self.max_rows is not None and not (self.person and self.record_id):

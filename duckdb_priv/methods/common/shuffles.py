@@ -96,10 +96,10 @@ def _in_groups(half: float, most: float, worst: float, smallest: int) -> str:
     """Write the factors for half of the records, for 95% of them, and in the smallest group; once where they are one.
 
     >>> print(_in_groups(1.0, 1.0, 1.0, 3))
-    at most 2.719 (epsilon = 1), which is no less in large groups
+    at most 2.719 for every record (epsilon = 1)
     """
     if factor(half) == factor(worst):
-        return f"{factor(worst)} (epsilon = {worst:.4g}), which is no less in large groups"
+        return f"{factor(worst)} for every record (epsilon = {worst:.4g})"
     return (
         f"{factor(half)} for half of the records (epsilon = {half:.4g}), {factor(most)} for 95% of them (epsilon ="
         f" {most:.4g}), and {factor(worst)} in the smallest group, of {smallest} (epsilon = {worst:.4g})"

@@ -154,7 +154,7 @@ def records_of_persons(exam: Examination) -> list[Finding]:
             "records_of_persons",
             person,
             float(most),
-            f"{persons:,} persons have {(exam.rows - missing) / max(1, persons):.3g} records each on average and {most}"
+            f"{persons:,} people have {(exam.rows - missing) / max(1, persons):.3g} records each on average and {most}"
             " at most: what is promised of a record is promised of a person so many times over",
             "max_rows := k publishes at most k records of each",
             exam.basis(),
