@@ -407,7 +407,9 @@ def test_one_record_for_each_person_and_forty_for_one(con):
 
 @pytest.mark.once
 @pytest.mark.parametrize("name", ["title", "contact", "licence", "description"])
-@pytest.mark.parametrize("mark", ["\x07", "\r", "\u202e", "\u2066", "\u200f", "\x9b", "\u061c", "\u200b"])
+@pytest.mark.parametrize(
+    "mark", ["\x07", "\r", "\u202e", "\u2066", "\u200f", "\x9b", "\u061c", "\u200b"]
+)
 def test_words_with_marks_that_are_not_seen_are_refused(con, name, mark):
     with pytest.raises(duckdb.Error, match=f"{name} holds a control character") as caught:
         publish(con, **{name: f"Stays{mark}in 2026"})
