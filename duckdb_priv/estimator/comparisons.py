@@ -12,9 +12,9 @@ from itertools import combinations
 from duckdb_priv.estimator.forms import FORMS
 from duckdb_priv.estimator.set_formulas import (
     GIVEN,
+    Chain,
     combination,
     interval,
-    let,
     listed,
     mean_of,
     mistake,
@@ -149,9 +149,7 @@ def mean(form: str, of: Lookup) -> str:
     amounts = Part(count.rows.times(Coefficient((), (AMOUNT,))), "_values", "_amount")
     least, most = (sets.take(f"{bound}(_amount)::DOUBLE") for bound in ("min", "max"))
     covariance = sets.covariance(amounts, count)
-    answer = let(
-        "q",
-        mean_of(sets.form),
+    given = struct(
         amounts=sets.sums(amounts),
         count=sets.sums(count),
         products=struct(**sets.products(amounts, count)),
@@ -161,42 +159,44 @@ def mean(form: str, of: Lookup) -> str:
         most=most,
     )
     known = sets.total(amounts.rows.times(amounts.rows))
-    return sets.written(_finite(known, answer))
+    return sets.written(_finite(known, mean_of(sets.form).over(Chain(given), "q")))
 
 
 AMOUNT = "_amount::DOUBLE"
 Answer = Callable[[str, Lookup], str]
 """Writes an answer for the attributes of one form."""
-Made = Callable[..., str]
+Made = Callable[..., Chain]
 """Writes what is made of two sums, and of their factors."""
 
 
-def _finite(sum_of_squares: str, answer: str) -> str:
+def _finite(sum_of_squares: str, answer: Chain) -> Chain:
     refused = "a sum or mean is of finite numbers, and one of these is not: leave such rows out"
     error = f"[error(_priv_text) FOR _priv_text IN [{literal(refused)}]][1]"
-    return f"CASE WHEN isfinite({sum_of_squares}) THEN {answer} ELSE {error} END"
+    return answer.where(f"isfinite({sum_of_squares})", error)
 
 
 def _per_record(sets: Sets, part: Part) -> str:
     return f"(1 / nullif({sets.total(part.rows)}::DOUBLE, 0))"
 
 
-def _linear(sets: Sets, *terms: tuple[str, Part]) -> str:
+def _linear(sets: Sets, *terms: tuple[str, Part]) -> Chain:
     """Write the interval of a linear combination of sums: of factors, with parts."""
     covariances = [sets.covariance(one, two) for (_, one), (_, two) in combinations(terms, 2)]
-    return interval(combination([(f, sets.functional(part)) for f, part in terms], covariances))
+    return interval(
+        combination([(f, str(sets.functional(part))) for f, part in terms], covariances)
+    )
 
 
-def _difference(sets: Sets, one: Part, two: Part, f: str = "1e0", g: str = "1e0") -> str:
+def _difference(sets: Sets, one: Part, two: Part, f: str = "1e0", g: str = "1e0") -> Chain:
     return _linear(sets, (f, one), (f"-{g}", two))
 
 
 def _ratio(
     sets: Sets, one: Part, two: Part, f: str = "", g: str = "", most: str = "'inf'::DOUBLE"
-) -> str:
+) -> Chain:
     return quotient(
-        sets.functional(one),
-        sets.functional(two),
+        str(sets.functional(one)),
+        str(sets.functional(two)),
         sets.covariance(one, two),
         most=most,
         factor=f"({f} / {g})" if f else "1e0",

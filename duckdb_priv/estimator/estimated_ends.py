@@ -14,12 +14,15 @@ from duckdb_priv.estimator import estimated_names as names
 from duckdb_priv.estimator.estimated_cells import FOLDER, WeightedTable
 from duckdb_priv.estimator.forms import FIELD, FORMS, form_of
 from duckdb_priv.estimator.set_formulas import (
+    Chain,
     formula,
     functional,
+    interval,
     let,
     mean_of,
     ordinary,
     quotient,
+    quotient_steps,
     struct,
 )
 from duckdb_priv.estimator.sets import Sets
@@ -108,12 +111,12 @@ class Ends:
         kind = "" if self._form.weighed else "once"
         known = self._by_form("s", kind)
         tested = f"CASE WHEN (s).known THEN {known} ELSE {self._text('other_count')} END"
-        return f"[{formula('ends')} FOR u IN [{tested} FOR s IN [{self._sums('e.d')} FOR m IN [{self._opened()}]]]][1]"
+        return str(interval(self._opened().then(("m", self._sums("e.d")), ("s", tested))))
 
     def _sum(self) -> str:
         known = self._by_form("s", "amount")
         tested = f"CASE WHEN (s).known THEN {known} ELSE {self._text('other_sum')} END"
-        return f"[{formula('ends')} FOR u IN [{tested} FOR s IN [{self._sums('e.c')} FOR m IN [{self._opened()}]]]][1]"
+        return str(interval(self._opened().then(("m", self._sums("e.c")), ("s", tested))))
 
     def _mean(self) -> str:
         amounts, count = (
@@ -136,10 +139,10 @@ class Ends:
             least="coalesce(list_min([(e).c FOR e IN (m).cells IF (e).d > 0]), 0e0)",
             most="coalesce(list_max([(e).c FOR e IN (m).cells IF (e).d > 0]), 0e0)",
         )
-        answer = f"CASE WHEN (q).known THEN {self._by_form('q')} ELSE {other} END"
-        return f"[{answer} FOR q IN [{given} FOR m IN [{self._opened('_count')}]]][1]"
+        parts = f"CASE WHEN (q).known THEN {self._by_form('q')} ELSE {other.given} END"
+        return str(self._opened("_count").then(("m", given), ("q", parts), *quotient_steps()))
 
-    def _opened(self, count: str = "0e0") -> str:
+    def _opened(self, count: str = "0e0") -> Chain:
         """Write m: what is known of the rows, and the estimates."""
         fields = ("rows", "cells", "known", "attribute", "set", "factors")
         opened = struct(
@@ -148,14 +151,14 @@ class Ends:
             count="(m).count",
         )
         asked = struct(known="_priv_known(_rows)", estimate="_estimate", count=count)
-        return f"{opened} FOR m IN [{asked}]"
+        return Chain(asked, ("m", opened))
 
     def _by_form(self, over: str, kind: str = "") -> str:
-        """Write what is tested of a sum, over s, or the interval of a mean, over q, for each attribute."""
+        """Write what is tested of a sum, over s, or the parts of a mean, over q, for each attribute."""
         found: dict[str, list[str]] = {}
         for number, each in enumerate(self._attributes, start=1):
             form = form_of(each)
-            text = functional(form, kind) if over == "s" else mean_of(form)
+            text = functional(form, kind) if over == "s" else mean_of(form).given
             found.setdefault(text, []).append(str(number))
         if self._product:
             found.setdefault(self._of_product(over, kind), []).append("0")
@@ -174,7 +177,7 @@ class Ends:
             OF_S.sub(f"(q).{each}.", functional(form, which, of_product=True))
             for each, which in (("amounts", "amount"), ("count", "" if form.weighed else "once"))
         )
-        return quotient(amounts, count, "(q).covariance", least=LEAST)
+        return quotient(amounts, count, "(q).covariance", least=LEAST).given
 
     # Sums over the cells of m, with coefficients c: e.c of a sum, e.d of a count.
 

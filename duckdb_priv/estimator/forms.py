@@ -198,8 +198,8 @@ def _sections(file: str) -> dict[str, str]:
     }
 
 
-INTERVAL = expand(_sections(COMMON)["interval"], _sections(COMMON))
-"""The interval, the same for all forms: over ``i``, their moments ``m`` and the quantile ``z``."""
+TEST, ENDS = (expand(_sections(COMMON)[name], _sections(COMMON)) for name in ("test", "ends"))
+"""What is tested of a count, over ``i``, its moments; and the interval of what is tested, over ``u``: for all forms."""
 
 FORMS: Mapping[str, Form] = {
     form.name: form

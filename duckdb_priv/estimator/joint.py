@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from duckdb_priv.estimator.distribution import QUANTILE
-from duckdb_priv.estimator.forms import INTERVAL
+from duckdb_priv.estimator.forms import ENDS, TEST
 from duckdb_priv.estimator.set_formulas import ordinary
 from duckdb_priv.estimator.written import Lookup
 from duckdb_priv.sqltext.aggregates import qualified
@@ -53,7 +53,8 @@ def fillings(lookup: Lookup) -> dict[str, str]:
     """Write what the macro is filled with."""
     each = lookup.by_key(f"_release || '.' || {EACH}")
     of_query = {name: body(read(FRAGMENTS, name)) for name in ("joint_step", "squarem")} | {
-        "interval": INTERVAL,
+        "test": TEST,
+        "ends": ENDS,
         "law_of_product": ordinary("law_of_product"),
         "normal_quantile": template("{quantile}"),
     }

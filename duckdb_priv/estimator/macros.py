@@ -24,7 +24,7 @@ import duckdb
 
 from duckdb_priv.estimator import blocks, chosen, comparisons, distribution, joint
 from duckdb_priv.estimator.chosen import Chosen, NamedAttribute
-from duckdb_priv.estimator.forms import CONSTANTS, FORMS, INTERVAL, Form, equals, last_shown
+from duckdb_priv.estimator.forms import CONSTANTS, ENDS, FORMS, TEST, Form, equals, last_shown
 from duckdb_priv.estimator.set_formulas import GIVEN, mistake
 from duckdb_priv.estimator.set_formulas import chosen as chosen_by_reported
 from duckdb_priv.estimator.shared import shortened
@@ -298,7 +298,8 @@ def _estimates(lookup: Lookup) -> dict[str, str]:
             lambda form, of: write("plausible", form, of) if FORMS[form].independent else "true",
         ),
         "normal_quantile": lookup.quantile(),
-        "interval": INTERVAL,
+        "test": TEST,
+        "ends": ENDS,
         "change_query": lookup.query("change", distribution.VERSIONS),
         "smoothed_query": distribution.smoothed(lookup.query("inverse", distribution.CELLS)),
         "distribution_query": f"CASE method WHEN 'inverse' THEN {inverse} ELSE {bayesian} END",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 
@@ -57,24 +58,60 @@ def let(name: str, text: str, **values: str) -> str:
     return f"[{text} FOR {name} IN [{struct(**values)}]][1]"
 
 
-def steps(answer: str, *steps: Mapping[str, str]) -> str:
-    """Write an answer over a struct t, whose fields are computed in steps: each from those of the steps before it.
+@dataclass(frozen=True)
+class Chain:
+    """A formula in steps: each is over what the one before gives, by a name of one letter.
 
     One step is beside the other, and not inside it: DuckDB 2 plans a list comprehension in another one twice, one
     in that four times, and so on.
 
-    >>> print(steps("(t).a + (t).b", {"count(*)": "a", "sum(x)": "c"}, {"2 * (t).a": "b"}))
+    >>> print(Chain("{a: 1}", ("p", "{b: 2 * p.a}")).then("q", "q.b + 1"))
+    [q.b + 1 FOR q IN [{b: 2 * p.a} FOR p IN [{a: 1}]]][1]
+    """
+
+    given: str
+    steps: tuple[tuple[str, str], ...]
+
+    def __init__(self, given: str, *steps: tuple[str, str]) -> None:
+        object.__setattr__(self, "given", given)
+        object.__setattr__(self, "steps", steps)
+
+    def then(self, *steps: tuple[str, str]) -> Chain:
+        """Return the chain with further steps."""
+        return Chain(self.given, *self.steps, *steps)
+
+    def over(self, before: Chain, name: str) -> Chain:
+        """Return the chain where what it is given is over what another gives, by a name."""
+        return before.then((name, self.given), *self.steps)
+
+    def where(self, condition: str, refused: str) -> Chain:
+        """Return the chain where a condition holds of what it is given; else an error."""
+        return Chain(f"CASE WHEN {condition} THEN {self.given} ELSE {refused} END", *self.steps)
+
+    def __str__(self) -> str:
+        """Write the formula."""
+        text = f"[{self.given}]"
+        for name, step in self.steps:
+            text = f"[{step} FOR {name} IN {text}]"
+        return f"{text}[1]"
+
+
+def stepwise(answer: Chain, *steps: Mapping[str, str]) -> Chain:
+    """Write an answer over a struct t, whose fields are computed in steps: each from those of the steps before it.
+
+    >>> print(stepwise(Chain("(t).a + (t).b"), {"count(*)": "a", "sum(x)": "c"}, {"2 * (t).a": "b"}))
     [(t).a + (t).b FOR t IN [{a: (t).a, b: 2 * (t).a} FOR t IN [{a: count(*)}]]][1]
     """
     known = {name for fields in steps for name in fields.values()}
-    texts, pieces = [answer], []
+    texts, pieces = [answer.given], []
     for fields in reversed([each for each in steps if each]):
         needed = known.intersection(*[FIELD_OF_STEP.findall(" ".join(texts))])
         own = {name: sql for sql, name in fields.items() if name in needed}
         carried = {name: f"(t).{name}" for name in sorted(needed - own.keys())}
         texts = [*carried.values(), *own.values()]
         pieces.append(struct(**carried, **own))
-    return f"[{answer} FOR t IN [{' FOR t IN ['.join(pieces)}{']' * len(pieces)}][1]"
+    first, *others = reversed(pieces)
+    return answer.over(Chain(first, *(("t", each) for each in others)), "t")
 
 
 @cache
@@ -89,14 +126,28 @@ def formula(name: str) -> str:
     return expand(_formulas()[name], _formulas())
 
 
-def interval(tested: str) -> str:
+@cache
+def combination_steps() -> tuple[tuple[str, str], ...]:
+    """Return the steps from the parts of a linear combination to what is tested of it."""
+    steps = (("p", "parts"), ("c", "there"), ("d", "steps"), ("e", "tested"))
+    return tuple((name, formula(f"combination.{step}")) for name, step in steps)
+
+
+@cache
+def quotient_steps() -> tuple[tuple[str, str], ...]:
+    """Return the steps from what is tested of two sums to the interval of their quotient."""
+    steps = (("p", "reaches"), ("g", "roots"), ("h", "ends"), ("e", "interval"))
+    return tuple((name, formula(f"quotient.{step}")) for name, step in steps)
+
+
+def interval(tested: Chain) -> Chain:
     """Write the interval of what is tested."""
-    return f"[{formula('ends')} FOR u IN [{tested}]][1]"
+    return tested.then(("u", formula("ends")))
 
 
 def combination(
     parts: Sequence[tuple[str, str]], covariances: Sequence[str], constant: str = "0e0"
-) -> str:
+) -> Chain:
     """Write what is tested of a linear combination: of factors, with what is tested of its parts.
 
     The ``covariances`` are those of the first part with the second, the third, ..., of the second with the third, ...
@@ -107,14 +158,13 @@ def combination(
             combinations(range(1, len(parts) + 1), 2), covariances, strict=True
         )
     ]
-    return let(
-        "p",
-        formula("combination"),
+    given = struct(
         factors=f"[{', '.join(factor for factor, _ in parts)}]",
         parts=f"[{', '.join(tested for _, tested in parts)}]",
         pairs=f"[{', '.join(pairs)}]" if pairs else NO_PAIRS,
         constant=constant,
     )
+    return Chain(given, *combination_steps())
 
 
 def quotient(
@@ -126,11 +176,9 @@ def quotient(
     most: str = "'inf'::DOUBLE",
     factor: str = "1e0",
     constant: str = "0e0",
-) -> str:
+) -> Chain:
     """Write the interval of a quotient of what is tested of its parts, times a factor, and a constant more."""
-    return let(
-        "p",
-        formula("quotient"),
+    given = struct(
         a=above,
         b=below,
         covariance=covariance,
@@ -139,9 +187,10 @@ def quotient(
         factor=factor,
         constant=constant,
     )
+    return Chain(given, *quotient_steps())
 
 
-def mean_of(form: Form) -> str:
+def mean_of(form: Form) -> Chain:
     """Write the interval of a mean, over q: the least amount, and the mean of what is above it.
 
     ``amounts`` and ``count`` are the structs of both sums, ``products`` that of their products.

@@ -16,6 +16,7 @@ from functools import cached_property
 from duckdb_priv.estimator.forms import CONSTANTS, FORMS, last_shown
 from duckdb_priv.estimator.set_formulas import (
     TERMS,
+    Chain,
     chosen,
     formula,
     functional,
@@ -25,7 +26,7 @@ from duckdb_priv.estimator.set_formulas import (
     ordinary,
     plausible,
     shared,
-    steps,
+    stepwise,
     struct,
 )
 from duckdb_priv.estimator.written import Lookup, decoded_rows
@@ -120,13 +121,13 @@ class Sets:
         """Return the field of t with what is made of these and of weights."""
         return f"(t).{self._made.setdefault(sql, f'u{len(self._made)}')}"
 
-    def written(self, answer: str) -> str:
+    def written(self, answer: Chain) -> str:
         """Write an answer over t; an error where rows were chosen by what they report."""
         if self._plausible:
             mistake = chosen("'one of the values'")
             refused = f"[error(_priv_text) FOR _priv_text IN [{mistake}]][1]"
-            answer = f"CASE WHEN {' AND '.join(self._plausible)} THEN {answer} ELSE {refused} END"
-        return steps(answer, self._taken, self._weights, self._made)
+            answer = answer.where(" AND ".join(self._plausible), refused)
+        return str(stepwise(answer, self._taken, self._weights, self._made))
 
     def total(self, rows: Coefficient) -> str:
         """Write the sum of the coefficients."""
@@ -159,11 +160,11 @@ class Sets:
             published=published,
         )
 
-    def functional(self, part: Part) -> str:
+    def functional(self, part: Part) -> Chain:
         """Write what is tested of one sum."""
         once = self.once(part)
         kind = "once" if once else "amount" if part.amount else ""
-        return f"[{functional(self.form, kind)} FOR s IN [{self.sums(part, once=once)}]][1]"
+        return Chain(self.sums(part, once=once), ("s", functional(self.form, kind)))
 
     def sums(self, part: Part, *, once: bool = False) -> str:
         """Write the struct of what one sum and its interval are made of.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from duckdb_priv.estimator.forms import FORMS, INTERVAL
+from duckdb_priv.estimator.forms import ENDS, FORMS
 from duckdb_priv.estimator.set_formulas import (
     formula,
     functional,
@@ -59,17 +59,17 @@ SHARED: Mapping[str, Shared] = {
         lambda _: plausible(FORMS["two_weights"]),
         ("s",),
     ),
-    "_score_interval": Shared(
-        "The interval of an estimate, from its moments.", lambda _: INTERVAL, ("i",)
-    ),
-    "_ends": Shared("The interval of what is tested.", lambda _: formula("ends"), ("u",)),
-    "_combination": Shared(
+    "_ends": Shared("The interval of what is tested.", lambda _: ENDS, ("u",)),
+    "_combined": Shared(
         "What is tested of a linear combination of sums.",
-        lambda _: formula("combination"),
-        ("p",),
+        lambda _: formula("combination.tested"),
+        ("e",),
+    ),
+    "_roots": Shared(
+        "The ends of a quotient of two sums.", lambda _: formula("quotient.roots"), ("g",)
     ),
     "_quotient": Shared(
-        "The interval of a quotient of two sums.", lambda _: formula("quotient"), ("p",)
+        "What a quotient of two sums lies between.", lambda _: formula("quotient.ends"), ("h",)
     ),
 }
 """By the name of the macro. One that has the formula of another in its own is before it."""

@@ -17,7 +17,14 @@ from statistics import NormalDist
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.estimator.set_formulas import combination, interval, let, quotient, struct
+from duckdb_priv.estimator.set_formulas import (
+    Chain,
+    combination,
+    interval,
+    let,
+    quotient,
+    struct,
+)
 from duckdb_priv.ordinary.arithmetic import (
     Linear,
     Ratio,
@@ -156,11 +163,11 @@ class Intervals:
         if isinstance(meaning, Ratio):
             return self._take(self._ratio(meaning))
         if isinstance(meaning, Linear):
-            return self._take(interval(self._combination(meaning.terms, meaning.constant)))
+            return self._take(str(interval(self._combination(meaning.terms, meaning.constant))))
         # What is no functional, nor a quotient of two, is taken for linear nearby: the delta method. Nothing is known
         # where it has no finite value or slope, or where the variance is estimated as none.
         nearby = self._nearby("(w).x", "(w).v")
-        known = f"CASE WHEN isfinite((w).x) AND isfinite((w).v) AND (w).v > 0 THEN {interval(nearby)} END"
+        known = f"CASE WHEN isfinite((w).x) AND isfinite((w).v) AND (w).v > 0 THEN {interval(Chain(nearby))} END"
         variance = self._variance(meaning.terms)
         return self._take(let("w", known, x=f"({text(value)})::DOUBLE", v=f"({variance})::DOUBLE"))
 
@@ -195,10 +202,10 @@ class Intervals:
             estimates = after
         return found
 
-    def _combination(self, terms: Summands, constant: str = "0") -> str:
+    def _combination(self, terms: Summands, constant: str = "0") -> Chain:
         """Write what is tested of a linear combination."""
         if list(terms.values()) == ["1"] and constant == "0":
-            return self._functional(next(iter(terms)))
+            return Chain(self._functional(next(iter(terms))))
         parts = [(f"({factor})::DOUBLE", self._functional(name)) for name, factor in terms.items()]
         together = not self.windows.found.keys().isdisjoint(terms)
         covariances = [
@@ -266,13 +273,10 @@ class Intervals:
                 return let("v", MOVED, r=mean, f=of.factor) if of.factor != "1" else mean
         together = not self.windows.found.keys().isdisjoint([*of.above, *of.below])
         least = "0e0" if self._counts(of.above) and self._counts(of.below) else LEAST
-        return quotient(
-            self._combination(of.above),
-            self._combination(of.below),
-            self._variance(of.above, of.below, "-1", together=together),
-            least=least,
-            factor=f"({of.factor})::DOUBLE",
-        )
+        above, below = (str(self._combination(each)) for each in (of.above, of.below))
+        covariance = self._variance(of.above, of.below, "-1", together=together)
+        factor = f"({of.factor})::DOUBLE"
+        return str(quotient(above, below, covariance, least=least, factor=factor))
 
     def _counts(self, terms: Summands) -> bool:
         """Whether a part of a quotient is a count times a factor: a sum, or a difference of counts, may be negative."""

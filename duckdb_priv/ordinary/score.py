@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from duckdb_priv.estimator.forms import FORMS, Form
+from duckdb_priv.estimator.set_formulas import Chain, functional, let, mean_of, struct
 from duckdb_priv.estimator.set_formulas import formula as sets_formula
-from duckdb_priv.estimator.set_formulas import functional, let, mean_of, struct
 from duckdb_priv.ordinary import products
 from duckdb_priv.ordinary.frame import Measure, filtered, select_sql
 from duckdb_priv.ordinary.law import true_value, weight_sql
@@ -84,9 +84,7 @@ class Score:
 
         squares = self._squares(of.public, counted.before, form)
         plain = self._squares(of.public, counted.before, form, plain=True)
-        return let(
-            "q",
-            mean_of(form),
+        given = struct(
             amounts=struct(**self._sums(total, form, z, once=False)),
             count=struct(**self._sums(count, form, z, once=False)),
             products=struct(
@@ -99,6 +97,7 @@ class Score:
             least=extreme("min"),
             most=extreme("max"),
         )
+        return str(mean_of(form).over(Chain(given), "q"))
 
     def covariance(self, one: str, two: str, sign: str = "1") -> str:
         """Write the covariance of two sums; of one with itself, its variance.

@@ -95,22 +95,22 @@ s.total::DOUBLE
 -- value may be higher and lower; least and most, between which it lies; more and less, what is added to the ends.
 -- However unlikely an estimate is, the ends reach a step beyond the possible value that is nearest to it.
 -- Where there is no variance, the value certainly lies within a step of the middle, and there is no estimate.
-[{
+{
     estimate: CASE WHEN u.variance IS NOT NULL THEN u.estimate END,
     stderr: CASE WHEN u.variance IS NOT NULL AND u.estimate IS NOT NULL THEN sqrt(greatest(u.variance, 0)) END,
     low: CASE WHEN u.estimate IS NULL THEN NULL WHEN u.estimate - u.below <= u.least THEN u.least ELSE least(greatest(least(
             u.estimate - u.below - u.z ** 2 * u.fall / 2
             - u.z * sqrt(greatest(u.there + u.fall * u.below, 0) + (u.z * u.fall / 2) ** 2),
-            nearest - u.below) - u.less, u.least), u.most) END,
+            @middle@ - u.below) - u.less, u.least), u.most) END,
     high: CASE WHEN u.estimate IS NULL THEN NULL WHEN u.estimate + u.above >= u.most THEN u.most ELSE greatest(least(greatest(
             u.estimate + u.above + u.z ** 2 * u.rise / 2
             + u.z * sqrt(greatest(u.there + u.rise * u.above, 0) + (u.z * u.rise / 2) ** 2),
-            nearest + u.above) + u.more, u.most), u.least) END
-} FOR nearest IN [least(greatest(u.estimate, u.least), u.most)]][1]
+            @middle@ + u.above) + u.more, u.most), u.least) END
+}
 
--- name: interval
--- The same of a count, over i, its moments.
-[@ends@ FOR u IN [@test@]][1]
+-- name: middle
+-- The possible value that is nearest to the estimate.
+least(greatest(u.estimate, u.least), u.most)
 
 -- name: kept
 -- The part of the variance of s that is left because the histogram that the weights come from has its noise in part from

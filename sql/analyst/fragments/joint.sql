@@ -75,13 +75,13 @@ WITH RECURSIVE weighed AS (
         FROM begun
     ) AS begun JOIN reached ON reached._priv_group = begun._priv_group
 ), bounded AS (
-    SELECT * EXCLUDE (m), [@interval@ FOR i IN [{
+    SELECT * EXCLUDE (m), [@ends@ FOR u IN [@test@ FOR i IN [{
             estimate: _priv_sum, variance: _priv_noise,
             zero: greatest(_priv_noise - m.slope * least(greatest(_priv_sum, 0), _priv_total),
                 greatest(_priv_total - 1, 0) * m.scatter + m.most_scatter),
             slope: m.slope, half_step: m.half_step, slack: 0e0, upward: m.upward, downward: m.downward,
             certain: 0e0, hidden: 0e0, hidden_spread: 0e0, total: _priv_total::DOUBLE, z: @normal_quantile@
-        }]][1] AS _priv_interval
+        }]]][1] AS _priv_interval
     FROM (
         -- Of rows that are perturbed by as much as their scale says, the background is that of the group at hand.
         SELECT *, CASE WHEN _priv_scale = 0 THEN _priv_law ELSE {slope: squares[{states}] - 1 - _priv_each, half_step: step / 2,

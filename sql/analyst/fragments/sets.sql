@@ -182,15 +182,33 @@ greatest(u.there + u.rise * greatest(u.least - u.estimate, 0) + u.fall * greates
 -- By how much the standard error of u is taken to be larger than it is estimated.
 CASE WHEN u.variance > 0 THEN sqrt(@nearest@ / u.variance) ELSE 0 END
 
--- name: combination
+-- name: combination.parts
 -- A linear combination is a sum itself. Over p: factors, and what is tested of each part; pairs of parts, i and j, with their
--- covariance; and a constant. Parts are as correlated where their variances are taken to be larger than they are estimated.
--- An estimate that is off is so by each part in proportion to its variance, and so the variance grows; that it shrinks is not
--- taken for sure. Parts whose noise cancels have no steps.
-[{estimate: CASE WHEN list_count([t.f * t.u.estimate FOR t IN e.q]) = len(e.q)
-      THEN p.constant + list_sum([t.f * t.u.estimate FOR t IN e.q]) END,
+-- covariance; and a constant.
+{pairs: p.pairs, constant: p.constant,
+ q: [{f: p.factors[k], u: u, nearest: @nearest@, scale: @scale@,
+      rise: CASE WHEN p.factors[k] > 0 THEN p.factors[k] * u.rise ELSE -p.factors[k] * u.fall END,
+      fall: CASE WHEN p.factors[k] > 0 THEN p.factors[k] * u.fall ELSE -p.factors[k] * u.rise END}
+     FOR u, k IN p.parts]}
+
+-- name: combination.there
+-- Over c. Parts are as correlated where their variances are taken to be larger than they are estimated.
+{pairs: c.pairs, constant: c.constant, q: c.q, apart: list_sum([t.f ** 2 * t.nearest FOR t IN c.q]),
+ there: CASE WHEN len(c.q) = 1 THEN c.q[1].f ** 2 * c.q[1].u.there ELSE list_sum([t.f ** 2 * t.nearest FOR t IN c.q])
+     + coalesce(list_sum([2 * c.q[r.i].f * c.q[r.j].f * r.covariance * c.q[r.i].scale * c.q[r.j].scale FOR r IN c.pairs]), 0) END}
+
+-- name: combination.steps
+-- Over d. Parts whose noise cancels have no steps.
+{pairs: d.pairs, constant: d.constant, q: d.q, apart: d.apart, there: d.there,
+ steps: CASE WHEN len(d.q) > 1 AND d.there <= 1e-12 * d.apart THEN 0 ELSE 1 END}
+
+-- name: combination.tested
+-- What is tested, over e. An estimate that is off is so by each part in proportion to its variance, and so the variance grows; that
+-- it shrinks is not taken for sure.
+{estimate: CASE WHEN list_count([t.f * t.u.estimate FOR t IN e.q]) = len(e.q)
+      THEN e.constant + list_sum([t.f * t.u.estimate FOR t IN e.q]) END,
   variance: list_sum([t.f ** 2 * t.u.variance FOR t IN e.q])
-      + coalesce(list_sum([2 * e.q[r.i].f * e.q[r.j].f * r.covariance FOR r IN p.pairs]), 0),
+      + coalesce(list_sum([2 * e.q[r.i].f * e.q[r.j].f * r.covariance FOR r IN e.pairs]), 0),
   there: e.there,
   rise: CASE WHEN len(e.q) = 1 THEN e.q[1].rise WHEN e.steps > 0
       THEN greatest(list_sum([t.f ** 2 * t.nearest * t.rise FOR t IN e.q]) / e.apart, 0) ELSE 0 END,
@@ -198,21 +216,11 @@ CASE WHEN u.variance > 0 THEN sqrt(@nearest@ / u.variance) ELSE 0 END
       THEN greatest(list_sum([t.f ** 2 * t.nearest * t.fall FOR t IN e.q]) / e.apart, 0) ELSE 0 END,
   above: e.steps * list_max([CASE WHEN t.f > 0 THEN t.f * t.u.above ELSE -t.f * t.u.below END FOR t IN e.q]),
   below: e.steps * list_max([CASE WHEN t.f > 0 THEN t.f * t.u.below ELSE -t.f * t.u.above END FOR t IN e.q]),
-  least: p.constant + list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.least ELSE t.f * t.u.most END FOR t IN e.q]),
-  most: p.constant + list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.most ELSE t.f * t.u.least END FOR t IN e.q]),
+  least: e.constant + list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.least ELSE t.f * t.u.most END FOR t IN e.q]),
+  most: e.constant + list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.most ELSE t.f * t.u.least END FOR t IN e.q]),
   more: list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.more ELSE -t.f * t.u.less END FOR t IN e.q]),
   less: list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.less ELSE -t.f * t.u.more END FOR t IN e.q]),
   z: e.q[1].u.z}
- FOR e IN [
-    {q: d.q, there: d.there, apart: d.apart, steps: CASE WHEN len(d.q) > 1 AND d.there <= 1e-12 * d.apart THEN 0 ELSE 1 END}
-    FOR d IN [
-        {q: q, apart: list_sum([t.f ** 2 * t.nearest FOR t IN q]),
-         there: CASE WHEN len(q) = 1 THEN q[1].f ** 2 * q[1].u.there ELSE list_sum([t.f ** 2 * t.nearest FOR t IN q])
-             + coalesce(list_sum([2 * q[r.i].f * q[r.j].f * r.covariance * q[r.i].scale * q[r.j].scale FOR r IN p.pairs]), 0) END}
-        FOR q IN [[{f: p.factors[k], u: u, nearest: @nearest@, scale: @scale@,
-             rise: CASE WHEN p.factors[k] > 0 THEN p.factors[k] * u.rise ELSE -p.factors[k] * u.fall END,
-             fall: CASE WHEN p.factors[k] > 0 THEN p.factors[k] * u.fall ELSE -p.factors[k] * u.rise END}
-            FOR u, k IN p.parts]]]]][1]
 
 -- name: reach
 -- How far from its estimate a value of u may be, on either side: the middle, and the square of what noise adds.
@@ -221,32 +229,42 @@ CASE WHEN u.variance > 0 THEN sqrt(@nearest@ / u.variance) ELSE 0 END
  low: u.estimate - u.z ** 2 * greatest(u.fall, 0) / 2 - u.less,
  low_noise: u.z ** 2 * @nearest@ + (u.z ** 2 * greatest(u.fall, 0) / 2) ** 2, scale: @scale@}
 
--- name: quotient
+-- name: quotient.reaches
 -- A quotient t of a and b is accepted where the functional a - t * b accepts 0 (Fieller 1954, with the variances of the test).
 -- Over p: a, b, their covariance, between what the quotient lies, and factor and constant of what is answered.
--- A higher quotient than the estimate is one where a is higher or b is lower, with the variance that a would have then; a lower
+{p: p, o: [@reach@ FOR u IN [p.a, p.b]]}
+
+-- name: crossed
+-- What noise that both have in common adds. Over g.
+g.p.a.z ** 2 * g.p.covariance * g.o[1].scale * g.o[2].scale
+
+-- name: quotient.roots
+-- Over g. A higher quotient than the estimate is one where a is higher or b is lower, with the variance that a would have then; a lower
 -- one is one where a is lower or b is higher. Each end is a root of (n - t d) ** 2 = v - 2 t c + t ** 2 w. Quotients are dense:
 -- there is no step between them.
--- Where b may be 0, the quotient has no upper end and no standard error; where a or b may be negative, no end at all.
-[{estimate: p.constant + p.factor * e.quotient,
-  stderr: CASE WHEN e.closed AND e.quotient IS NOT NULL THEN abs(p.factor) / p.b.estimate * sqrt(greatest(
-      p.a.variance - 2 * e.quotient * p.covariance + e.quotient ** 2 * p.b.variance, 0)) END,
-  low: p.constant + p.factor * CASE WHEN p.factor > 0 THEN e.low ELSE e.high END,
-  high: p.constant + p.factor * CASE WHEN p.factor > 0 THEN e.high ELSE e.low END}
- FOR e IN [
-    {quotient: CASE WHEN p.b.estimate > 0 THEN p.a.estimate / p.b.estimate END, closed: r[2].d > 0 AND r[2].open > 0,
-     low: least(greatest(CASE WHEN r[3].n > 0 AND r[3].zero > 0 AND (p.b.least >= 0 OR r[4].open > 0)
-             THEN r[3].zero / (r[3].middle + r[3].root)
-         WHEN r[4].d > 0 AND r[4].open > 0 THEN (r[4].middle - r[4].root) / r[4].open ELSE '-inf'::DOUBLE END, p.least), p.most),
-     high: greatest(least(CASE WHEN r[1].n < 0 AND r[1].zero > 0 AND (p.b.least >= 0 OR r[2].open > 0)
-             THEN r[1].zero / (r[1].middle - r[1].root)
-         WHEN r[2].d > 0 AND r[2].open > 0 THEN (r[2].middle + r[2].root) / r[2].open ELSE 'inf'::DOUBLE END, p.most), p.least)}
-    FOR r IN [
-        [{n: k.n, d: k.d, zero: k.n ** 2 - k.v, open: k.d ** 2 - k.w, middle: k.n * k.d - k.c,
-          root: sqrt(greatest((k.n * k.d - k.c) ** 2 - (k.d ** 2 - k.w) * (k.n ** 2 - k.v), 0))}
-         FOR k IN [
-            {n: o[1].high, v: o[1].high_noise, d: o[2].high, w: o[2].high_noise, c: p.a.z ** 2 * p.covariance * o[1].scale * o[2].scale},
-            {n: o[1].high, v: o[1].high_noise, d: o[2].low, w: o[2].low_noise, c: p.a.z ** 2 * p.covariance * o[1].scale * o[2].scale},
-            {n: o[1].low, v: o[1].low_noise, d: o[2].high, w: o[2].high_noise, c: p.a.z ** 2 * p.covariance * o[1].scale * o[2].scale},
-            {n: o[1].low, v: o[1].low_noise, d: o[2].low, w: o[2].low_noise, c: p.a.z ** 2 * p.covariance * o[1].scale * o[2].scale}]]
-        FOR o IN [[@reach@ FOR u IN [p.a, p.b]]]]]][1]
+{p: g.p,
+ r: [{n: k.n, d: k.d, zero: k.n ** 2 - k.v, open: k.d ** 2 - k.w, middle: k.n * k.d - @crossed@,
+      root: sqrt(greatest((k.n * k.d - @crossed@) ** 2 - (k.d ** 2 - k.w) * (k.n ** 2 - k.v), 0))}
+     FOR k IN [
+        {n: g.o[1].high, v: g.o[1].high_noise, d: g.o[2].high, w: g.o[2].high_noise},
+        {n: g.o[1].high, v: g.o[1].high_noise, d: g.o[2].low, w: g.o[2].low_noise},
+        {n: g.o[1].low, v: g.o[1].low_noise, d: g.o[2].high, w: g.o[2].high_noise},
+        {n: g.o[1].low, v: g.o[1].low_noise, d: g.o[2].low, w: g.o[2].low_noise}]]}
+
+-- name: quotient.ends
+-- Over h. Where b may be 0, the quotient has no upper end and no standard error; where a or b may be negative, no end at all.
+{p: h.p, quotient: CASE WHEN h.p.b.estimate > 0 THEN h.p.a.estimate / h.p.b.estimate END, closed: h.r[2].d > 0 AND h.r[2].open > 0,
+ low: least(greatest(CASE WHEN h.r[3].n > 0 AND h.r[3].zero > 0 AND (h.p.b.least >= 0 OR h.r[4].open > 0)
+         THEN h.r[3].zero / (h.r[3].middle + h.r[3].root)
+     WHEN h.r[4].d > 0 AND h.r[4].open > 0 THEN (h.r[4].middle - h.r[4].root) / h.r[4].open ELSE '-inf'::DOUBLE END, h.p.least), h.p.most),
+ high: greatest(least(CASE WHEN h.r[1].n < 0 AND h.r[1].zero > 0 AND (h.p.b.least >= 0 OR h.r[2].open > 0)
+         THEN h.r[1].zero / (h.r[1].middle - h.r[1].root)
+     WHEN h.r[2].d > 0 AND h.r[2].open > 0 THEN (h.r[2].middle + h.r[2].root) / h.r[2].open ELSE 'inf'::DOUBLE END, h.p.most), h.p.least)}
+
+-- name: quotient.interval
+-- The interval, over e.
+{estimate: e.p.constant + e.p.factor * e.quotient,
+ stderr: CASE WHEN e.closed AND e.quotient IS NOT NULL THEN abs(e.p.factor) / e.p.b.estimate * sqrt(greatest(
+     e.p.a.variance - 2 * e.quotient * e.p.covariance + e.quotient ** 2 * e.p.b.variance, 0)) END,
+ low: e.p.constant + e.p.factor * CASE WHEN e.p.factor > 0 THEN e.low ELSE e.high END,
+ high: e.p.constant + e.p.factor * CASE WHEN e.p.factor > 0 THEN e.high ELSE e.low END}
