@@ -12,15 +12,18 @@ find that the macros are what is called.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 import duckdb
 
 from duckdb_priv.estimator import estimated_names as names
 from duckdb_priv.estimator.estimated_cells import WeightedTable, query
 from duckdb_priv.estimator.estimated_ends import Ends, formulas
+from duckdb_priv.estimator.set_formulas import struct
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
+from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import fill
 
@@ -101,6 +104,9 @@ VALUES = {
 }
 """What a record adds to an aggregate, and whether it is counted."""
 
+SUM = re.compile(r"\b[nxy]{1,2}\b")
+"""What the formulas of moments call a sum over records."""
+
 
 def _macros(counted: WeightedTable) -> Iterator[str]:
     texts = formulas(counted)
@@ -129,6 +135,31 @@ def _macros(counted: WeightedTable) -> Iterator[str]:
                 yield _macro(f"{name}_{end}", every)
     for name, other in names.OTHER_NAMES.items():
         yield _macro(name, {names.SUMS[other]: fill(texts[other], texts)})
+    for name in MOMENTS:
+        yield _macro(name, _moment(name, texts))
+
+
+def _moment(name: str, texts: Mapping[str, str]) -> dict[str, str]:
+    """Write a variance, a correlation or a regression by its arguments; of other tables it is DuckDB's own."""
+    arguments = "x" if name in OF_ONE else "y, x"
+    known = " AND ".join(f"{each} IS NOT NULL" for each in arguments.split(", "))
+
+    def of_sums(found: re.Match[str]) -> str:
+        name, whole = found[0], f"(m).{found[0]}"
+        return whole if len(name) == 1 else f"({whole} - (m).{name[0]} * (m).{name[1]} / (m).n)"
+
+    weight = texts["weight"]
+    sums = {"n": weight} | {
+        each: " * ".join([weight, *each])
+        for each in ("x", "y", "xx", "yy", "xy")
+        if set(each) <= set(arguments)
+    }
+    places = {**texts, "known": known, "aggregate": name, "arguments": arguments}
+    places["sums"] = struct(
+        **{each: fill(texts["product"], places | {"product": text}) for each, text in sums.items()}
+    )
+    places["formula"] = SUM.sub(of_sums, MOMENTS[name])
+    return {arguments: fill(texts["moment"], places)}
 
 
 def _macro(name: str, texts: dict[str, str]) -> str:

@@ -120,7 +120,7 @@ def query(table: WeightedTable) -> str:
         **{name: literal(text) for name, text in texts.items()},
         "counts": _listed(names.COUNTS),
         "names": "|".join(names.COUNTS),
-        "others": _listed(names.OTHERS),
+        "others": _listed([*names.OTHERS, *names.DECOMPOSED]),
         "random": _listed(names.RANDOM),
         "shown": ", ".join(each.chosen(each.shown, each.hidden) for each in columns),
         "grouped": f"concat({', '.join(each.chosen(each.grouped) for each in columns)})",
@@ -158,6 +158,11 @@ def _judge(table: WeightedTable) -> str:
             "schema": literal(names.SCHEMA),
             "counts": _listed(names.COUNTS),
             "others": _listed(names.OTHERS),
+            "decomposed": _listed(names.DECOMPOSED),
+            "squared": _listed(names.SQUARED),
+            "sensitive": _listed([each.name.lower() for each in table.attributes]),
+            # Of a sample it is not known which values there are.
+            "sampled": "true" if form_of(table.attributes[0]).scaled else "false",
             "random": _listed(names.RANDOM),
             "valued": _listed(
                 [*(name for name, taken in names.SUMS.items() if taken), *names.OTHER_NAMES]
@@ -186,7 +191,7 @@ def _domain(attribute: SensitiveAttribute, kind: str) -> str:
     )
     return (
         f"(SELECT CASE WHEN min(v) IS NULL THEN true ELSE error({said}) END"
-        f" FROM (SELECT unnest([_asked_texts]) AS v) WHERE v NOT IN (SELECT value {values}))"
+        f" FROM (SELECT unnest([_asked_texts]) AS v) WHERE v <> '' AND v NOT IN (SELECT value {values}))"
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE
+
 SCHEMA = "estimated"
 WEIGHT, ROW = '"current_role"', '"current_user"'
 """Columns of the view that are values of SQL too, so that macros can name them: the weight of a row, and what the error
@@ -19,21 +21,23 @@ COUNTS = (
     *SUMS,
     *OTHER_NAMES,
     *(f"{each}_{end}" for each in SUMS if each != "count_star" for end in ENDS),
+    *MOMENTS,
 )
 """All macros of the schema."""
 NOT_SUMS = """
-    any_value approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_max_null
-    arg_max_nulls_last arg_min arg_min_null arg_min_nulls_last argmax argmin array_agg avg_distinct bit_and
-    bit_or bit_xor bitstring_agg bool_and bool_or combine_aggr corr count_distinct covar_pop covar_samp
-    decimal_average entropy favg first fsum geomean geometric_mean group_concat histogram histogram_exact
-    kahan_sum kurtosis kurtosis_pop last list listagg lttb mad max max_by median min min_by mode
-    percentile_cont percentile_disc product quantile quantile_cont quantile_disc regr_avgx regr_avgy
-    regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy reservoir_quantile sem skewness
-    stddev stddev_pop stddev_samp string_agg sum_no_overflow sumkahan var_pop var_samp variance
-    variant_group_object wavg weighted_avg
+    approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_max_null arg_max_nulls_last
+    arg_min arg_min_null arg_min_nulls_last argmax argmin array_agg avg_distinct bit_and bit_or bit_xor
+    bitstring_agg combine_aggr count_distinct decimal_average entropy favg first fsum geomean geometric_mean
+    group_concat histogram histogram_exact kahan_sum kurtosis kurtosis_pop last list listagg lttb mad max_by
+    median min_by mode percentile_cont percentile_disc product quantile quantile_cont quantile_disc
+    reservoir_quantile sem skewness string_agg sum_no_overflow sumkahan variant_group_object wavg weighted_avg
 """
 OTHERS = NOT_SUMS.split()
 """Aggregates of DuckDB that are no sums over records."""
+DECOMPOSED = ["min", "max", "any_value", "bool_or", "bool_and"]
+"""Those that are the same over records and over different rows: they are known for public columns."""
+SQUARED = [*OF_ONE, "corr", "regr_r2", "regr_sxx", "regr_syy"]
+"""Estimates that square what they aggregate."""
 RANDOM = ["random", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "nextval", "currval", "setseed"]
 """Functions that choose rows by chance."""
 
@@ -47,22 +51,32 @@ MESSAGES = {
     " sum; leave them out",
     "rows": "rows of {release} in the schema estimated are not real records; write SELECT ..., count(*), and put"
     " conditions into WHERE",
-    "handed": "a subquery that hands rows of {release} on must do so by SELECT *; count in the subquery, or write *",
+    "handed": "a subquery that hands rows of {release} on must do so by SELECT *; count in the subquery, or write *, or"
+    " SELECT name.* and other columns",
     "other": "beside {release} in the schema estimated, nothing else can be aggregated within its SELECT; count other"
     " tables in a WITH, or in a statement of their own",
     "set": "rows of {release} cannot be put together with others before they are counted; write count(*) in each part",
     "twice": "{release} in the schema estimated cannot be joined with itself; count it twice, and join the counts",
     "join": "{release} in the schema estimated can be joined by JOIN and, where it is on the left, by LEFT JOIN only",
-    "over": "an aggregate with OVER would add up rows of groups, not records; count by groups in a subquery, or divide"
-    " by (SELECT count(*) FROM {release})",
+    "over": "an aggregate with OVER would add up rows of groups, not records; count by groups in a subquery, and write"
+    " system.main.sum(n) OVER (...) of the counts, or divide by (SELECT count(*) FROM {release})",
     "filter": "an estimate takes no FILTER; write count_if(condition), sum(CASE WHEN condition THEN x END) or"
     " avg(CASE WHEN condition THEN x END)",
+    "ordered": "an estimate takes no ORDER BY: a sum is the same in any order; leave it out",
     "distinct": "an estimate takes no DISTINCT: every value is shown somewhere; GROUP BY it, and look at which counts"
     " are clearly above zero",
     "whose": "count_stderr(), count_low() and count_high() belong to count(*); write count_if_low(x), sum_low(x),"
     " avg_low(x) and so on for another aggregate",
     "chosen": "DISTINCT, GROUP BY without count(*), LIMIT, samples, random(), COLUMNS() and windows choose rows of"
     " {release} before they are counted; put them after the aggregate",
+    "public": "min, max, any_value, bool_or and bool_and are known for public columns of all records alone; write"
+    " count(*), GROUP BY the value, and look at which counts are clearly above zero",
+    "pivoted": "a PIVOT in the schema estimated needs a list of values, and DuckDB's own aggregate: PIVOT (SELECT ...,"
+    " count(*) AS n FROM {release} GROUP BY ALL) ON disease IN ('flu', 'none') USING system.main.sum(n)",
+    "squares": "an aggregate that squares counts of groups squares their noise as well; take the error off:"
+    " sum(n * n - e * e) FROM (SELECT ..., count(*) AS n, count_stderr() AS e ...)",
+    "selected": "a total of groups that are chosen by their estimates is wrong: those with the largest noise are"
+    " chosen; count all groups at once, or choose groups by public columns",
     "unread": "{release} in the schema estimated is asked by SELECT, CREATE TABLE ... AS SELECT, INSERT INTO ..."
     " SELECT, COPY (SELECT ...) TO, EXPLAIN and PREPARE; write one of these",
     "elsewhere": "{release} in the schema estimated is asked after USE estimated, or USE name.estimated for an"

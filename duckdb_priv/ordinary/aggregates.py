@@ -6,13 +6,14 @@ sums, and put together from their estimates: an average is a sum over a count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.published import functions
+from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE, OF_PAIRS
 
 ONE = "1"
 NAMES = {
@@ -27,17 +28,6 @@ CONTINUOUS = (exp.Median, exp.PercentileCont, exp.ApproxQuantile)
 QUANTILES = (*CONTINUOUS, exp.PercentileDisc, exp.Quantile)
 """Functions that return a quantile; those that may return a value between two values."""
 WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
-MOMENTS = {
-    "var_pop": "variance", "var_samp": "variance", "variance": "variance",
-    "stddev_pop": "deviation", "stddev_samp": "deviation", "stddev": "deviation",
-}  # fmt: skip
-"""Aggregates that are made of the count, the sum and the sum of squares."""
-OF_PAIRS = {
-    "covar_pop": "xy / n", "covar_samp": "xy / (n - 1)", "corr": "xy / sqrt(xx * yy)",
-    "regr_slope": "xy / xx", "regr_intercept": "y / n - xy / xx * x / n", "regr_r2": "xy * xy / (xx * yy)",
-    "regr_count": "n", "regr_avgx": "x / n", "regr_avgy": "y / n", "regr_sxx": "xx", "regr_syy": "yy", "regr_sxy": "xy",
-}  # fmt: skip
-"""Aggregates of pairs y, x: of their number n, their sums, and sums of products of distances from the means."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +174,9 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
     if name in ("count", "count_star") and _is_every_row(argument):
         return Estimate([whole], _same)
     if name in OF_PAIRS and isinstance(function.args.get("expression"), exp.Expr):
-        return _of_pairs(name, whole, function.this, function.expression)
+        y, x = function.this, function.expression
+        paired = whole.where(*_not_null(y), *_not_null(x))
+        return _moment(name, paired, paired, {"x": x, "y": y})
     if argument is None or (name not in ("count",) and _extra(function)):
         raise refusal(name)
     if name == "count":
@@ -197,10 +189,8 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
     counted = whole.where(*_not_null(argument))
     if name in ("avg", "mean"):
         return Estimate([_summed(whole, argument), counted], _average)
-    if name in MOMENTS:
-        first = _summed(whole, argument)
-        second = _summed(first, argument.copy())
-        return Estimate([second, first, counted], _moment(name))
+    if name in OF_ONE:
+        return _moment(name, counted, whole, {"x": argument})
     if name in DECOMPOSED:
         return Plain(name, argument, conditions)
     raise refusal(name)
@@ -377,40 +367,21 @@ def _negated(estimate: exp.Expr) -> exp.Expr:
 
 
 def _average(total: exp.Expr, records: exp.Expr) -> exp.Expr:
-    return _if_any(records, exp.Div(this=total, expression=records))
+    """Divide; where no record is estimated to be there, the average is not known."""
+    condition = exp.GT(this=records.copy(), expression=exp.Literal.number(0))
+    average = exp.Div(this=total, expression=records)
+    return exp.Case(ifs=[exp.If(this=condition, true=average)])
 
 
-def _moment(name: str) -> Callable[..., exp.Expr]:
-    def combine(squares: exp.Expr, total: exp.Expr, records: exp.Expr) -> exp.Expr:
-        square = exp.Div(this=exp.Mul(this=total, expression=total.copy()), expression=records)
-        population = name.endswith("_pop")
-        divisor = (
-            records
-            if population
-            else exp.paren(exp.Sub(this=records, expression=exp.Literal.number(1)))
-        )
-        found: exp.Expr = exp.Div(
-            this=exp.paren(exp.Sub(this=squares, expression=square)), expression=divisor
-        )
-        if MOMENTS[name] == "deviation":
-            found = exp.Sqrt(this=exp.func("greatest", found, exp.Literal.number(0)))
-        return _if_any(records, found, more_than=0 if population else 1)
-
-    return combine
-
-
-def _of_pairs(name: str, whole: Sum, y: exp.Expr, x: exp.Expr) -> Estimate:
-    """Take an aggregate of pairs apart; a pair of which one is missing is none."""
-    formula: exp.Expr = exp.maybe_parse(OF_PAIRS[name], dialect="duckdb")
-    said = {each.name for each in formula.find_all(exp.Column)}
-    said = {"n", *said, *(letter for each in said for letter in each)}
-    n = whole.where(*_not_null(y), *_not_null(x))
-    sums = {
-        each: n
-        if each == "n"
-        else n.times(*((y if letter == "y" else x).copy() for letter in each))
-        for each in sorted(said)
-    }
+def _moment(name: str, counted: Sum, summed: Sum, arguments: Mapping[str, exp.Expr]) -> Estimate:
+    """Take an aggregate apart into the number of records, and sums of its arguments and of their products."""
+    formula: exp.Expr = exp.maybe_parse(MOMENTS[name], dialect="duckdb")
+    said = {column.name for column in formula.find_all(exp.Column)}
+    sums = {"n": counted}
+    for each in sorted({*said, *"".join(said)} - {"n"}):
+        sums[each] = summed
+        for letter in each:
+            sums[each] = _summed(sums[each], arguments[letter].copy())
 
     def combine(*estimates: exp.Expr) -> exp.Expr:
         known = dict(zip(sums, estimates, strict=True))
@@ -425,23 +396,6 @@ def _of_pairs(name: str, whole: Sum, y: exp.Expr, x: exp.Expr) -> Estimate:
             means = exp.Div(this=exp.Mul(this=one, expression=two), expression=known["n"].copy())
             return exp.paren(exp.Sub(this=total, expression=means))
 
-        if name == "regr_count":
-            return known["n"]
-        divisors = {
-            column.name: column
-            for each in formula.find_all(exp.Div)
-            for column in each.expression.find_all(exp.Column)
-            if len(column.name) > 1
-        }
-        value: exp.Expr = formula.transform(written)
-        for each in divisors.values():
-            value = _if_any(written(each), value)
-        return _if_any(known["n"], value, more_than=int(name == "covar_samp"))
+        return formula.transform(written)
 
     return Estimate(list(sums.values()), combine)
-
-
-def _if_any(records: exp.Expr, value: exp.Expr, more_than: int = 0) -> exp.Expr:
-    """Guard a quotient: where no record is estimated to be there, it is not known."""
-    condition = exp.GT(this=records.copy(), expression=exp.Literal.number(more_than))
-    return exp.Case(ifs=[exp.If(this=condition, true=value)])

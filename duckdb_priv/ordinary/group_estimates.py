@@ -9,10 +9,11 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.scope import FromItem
+from duckdb_priv.sqltext.moments import OF_ONE
 
 TOTALS = ("sum", "avg", "mean")
 SQUARED = (
-    *aggregates.MOMENTS,
+    *OF_ONE,
     "corr",
     "kurtosis",
     "kurtosis_pop",

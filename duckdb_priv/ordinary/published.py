@@ -203,7 +203,7 @@ class ConnectedTables:
         hidden = name in self._temporary or (several and schema != "main")
         if first == "main" and hidden:
             return [(first, "main")]
-        return [(database, first), (first, "main")]
+        return [(database, first), (first, schema if first == database else "main")]
 
     def view(self, table: exp.Table) -> exp.Subquery | None:
         """Return what a table of a query is short for, if it is a view that reads a release."""

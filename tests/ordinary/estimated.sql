@@ -12,8 +12,6 @@ SELECT 1 WHERE 'flu' IN (SELECT disease FROM visits) -- not real records
 SELECT (SELECT age FROM visits WHERE disease = 'flu' LIMIT 1) -- before they|not real records
 SELECT count((SELECT age FROM visits LIMIT 1)) FROM visits -- not real records|before they
 SELECT DISTINCT ward FROM visits WHERE disease = 'flu' -- before they
-SELECT ward FROM visits GROUP BY ward -- before they
-SELECT count(*) FROM (SELECT DISTINCT disease FROM visits) -- before they|count nothing else
 SELECT count(*) FROM (SELECT * FROM visits LIMIT 10) -- before they
 SELECT count(*) FROM (SELECT * FROM visits ORDER BY age LIMIT 10) -- before they
 SELECT count(*) FROM (SELECT * FROM visits USING SAMPLE 10) -- before they
@@ -34,8 +32,28 @@ WITH t AS (SELECT * FROM visits) SELECT ward FROM t WHERE disease = 'flu' -- not
 WITH t AS (SELECT * FROM visits) SELECT EXISTS (SELECT 1 FROM t WHERE disease = 'flu') -- not real records
 WITH t AS (SELECT * FROM visits), u AS (SELECT * FROM t LIMIT 5) SELECT count(*) FROM u -- before they
 WITH RECURSIVE t AS (SELECT * FROM visits UNION ALL SELECT * FROM t WHERE age < 0) SELECT count(*) FROM t -- put together|not real records
-SELECT a.disease, count(*) FROM visits a JOIN visits b ON a.age = b.age GROUP BY 1 -- mbiguous|joined with itself
-SELECT count(*) FROM visits, visits AS b -- mbiguous|joined with itself
+SELECT a.disease, count(*) FROM visits a JOIN visits b ON a.age = b.age GROUP BY 1 -- joined with itself
+SELECT count(*) FROM visits, visits AS b -- joined with itself
+SELECT count(*) FROM (SELECT * FROM visits) AS a JOIN (SELECT * FROM visits) AS b USING (ward) -- joined with itself
+WITH v AS (SELECT * FROM visits) SELECT count(*) FROM v AS a JOIN v AS b USING (ward) -- joined with itself
+SELECT count(*) FROM memory.main.adults AS a JOIN memory.main.adults AS b USING (age) -- not through another view
+SELECT DISTINCT ward, disease FROM visits -- before they
+SELECT DISTINCT disease FROM visits WHERE ward = 'north' -- before they
+SELECT DISTINCT ON (ward) age FROM visits -- before they
+SELECT DISTINCT visits FROM visits -- not real records
+SELECT EXISTS (SELECT DISTINCT disease FROM visits WHERE disease = 'flu') -- before they
+WITH f AS (SELECT * FROM visits WHERE disease = 'flu') SELECT ward FROM (SELECT DISTINCT ward FROM f) -- not real records
+WITH f AS (SELECT * FROM visits WHERE ward = 'north') SELECT disease FROM (SELECT DISTINCT disease FROM f) -- not real records
+SELECT ward, count(*) FROM (SELECT w.* FROM visits AS v JOIN memory.main.wards AS w USING (ward)) AS t GROUP BY ward -- SELECT \*
+SELECT sum(age ORDER BY age) FROM visits -- leave it out
+SELECT ward, sum(age) OVER (), count(*) FROM visits GROUP BY ward, age -- with OVER
+SELECT avg(n) OVER () FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease) -- with OVER
+SELECT stddev(n) FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease) -- squares their noise
+SELECT sum(n * n) FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease) -- squares their noise
+WITH c AS (SELECT disease, count(*) AS n FROM visits GROUP BY disease) SELECT sum(n) FROM c WHERE n > 0 -- largest noise
+SELECT sum(n) FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease HAVING count(*) > 0) -- largest noise
+PIVOT (SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL) ON disease IN ('flu', 'none') USING sum(n) -- system.main.sum\(n\)
+PIVOT (SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL) ON disease USING sum(n) -- system.main.sum\(n\)
 SELECT count(*) FROM (SELECT * FROM visits UNION ALL SELECT * FROM visits) -- put together
 SELECT disease FROM visits UNION SELECT ward FROM visits -- put together|not real records
 SELECT count(*) FROM memory.main.wards LEFT JOIN visits USING (ward) -- LEFT JOIN
@@ -46,12 +64,15 @@ SELECT ward FROM memory.main.wards ANTI JOIN visits USING (ward) -- LEFT JOIN|no
 SELECT ward, (SELECT count(*) FROM memory.main.chapter) FROM visits GROUP BY ward -- .
 SELECT count_if((SELECT count(*) FROM memory.main.chapter WHERE code = disease) > 0) FROM visits -- .
 SELECT count(*), (SELECT sum(points) FROM memory.main.chapter) FROM visits -- nothing else can be aggregated|count nothing else
-SELECT min(age), count(*) FROM visits -- no sum over records
-SELECT max(disease) FROM visits -- no sum over records
+SELECT max(disease) FROM visits -- known for public columns of all records alone
+SELECT min(age) FROM visits WHERE disease = 'flu' -- known for public columns of all records alone
+SELECT min(age) FROM visits AS v WHERE EXISTS (SELECT 1 FROM memory.main.chapter WHERE code = v.disease) -- public columns of all records alone
+SELECT ward, max(age), count(*) FROM visits JOIN memory.main.chapter ON code = disease GROUP BY ward -- public columns of all records alone
+WITH f AS (SELECT * FROM visits WHERE disease = 'flu') SELECT n FROM (SELECT bool_or(age > 30) AS n FROM f) -- public columns of all records alone|not real records
+SELECT min(d), count_if('disease' = 'x') FROM visits AS v(a, b, c, e, d, f) -- public columns of all records alone
 SELECT median(age) FROM visits WHERE disease = 'flu' -- no sum over records
 SELECT list(disease), count(*) FROM visits -- no sum over records
 SELECT string_agg(disease, ','), count(*) FROM visits -- no sum over records
-SELECT stddev(age), count(*) FROM visits WHERE disease = 'flu' -- no sum over records
 SELECT quantile_cont(age, 0.5) FROM visits -- no sum over records
 SELECT approx_count_distinct(disease) FROM visits -- no sum over records
 SELECT count(DISTINCT disease) FROM visits -- DISTINCT
@@ -61,8 +82,8 @@ SELECT system.main.count(*) FROM visits -- another schema
 SELECT main.count(*) FROM visits -- another schema
 SELECT system.main.sum(age), count(*) FROM visits -- another schema
 SELECT count(*), system.main.count(*) FROM visits -- another schema
-SUMMARIZE visits -- .
-PIVOT visits ON disease USING count(*) -- .
+SUMMARIZE visits -- not real records
+PIVOT visits ON disease USING count(*) -- system.main.sum
 CREATE OR REPLACE TEMP TABLE copied AS SELECT ward FROM visits WHERE disease = 'flu' -- not real records
 SELECT 'FROM visits', count(*) FROM "visits" WHERE ward IN (SELECT 'north' FROM visits) -- not real records
 SELECT ward, $$count($$ FROM visits -- not real records

@@ -80,3 +80,14 @@ def test_a_table_that_the_search_path_names_before_the_release_is_not_counted_fo
         assert reconstruct(connection, asked.format("r.main")).fetchall() > [(100,)]
     finally:
         connection.execute("USE memory; DROP TABLE memory.main.visits")
+
+
+def test_a_database_in_front_of_a_table_means_the_schema_in_use(release):
+    connection = release("two_weights").cursor()
+    connection.execute("USE r.estimated")
+    question = "SELECT count(*) FROM {} WHERE disease = 'flu'"
+    right = connection.execute(question.format("visits")).fetchall()
+    for table in ("r.visits", "r.estimated.visits", "r.main.visits"):
+        found = reconstruct(connection, question.format(table)).fetchall()
+        assert found == [(pytest.approx(right[0][0]),)], table
+    connection.close()

@@ -33,6 +33,13 @@ system.main.sum(x * @weight@)
 -- NULL where the estimated number of records is not above zero.
 system.main.sum(x * @weight@) / nullif(greatest(system.main.sum(CASE WHEN x IS NOT NULL THEN @weight@ END), 0), 0)
 
+-- name: product
+system.main.sum(CASE WHEN @known@ THEN @product@ END)
+
+-- name: moment
+CASE WHEN system.main.any_value(typeof("current_role")) = 'DOUBLE' THEN [@formula@ FOR m IN [@sums@]][1]
+    ELSE system.main.@aggregate@(@arguments@) END
+
 -- name: rows
 -- The rows that are counted, in the order of the cells: c is what a record adds to the sum, d whether it is counted.
 list({r: @row@, c: CAST(@coefficient@ AS DOUBLE), d: @counted@} ORDER BY (@row@).cell ASC, (@row@).x ASC)@filter@

@@ -2,7 +2,8 @@
 -- that says what to write otherwise.
 --
 -- Every SELECT that reads the view, or a subquery or WITH that hands its rows on, must have an aggregate of the schema, or
--- hand the rows on itself, by SELECT * and nothing that chooses rows by others. parsed has the statement as DuckDB's parser
+-- hand the rows on itself, by SELECT * and nothing that chooses rows by others; or it lists different values: of attributes, all
+-- of which are public, or of public columns, in a statement that names attributes in what is counted alone. parsed has the statement as DuckDB's parser
 -- reads it; a node belongs to the innermost SELECT around it.
 
 (WITH RECURSIVE parsed(tree) AS MATERIALIZED (
@@ -16,6 +17,14 @@
     SELECT n.place, any_value(n.it) AS it, any_value(n.class) AS class, any_value(n.kind) AS kind, any_value(n.called) AS called,
         any_value(n.qualified) AS qualified, max_by(s.place, len(s.place)) AS owner
     FROM node AS n LEFT JOIN node AS s ON s.kind = 'SELECT_NODE' AND starts_with(n.place, s.place || '.') GROUP BY n.place
+), used AS MATERIALIZED (
+    SELECT o.owner, o.place, lower(json_extract_string(o.it, '$.column_names[#-1]')) AS name, bool_or(c.place IS NOT NULL) AS counted
+    FROM own AS o LEFT JOIN own AS c ON c.owner = o.owner AND c.called IN (@counts@) AND starts_with(o.place, c.place || '.')
+    WHERE o.class = 'COLUMN_REF' GROUP BY ALL
+), mixed AS MATERIALIZED (
+    SELECT @sampled@ OR EXISTS (FROM used WHERE name IN (@sensitive@) AND NOT counted) OR EXISTS (FROM node
+        WHERE list_has_any([lower(x) FOR x IN json_extract_string(it, '$.using_columns[*]')], [@sensitive@])
+            OR json_array_length(it, '$.column_name_alias') > 0) AS so
 ), source AS MATERIALIZED (
     SELECT owner AS reader, place, NULL AS given, coalesce(nullif(json_extract_string(it, '$.alias'), ''), @release@) AS name
     FROM own WHERE kind = 'BASE_TABLE' AND lower(json_extract_string(it, '$.table_name')) = @release@
@@ -30,11 +39,12 @@
     JOIN own AS f ON lower(json_extract_string(f.it, '$.table_name')) = lower(json_extract_string(w.it, '$.key'))
     WHERE regexp_matches(w.place, '\.cte_map\.map\[\d+\]$') AND f.kind = 'BASE_TABLE' AND s.kind = 'SELECT_NODE'
         AND lower(json_extract_string(f.it, '$.table_name')) <> @release@
-), fact AS MATERIALIZED (
+), found AS MATERIALIZED (
     SELECT s.place, s.it,
         coalesce(bool_or(o.class = 'FUNCTION' AND NOT o.qualified AND o.called IN (@counts@)), false) AS counts,
         coalesce(bool_or(o.class = 'FUNCTION' AND o.called IN (@others@)), false) AS others,
         coalesce(bool_or(o.qualified AND o.called IN (@counts@, @others@)), false) AS qualified,
+        coalesce(bool_or(o.class = 'FUNCTION' AND o.called IN (@decomposed@)), false) AS decomposed,
         coalesce(bool_or(o.class = 'WINDOW'), false) AS windows,
         coalesce(bool_or(o.kind = 'WINDOW_AGGREGATE'), false) AS over,
         coalesce(bool_or(o.called IN (@random@) OR json_type(o.it, '$.sample') = 'OBJECT'
@@ -47,43 +57,70 @@
             AND NOT coalesce(bool_or(o.called = 'count_star'), false)
             AND coalesce(bool_or(o.called IN (@valued@)), false) AS whose
     FROM node AS s LEFT JOIN own AS o ON o.owner = s.place WHERE s.kind = 'SELECT_NODE' GROUP BY s.place, s.it
+), fact AS MATERIALIZED (
+    SELECT * REPLACE (counts OR decomposed AND NOT so AS counts), decomposed AND so AS unknown,
+        NOT (counts OR others OR decomposed OR windows OR chosen OR star)
+        AND (json_array_length(it, '$.group_expressions') > 0
+            OR list_contains(json_extract_string(it, '$.modifiers[*].type'), 'DISTINCT_MODIFIER'))
+        AND json_array_length(it, '$.group_sets') < 2 AND coalesce(json_array_length(it, '$.modifiers[0].distinct_on_targets'), 0) = 0
+        AND coalesce(json_type(it, '$.having'), 'NULL') = 'NULL' AND coalesce(json_type(it, '$.qualify'), 'NULL') = 'NULL'
+        AND (NOT so OR lower(json_extract_string(it, '$.from_table.table_name')) = @release@
+            AND NOT EXISTS (FROM used AS u WHERE starts_with(u.place, f.place || '.') AND u.name NOT IN (@sensitive@))
+            AND f.place NOT IN (SELECT place || '.subquery.node' FROM node WHERE json_extract_string(it, '$.subquery_type') = 'EXISTS')) AS lists
+    FROM found AS f, mixed
 ), reading(place) AS (
     SELECT reader FROM source WHERE given IS NULL
     UNION
-    SELECT s.reader FROM reading AS r JOIN fact AS f USING (place) JOIN source AS s ON s.given = r.place WHERE NOT f.counts
+    SELECT s.reader FROM reading AS r JOIN fact AS f USING (place) JOIN source AS s ON s.given = r.place WHERE NOT f.counts AND NOT f.lists
 ), leaf AS MATERIALIZED (
     SELECT DISTINCT s.reader, s.place, s.name FROM source AS s LEFT JOIN fact AS f ON f.place = s.given
-    LEFT JOIN reading AS r ON r.place = s.given WHERE s.given IS NULL OR NOT f.counts AND r.place IS NOT NULL
+    LEFT JOIN reading AS r ON r.place = s.given WHERE s.given IS NULL OR NOT f.counts AND NOT f.lists AND r.place IS NOT NULL
+), groups AS MATERIALIZED (
+    SELECT DISTINCT s.reader, lower(json_extract_string(i.it, '$.alias')) AS name, json_type(f.it, '$.having') = 'OBJECT' AS having
+    FROM source AS s JOIN fact AS f ON f.place = s.given JOIN reading AS r ON r.place = f.place
+    JOIN own AS i ON i.owner = f.place AND regexp_matches(i.place, '\.select_list\[\d+\]$')
+    JOIN own AS c ON c.owner = f.place AND c.called IN (@counts@) AND starts_with(c.place, i.place)
 ), misused AS MATERIALIZED (
     SELECT l.reader, min(l.place) <> max(l.place) AS twice,
         coalesce(bool_or(o.class = '' AND o.kind IN ('JOIN', 'PIVOT') AND starts_with(l.place, o.place || '.') AND (o.kind = 'PIVOT'
             OR json_extract_string(o.it, '$.ref_type') NOT IN ('REGULAR', 'CROSS')
             OR json_extract_string(o.it, '$.join_type') NOT IN ('INNER', 'LEFT')
             OR json_extract_string(o.it, '$.join_type') = 'LEFT' AND starts_with(l.place, o.place || '.right'))), false) AS joined,
+        coalesce(bool_or(o.kind = 'STAR' AND lower(json_extract_string(o.it, '$.relation_name')) = lower(l.name)), false) AS handed,
         coalesce(bool_or(o.class = 'COLUMN_REF' AND lower(json_extract_string(o.it, '$.column_names[#-1]')) = lower(l.name)), false) AS row
     FROM leaf AS l LEFT JOIN own AS o ON o.owner = l.reader GROUP BY l.reader
 ), wrong(says) AS (
     SELECT CASE
         WHEN f.qualified THEN @says.qualified@
         WHEN f.others THEN @says.sums@
+        WHEN f.unknown THEN @says.public@
         WHEN m.twice THEN @says.twice@
         WHEN m.joined THEN @says.join@
         WHEN f.chosen THEN @says.chosen@
         WHEN f.counts AND f.over THEN @says.over@
         WHEN f.counts AND f.whose THEN @says.whose@
         WHEN m.row THEN @says.rows@
+        WHEN f.lists THEN NULL
         WHEN f.counts THEN CASE WHEN f.star THEN @says.rows@ END
         WHEN regexp_matches(f.place, '\.(?:left|right|children\[\d+\])$') THEN @says.set@
         WHEN f.windows OR json_type(f.it, '$.having') = 'OBJECT' OR json_type(f.it, '$.qualify') = 'OBJECT'
             OR json_array_length(f.it, '$.group_expressions') > 0
             OR len(list_filter(json_extract_string(f.it, '$.modifiers[*].type'), lambda m: m <> 'ORDER_MODIFIER')) > 0 THEN @says.chosen@
         WHEN s.given IS NULL THEN @says.rows@
-        WHEN NOT f.whole THEN @says.handed@ END
+        WHEN NOT f.whole AND NOT m.handed THEN @says.handed@ END
     FROM reading AS r JOIN fact AS f ON f.place = r.place LEFT JOIN misused AS m ON m.reader = r.place
     LEFT JOIN (SELECT DISTINCT given FROM source) AS s ON s.given = r.place
     UNION ALL
     SELECT @says.other@ FROM fact AS f JOIN reading AS r ON starts_with(f.place, r.place || '.') LEFT JOIN reading AS e ON e.place = f.place
-    WHERE (f.counts OR f.others) AND e.place IS NULL AND NOT starts_with(f.place, r.place || '.cte_map')
+    WHERE (f.counts OR f.others OR f.decomposed) AND e.place IS NULL AND NOT starts_with(f.place, r.place || '.cte_map')
+    UNION ALL
+    SELECT CASE WHEN a.called IN (@squared@) THEN @says.squares@
+        WHEN a.called = '*' AND NOT contains(CAST(p.tree AS VARCHAR), '_stderr') AND system.main.count(DISTINCT u.place) > 1
+            AND EXISTS (FROM own AS t WHERE t.owner = a.owner AND t.called IN ('sum', 'avg', 'mean') AND starts_with(a.place, t.place || '.')) THEN @says.squares@
+        WHEN a.called IN ('sum', 'avg', 'mean') AND bool_or(g.having OR EXISTS (FROM used AS w JOIN groups AS h ON h.reader = w.owner AND h.name = w.name
+            WHERE w.owner = a.owner AND starts_with(w.place, w.owner || '.where_clause'))) THEN @says.selected@ END
+    FROM groups AS g JOIN used AS u ON u.owner = g.reader AND u.name = g.name JOIN own AS a ON a.owner = g.reader AND a.class = 'FUNCTION'
+        AND starts_with(u.place, a.place || '.'), parsed AS p GROUP BY a.called, a.owner, a.place, p.tree
     UNION ALL
     SELECT @says.unseen@ FROM reading HAVING system.main.count_star() = 0
     UNION ALL

@@ -45,12 +45,20 @@ FROM query(concat(@cells@, CASE
     WHEN current_schema() <> @schema@ THEN error(@says.elsewhere@)
     WHEN current_setting('default_collation') <> '' THEN error(@says.collated@)
     WHEN regexp_matches('_priv_text', '(?i)^create\s(?:[a-z]+\s+)*?(?:view|macro|function)\s') THEN error(@says.stored@)
+    WHEN regexp_matches('_priv_text', '(?i)^summarize\s') THEN error(@says.rows@)
     WHEN contains('_priv_kind', 'e') THEN concat(' AND ', replace(@judge@, '_judged_tree', concat('SELECT json_serialize_sql(statement)',
         ' FROM duckdb_prepared_statements() WHERE lower(name) = ''', regexp_extract(lower('_priv_text'), '^execute\s+"?([^\s(";]+)', 1), '''')))
-    WHEN json_extract_string('_priv_tree', '$.error') <> 'false' THEN error(@says.unread@)
-    ELSE CASE list_max([CASE WHEN json_extract_string(c, '$.class') = 'WINDOW' THEN 1 WHEN json_type(c, '$.filter') <> 'NULL' THEN 2
-            WHEN json_extract_string(c, '$.distinct') = 'true' THEN 3 ELSE 0 END FOR c IN @calls@])
+    WHEN json_extract_string('_priv_tree', '$.error') <> 'false' THEN error(CASE WHEN regexp_matches('_priv_text', '(?i)pivot')
+        THEN @says.pivoted@ ELSE @says.unread@ END)
+    WHEN NOT list_contains([lower(x) FOR x IN json_extract_string('_priv_tree', '$..table_name')], @release@) THEN error(@says.unseen@)
+    WHEN @joined@ THEN error(@says.twice@)
+    WHEN @pivoted@ THEN error(@says.pivoted@)
+    ELSE CASE list_max([CASE WHEN coalesce(json_extract_string(c, '$.schema'), '') <> '' THEN 0
+            WHEN json_extract_string(c, '$.class') = 'WINDOW' THEN CASE WHEN @totalled@ THEN 0 ELSE 1 END WHEN json_type(c, '$.filter') <> 'NULL' THEN 2
+            WHEN json_extract_string(c, '$.distinct') = 'true' THEN 3
+            WHEN json_array_length(c, '$.order_bys.orders') > 0 THEN 4 ELSE 0 END FOR c IN @calls@])
         WHEN 1 THEN error(@says.over@) WHEN 2 THEN error(@says.filter@) WHEN 3 THEN error(@says.distinct@)
+        WHEN 4 THEN error(@says.ordered@)
         ELSE concat(@known@, CASE WHEN @plain@ THEN '' ELSE concat(' AND ', replace(@judge@, '_judged_tree',
             concat('SELECT ''', replace('_priv_tree', '''', ''''''), ''''))) END) END
     END))
@@ -60,6 +68,37 @@ contains('_priv_kind', 'd')
 
 -- name: calls
 [n FOR n IN json_extract('_priv_tree', '$.**') IF lower(json_extract_string(n, '$.function_name')) IN (@counts@)]
+
+-- name: totalled
+-- Whether a window sums what a query below has: DuckDB finds its own aggregate then.
+lower(json_extract_string(c, '$.function_name')) = 'sum' AND json_extract_string(c, '$.distinct') = 'false' AND json_type(c, '$.filter_expr') = 'NULL'
+AND len(json_extract(c, ['$.children', '$.arguments'])) > 0 AND NOT list_has_any([lower(x) FOR x IN json_extract_string(c, '$..function_name')[2:]], [@counts@])
+AND len([n FOR n IN json_extract('_priv_tree', '$.**') IF json_extract_string(n, '$.type') = 'SELECT_NODE'
+    AND json_extract_string(n, '$.from_table.type') <> 'SUBQUERY' AND contains(lower(json_extract_string(n, '$.from_table')), concat('"table_name":"', @release@, '"'))
+    AND contains(json_extract_string(n, '$.select_list'), '"class":"WINDOW"')]) = 0
+
+-- name: joined
+-- Whether a SELECT reads the view twice, or queries that hand its rows on.
+contains('_priv_tree', '"type":"JOIN"') AND list_max([len([b FOR b IN json_extract(n, '$.from_table.**')
+        IF json_extract_string(b, '$.type') = 'BASE_TABLE' AND list_contains(@handed@, lower(json_extract_string(b, '$.table_name')))])
+    - coalesce(list_sum([len([b FOR b IN json_extract(s, '$.**') IF json_extract_string(b, '$.type') = 'BASE_TABLE'
+            AND list_contains(@handed@, lower(json_extract_string(b, '$.table_name')))])
+        FOR s IN json_extract(n, '$.from_table.**') IF json_extract_string(s, '$.type') = 'SELECT_NODE'
+            AND NOT list_contains(json_extract_string(s, '$.select_list[*].type'), 'STAR')]), 0)
+    FOR n IN json_extract('_priv_tree', '$.**') IF json_extract_string(n, '$.type') = 'SELECT_NODE']) > 1
+
+-- name: handed
+-- The view, and what WITH calls queries that hand its rows on.
+list_concat([@release@], [lower(json_extract_string(s, '$.key')) FOR s IN json_extract('_priv_tree', '$..cte_map.map[*]')
+    IF contains(lower(json_extract_string(s, '$.value')), concat('"table_name":"', @release@, '"'))
+        AND list_has_any(['STAR'], list_concat(json_extract_string(s, '$.value.query_node.select_list[*].type'),
+            json_extract_string(s, '$.value.query.node.select_list[*].type')))])
+
+-- name: pivoted
+-- Whether counts are pivoted by an aggregate of the schema.
+len([p FOR p IN json_extract('_priv_tree', '$.**') IF json_extract_string(p, '$.type') = 'PIVOT' AND json_extract_string(p, '$.source.type') = 'SUBQUERY'
+    AND list_has_any([lower(x) FOR x IN json_extract_string(p, '$.aggregates[*].function_name')], [@counts@])
+    AND coalesce(json_extract_string(p, '$.aggregates[0].schema'), '') = '']) > 0
 
 -- name: plain
 -- Whether the statement is one SELECT of the view alone that counts, and has nothing that judge would have to look at.

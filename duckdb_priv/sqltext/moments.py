@@ -1,0 +1,28 @@
+"""Variances, correlations and regressions as functions of sums over records, which is what can be estimated."""
+
+from __future__ import annotations
+
+OF_ONE = {
+    "var_pop": "CASE WHEN n > 0 THEN xx / n END",
+    "var_samp": "CASE WHEN n > 1 THEN xx / (n - 1) END",
+    "stddev_pop": "CASE WHEN n > 0 THEN sqrt(greatest(xx / n, 0)) END",
+    "stddev_samp": "CASE WHEN n > 1 THEN sqrt(greatest(xx / (n - 1), 0)) END",
+}
+OF_ONE |= {"variance": OF_ONE["var_samp"], "stddev": OF_ONE["stddev_samp"]}
+"""Aggregates of x: of the number n of records that have it, and of the sum xx of squared distances from the mean."""
+OF_PAIRS = {
+    "covar_pop": "CASE WHEN n > 0 THEN xy / n END",
+    "covar_samp": "CASE WHEN n > 1 THEN xy / (n - 1) END",
+    "corr": "CASE WHEN n > 0 AND xx > 0 AND yy > 0 THEN xy / sqrt(xx * yy) END",
+    "regr_slope": "CASE WHEN n > 0 AND xx > 0 THEN xy / xx END",
+    "regr_intercept": "CASE WHEN n > 0 AND xx > 0 THEN y / n - xy / xx * x / n END",
+    "regr_r2": "CASE WHEN n > 0 AND xx > 0 AND yy > 0 THEN xy * xy / (xx * yy) END",
+    "regr_avgx": "CASE WHEN n > 0 THEN x / n END",
+    "regr_avgy": "CASE WHEN n > 0 THEN y / n END",
+    "regr_sxx": "CASE WHEN n > 0 THEN xx END",
+    "regr_syy": "CASE WHEN n > 0 THEN yy END",
+    "regr_sxy": "CASE WHEN n > 0 THEN xy END",
+    "regr_count": "n",
+}
+"""Aggregates of pairs y, x of which none is missing: of their sums x and y too, and of products of distances xy."""
+MOMENTS = OF_ONE | OF_PAIRS
