@@ -11,23 +11,18 @@
 
 -- name: rows.shown
 -- What the rows show: how often each value, and what it weighs.
-{weights: @row@, texts: @texts@, entries: map_entries(histogram(@column@)), missing: @missing@}
+{weights: @row@, entries: map_entries(histogram(@column@)), missing: @missing@}
 
 -- name: rows.weighed
-coalesce(list_sum([list_extract(s.shown.weights, list_position(s.shown.texts, CAST(e.key AS VARCHAR) COLLATE C)) * e.value
+coalesce(list_sum([list_extract(s.shown.weights, list_position(@texts@, CAST(e.key AS VARCHAR) COLLATE C)) * e.value
         FOR e IN s.shown.entries]), 0e0)
     + s.shown.missing * list_extract(s.shown.weights, -1)
 
 -- name: rows.noise
 coalesce(list_sum([(e.w * e.w - e.w) * e.n
-        FOR e IN [{w: list_extract(s.shown.weights, list_position(s.shown.texts, CAST(e.key AS VARCHAR) COLLATE C)), n: e.value}
+        FOR e IN [{w: list_extract(s.shown.weights, list_position(@texts@, CAST(e.key AS VARCHAR) COLLATE C)), n: e.value}
             FOR e IN s.shown.entries]]), 0e0)
     + s.shown.missing * (list_extract(s.shown.weights, -1) ** 2 - list_extract(s.shown.weights, -1))
-
--- name: rows.seen
--- How often they show the value.
-coalesce(list_extract(map_values(histogram(@column@)), list_position(map_keys(histogram(@column@))::VARCHAR[], @value@ COLLATE C)), 0)
-    + CASE WHEN @value@ IS NULL THEN @missing@ ELSE 0 END
 
 -- name: records.seen
 coalesce(count_if(@match@), 0)
