@@ -70,19 +70,19 @@ def test_forms_whose_records_are_not_independent_are_not_judged():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("agreement", [0.1, 0.51, 0.625, 0.98])
-def test_rows_that_all_show_the_same_value_are_refused_as_soon_as_that_is_no_chance(agreement):
+@pytest.mark.parametrize("share", [0.1, 0.51, 0.625, 0.98])
+def test_rows_that_all_show_the_same_value_are_refused_as_soon_as_that_is_no_chance(share):
     """Whatever they have: the first shows some value, each further one that value with that probability at most."""
     query = f"""
         SELECT bool_and(fits) FILTER (n <= {{0}}), bool_or(fits) FILTER (n > {{0}})
         FROM (SELECT n, {formula("several")} AS fits FROM (
-            SELECT n, {{{{first: 'a', last: 'a', rows: n, alike: {agreement!r}::DOUBLE}}}} AS s FROM range(3000) AS t(n)
+            SELECT n, {{{{first: 'a', last: 'a', rows: n, alike: {share!r}::DOUBLE}}}} AS s FROM range(3000) AS t(n)
         ))
     """
-    allowed = int(np.floor(1 + np.log(RATE) / np.log(agreement)))
+    allowed = int(np.floor(1 + np.log(RATE) / np.log(share)))
     with duckdb.connect() as connection:
         assert connection.execute(query.format(allowed)).fetchone() == (True, False)
         varied = query.replace("last: 'a'", "last: 'b'").format(allowed)
         assert connection.execute(varied).fetchone() == (True, True)
-    assert agreement**allowed <= RATE * 1.001
-    assert agreement ** (allowed - 1) >= RATE
+    assert share**allowed <= RATE * 1.001
+    assert share ** (allowed - 1) >= RATE
