@@ -517,7 +517,7 @@ def _values(
 def _answers(
     connection: Connection, reader: Reader, attribute: SensitiveAttribute
 ) -> tuple[Vector, Vector, None]:
-    """Ask the release alone: estimates and their standard errors, of questions drawn from what it shows."""
+    """Return estimates and their standard errors, of questions drawn from what the release shows."""
     nothing = np.empty(0)
     if not form_of(attribute).invertible:
         return nothing, nothing, None

@@ -44,7 +44,7 @@ class GroupCounts:
 
     @property
     def of_groups(self) -> GroupCounts:
-        """Look at the most frequent value of each group only."""
+        """Return the counts of the most frequent value of each group."""
         return self.where(self.top)
 
     @property
@@ -53,7 +53,7 @@ class GroupCounts:
         return self.count / self.size
 
     def where(self, chosen: NDArray[np.bool_]) -> GroupCounts:
-        """Look at some of the entries."""
+        """Return some of the entries."""
         return GroupCounts(
             self.size[chosen], self.count[chosen], self.top[chosen], self.number[chosen]
         )

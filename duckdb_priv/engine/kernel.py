@@ -252,7 +252,7 @@ def merged(stream: pa.RecordBatchReader) -> Iterator[pa.Table]:
 
 
 def create_table(cursor: duckdb.DuckDBPyConnection, name: str, table: Table) -> None:
-    """Lay out a small table as a temporary one."""
+    """Create a small table as a temporary one."""
     cursor.register("_priv_small", table.read())
     cursor.execute(
         f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {table.columns} FROM _priv_small"

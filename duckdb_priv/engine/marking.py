@@ -128,7 +128,7 @@ def _values_sql(source: Source, attribute: str) -> str:
 
 
 def _sample(workspace: Workspace, source: Source, values: randomness.KeyedBits, limit: int) -> None:
-    """Lay out what the records of the sample hold: a row for each of their columns."""
+    """Materialize what the records of the sample hold: a row for each of their columns."""
     run, stream = workspace.cursor.execute, str(workspace.open_stream(values))
     run(
         f"CREATE OR REPLACE TEMP TABLE {SAMPLED}"

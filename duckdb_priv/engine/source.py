@@ -263,7 +263,7 @@ def refuse_reading(source: Source, origins: Iterable[str], what: str, hint: str)
 
 
 def find_table(workspace: Workspace, name: str) -> tuple[str, str, str]:
-    """Look a table or view up as the caller would: by its plain name, or by its dotted name."""
+    """Find a table or view as the caller would: by its plain name, or by its dotted name."""
     known = workspace.rows(
         "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT temporary"
         " UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views()"

@@ -179,7 +179,7 @@ def _known(
 
 
 def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:
-    """Take what the one form says, or choose among several by the first argument of a macro."""
+    """Return what the one form says, or an expression that chooses among several by the first argument of a macro."""
     of_forms = by_text(lookup, write)
     if not of_forms:
         return "NULL::DOUBLE"

@@ -78,7 +78,7 @@ def _grouped(
 
 
 def _warning(attributes: Sequence[SensitiveAttribute]) -> Iterator[str]:
-    """Say which columns must not be counted as they are."""
+    """Yield the lines that say which columns must not be counted as they are."""
     perturbed = [each for each in attributes if form_of(each).perturbed]
     names = ", ".join(plain_identifier(each.column) for each in perturbed)
     if perturbed:

@@ -30,7 +30,7 @@ from duckdb_priv.release.model import to_json
 
 
 def advise(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Lay the options out, those that meet the requirement first, the most accurate at the top."""
+    """Return the options, those that meet the requirement first, the most accurate at the top."""
     advised = {name: method.grid for name, method in METHODS.items() if method.grid is not None}
     table, wish, arguments, *grids = read(
         given, TableArguments, DrawArguments, AdviceArguments, *advised.values(), of="advise"

@@ -226,7 +226,7 @@ def spelled(names: Iterable[str], known: Iterable[str], table: str, role: str) -
 def lay_out(
     connection: Connection, attribute: str, names: Sequence[str], types: Sequence[str]
 ) -> None:
-    """Lay the queries over one set of attributes out, with a column for each of them in the type of a table."""
+    """Materialize the queries over one set of attributes, with a column for each of them in the type of a table."""
     texts = ", ".join(
         f"map_extract_value(_priv_lower, {literal(name)}) AS _priv_t{n}"
         for n, name in enumerate(names)

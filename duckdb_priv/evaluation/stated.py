@@ -128,7 +128,7 @@ def _verdict(
     n: int,
     asked: StatedQuestions,
 ) -> str:
-    """Say in words which method has the least error, and how far behind the others are."""
+    """Return in words which method has the least error, and how far behind the others are."""
     least, best, _ = found[0]
     error, name, _ = found[n]
     if n == 0:

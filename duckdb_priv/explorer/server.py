@@ -48,7 +48,7 @@ class Explorer(ThreadingHTTPServer):
         self.host = f"{LOOPBACK}:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a request that ended in the middle."""
+        """Print nothing of a request that ended in the middle."""
 
     def address(self, question: str = "") -> str:
         """Return where the page is, with its release open, and a question as the page writes it."""
@@ -98,4 +98,4 @@ class _Handler(BaseHTTPRequestHandler):
         return self.server.files.get(unquote(name))
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Print nothing."""

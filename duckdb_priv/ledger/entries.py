@@ -295,7 +295,7 @@ class Added:
     reason: str
 
     def __str__(self) -> str:
-        """Say why it adds, or does not.
+        """Return why it adds, or does not.
 
         >>> str(Added("disease", 0.0, "same draw as visits_public"))
         'disease: same draw as visits_public: 0'

@@ -196,7 +196,7 @@ class Register(Mapping[str, Method]):
         self._loaded()[method.name] = method
 
     def remove(self, name: str) -> None:
-        """Take a method out again."""
+        """Remove a method again."""
         del self._loaded()[name]
 
     def named(self, name: str) -> Method:

@@ -143,7 +143,7 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
-    """Take an aggregate apart.
+    """Return the parts of an aggregate.
 
     Raises QueryRefused for what is neither a sum over records nor made of such sums.
 
@@ -216,7 +216,7 @@ def each_of_list(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _quantile(node: exp.Expr) -> Quantile | None:
-    """Take a quantile apart, if it is one.
+    """Return the parts of a quantile, if it is one.
 
     >>> import sqlglot
     >>> found = _quantile(sqlglot.parse_one("percentile_disc(0.9) WITHIN GROUP (ORDER BY a DESC)", dialect="duckdb"))
@@ -374,7 +374,7 @@ def _average(total: exp.Expr, records: exp.Expr) -> exp.Expr:
 
 
 def _moment(name: str, counted: Sum, summed: Sum, arguments: Mapping[str, exp.Expr]) -> Estimate:
-    """Take an aggregate apart into the number of records, and sums of its arguments and of their products."""
+    """Return an aggregate as the number of records, and sums of its arguments and of their products."""
     formula: exp.Expr = exp.maybe_parse(MOMENTS[name], dialect="duckdb")
     said = {column.name for column in formula.find_all(exp.Column)}
     sums = {"n": counted}

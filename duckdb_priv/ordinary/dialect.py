@@ -92,21 +92,21 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
         ]
 
     def get_pk_constraint(self, *_: Any, **options: Any) -> dict[str, Any]:
-        """Say that there is no primary key."""
+        """Return that there is no primary key."""
         return {"constrained_columns": [], "name": None}
 
     def get_foreign_keys(self, *_: Any, **options: Any) -> list[Any]:
-        """Say that there are no foreign keys."""
+        """Return that there are no foreign keys."""
         return []
 
     get_indexes = get_unique_constraints = get_check_constraints = get_foreign_keys
 
     def get_table_comment(self, *_: Any, **options: Any) -> dict[str, Any]:
-        """Say nothing of the table."""
+        """Return no comment of the table."""
         return {"text": None}
 
     def get_table_options(self, *_: Any, **options: Any) -> dict[str, Any]:
-        """Say nothing of how the table is stored."""
+        """Return no options of how the table is stored."""
         return {}
 
     def meant(self, cursor: Any, statement: str, parameters: Any) -> str:

@@ -142,7 +142,7 @@ class Intervals:
         return " ".join(fill(formula, {"confidence": confidence}).split())
 
     def _ends_of(self, value: exp.Expr) -> str | None:
-        """Take the column with the ends of a result's interval, if it has one."""
+        """Return the column with the ends of a result's interval, if it has one."""
         if any(each.meta.get(ESTIMATED) for each in value.find_all(exp.Select)):
             # How other counts vary together with these is not known.
             return None
@@ -312,12 +312,12 @@ class Intervals:
         return " + ".join(parts) or "0"
 
     def step(self, name: str) -> str:
-        """Take the column with how far one record may move a count or sum at most."""
+        """Return the column with how far one record may move a count or sum at most."""
         weighed = self._records.weighed(name)
         return self._records.estimates.take(f"coalesce(max({weighed}) - min({weighed}), 0)", "step")
 
     def _slope(self, name: str) -> str:
-        """Take the column with what one record more that is counted adds to the variance of a count.
+        """Return the column with what one record more that is counted adds to the variance of a count.
 
         For a count to which reports add a or b, and a on average 1 from records that are counted and 0 from others,
         the variances of the two kinds of records differ by a + b - 1.

@@ -42,7 +42,7 @@ class State:
 
     @classmethod
     def of(cls, connection: duckdb.DuckDBPyConnection) -> State:
-        """Look at a connection."""
+        """Return what is kept of a connection."""
         rows: list[tuple[Any, ...]] = connection.execute(STATE).fetchall()
         database, schema, path, databases, tables, views = rows[0]
         tables = (tuple(each) for each in (*(tables or ()), *(views or ())))

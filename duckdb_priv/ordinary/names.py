@@ -75,7 +75,7 @@ class Names:
         return cls({each.name.lower() for each in statement.find_all(exp.Identifier)})
 
     def fresh(self, stem: str) -> str:
-        """Take a new name."""
+        """Return a new name."""
         name = fresh(stem, self.taken)
         self.taken.add(name.lower())
         return name

@@ -70,7 +70,7 @@ class Noise:
         return f"sum({squared()} * ({h} * {g} - {q}))"
 
     def _squared(self, one: Measure, two: Measure, count: str | None) -> str:
-        """Take the column of the cells with the sum of the products of the public values of two sums."""
+        """Return the column of the cells with the sum of the products of the public values of two sums."""
         public = (*one.public, *two.public)
         before = tuple(dict.fromkeys((*one.before, *two.before)))
         if one is two:
@@ -113,7 +113,7 @@ class Noise:
         )
 
     def estimate(self, v: str) -> str:
-        """Take the column with what the weights of a record make of what it adds."""
+        """Return the column with what the weights of a record make of what it adds."""
         return self.column(f"sum({text(self.cells.weight)} * {v})", "h")
 
     def of_both(self, one: Measure, two: Measure, v: str, w: str) -> str:

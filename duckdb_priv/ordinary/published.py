@@ -312,7 +312,7 @@ class ConnectedTables:
         return run(self._connection, query).fetchall()
 
     def _known(self, query: str) -> list[tuple[Any, ...]]:
-        """Ask what only releases can answer: once."""
+        """Return what only releases can answer; they are asked once."""
         if query not in self.kept.found:
             found = self._rows(query)
             self.kept.keep(query, found)

@@ -107,12 +107,12 @@ class Records:
         return literal(float(self.frame.release.constants[name]))
 
     def cell(self, name: str) -> str:
-        """Take the column of the records with a sum over the rows of a cell."""
+        """Return the column of the records with a sum over the rows of a cell."""
         self._from_cells[name] = None
         return text(name)
 
     def weighed(self, name: str) -> str:
-        """Take the column of the records with what their weights make of what they add to a sum."""
+        """Return the column of the records with what their weights make of what they add to a sum."""
         return self._noise.estimate(self._added(name))
 
     def rows(self, name: str) -> str:
@@ -122,7 +122,7 @@ class Records:
         )
 
     def covariance(self, one: str, two: str, *, raw: bool = False) -> str:
-        """Take the column of the estimates with the covariance of two sums.
+        """Return the column of the estimates with the covariance of two sums.
 
         ``raw`` as if weights were given, where they are made from the histogram of what is published.
         """
@@ -140,7 +140,7 @@ class Records:
         )
 
     def sampling_of(self, one: str, two: str) -> str:
-        """Take the column of the estimates with the most that sampling can add to the covariance of two sums."""
+        """Return the column of the estimates with the most that sampling can add to the covariance of two sums."""
         of = self.measures[one], self.measures[two]
         found = self._noise.of_both(*of, self._added(one), self._added(two))
         return self.estimates.take(found, "sampling")
@@ -152,7 +152,7 @@ class Records:
     def across(
         self, one: str, two: str, partition: Sequence[str], order: exp.Expr | None = None
     ) -> str:
-        """Take the column of the estimates with the covariance of a group's sum with the sum of several groups.
+        """Return the column of the estimates with the covariance of a group's sum with the sum of several groups.
 
         Those are all groups that agree on the keys ``partition``; up to the own one, in an ``order`` of the others.
         Weights are taken as given.
@@ -183,7 +183,7 @@ class Records:
         )
 
     def sampling(self, name: str) -> str:
-        """Take the column of the estimates with the most that sampling can add to the variance of a sum."""
+        """Return the column of the estimates with the most that sampling can add to the variance of a sum."""
         if self.form not in ("scaled", "duplicated"):
             return ""
         v = self._added(name)
@@ -215,7 +215,7 @@ class Records:
         return f"({left}) * ({rows} / greatest({rows} - 1, 1))"
 
     def _added(self, name: str) -> str:
-        """Take the column of the outcomes with what a record adds to a sum."""
+        """Return the column of the outcomes with what a record adds to a sum."""
         of = self.measures[name]
         product = " * ".join(of.factors) or "1"
         if self.frame.joined:
@@ -232,7 +232,7 @@ class Records:
         )
 
     def _mean(self, name: str) -> str:
-        """Take the column of the outcomes with what records of all the table add on average, by true value."""
+        """Return the column of the outcomes with what records of all the table add on average, by true value."""
         cell = self.measures[name].cell
         self.cell(cell)
         parts = [*self.frame.keys.values(), *([self._set_sql] if self.frame.subtotals else [])]
@@ -270,7 +270,7 @@ class Records:
         return f"coalesce({total}, 0)" if of.zero else total
 
     def _summed(self, of: Measure) -> str:
-        """Take the column of the records with whether there are any among them that are summed."""
+        """Return the column of the records with whether there are any among them that are summed."""
         known = [f"{' * '.join(of.factors)} IS NOT NULL"] if of.factors else []
         known += self.frame.summed(of)
         summed = " AND ".join([*map(parenthesized, of.conditions), *known])

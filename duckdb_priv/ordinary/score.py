@@ -199,11 +199,11 @@ class Score:
         return self._summed(cell, "rows")
 
     def _summed(self, cell: str, stem: str) -> str:
-        """Take the column with the sum of what cells have."""
+        """Return the column with the sum of what cells have."""
         return self._records.estimates.take(f"coalesce(sum({self._records.cell(cell)}), 0)", stem)
 
     def _weighed(self, name: str, column: str) -> str:
-        """Take the column with the sum of what cells have, times what their records count for."""
+        """Return the column with the sum of what cells have, times what their records count for."""
         found = f"{self._records.cell(column)} * {self._records.weighed(name)}"
         return self._records.estimates.take(f"coalesce(sum({found}), 0)", "doubled")
 
@@ -215,7 +215,7 @@ class Score:
         *,
         plain: bool = False,
     ) -> str:
-        """Take the column of the cells with the sum of squared coefficients, times what rows are perturbed by."""
+        """Return the column of the cells with the sum of squared coefficients, times what rows are perturbed by."""
         cells, count = self._frame.cells, "1"
         if form.copied:
             count = inflation(cells.given_scale)
@@ -238,7 +238,7 @@ class Score:
         return self._records.estimates.take(f"coalesce(max({cell}), {least})", "largest")
 
     def _copied(self, of: Measure, form: Form) -> str:
-        """Take the column with how many records more there may be of copies of a sample."""
+        """Return the column with how many records more there may be of copies of a sample."""
         if not form.copied:
             return "0e0"
         cells = self._frame.cells

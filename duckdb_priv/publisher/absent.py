@@ -264,7 +264,7 @@ def _most(counts: Mapping[str | None, int], within: int) -> list[tuple[str | Non
 
 
 def _of_values(name: str, most: Sequence[tuple[str | None, int]]) -> str:
-    """Say which values the missing records have.
+    """Write which values the missing records have.
 
     >>> _of_values("disease", [("flu", 2371), (None, 240)])
     "Of the missing records about 2,371 have disease 'flu', about 240 have no disease."

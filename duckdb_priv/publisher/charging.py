@@ -12,7 +12,7 @@ from duckdb_priv.release.model import GROUPED_BY, LedgerEntry
 
 
 def look_up(p: Publication) -> None:
-    """Look up what was published of the population.
+    """Find what was published of the population.
 
     Raises GuaranteeViolated for a second grouping, and for a column that has noise elsewhere.
     """
@@ -59,7 +59,7 @@ def warnings_of_charges(p: Publication) -> list[str]:
 
 
 def warnings_of_shared_ids(p: Publication) -> list[str]:
-    """Say which ids are those of another population, with which nothing is added up."""
+    """Return which ids are those of another population, with which nothing is added up."""
     if p.marked is None:
         return []
     about = "about " if p.marked.level else ""

@@ -183,7 +183,7 @@ def _described(attribute: SensitiveAttribute | None) -> dict[str, Any] | None:
 
 
 def _coefficients(release: str, attribute: SensitiveAttribute) -> pa.Table:
-    """Lay the coefficients of one attribute out as the catalog has them."""
+    """Return the coefficients of one attribute as the catalog has them."""
     return pa.table(
         {
             "release": pa.array([release] * attribute.size),

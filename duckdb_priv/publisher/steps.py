@@ -281,7 +281,7 @@ def drop(workspace: Workspace, release: str) -> None:
 def _narrow(
     workspace: Workspace, table: str, types: Mapping[str, str], columns: Iterable[str]
 ) -> dict[str, str]:
-    """Take values that do not occur out of the ENUM types of columns of a table, and return the types of all.
+    """Remove values that do not occur from the ENUM types of columns of a table, and return the types of all.
 
     The rows stay, and their order. An ENUM within a list or a struct becomes text.
     """

@@ -117,7 +117,7 @@ class Succession:
 
 
 def succeed(workspace: Workspace, release: str) -> Succession:
-    """Look up what the next version of a release follows.
+    """Find what the next version of a release follows.
 
     Raises GuaranteeViolated if its noise was fresh: every version would be a second look at all records.
     """

@@ -245,7 +245,7 @@ def _wrong(
 def _undecided(
     choices: Alternatives, given: Mapping[str, Any], known: Mapping[str, tuple[Spec, Any]]
 ) -> Iterator[Problem]:
-    """Say where none of the alternatives is given, several are, or one in part."""
+    """Return where none of the alternatives is given, several are, or one in part."""
     begun = [names for names in choices.sets if any(given.get(name) is not None for name in names)]
     if len(begun) == 1:
         for name in begun[0]:

@@ -83,7 +83,7 @@ def shell(
 
 
 def say_verified(file: str, key: str | None) -> None:
-    """Say on stderr whether a release is what its publisher signed; raises NotVerified where it must be, for a key."""
+    """Print on stderr whether a release is what its publisher signed; raises NotVerified where it must be."""
     # What writes macros and views takes a moment to load.
     from duckdb_priv.publisher.verify import verify
 

@@ -162,7 +162,7 @@ def _comparison(estimated: ResultSet, true: ResultSet) -> tuple[Table, list[bool
 
 
 def _advise(console: Console, folder: Path | None, rows: int, seed: int) -> None:
-    """Say what to do next, in commands that run as they are printed."""
+    """Print what to do next, in commands that run as they are printed."""
     program = command("duckdb-priv")
     steps = {
         "To publish from a database of yours, as .help publish says there": (

@@ -46,7 +46,7 @@ def readable(relation: duckdb.DuckDBPyRelation, asked: str) -> duckdb.DuckDBPyRe
 
 
 def _written_as(asked: str, columns: int) -> list[ShownAs]:
-    """Say how each column of a query is written if it is an estimate; there are at most so many columns."""
+    """Return how each column of a query is written if it is an estimate; there are at most so many columns."""
     unknown: list[ShownAs] = [_within] * columns
     try:
         query = sqlglot.parse_one(asked, dialect="duckdb")

@@ -69,7 +69,7 @@ class SparkAggregates(Aggregates):
         return records.groupBy(*map(column, columns)).agg(f.count(f.lit(1)).alias(key))
 
     def _lay_out(self, name: str, columns: Sequence[str], table: pa.Table) -> str:
-        """Lay an answer out as a temporary table, with its columns in the types of the source."""
+        """Create a temporary table of an answer, with its columns in the types of the source."""
         cursor, types = self.workspace.cursor, self.source.types
         casts = in_types({each: types[each] for each in columns})
         more = [identifier(each) for each in table.column_names if each not in columns]

@@ -98,7 +98,7 @@ class SparkDealt(DealtAggregates):
         return f"{records}/{(high << 32) + low}/{total}"
 
     def counts(self, n: int, values: int, bits: int) -> NDArray[np.int64]:
-        """Lay the cells out, (values, 2**bits)."""
+        """Return the counts by cell, as an array (values, 2**bits)."""
         cells = self._cells_of(n)
         counts = np.zeros((values, 1 << bits), np.int64)
         counts.reshape(-1)[cells["cell"].to_numpy()] = cells["records"].to_numpy()

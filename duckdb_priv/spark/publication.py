@@ -146,7 +146,7 @@ class SparkPublication:
     def _done(
         self, workspace: Workspace, done: Iterable[PublishingStep], kind: str = "TABLE"
     ) -> Publication:
-        """Take steps of publishing, those of DuckDB's records replaced by Spark's."""
+        """Return the steps of publishing, those of DuckDB's records replaced by Spark's."""
         publication = Publication(
             workspace, self.method, self.request, self.arguments, {}, self.method.name, kind=kind
         )
@@ -243,7 +243,7 @@ class SparkPublication:
 
 
 def _take_rows(decided: Publication, types: dict[str, str], part: Path, p: Publication) -> None:
-    """Take the rows that Spark wrote as they were ``decided``: into a table, or as a view of their files."""
+    """Publish the rows that Spark wrote as they were ``decided``: into a table, or as a view of their files."""
     if (p.kernel, p.plan.earlier) != (decided.kernel, decided.plan.earlier):
         raise PublicationFailed(
             "what is to be published was decided otherwise while Spark wrote the rows",
@@ -359,7 +359,7 @@ def _standing(connection: duckdb.DuckDBPyConnection) -> tuple[Instance, str, tup
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Say what ended a job of Spark in our words: Spark's may quote a value."""
+    """Return what ended a job of Spark in our words: Spark's may quote a value."""
     try:
         yield
     except PrivError:

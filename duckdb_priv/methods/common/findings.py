@@ -199,7 +199,7 @@ def audit_posterior(
 
 
 def source_changed(subject: Subject) -> AuditRow:
-    """Say that nothing can be compared with the source."""
+    """Return that nothing can be compared with the source."""
     return finding(
         "source",
         "The source is no longer what was published, so nothing is compared with it.",

@@ -51,7 +51,7 @@ class Hierarchy:
         return tuple(text for (text,) in rows)
 
     def leaves(self, workspace: Workspace, level: int) -> Table:
-        """Lay out what each value becomes at a level."""
+        """Materialize what each value becomes at a level."""
         rows = workspace.rows(
             f"SELECT value, generalized FROM {self.table} WHERE level = ? ORDER BY leaf", [level]
         )
@@ -236,7 +236,7 @@ def count_leaves(
 def generalize(
     workspace: Workspace, source: Source, name: str, levels: Mapping[str, int]
 ) -> Source:
-    """Lay the truth out as a generalized release shows it: a temporary table of every record at these levels.
+    """Materialize the truth as a generalized release shows it: a temporary table of every record at these levels.
 
     Raises InvalidParameter and InvalidSource as ``open_hierarchies`` does, and where a hierarchy has no such level.
     """

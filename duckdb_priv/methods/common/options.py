@@ -162,7 +162,7 @@ class Question:
         return np.asarray(self.histograms.sum(axis=0))
 
     def of_asked(self, table: Matrix) -> Vector:
-        """Take, for each query, the row of the value that it asks for."""
+        """Return, for each query, the row of the value that it asks for."""
         taken: Vector = table[self.positions, np.arange(self.positions.size)]
         return taken
 

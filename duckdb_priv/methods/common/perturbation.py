@@ -71,7 +71,7 @@ class Drawn:
     coins: Coins
 
     def tables(self) -> dict[str, Table]:
-        """Lay out what is looked up by record: the domain, and what else a value is drawn by."""
+        """Return the tables that are looked up by record: the domain, and what else a value is drawn by."""
         return {self.domain.table: self.domain.laid_out()}
 
     def carried(self, n: int) -> Sequence[str]:
@@ -116,7 +116,7 @@ class PerturbationByRecord(Drawn):
     """Kept or redrawn with a probability that is beside each record: ``_priv_keep{n}`` and ``_priv_width{n}``."""
 
     def carried(self, n: int) -> Sequence[str]:
-        """Take the two numbers along."""
+        """Return the names of the two numbers, which go along."""
         return (f"s._priv_keep{n} AS _keep{n}", f"s._priv_width{n} AS _width{n}")
 
     def shown(self, n: int) -> str:
@@ -132,11 +132,11 @@ class PerturbationByValue(Drawn):
     width: NDArray[np.uint64]
 
     def tables(self) -> dict[str, Table]:
-        """Lay the two numbers of each value out beside it."""
+        """Return the domain with the two numbers of each value beside it."""
         return {self.domain.table: self.domain.laid_out(keep=self.keep, width=self.width)}
 
     def carried(self, n: int) -> Sequence[str]:
-        """Take the two numbers along."""
+        """Return the names of the two numbers, which go along."""
         return (f"d{n}.keep AS _keep{n}", f"d{n}.width AS _width{n}")
 
     def shown(self, n: int) -> str:
@@ -163,7 +163,7 @@ class BlockDraw(Drawn):
         return f"{self.domain.table}_numbers"
 
     def tables(self) -> dict[str, Table]:
-        """Lay the blocks of the first value out beside the domain, numbered, and what is published for each block."""
+        """Return, beside the domain, the numbered blocks of the first value, and what is published for each block."""
         first = {
             "number": np.arange(len(self.blocks.first), dtype=np.uint64),
             "block": np.array(self.blocks.first, dtype=np.uint32),
@@ -174,7 +174,7 @@ class BlockDraw(Drawn):
         return {**super().tables(), self.held: Table.of(first), self.numbers: shown}
 
     def joined(self, n: int) -> str:
-        """Look up which of the blocks that hold the value it is, where it is one of them."""
+        """Join which of the blocks that hold the value it is, where it is one of them."""
         number = (
             f"CASE WHEN {self._is_held(n)} THEN _bits{n} % {len(self.blocks.first)}::UBIGINT END"
         )
@@ -208,7 +208,7 @@ class Exchange(Drawn):
         return f"{self.domain.table}_aliases"
 
     def tables(self) -> dict[str, Table]:
-        """Lay the alias tables out beside the domain, one row for each bin of each value."""
+        """Return the alias tables beside the domain, one row for each bin of each value."""
         cells = {
             "cell": np.arange(self.alias_tables.bounds.size, dtype=np.uint32),
             "bound": self.alias_tables.bounds.ravel(),
@@ -217,7 +217,7 @@ class Exchange(Drawn):
         return {**super().tables(), self.aliases: Table.of(cells)}
 
     def joined(self, n: int) -> str:
-        """Look up the bin that the bits fall into."""
+        """Join the bin that the bits fall into."""
         return f"JOIN {self.aliases} AS a{n} ON a{n}.cell = {self._cell(n)}"
 
     def shown(self, n: int) -> str:

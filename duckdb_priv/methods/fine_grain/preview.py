@@ -41,7 +41,7 @@ def fine_grain_plan(workspace: Workspace, given: Mapping[str, Any]) -> list[dict
 
 
 def _plan_rows(program: Program) -> list[dict[str, Any]]:
-    """Lay a program's answer out; what is infinite is written as text, for SQL to read."""
+    """Return a program's answer as rows; what is infinite is written as text, for SQL to read."""
     operator, counts = program.operator, np.array(program.domain.counts, dtype=np.float64)
     gamma = program.requirements.gamma()
     uniform = FineGrain(np.full(gamma.size, uniform_retention(gamma)))

@@ -61,7 +61,7 @@ def audit(subject: Subject) -> list[AuditRow]:
 
 
 def _paper(subject: Subject, operator: Uniform) -> list[AuditRow]:
-    """Look at a release that was sampled as in the paper: why, and what it reveals."""
+    """Return the rows about a release that was sampled as in the paper: why, and what it reveals."""
     _, claim = subject.claims["reconstruction_privacy_of_the_paper"]
     if subject.true_counts() is None or subject.source is None:
         return [source_changed(subject)]
@@ -162,7 +162,7 @@ def _largest_sample(subject: Subject, largest: int, allowed: int) -> AuditRow:
 def _grown(
     subject: Subject, operator: Uniform, claim: dict[str, Any], public: list[str]
 ) -> list[AuditRow]:
-    """Look at samples that have grown with their groups: rows by group, in this version and in all."""
+    """Return the rows about samples that have grown with their groups: rows by group, in this version and in all."""
     size, name = claim["sample_size"], subject.attribute.name
     ((largest,),) = subject.workspace.rows(
         f"SELECT max(rows) FROM (SELECT {aliased(public)} count(*) AS rows FROM {subject.table} AS s GROUP BY ALL)"

@@ -108,7 +108,7 @@ def entered(workspace: Workspace, source: Source, release: str) -> str:
 def _sampled(
     workspace: Workspace, source: Source, release: str, decided: Decided
 ) -> tuple[Samples, Sampling]:
-    """Lay out the records that get a row."""
+    """Materialize the records that get a row."""
     domain, size = decided.domain, decided.requirement.sample_size
     samples = Samples(workspace, source, release, domain, size)
     samples.mark(decided.perturbation, decided.context)

@@ -59,7 +59,7 @@ class Samples:
         return bool(source.record_id) and source.answers is None and source.rows <= REMEMBERED
 
     def mark(self, perturbation: Perturbation, context: Mapping[str, object]) -> None:
-        """Lay out the records with their marks, and those of them that are new."""
+        """Materialize the records with their marks, and those of them that are new."""
         marks: dict[str, randomness.KeyedBits | randomness.FreshBits] = {
             f"{purpose}_coins": open_coins(
                 self.workspace, self.source, {**context, "purpose": f"marks of {purpose}"}
@@ -80,7 +80,7 @@ class Samples:
         ).stage(self.workspace.cursor, self.source.table)
 
     def sample(self, sampling: Sampling, perturbation: Perturbation) -> None:
-        """Lay out the records that get a row: those that had one, and the sample of those that are new."""
+        """Materialize the records that get a row: those that had one, and the sample of those that are new."""
         sql = group_sql(self.source, self.domain, self.sample_size)
         Kernel(
             reads={},

@@ -139,7 +139,7 @@ def _cells(values: int, records: pa.Table) -> Integers:
 
 
 def _up_to(last: NDArray[np.uint64], rows: Integers, values: int, records: pa.Table) -> pa.Table:
-    """Take the records whose bits are at most the last ones of their cell, with how many are in it."""
+    """Return the records whose bits are at most the last ones of their cell, with how many are in it."""
     cells = _cells(values, records)
     chosen = np.flatnonzero(records["_bits0"].to_numpy() <= last[cells])
     return records.take(chosen).append_column("_priv_rows", pa.array(rows[cells[chosen]]))

@@ -106,7 +106,7 @@ def _sampled(audited: Audited, terms: Mapping[str, Any]) -> AuditRow:
 
 
 def _ledger(workspace: Workspace, release: str) -> list[AuditRow]:
-    """Look at the other publications from the same tables."""
+    """Return the row about the other publications from the same tables."""
     (uses,) = workspace.rows(
         "SELECT count(*) FROM priv.ledger WHERE coins IN (SELECT coins FROM priv.ledger WHERE release = ?"
         " AND mechanism = ?)"

@@ -49,7 +49,7 @@ class Followed:
     memory: Memory
 
     def batch(self, n: int) -> tuple[Dealt, int, bool]:
-        """Lay out the records that have shown nothing for their value of an attribute.
+        """Materialize the records that have shown nothing for their value of an attribute.
 
         Returns them, how many they are, and whether they can be grouped: they are enough, and eligible. Left out are
         records that have a group elsewhere, which they would have beside this one.

@@ -130,7 +130,7 @@ class Examination:
 
     @cached_property
     def profiles(self) -> dict[str, Profile]:
-        """Look at every column: at the sample, and at the table where that does not say that it has few values."""
+        """Profile every column: in the sample, and in the table where that does not say that it has few values."""
         seen = {name: profile for name, (_, profile, _) in self._numbered.items()}
         if self.whole:
             return seen
