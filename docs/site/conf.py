@@ -10,6 +10,7 @@ html_title = "duckdb_priv"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
+html_show_copyright = False
 html_copy_source = False
 myst_heading_anchors = 3
 # Pygments knows no structures of DuckDB, such as {'age': 2}.

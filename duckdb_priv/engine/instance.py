@@ -57,7 +57,7 @@ class Instance:
         self.working: set[duckdb.DuckDBPyConnection] = set()
         """Cursors on which a procedure is at work."""
         self.stage = ""
-        """What the procedure at work is doing, in a word or two for who waits."""
+        """What the procedure at work is doing, in a word or two for someone who waits."""
         self.watched = False
         """Whether someone reads the progress of the statements of procedures, which DuckDB then records."""
         self.turn = threading.Lock()

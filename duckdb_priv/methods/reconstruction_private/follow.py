@@ -123,7 +123,7 @@ def _warn_of_draws(present: int, requirement: Requirement) -> list[str]:
         return []
     upper, lower = replace(requirement, sample_size=present).worst_tails()
     return [
-        f"{present:,} records that are in one group were its rows in some version, since some came back to it: for who"
-        f" has all versions the frequency of a value that all have is too high by more than {requirement.epsilon:.4g}"
-        f" of it with probability {upper:.2g}, and too low with probability {lower:.2g}"
+        f"{present:,} records that are in one group were its rows in some version, since some came back to it: for"
+        " someone with all versions the frequency of a value that all have is too high by more than"
+        f" {requirement.epsilon:.4g} of it with probability {upper:.2g}, and too low with probability {lower:.2g}"
     ]
