@@ -92,8 +92,8 @@ def _cause(exam: Examination, columns: Columns, part: float, share: float) -> Fi
         columns,
         part,
         f"{listed(columns)} alone"
-        + (" leaves" if len(columns) == 1 else " leave")
-        + f" {percent(part)} of the records alone, of the {percent(share)} that all public columns do",
+        + (" makes" if len(columns) == 1 else " make")
+        + f" {percent(part)} of the records unique, of the {percent(share)} that all public columns make unique",
         f"make {listed(columns[:1])} coarser in a view, or exclude it",
         f"{exam.basis(exam.rate(exam.rows))}; sets of up to {LARGEST} of the {COLUMNS} columns with the most values",
     )
