@@ -60,7 +60,7 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 
 RESULTS = Path(__file__).parent / "results" / "SPARK_FAULTS.md"
 SECRET = hashlib.sha256(b"the secret of a benchmark").digest()
-HANGS = 300
+STUCK = 300
 """Seconds that a task hangs, unless Spark ends it before: far longer than others take."""
 HOSTS = ("127.0.0.2", "127.0.0.3")
 """Spark begins a task that hangs once more on another host only."""
@@ -178,10 +178,10 @@ class Faults:
                     except FileNotFoundError:
                         continue
                     if fault == "hang":
-                        time.sleep(HANGS)
+                        time.sleep(STUCK)
                     else:
                         os.kill(os.getpid() if fault == "worker" else executor, signal.SIGKILL)
-                        time.sleep(HANGS)
+                        time.sleep(STUCK)
                 yield from run(iter(rows))
 
             return told

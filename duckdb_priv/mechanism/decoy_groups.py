@@ -248,9 +248,9 @@ def _mix(part: NDArray[np.unsignedinteger], words: WordStreams, stream: int) -> 
     for shift, round_bits in zip(
         below(gamma, shifts), bits.reshape(ROUNDS, per_round), strict=True
     ):
-        coins = np.unpackbits(round_bits.view(np.uint8), count=gamma * half).view(np.bool_)
+        flips = np.unpackbits(round_bits.view(np.uint8), count=gamma * half).view(np.bool_)
         left, right = part[:, :half].copy(), part[:, half : 2 * half].copy()
-        _swap(left, right, coins.reshape(gamma, half), int(shift))
+        _swap(left, right, flips.reshape(gamma, half), int(shift))
         if odd:
             part[:, 0] = part[:, -1]
         part[:, odd::2], part[:, odd + 1 :: 2] = left, right
@@ -259,7 +259,7 @@ def _mix(part: NDArray[np.unsignedinteger], words: WordStreams, stream: int) -> 
 def _swap(
     left: NDArray[np.unsignedinteger],
     right: NDArray[np.unsignedinteger],
-    coins: NDArray[np.bool_],
+    flips: NDArray[np.bool_],
     shift: int,
 ) -> None:
     """Exchange left[i] and right[i + shift] where the coin says so and both groups stay distinct.
@@ -271,7 +271,7 @@ def _swap(
         one, other = left[i], right[(i + shift) % gamma]
         # Where one equals other this reports a clash too, and there is nothing to exchange.
         clash = (right == one).any(axis=0) | (left == other).any(axis=0)
-        change = (one ^ other) * (coins[i] & ~clash)
+        change = (one ^ other) * (flips[i] & ~clash)
         one ^= change
         other ^= change
 

@@ -206,17 +206,17 @@ def test_the_method_of_the_paper_to_the_letter(
 
 
 @pytest.mark.once
-@pytest.mark.parametrize(("coins", "disease", "drug"), [(15, 1, 4), (20, 1, 4), (40, 2, 2)])
+@pytest.mark.parametrize(("secret_byte", "disease", "drug"), [(15, 1, 4), (20, 1, 4), (40, 2, 2)])
 def test_steps_that_begin_where_they_rest_stay_there(
     prepared: Callable[..., duckdb.DuckDBPyConnection],
-    coins: int,
+    secret_byte: int,
     disease: int,
     drug: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With this noise the second step of a group differs from the first by nothing, not even a rounding."""
     monkeypatch.setattr(secrets, "refuse_weak", lambda secret: None)
-    with prepared(bytes([coins]) * 32) as con:
+    with prepared(bytes([secret_byte]) * 32) as con:
         con.execute(VISITS)
         con.execute(
             f"FROM priv.publish_splu('visits', 'decoys', gamma := 2, sensitive := {BOTH}, record_id := 'id')"
