@@ -101,16 +101,18 @@ def texts(path: Path) -> Iterator[str]:
         text = re.sub(r"^```.*?^```|^ {4,}.*?$", "", text, flags=re.MULTILINE | re.DOTALL)
         yield re.sub(r"`[^`]*`", "it", text)
     elif path.suffix == ".sql":
-        for comment, said in re.findall(r"--(?! name:)(.*)$|'((?:[^']|'')*)'", text, re.MULTILINE):
-            if comment or (words(said) > 2 and not QUERY.search(said)):
-                yield comment or said
+        for comment, quoted in re.findall(
+            r"--(?! name:)(.*)$|'((?:[^']|'')*)'", text, re.MULTILINE
+        ):
+            if comment or (words(quoted) > 2 and not QUERY.search(quoted)):
+                yield comment or quoted
     else:
         yield from re.findall(r"(?:^ *|  )# (.*)$", text, re.MULTILINE)
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                said = re.sub(PROMPT, "it", node.value, flags=re.MULTILINE)
-                if words(said) > 2 and not QUERY.search(said):
-                    yield re.sub(r"\b[A-Z]{2,}\b", "it", said)
+                quoted = re.sub(PROMPT, "it", node.value, flags=re.MULTILINE)
+                if words(quoted) > 2 and not QUERY.search(quoted):
+                    yield re.sub(r"\b[A-Z]{2,}\b", "it", quoted)
 
 
 def sentences(text: str) -> Iterator[str]:
