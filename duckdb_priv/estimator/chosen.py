@@ -6,6 +6,12 @@ costs next to nothing to write and to plan; a long one is in a macro of its attr
 when the release is published. The functions ask these, so their text depends on the shapes of the attributes (which
 forms there are, and a few traits of each) and on nothing else: publishing costs the same however many releases
 there are.
+
+Subqueries on the catalog would be shorter, but DuckDB has no place for them. A table function takes none ("Table
+function cannot contain subqueries"), so ``query()`` gets its text from literals. ``enum_code`` needs the type of a
+column when a statement is bound ("This function needs an ENUM as an argument"), so a wrong column would get that error
+and not ours. And the form of a release would be known only when rows are read: the aggregates of every form stay in
+the plan, and are computed.
 """
 
 from __future__ import annotations

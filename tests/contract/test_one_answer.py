@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -120,6 +121,48 @@ def test_a_question_has_one_answer(form: str, opened) -> None:
                 continue
             different = compare(connection, title, form)
             assert not different, (title, *different[0])
+
+
+BY_WARD = ", group_columns := 'ward'"
+VIEWS = {"visits_disease_by_ward": ("ward, ", BY_WARD), "visits_disease_estimates": ("", "")}
+"""By view of estimates: the columns of its groups, and the argument that asks a function for them."""
+
+
+@pytest.mark.parametrize("form", CALLS)
+def test_views_round_the_answer_of_functions(form: str, opened) -> None:
+    """Estimates to the nearest record that is possible, ends outwards; weights add up to the estimate itself."""
+    with opened(form) as connection:
+        views = {name for (name,) in connection.execute("SHOW TABLES").fetchall()}
+        asked = "FROM priv.reconstructed_distribution('visits.disease'{})"
+        weight = ", weight := 'scale'" if weighed(connection) else ""
+        assert views & VIEWS.keys()
+        for view in views & VIEWS.keys():
+            groups, argument = VIEWS[view]
+            columns = f"SELECT {groups}value, estimate, low, high"
+            shown = connection.execute(f"{columns} FROM {view} ORDER BY ALL").fetchall()
+            exact = connection.execute(
+                f"{columns} {asked.format(argument + weight)} ORDER BY ALL"
+            ).fetchall()
+            assert len(shown) > 1
+            for row, right in zip(shown, exact, strict=True):
+                (*groups_of, estimate, low, high), (*key, unrounded, least, most) = row, right
+                assert groups_of == key
+                assert (low, high) == (math.floor(least), math.ceil(most))
+                assert estimate == max(min(rounded(unrounded), high), 0)
+        if "visits_disease_weights" in views:
+            added = "SELECT ward, disease, sum(weight) FROM visits_disease_weights GROUP BY ALL"
+            exact = f"SELECT ward, value, estimate {asked.format(BY_WARD + weight)}"
+            for one, other in zip(
+                *(connection.execute(f"{each} ORDER BY ALL").fetchall() for each in (added, exact)),
+                strict=True,
+            ):
+                assert one[:2] == other[:2]
+                assert one[2] == pytest.approx(other[2], rel=1e-9, abs=1e-7)
+
+
+def rounded(number: float) -> int:
+    """Round to the nearest whole number; a half away from 0, as DuckDB does."""
+    return int(math.copysign(math.floor(abs(number) + 0.5), number))
 
 
 COUNTED = "SELECT ward, disease, count(*) AS n FROM visits GROUP BY ward, disease"
