@@ -39,6 +39,10 @@ def keep_secret(connection: Connection, given: bytes | None) -> None:
             empty_write_ahead(connection)
         return
     mark = randomness.fingerprint(randomness.check_secret(given))
+    if rows and rows[0][1] != mark and not rows[0][0] and _unused(connection):
+        # It was made at a first look, such as a check, and nothing depends on it.
+        connection.execute("DELETE FROM priv.secret")
+        rows = []
     if not rows:
         refuse_weak(given)
         connection.execute("INSERT INTO priv.secret VALUES (NULL, ?, ?)", [mark, now()])
@@ -48,6 +52,14 @@ def keep_secret(connection: Connection, given: bytes | None) -> None:
             hint="two secrets give the same record two different values, which can be averaged;"
             " give the first one",
         )
+
+
+def _unused(connection: Connection) -> bool:
+    """Return whether nothing was published, or counted, with the secret that a database keeps."""
+    ((used,),) = connection.execute(
+        "SELECT EXISTS (FROM priv.ledger) OR EXISTS (FROM priv.noisy_count)"
+    ).fetchall()
+    return not used
 
 
 def write_new(connection: Connection) -> str:

@@ -27,6 +27,7 @@ from duckdb_priv.shell.options import (
     results_options,
 )
 from duckdb_priv.shell.outcome import Results
+from duckdb_priv.shell.refreshing import FAILED, no_release, refresh_all, sentence
 
 Row = dict[str, Any]
 
@@ -97,8 +98,6 @@ def refresh(
 
     Prints a line for each release. Ends with 1 where one could not be refreshed or exported.
     """
-    from duckdb_priv.shell.refreshing import FAILED, refresh_all, sentence
-
     with closing(open_known(file, beside)) as connection:
         rows = refresh_all(connection, only, dry_run=dry_run)
         while row := watched(connection, lambda: next(rows, None)):
@@ -384,9 +383,12 @@ def _registry_text(row: Mapping[str, Any]) -> str:
 
 
 def _releases(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    return [
+    found = [
         row[0]
         for row in connection.execute(
             "SELECT release FROM priv.release ORDER BY created_at, release"
         ).fetchall()
     ]
+    if not found:
+        raise no_release()
+    return found

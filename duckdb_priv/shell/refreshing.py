@@ -13,6 +13,13 @@ from duckdb_priv.shell.database_files import EXPECTED, explain
 FAILED = "failed"
 
 
+def no_release() -> UnknownRelease:
+    """Say that a database was opened for publishing, and that nothing is published from it."""
+    return UnknownRelease(
+        "this database has no release", hint="FROM priv.publish_uniform(…) publishes one"
+    )
+
+
 def refresh_all(
     connection: duckdb.DuckDBPyConnection, only: Collection[str], *, dry_run: bool
 ) -> Iterator[dict[str, Any]]:
@@ -25,9 +32,7 @@ def refresh_all(
     """
     known = [row[0] for row in _listed(connection)]
     if not known:
-        raise UnknownRelease(
-            "this database has no release", hint="FROM priv.publish_uniform(…) publishes one"
-        )
+        raise no_release()
     chosen = {name.lower() for name in only or known}
     for name in only:
         if name.lower() not in {each.lower() for each in known}:

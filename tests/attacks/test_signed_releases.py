@@ -105,11 +105,9 @@ import sys, duckdb, duckdb_priv
 from pathlib import Path
 folder, place = map(Path, sys.argv[1:3])
 assert duckdb_priv.verify(folder / "r.duckdb", folder / "key.pub").signed_by
-assert duckdb_priv.verify(folder / "r", folder / "key.pub").signed_by
 with duckdb_priv.connect(secret=bytes(range(32))) as con:
     con.execute(sys.argv[3])
-    for path, form in (("r.duckdb", "duckdb"), ("r", "parquet")):
-        con.execute(sys.argv[4], [str(place / path), form, True, str(folder / "key")]).fetchall()
+    con.execute(sys.argv[4], [str(place / "r.duckdb"), "duckdb", True, str(folder / "key")]).fetchall()
 """
 
 
@@ -123,9 +121,7 @@ def test_releases_of_one_duckdb_are_verified_by_another(folder, tmp_path):
     command = [sys.executable, "-c", OTHER, str(folder), str(tmp_path), PUBLISH, EXPORT]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for path in ("r.duckdb", "r"):
-        assert len(duckdb_priv.verify(tmp_path / path, folder / "key.pub").checked) == 3
-        assert len(duckdb_priv.verify(tmp_path / path).checked) == 2
+    assert len(duckdb_priv.verify(tmp_path / "r.duckdb", folder / "key.pub").checked) == 3
 
 
 # Changes
@@ -135,25 +131,20 @@ REWRITTEN = (
     " read_text('/etc/hostname'))"
 )
 CHANGES = {
-    "a row comes": "INSERT INTO r FROM r LIMIT 1",
     "a value of a row": "UPDATE r SET ward = ward + 1 WHERE rowid = 7",
-    "a noisy value": "UPDATE r SET noisy_stage = if(noisy_stage = '1', '0', '1') WHERE rowid = 7",
     "the order of rows": "CREATE TABLE k AS FROM r ORDER BY rowid DESC; DELETE FROM r;"
     " INSERT INTO r FROM k; DROP TABLE k",
     "a number": "UPDATE priv.coefficient SET own = own * 0.99 WHERE position = 1",
     "a title": "UPDATE priv.release SET title = 'Visit'",
-    "a promise": "UPDATE priv.guarantee SET value = value / 2",
 }
-"""Changes of rows and catalog: only the signature tells them."""
+"""Changes of rows and catalog: only the signature shows them. ``benchmarks/signatures.py`` makes a thousand others."""
 PLANTED = {
     "a macro": REWRITTEN,
     "a default of a parameter": "CREATE OR REPLACE MACRO estimated.arbitrary(x, y := 1, z := NULL) AS x",
     "a table function more": "CREATE MACRO more() AS TABLE FROM read_text('/etc/hostname')",
     "a view": "CREATE OR REPLACE VIEW priv.example AS SELECT 1 AS number",
-    "a view more": "CREATE VIEW more AS FROM read_text('/etc/hostname')",
     "a table more": "CREATE TABLE more(a INTEGER)",
     "a type": "CREATE TYPE more AS ENUM ('a')",
-    "an index": "CREATE INDEX more ON r(ward)",
     "a comment": "COMMENT ON COLUMN r.ward IS 'call 0900 1234'",
     "the release as a view": "ALTER TABLE r RENAME TO s; CREATE VIEW r AS FROM s",
     "a computed column": "CREATE TABLE k AS FROM r; DROP TABLE r; CREATE TABLE r (ward BIGINT,"
@@ -352,9 +343,8 @@ def test_our_tools_say_whether_what_they_open_was_verified(folder, tmp_path, cap
         True,
     )
     card.unlink()
-    for command in (report, ["explore", "--no-browser"]):
-        code, words = run(*command, changed, "--key", folder / "key.pub")
-        assert (code, "its signature is of other rows" in words) == (1, True)
+    code, words = run(*report, changed, "--key", folder / "key.pub")
+    assert (code, "its signature is of other rows" in words) == (1, True)
     assert not card.exists()
     attach = f"ATTACH '{folder / 'r.duckdb'}' AS one (READ_ONLY)"
     code, words = run("shell", "-c", attach)

@@ -295,6 +295,26 @@ def test_a_wrong_secret_is_refused_and_not_shown(outside, tmp_path, data, mode, 
         assert not secret or secret.decode("latin-1") not in done.output
 
 
+def test_a_first_look_at_a_database_decides_nothing(prepared_file, tmp_path):
+    """A check makes an empty catalog with a secret, on which nothing depends yet."""
+    database = Path(shutil.copy(prepared_file, tmp_path / "hospital.duckdb"))
+    change(database, VISITS)
+    looked = run(
+        "check", database, "visits", "--sensitive", "disease", "--record-id", "id", "--quiet"
+    )
+    assert looked.exit_code in (0, 3)
+    for command in ("audit", "refresh", "registry"):
+        done = run(command, database)
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert "this database has no release" in done.stderr
+    with duckdb_priv.connect(database, secret=SECRET) as con:
+        con.execute(PUBLISH.format(source="visits", release="r"))
+    with pytest.raises(duckdb_priv.PrivError, match="not the one that this database"):
+        duckdb_priv.connect(database, secret=SECRET[::-1])
+    place = kept_in(tmp_path / "secret", SECRET.hex().encode())
+    assert run("audit", database, "--secret-file", place).exit_code == 0
+
+
 @pytest.mark.parametrize(("command", "message"), [("exit 4", "ended with 4"), ("true", "32 bytes")])
 def test_a_command_that_gives_no_secret_is_refused(outside, command, message):
     done = run("refresh", outside, "--secret-command", command)
