@@ -8,13 +8,13 @@ publishing and for what the records are known by.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from duckdb_priv.engine.kernel import Kernel, Step
+from duckdb_priv.engine.kernel import RECORDS, Kernel, Step, create_table
 from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
@@ -25,6 +25,8 @@ from duckdb_priv.sqltext.templates import body, fill, read
 
 T = TypeVar("T")
 
+SURPLUS = "temp.main._priv_surplus"
+"""The ids of the records that ``max_rows`` leaves out; a temporary table of this connection."""
 LIMIT = 2**64 - 1
 """The largest hash."""
 
@@ -212,6 +214,44 @@ class Aggregates:
         query = self.sql("check", "persons", columns=identifiers(names), missing=missing)
         missing_records, persons, most = self.workspace.rows(query)[0]
         return missing_records, persons, most
+
+    def limited(self, order: KeyedBits, max_rows: int) -> Source:
+        """Return the source without what a person has beyond so many records, the first ones in the order of bits."""
+        source, names = self.source, range(len(self.source.person))
+        number, text = source.id_arguments
+        fillings = {
+            "table": SURPLUS.split(".")[-1],
+            "ids": identifiers(source.record_id),
+            "person": ", ".join(
+                f"s.{identifier(name)} AS _priv_person{n}" for n, name in enumerate(source.person)
+            ),
+            "same_person": ", ".join(f"_priv_person{n}" for n in names),
+            "source": f"{source.table} AS s",
+            "stream": str(self.workspace.open_stream(order)),
+            "id_number": number,
+            "id_text": text,
+            "max_rows": str(max_rows),
+        }
+        self.workspace.cursor.execute(fill(body(read("publisher/fragments", "surplus")), fillings))
+        surplus = count_of(self.workspace.cursor, SURPLUS)
+        return replace(
+            source,
+            table=f"(FROM {source.table} ANTI JOIN {SURPLUS} USING ({identifiers(source.record_id)}))",
+            rows=source.rows - surplus,
+        )
+
+    def without(self, kernel: Kernel, leaves: str) -> Source:
+        """Return the source without the records of which a condition holds, on the rows ``s`` that a kernel gives."""
+        fillings = {RECORDS: self.source.table}
+        for name, bits in kernel.coins.items():
+            fillings[name] = str(self.workspace.open_stream(bits))
+        for name, held in kernel.tables.items():
+            create_table(self.workspace.cursor, name, held)
+        table = (
+            f"(SELECT {identifiers(self.source.types)} FROM ({fill(kernel.select, fillings)}) AS s"
+            f" WHERE NOT ({fill(leaves, fillings)}))"
+        )
+        return replace(self.source, table=table, rows=count_of(self.workspace.cursor, table))
 
     def make(self, table: str, kernel: Kernel, types: Mapping[str, str]) -> None:
         """Make a table of the rows that a kernel gives of all records, in columns of these types."""

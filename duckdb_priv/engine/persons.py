@@ -14,12 +14,6 @@ from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
-from duckdb_priv.sqltext.quoting import identifier, identifiers
-from duckdb_priv.sqltext.reading import count_of
-from duckdb_priv.sqltext.templates import body, fill, read
-
-SURPLUS = "temp.main._priv_surplus"
-"""The ids of the records that are left out; a temporary table of this connection."""
 
 
 def count_persons(workspace: Workspace, source: Source, max_rows: int | None = None) -> Source:
@@ -38,33 +32,9 @@ def count_persons(workspace: Workspace, source: Source, max_rows: int | None = N
             hint="say whose records they are, or leave them out in a view: how many a person has must be known",
         )
     known = replace(source, persons=persons, rows_of_person=max_rows or most)
-    return known if max_rows is None or most <= max_rows else _limited(workspace, known, max_rows)
-
-
-def _limited(workspace: Workspace, source: Source, max_rows: int) -> Source:
-    stream = workspace.open_stream(
-        KeyedBits.derive(
-            workspace.secret(), f"records of a person, {source.id_form}, {source.population}"
-        )
+    if max_rows is None or most <= max_rows:
+        return known
+    order = KeyedBits.derive(
+        workspace.secret(), f"records of a person, {source.id_form}, {source.population}"
     )
-    number, text = source.id_arguments
-    fillings = {
-        "table": SURPLUS.split(".")[-1],
-        "ids": identifiers(source.record_id),
-        "person": ", ".join(
-            f"s.{identifier(name)} AS _priv_person{n}" for n, name in enumerate(source.person)
-        ),
-        "same_person": ", ".join(f"_priv_person{n}" for n in range(len(source.person))),
-        "source": f"{source.table} AS s",
-        "stream": str(stream),
-        "id_number": number,
-        "id_text": text,
-        "max_rows": str(max_rows),
-    }
-    workspace.cursor.execute(fill(body(read("publisher/fragments", "surplus")), fillings))
-    surplus = count_of(workspace.cursor, SURPLUS)
-    return replace(
-        source,
-        table=f"(FROM {source.table} ANTI JOIN {SURPLUS} USING ({identifiers(source.record_id)}))",
-        rows=source.rows - surplus,
-    )
+    return aggregates_of(workspace, known).limited(order, max_rows)

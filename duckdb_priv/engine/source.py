@@ -61,6 +61,8 @@ class Source:
     """The most records that one of them has, or may have; None if no person is named."""
     population: str = POPULATION
     """The people that it is about, whose name is in every key of noise."""
+    version: str | None = None
+    """Which version of its tables is read, where another engine than DuckDB holds them and tells."""
     collated: tuple[str, ...] = ()
     """The texts that its owner's table compares otherwise than byte by byte."""
     answers: Callable[[Workspace, Source], Any] | None = field(

@@ -25,6 +25,7 @@ class Published:
     release: str
     population: str
     source: str
+    source_version: str | None
     record_id: tuple[str, ...]
     id_types: tuple[str, ...]
     public: tuple[str, ...]
@@ -228,6 +229,7 @@ def write(
             publication.population,
             publication.release,
             publication.source,
+            publication.source_version,
             [] if each.entry.fresh else list(publication.record_id),
             [] if each.entry.fresh else list(publication.id_types),
             each.entry.attribute,

@@ -39,6 +39,15 @@ def withdrawn_ids(connection: Connection, population: str) -> list[IdColumns]:
     return [each for each in ids_of(connection, population) if (each.kind, each.columns) in by]
 
 
+def marks_of(connection: Connection, population: str, ids: IdColumns) -> list[int]:
+    """List the marks of what was withdrawn by ids of one kind."""
+    rows = connection.execute(
+        "SELECT DISTINCT mark FROM priv.withdrawn WHERE population = ? AND kind = ? ORDER BY mark",
+        [population, ids.kind],
+    ).fetchall()
+    return [mark for (mark,) in rows]
+
+
 def is_known(connection: Connection, population: str, kind: str, mark: int) -> bool:
     """Return whether an id was published, or may have been where not all records are kept."""
     column = "person" if kind == "person" else "mark"

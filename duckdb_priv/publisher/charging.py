@@ -22,6 +22,7 @@ def look_up(p: Publication) -> None:
         p.release,
         source.population,
         source.name,
+        source.version,
         source.record_id,
         tuple(source.types[name] for name in source.record_id),
         public,

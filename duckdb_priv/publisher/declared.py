@@ -12,7 +12,7 @@ import duckdb
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PublicationFailed
 from duckdb_priv.release.request import Request
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import identifier, literal
 
 WORDS = ("title", "description", "contact", "licence")
 """Texts for readers; they stay if a release is replaced."""
@@ -35,6 +35,16 @@ class Declared:
     """The arguments of its last export."""
     exported: int | None = None
     """The version that was exported last."""
+    frame: Mapping[str, Any] | None = None
+    """How its data frame is read, where Spark holds the records."""
+
+    @property
+    def next_version(self) -> str:
+        """Write the call that publishes its next version."""
+        name = literal(self.release)
+        if self.frame is None:
+            return f"FROM priv.refresh({name})"
+        return f"duckdb_priv.spark.refresh(publisher, frame, {name}, path=…)"
 
     @property
     def source(self) -> str:
@@ -61,7 +71,7 @@ def _read(
     cursor: duckdb.DuckDBPyConnection, condition: str, parameters: list[str]
 ) -> list[Declared]:
     rows = cursor.execute(
-        "SELECT release, mechanism, schemas, version, digest, exported, arguments, export"
+        "SELECT release, mechanism, schemas, version, digest, exported, arguments, export, frame"
         f" FROM priv.publication WHERE {condition} ORDER BY release",
         parameters,
     ).fetchall()
@@ -75,8 +85,9 @@ def _read(
             digest,
             None if export is None else json.loads(export),
             exported,
+            None if frame is None else json.loads(frame),
         )
-        for release, mechanism, schemas, version, digest, exported, arguments, export in rows
+        for release, mechanism, schemas, version, digest, exported, arguments, export, frame in rows
     ]
 
 
@@ -90,11 +101,18 @@ def require(cursor: duckdb.DuckDBPyConnection, release: str) -> Declared:
     if found := find(cursor, release):
         return found
     raise PublicationFailed(
-        f"the declaration of release {release!r} was not kept: it was published from Spark, or by an earlier"
-        " duckdb_priv",
-        hint="publish it once more with replace := true, from Spark whenever its records change; by DuckDB,"
-        " FROM priv.refresh(…) does it from then on",
+        f"the declaration of release {release!r} was not kept: it was published by an earlier duckdb_priv",
+        hint="publish it once more with replace := true; from then on FROM priv.refresh(…) does it",
     )
+
+
+def refuse_other_engine(said: Declared, *, spark: bool) -> None:
+    """Refuse to publish the next version by another engine than the one that holds the records."""
+    if (said.frame is not None) != spark:
+        raise PublicationFailed(
+            f"the records of release {said.release!r} are in {'DuckDB' if spark else 'Spark'}",
+            hint=f"publish its next version there: {said.next_version}",
+        )
 
 
 def keep(
@@ -105,6 +123,7 @@ def keep(
     digest: str,
     *,
     extends: bool,
+    frame: Mapping[str, Any] | None = None,
 ) -> None:
     """Keep the declaration of a release that is published, and where earlier versions were exported to."""
     before = find(workspace.cursor, given["release"])
@@ -118,7 +137,7 @@ def keep(
         arguments, schemas = dict(before.arguments), before.schemas
     forget(workspace.cursor, given["release"])
     workspace.cursor.execute(
-        "INSERT INTO priv.publication VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO priv.publication VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             given["release"],
             procedure,
@@ -128,6 +147,7 @@ def keep(
             digest,
             json.dumps(before.export) if before and before.export else None,
             before.exported if before else None,
+            None if frame is None else json.dumps(frame),
         ],
     )
 

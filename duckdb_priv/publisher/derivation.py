@@ -206,6 +206,7 @@ def _published(p: Publication) -> Published:
         p.release,
         last.population,
         last.source,
+        None,
         last.record_id,
         tuple(types),
         p.source.public,

@@ -1,7 +1,8 @@
 """The place of an export: it is written beside its place, and moved there when it is complete.
 
 A program that is killed leaves what it was writing behind, under a hidden name that holds the program's number; the
-next export to the same place removes what no running program is writing.
+next export to the same place removes what no running program is writing, as far as that is known: what was written
+elsewhere, or before the machine was started, stays.
 """
 
 from __future__ import annotations
@@ -30,7 +31,19 @@ WRITE_AHEAD = (".wal", ".wal.checkpoint", ".wal.recovery")
 HIDING = frozenset({"priv", "estimated"})
 """Schemas of a release, which a database of that name would hide."""
 LEFT = re.compile(r"\.(\d+)-([0-9a-f]{8})[0-9a-f]{24}\.(partial|earlier)")
-MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
+
+
+def _machine() -> str:
+    """Identify where numbers of programs mean the same: several machines may have one name, and containers, too."""
+    parts = [platform.node()]
+    with suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii"))
+    with suppress(OSError):
+        parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    return f"{zlib.crc32(' '.join(parts).encode()):08x}"
+
+
+MACHINE = _machine()
 """Begins the marks of what is written on this machine: the numbers of programs mean others elsewhere."""
 
 _at_work: set[str] = set()
@@ -184,11 +197,30 @@ def refuse_unmarked(place: Path, mark: str, release: str, argument: str) -> None
         )
 
 
-def move_folder(part: Path, place: Path) -> None:
-    """Put a folder in its place: one cannot be exchanged for another in one step."""
+def move_new_folder(part: Path, place: Path) -> None:
+    """Put a folder in a place where nothing is; raises InvalidParameter where another program was faster."""
+    _complete(part)
+    try:
+        part.rename(place)
+    except OSError as error:
+        if not place.exists():
+            raise
+        raise InvalidParameter(
+            f"{echoed(str(place))} exists: it was made meanwhile", hint="choose another path"
+        ) from error
+    sync(place.parent)
+    _at_work.discard(part.name)
+
+
+def _complete(part: Path) -> None:
     for_readers(part)
     for file in (*part.rglob("*"), part):
         sync(file)
+
+
+def move_folder(part: Path, place: Path) -> None:
+    """Put a folder in its place: one cannot be exchanged for another in one step."""
+    _complete(part)
     earlier = _beside(place, "earlier")
     if place.exists():
         place.rename(earlier)

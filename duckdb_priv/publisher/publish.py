@@ -29,13 +29,24 @@ def publish(
 
     ``follows`` is known where it is the next version of a release.
     """
-    request, arguments = method.read(given)
-    if kept := declared.words_kept(workspace.cursor, request):
-        request, given = replace(request, **kept), {**given, **kept}
-    publication = Publication(workspace, method, request, arguments, given, method.name, follows)
+    publication = begin(method, workspace, given, follows)
     for step in STEPS:
         step(publication)
     return [dict(publication.receipt)]
+
+
+def begin(
+    method: Method,
+    workspace: Workspace,
+    given: Mapping[str, Any],
+    follows: Succession | None = None,
+    kind: str = "TABLE",
+) -> Publication:
+    """Read what is asked of a publication, none of whose steps is done yet."""
+    request, arguments = method.read(given)
+    if kept := declared.words_kept(workspace.cursor, request):
+        request, given = replace(request, **kept), {**given, **kept}
+    return Publication(workspace, method, request, arguments, given, method.name, follows, kind)
 
 
 def drop_release(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:

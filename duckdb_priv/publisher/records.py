@@ -14,7 +14,11 @@ from duckdb_priv.sqltext.quoting import identifiers
 
 def open_records(workspace: Workspace, request: Request) -> tuple[Source, Source]:
     """Open the source of a request: all records that were not withdrawn, and those that ``max_rows`` leaves."""
-    opened = open_source(workspace, request.source, request.roles)
+    return entering(workspace, request, open_source(workspace, request.source, request.roles))
+
+
+def entering(workspace: Workspace, request: Request, opened: Source) -> tuple[Source, Source]:
+    """Return which records of an opened source are there, and which of them enter."""
     whole = leave_out_withdrawn(workspace, replace(opened, population=request.population))
     return whole, count_persons(workspace, whole, request.max_rows)
 

@@ -38,33 +38,48 @@ def refresh(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, An
     (arguments,) = read(given, ReleaseName, of="refresh")
     release = catalog.find_release(workspace.cursor, arguments.release)
     said = declared.require(workspace.cursor, release)
+    declared.refuse_other_engine(said, spark=False)
     if said.mechanism == DERIVED:
-        row = _rederived(workspace, said)
-        return [_exported(workspace, row)]
-    method = METHODS[said.mechanism]
+        return [exported(workspace, _rederived(workspace, said))]
     workspace.schemas = said.schemas
-    follows = succeed(workspace, release)
-    _, source = _records(workspace, said)
-    if digest_of(workspace, source) == said.digest:
-        return [_exported(workspace, _nothing(workspace, said))]
+    source = _records(workspace, said)
+    follows = succeed(workspace, said.release)
+    row = unchanged(workspace, said, follows, source, digest_of(workspace, source))
+    if row is None:
+        given = arguments_of_next(said, follows)
+        (receipt,) = publish(follows.method, workspace, given, follows)
+        row = published(workspace, follows, receipt)
+    return [exported(workspace, row)]
+
+
+def unchanged(
+    workspace: Workspace, said: Declared, follows: Succession, source: Source, digest: str
+) -> dict[str, Any] | None:
+    """Return why the current version stays; None where the next one is to be published.
+
+    Raises GuaranteeViolated where the method or the noise does not allow that.
+    """
+    if digest == said.digest:
+        return _nothing(workspace, said)
     _require_columns(workspace, follows, source)
-    if waiting := _waiting(workspace, said, follows):
-        row = waiting
-    else:
-        if method.refreshing.refused:
-            raise GuaranteeViolated(
-                f"{release!r} cannot be refreshed: {method.refreshing.refused}",
-                hint="publish it once more with replace := true and what that costs, if that must be",
-            )
-        _require_end(workspace, follows, source)
-        more = {} if follows.remembered else method.refreshing.given
-        whole = {**said.arguments, "release": release, **more}
-        (receipt,) = publish(method, workspace, whole, follows)
-        row = _published(workspace, follows, receipt)
-    return [_exported(workspace, row)]
+    if waiting := _waiting(workspace, said, follows, source):
+        return waiting
+    if refused := follows.method.refreshing.refused:
+        raise GuaranteeViolated(
+            f"{said.release!r} cannot be refreshed: {refused}",
+            hint="publish it once more with replace := true and what that costs, if that must be",
+        )
+    _require_end(workspace, follows, source)
+    return None
 
 
-def _exported(workspace: Workspace, row: dict[str, Any]) -> dict[str, Any]:
+def arguments_of_next(said: Declared, follows: Succession) -> dict[str, Any]:
+    """Return what the next version of a release is published with."""
+    more = {} if follows.remembered else follows.method.refreshing.given
+    return {**said.arguments, "release": said.release, **more}
+
+
+def exported(workspace: Workspace, row: dict[str, Any]) -> dict[str, Any]:
     """Let the version be exported once it is committed, where the last one was."""
     said = declared.require(workspace.cursor, row["release"])
     row |= {"path": said.path, "exported": False if said.behind else None}
@@ -93,9 +108,10 @@ def _rederived(workspace: Workspace, said: Declared) -> dict[str, Any]:
     }
 
 
-def _records(workspace: Workspace, said: Declared) -> tuple[Source, Source]:
+def _records(workspace: Workspace, said: Declared) -> Source:
+    """Open the records that enter."""
     request, _ = METHODS[said.mechanism].read({**said.arguments, "release": said.release})
-    return open_records(workspace, request)
+    return open_records(workspace, request)[1]
 
 
 def _require_columns(workspace: Workspace, follows: Succession, source: Source) -> None:
@@ -132,13 +148,14 @@ def _require_end(workspace: Workspace, follows: Succession, source: Source) -> N
         )
 
 
-def _moved(workspace: Workspace, said: Declared, follows: Succession) -> Moved | None:
+def _moved(workspace: Workspace, follows: Succession, source: Source) -> Moved | None:
     """Count how far the source of a release has moved since it was published; None where ids do not tell."""
-    _, source = _records(workspace, said)
     return moved(workspace, follows.last, mark_records(workspace, source))
 
 
-def _waiting(workspace: Workspace, said: Declared, follows: Succession) -> dict[str, Any] | None:
+def _waiting(
+    workspace: Workspace, said: Declared, follows: Succession, source: Source
+) -> dict[str, Any] | None:
     """Return how many new records wait for more, where they join a release that stays.
 
     Raises GuaranteeViolated where others left or changed, and what their rows show was not kept.
@@ -147,11 +164,10 @@ def _waiting(workspace: Workspace, said: Declared, follows: Succession) -> dict[
     batch = refreshing.batch
     if not refreshing.remembers:
         return None
-    found = _moved(workspace, said, follows)
+    found = _moved(workspace, follows, source)
     assert found is not None
     _, arguments = follows.method.read({**said.arguments, "release": said.release})
     if follows.remembered:
-        _, source = _records(workspace, said)
         waiting = follows.method.waiting(workspace, source, said.release, arguments)
         if not waiting:
             return None if waiting is None else _nothing(workspace, said)
@@ -206,7 +222,7 @@ def _unchanged(
     }
 
 
-def _published(
+def published(
     workspace: Workspace, follows: Succession, receipt: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what was published, and what comparing it with the version before discloses."""
@@ -315,19 +331,20 @@ def _state(
             return REFUSED, one_line(str(error)), None
     assert said is not None
     try:
+        declared.refuse_other_engine(said, spark=False)
         # An error of DuckDB would abort the transaction, and those that are asked about afterwards with it.
         with undone(workspace.instance, workspace.database, said.schemas, workspace.zone) as other:
             if said.mechanism == DERIVED:
                 return _state_of_derived(other, said)
-            _, source = _records(other, said)
+            source = _records(other, said)
             follows = succeed(other, release)
             if digest_of(other, source) == said.digest:
                 if said.behind:
                     return DUE, f"version {said.version} was not exported yet", NOTHING
                 return CURRENT, f"nothing has changed since version {said.version}", NOTHING
             _require_columns(other, follows, source)
-            found = _moved(other, said, follows)
-            waiting = _waiting(other, said, follows)
+            found = _moved(other, follows, source)
+            waiting = _waiting(other, said, follows, source)
             _require_end(other, follows, source)
     except PrivError as error:
         return REFUSED, one_line(str(error)), None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from duckdb_priv.engine import drawing
 from duckdb_priv.engine.byte_order import total_order
@@ -209,8 +210,10 @@ def record(p: Publication) -> None:
     describe(p.workspace, p.release, p.kind)
 
 
-def declare(p: Publication, digest: str | None = None) -> None:
-    """Keep how the release was declared, so that its next version can be published; Spark's records are not here."""
+def declare(
+    p: Publication, digest: str | None = None, frame: Mapping[str, Any] | None = None
+) -> None:
+    """Keep how the release was declared, so that its next version can be published."""
     declared.keep(
         p.workspace,
         p.declared_as,
@@ -218,6 +221,7 @@ def declare(p: Publication, digest: str | None = None) -> None:
         p.version.number,
         digest or digest_of(p.workspace, p.source),
         extends=p.arguments.extends,
+        frame=frame,
     )
 
 

@@ -199,10 +199,11 @@ def version_of(
 
 
 def _shared(workspace: Workspace, release: str, table: str) -> int | None:
-    """Count the rows that are in both versions; None where they have other columns."""
-    if standing(workspace.cursor, workspace.database, release) is None:
-        return None
+    """Count the rows that are in both versions; None where they have other columns, or one is not there any more."""
     before = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(release)}"
+    kind = standing(workspace.cursor, workspace.database, release)
+    if kind is None or (kind == "VIEW" and not _is_there(workspace, before)):
+        return None
     types, earlier = (types_of(workspace.cursor, each) for each in (table, before))
     if [*types.items()] != [*earlier.items()]:
         return None
@@ -213,6 +214,17 @@ def _shared(workspace: Workspace, release: str, table: str) -> int | None:
         f" FROM ({counted.format(table)}) AS mine JOIN ({counted.format(before)}) AS theirs USING (row)"
     )
     return int(kept)
+
+
+def _is_there(workspace: Workspace, view: str) -> bool:
+    """Return whether the files of a view are where they were."""
+    # On a cursor of its own: an error would abort the transaction.
+    with workspace.another_cursor() as cursor:
+        try:
+            types_of(cursor, view)
+        except duckdb.IOException:
+            return False
+    return True
 
 
 def _moved_on(earlier: EarlierVersion, moved: int, placed: int | None) -> EarlierVersion:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from duckdb_priv.engine.marking import mark, mark_of_text, mark_stream, person_text
+import pyarrow as pa
+
+from duckdb_priv.engine.aggregates import aggregates_of
+from duckdb_priv.engine.kernel import RECORDS, Kernel, Table
+from duckdb_priv.engine.marking import MARKS, mark, mark_of_text, mark_stream, person_text
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
@@ -18,8 +22,8 @@ from duckdb_priv.release.arguments import ANYTHING, Arguments, argument, choice,
 from duckdb_priv.release.catalog import spent
 from duckdb_priv.release.promise import sure_of
 from duckdb_priv.release.request import population_argument
-from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.reading import count_of
+from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,16 +84,16 @@ def _mark(workspace: Workspace, ids: IdColumns, values: Sequence[Any]) -> int | 
         for name, kind in zip(ids.columns, ids.types, strict=True)
     )
     missing = " OR ".join(f"{identifier(name)} IS NULL" for name in ids.columns)
+    stream = str(workspace.open_stream(mark_stream(workspace)))
     ((number, unreadable),) = workspace.rows(
-        f"SELECT {_mark_sql(workspace, ids)}, {missing} FROM (SELECT {columns}) AS s",
+        f"SELECT {_mark_sql(ids, stream)}, {missing} FROM (SELECT {columns}) AS s",
         [str(value) for value in values],
     )
     return None if unreadable else int(number)
 
 
-def _mark_sql(workspace: Workspace, ids: IdColumns) -> str:
+def _mark_sql(ids: IdColumns, stream: str) -> str:
     """Write the mark of the id, or of the person, of a record ``s``; what is missing is read as anything."""
-    stream = str(workspace.open_stream(mark_stream(workspace)))
     types = dict(zip(ids.columns, ids.types, strict=True))
     if ids.kind == "person":
         return mark_of_text(person_text(ids.columns, types), stream)
@@ -104,7 +108,7 @@ def leave_out_withdrawn(workspace: Workspace, source: Source) -> Source:
     found = withdrawn.withdrawn_ids(workspace.cursor, source.population)
     if not found:
         return source
-    columns, conditions = [], []
+    columns, leaves, tables = ["t.*"], [], {}
     for n, ids in enumerate(found):
         own = _own_columns(source, ids)
         names = tuple(f"_priv_withdrawn{n}_{place}" for place in range(len(own)))
@@ -113,22 +117,20 @@ def leave_out_withdrawn(workspace: Workspace, source: Source) -> Source:
             f"TRY_CAST(t.{identifier(name)} AS {kind}) AS {alias}"
             for name, kind, alias in zip(own, types, names, strict=True)
         ]
+        held = withdrawn.marks_of(workspace.cursor, source.population, ids)
+        table = f"temp.main._priv_withdrawn{n}"
+        tables[table] = Table.of({"mark": pa.array(held, pa.uint64())})
+        mark_of = _mark_sql(IdColumns(ids.kind, names, types), place(MARKS))
         missing = " OR ".join(f"s.{alias} IS NULL" for alias in names)
-        mine = _mark_sql(workspace, IdColumns(ids.kind, names, types))
-        conditions.append(
-            f"({missing} OR {mine} NOT IN (SELECT mark FROM priv.withdrawn"
-            f" WHERE population = {literal(source.population)} AND kind = {literal(ids.kind)}))"
-        )
-    table = (
-        f"(SELECT {', '.join(f's.{identifier(name)}' for name in source.types)} FROM"
-        f" (SELECT t.*, {', '.join(columns)} FROM {source.table} AS t) AS s WHERE {' AND '.join(conditions)})"
-    )
-    rows = count_of(workspace.cursor, table)
-    if not rows:
+        leaves.append(f"(NOT ({missing}) AND {mark_of} IN (SELECT mark FROM {table}))")
+    select = f"SELECT {', '.join(columns)} FROM {place(RECORDS)} AS t"
+    kernel = Kernel(source.types, select, {MARKS: mark_stream(workspace)}, tables=tables)
+    left = aggregates_of(workspace, source).without(kernel, " OR ".join(leaves))
+    if not left.rows:
         raise InvalidSource(
             f"all records of {source.name!r} were withdrawn", hint="nothing can be published of it"
         )
-    return replace(source, table=table, rows=rows)
+    return left
 
 
 def _own_columns(source: Source, ids: IdColumns) -> tuple[str, ...]:
@@ -153,15 +155,6 @@ def _own_columns(source: Source, ids: IdColumns) -> tuple[str, ...]:
     )
 
 
-def refuse_withdrawn(workspace: Workspace, source: Source) -> None:
-    """Refuse a source of a population from which something was withdrawn, where another engine holds its records."""
-    if withdrawn.withdrawn_ids(workspace.cursor, source.population):
-        raise InvalidSource(
-            f"records were withdrawn from population {source.population!r}, and DuckDB alone leaves them out",
-            hint="delete them from the table, and publish what is left as another population",
-        )
-
-
 def _releases(workspace: Workspace, population: str) -> list[Declared]:
     """List the releases that are there and are of a population."""
     of = withdrawn.releases_of(workspace.cursor, population)
@@ -180,7 +173,7 @@ def _row(workspace: Workspace, declared: Declared, kind: str) -> dict[str, Any]:
         "release": declared.release,
         "version": declared.version,
         "epsilon": epsilon,
-        "statement": f"The {kind} is out of the next version: FROM priv.refresh({literal(declared.release)})."
+        "statement": f"The {kind} is out of the next version: {declared.next_version}."
         ' To read to the person: "From now on nothing of yours is in what we publish of this population.'
         f" Version {declared.version} and those before were handed out and cannot be taken back. They show noisy"
         f' values, not your true ones: {says}."',

@@ -9,11 +9,11 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from duckdb_priv.spark.publication import publish
+    from duckdb_priv.spark.publication import publish, refresh
 
-__all__ = ["publish"]
+__all__ = ["publish", "refresh"]
 
-_EXPORTS = {"publish": "duckdb_priv.spark.publication:publish"}
+_EXPORTS = {name: f"duckdb_priv.spark.publication:{name}" for name in __all__}
 """Where each name that is loaded late comes from."""
 
 

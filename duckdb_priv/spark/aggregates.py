@@ -26,18 +26,22 @@ from duckdb_priv.engine.aggregates import (
 )
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step
 from duckdb_priv.engine.randomness import KeyedBits
+from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.spark.dealing import SparkDealt
 from duckdb_priv.spark.files import in_duckdb
 from duckdb_priv.spark.frame import SparkFrame, column
-from duckdb_priv.spark.tasks import Ask, in_tasks
+from duckdb_priv.spark.tasks import Ask, Perturb, in_spark_types, in_tasks
 from duckdb_priv.spark.types import has_floats
 from duckdb_priv.sqltext.quoting import identifier, identifiers, in_types
+from duckdb_priv.sqltext.reading import count_of
+from duckdb_priv.sqltext.signed import signed
 from duckdb_priv.sqltext.templates import place
 
 T = TypeVar("T")
 
-ROWS = "_priv_rows"
+ROWS, ORDER = "_priv_rows", "_priv_order"
 CARRIED = {
     "UBIGINT": ("DECIMAL(20,0)", "decimal(20,0)"),
     "UINTEGER": ("BIGINT", "bigint"),
@@ -49,6 +53,17 @@ MOST_VALUES = 1_000_000
 """Values of a sensitive column that are fetched at most."""
 SEED = 1
 """Of samples in which suspects are looked for."""
+
+
+@dataclass(frozen=True)
+class AnswersOf:
+    """Answers questions about a source by asking its frame."""
+
+    frame: SparkFrame
+
+    def __call__(self, workspace: Workspace, source: Source) -> SparkAggregates:
+        """Return the answers."""
+        return SparkAggregates(workspace, source, self.frame)
 
 
 @dataclass(frozen=True)
@@ -229,6 +244,49 @@ class SparkAggregates(Aggregates):
             f.count_if(~missing).alias("persons"),
             f.max(f.when(~missing, f.col(ROWS))).alias("most"),
         )
+
+    def limited(self, order: KeyedBits, max_rows: int) -> Source:
+        """Write the ids of the others into files, and leave their records out of the frame."""
+        source = self.source
+        number, text = source.id_arguments
+        reads = {name: source.types[name] for name in (*source.record_id, *source.person)}
+        bits = f"_priv_bits({place('order')}::UBIGINT, {number}, {text}, 0::UINTEGER)"
+        select = (
+            f"SELECT {identifiers(reads)}, {signed(bits)} AS {ORDER} FROM {place(RECORDS)} AS s"
+        )
+        kernel = Kernel(reads, select, {"order": order})
+        ids = list(map(column, source.record_id))
+        of_person = Window.partitionBy(*map(column, source.person)).orderBy(ORDER, *ids)
+
+        def others() -> DataFrame:
+            drawn = self.frame.beside(kernel, ORDER)
+            ranked = drawn.withColumn(ORDER, f.row_number().over(of_person))
+            return ranked.where(f.col(ORDER) > max_rows).select(*ids)
+
+        return self._left(("beyond", max_rows, order.key), others)
+
+    def without(self, kernel: Kernel, leaves: str) -> Source:
+        """Write the ids of those into files, and leave their records out of the frame."""
+        types = {name: self.source.types[name] for name in self.source.record_id}
+        select = f"SELECT {identifiers(types)} FROM ({kernel.select}) AS s WHERE {leaves}"
+        leaving = in_spark_types(replace(kernel, select=select, gathers=True), types)
+        records = self.frame.records(kernel.reads)
+        schema = records.select(*map(column, types)).schema
+
+        def those() -> DataFrame:
+            return in_tasks(records, Perturb(leaving, self.frame.setting), schema)
+
+        held = [table.data for table in kernel.tables.values()]
+        return self._left(("without", select, *held), those)
+
+    def _left(self, key: tuple[object, ...], ids: Callable[[], DataFrame]) -> Source:
+        """Return the source without the records of some ids."""
+        folder, source = self.frame.write(key, ids), self.source
+        rows = count_of(self.workspace.cursor, in_duckdb(folder))
+        if not rows:
+            return source
+        frame = self.frame.without(key, source.record_id, folder)
+        return replace(source, rows=source.rows - rows, answers=AnswersOf(frame))
 
     def make(self, table: str, kernel: Kernel, types: Mapping[str, str]) -> None:
         """Let the tasks run a kernel, and lay out what it gives."""

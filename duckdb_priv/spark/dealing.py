@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
-from pyspark.sql import types as spark
 
 from duckdb_priv.engine.aggregates import (
     DealtAggregates,
@@ -29,7 +28,7 @@ from duckdb_priv.engine.kernel import RECORDS, Kernel
 from duckdb_priv.engine.source import Source
 from duckdb_priv.spark.files import in_duckdb, read_ours
 from duckdb_priv.spark.frame import SparkFrame
-from duckdb_priv.spark.tasks import Ask, Perturb, in_spark_types, in_tasks
+from duckdb_priv.spark.tasks import Ask, in_tasks
 from duckdb_priv.sqltext.quoting import identifiers
 from duckdb_priv.sqltext.signed import HALF, signed, unsigned
 from duckdb_priv.sqltext.templates import place
@@ -162,10 +161,6 @@ class SparkDealt(DealtAggregates):
             f"SELECT {identifiers(list(types))}, {signed(bits)} AS {MARK} FROM {place(RECORDS)} AS s",
             {"marks": self.dealing.coins["marks"]},
         )
-        work = Perturb(in_spark_types(marking, {**types, MARK: "BIGINT"}), self.frame.setting)
-        records = self.frame.records(types)
-        mark = spark.StructField(MARK, spark.LongType())
-        schema = spark.StructType([*records.schema.fields, mark])
-        marked = in_tasks(records, work, schema)
+        marked = self.frame.beside(marking, MARK)
         self.frame.entering = marked.join(marks, MARK, "left_anti").drop(MARK)
         return sum(self._cells_of(0)["records"].to_pylist())

@@ -15,6 +15,13 @@ from duckdb_priv.errors import PublicationFailed, echoed
 from duckdb_priv.sqltext.quoting import literal
 
 PARQUET = "*.parquet"
+OURS = {
+    "datetimeRebaseMode": "CORRECTED",
+    "int96RebaseMode": "CORRECTED",
+    "ignoreMissingFiles": "false",
+    "ignoreCorruptFiles": "false",
+}
+"""Dates are of the Gregorian calendar, and an executor that does not see a file must not take it for empty."""
 
 
 def in_duckdb(folder: Path, files: str = PARQUET) -> str:
@@ -28,9 +35,8 @@ def in_duckdb(folder: Path, files: str = PARQUET) -> str:
 
 
 def read_ours(session: SparkSession, folder: Path) -> DataFrame:
-    """Read files that DuckDB wrote: their dates are of the Gregorian calendar, whatever the session says of others."""
-    reader = session.read.option("datetimeRebaseMode", "CORRECTED")
-    return reader.option("int96RebaseMode", "CORRECTED").parquet(in_spark(folder))
+    """Read files that DuckDB wrote, as they are and all of them, whatever the session says of others."""
+    return session.read.options(**OURS).parquet(in_spark(folder))
 
 
 def in_spark(path: Path) -> str:

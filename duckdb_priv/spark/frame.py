@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as spark
 
+from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.source import (
     Source,
     columns_of_roles,
@@ -20,11 +21,14 @@ from duckdb_priv.engine.source import (
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, UnknownName
 from duckdb_priv.release.request import Request, Roles
-from duckdb_priv.spark.files import counting, require_seen
-from duckdb_priv.spark.tasks import Setting
+from duckdb_priv.spark.files import counting, read_ours, require_seen
+from duckdb_priv.spark.plans import source_version
+from duckdb_priv.spark.tasks import Perturb, Setting, in_spark_types, in_tasks
 from duckdb_priv.spark.types import duckdb_type, given_type, has_floats
 from duckdb_priv.sqltext.quoting import literal
 
+READ = ("DataFrame", "SparkSession")
+"""What is published: a frame, or a table of the catalog of a session."""
 SUMMED = 28
 """Bits of hashes that are added up: no sum of so many overflows."""
 
@@ -42,6 +46,8 @@ class SparkFrame:
     """The frame, with one way to write each number."""
     types: Mapping[str, str]
     """What DuckDB calls the types of its columns."""
+    version: str | None
+    """Which version of its tables the frame reads."""
     setting: Setting
     staging: Path
     """A folder for what Spark and DuckDB hand each other as files, since it grows with the records."""
@@ -57,6 +63,8 @@ class SparkFrame:
     """What identifies which are known."""
     earlier: Path | None = None
     """The rows that are published already, beside those of the frame."""
+    parts: dict[tuple[object, ...], SparkFrame] = field(default_factory=dict)
+    """Frames of some of the records, by what was left out."""
 
     def enter_all(self) -> None:
         """Begin again to decide which records are published."""
@@ -66,6 +74,25 @@ class SparkFrame:
         """Return columns of the records that enter."""
         of = self.rows_of if self.entering is None else self.entering
         return of.select(*map(column, columns))
+
+    def without(self, key: tuple[object, ...], ids: Sequence[str], leaving: Path) -> SparkFrame:
+        """Return the frame of the records whose ids are not in the files of a folder, which are what a key says."""
+        if key not in self.parts:
+            staging = self.staging / f"part{len(self.parts)}"
+            staging.mkdir()
+            names = [f"_priv_leaves{n}" for n in range(len(ids))]
+            others = read_ours(self.rows_of.sparkSession, leaving).toDF(*names)
+            same = [column(name) == f.col(other) for name, other in zip(ids, names, strict=True)]
+            rows_of = self.rows_of.join(others, same, "left_anti")
+            self.parts[key] = SparkFrame(rows_of, self.types, self.version, self.setting, staging)
+        return self.parts[key]
+
+    def beside(self, kernel: Kernel, number: str) -> DataFrame:
+        """Return what a kernel gives of each record: the columns that it reads, and a number."""
+        records = self.records(kernel.reads)
+        work = Perturb(in_spark_types(kernel, {**kernel.reads, number: "BIGINT"}), self.setting)
+        schema = [*records.schema.fields, spark.StructField(number, spark.LongType())]
+        return in_tasks(records, work, spark.StructType(schema))
 
     def ask(self, key: tuple[object, ...], question: Callable[[], DataFrame]) -> pa.Table:
         """Fetch the answer to a question, which is of limited size."""
@@ -113,7 +140,15 @@ class SparkFrame:
     def digests(self, source: Source) -> tuple[str, str]:
         """Return what the rows added up to when they were counted, and what they do when read again."""
         read = read_columns(source)
-        return self.answers["digest", *read]["digest"][0].as_py(), self.digest(read)[0]
+        return self.content(source), self.digest(read)[0]
+
+    def content(self, source: Source) -> str:
+        """Return what the rows added up to when they were first counted."""
+        read = read_columns(source)
+        key = ("digest", *read)
+        if key not in self.answers:
+            self.answers[key] = pa.table({"digest": [self.digest(read)[0]]})
+        return str(self.answers[key]["digest"][0])
 
 
 def read_columns(roles: Roles | Source) -> list[str]:
@@ -152,6 +187,7 @@ def open_frame(
     return SparkFrame(
         frame.select(*(_written_alike(column(name), kinds[name]).alias(name) for name in found)),
         found,
+        source_version(frame),
         setting,
         staging,
     )
@@ -174,9 +210,9 @@ def _written_alike(value: Column, kind: Any) -> Column:
 
 
 def refuse_foreign(frame: object) -> None:
-    """Raise InvalidParameter for what is no data frame of Spark."""
+    """Raise InvalidParameter for what is neither a data frame nor a session of Spark."""
     kind = type(frame)
-    if not kind.__module__.startswith("pyspark.sql") or kind.__name__ != "DataFrame":
+    if not kind.__module__.startswith("pyspark.sql") or kind.__name__ not in READ:
         raise InvalidParameter(
             f"frame is a {kind.__name__} of {kind.__module__.split('.')[0]}, and no data frame of Spark",
             hint="write spark.table('visits'); what DuckDB can read, FROM priv.publish_…(…) publishes",

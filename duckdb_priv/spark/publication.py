@@ -1,4 +1,4 @@
-"""``duckdb_priv.spark.publish``: one release from a data frame, in three steps.
+"""``duckdb_priv.spark.publish`` and ``refresh``: one release from a data frame, in three steps.
 
 Decide, move rows, record. The first is rolled back and done again in the last, from the same answers of Spark, so that
 no transaction waits for a job, and what was published meanwhile counts. The ledger's entries are committed before the
@@ -20,7 +20,7 @@ from typing import Any
 import duckdb
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from duckdb_priv import errors
 from duckdb_priv.card.report import analyst_card
@@ -28,7 +28,6 @@ from duckdb_priv.engine.byte_order import total_order
 from duckdb_priv.engine.instance import Instance, find
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.marking import mark_stream
-from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.procedures import undone, working
 from duckdb_priv.engine.randomness import FreshBits
 from duckdb_priv.engine.source import is_one_of
@@ -42,19 +41,23 @@ from duckdb_priv.errors import (
     echoed,
 )
 from duckdb_priv.methods.register import METHODS, Method
-from duckdb_priv.publisher import page, placing, steps
+from duckdb_priv.publisher import declared, page, placing, steps
+from duckdb_priv.publisher import refresh as refresh_steps
 from duckdb_priv.publisher.comments import SCHEMA
-from duckdb_priv.publisher.declared import forget
+from duckdb_priv.publisher.declared import Declared
 from duckdb_priv.publisher.export import PAGE, refuse_for_parquet, write_catalog
 from duckdb_priv.publisher.publication import Publication
+from duckdb_priv.publisher.publish import begin
+from duckdb_priv.publisher.records import entering
 from duckdb_priv.publisher.steps import PublishingStep
-from duckdb_priv.publisher.withdrawal import refuse_withdrawn
+from duckdb_priv.publisher.versions import succeed
 from duckdb_priv.release import catalog
 from duckdb_priv.release.request import Request
 from duckdb_priv.spark.files import in_duckdb
 from duckdb_priv.spark.frame import SparkFrame, open_frame, refuse_foreign
+from duckdb_priv.spark.plans import refuse_unstable
 from duckdb_priv.spark.settings import by_records, configured
-from duckdb_priv.spark.source import open_source, refuse_changed, refuse_unstable
+from duckdb_priv.spark.source import frame_of, open_source, open_table, refuse_changed
 from duckdb_priv.spark.tasks import Setting
 from duckdb_priv.spark.writing import FILES, write_rows
 from duckdb_priv.sqltext.literals import looked_up
@@ -80,7 +83,7 @@ FILE = ".duckdb"
 
 def publish(
     connection: duckdb.DuckDBPyConnection,
-    frame: DataFrame,
+    frame: DataFrame | SparkSession,
     method: str,
     *,
     source: str,
@@ -94,8 +97,9 @@ def publish(
 
     ``connection`` is the publisher's database on the driver, which ``duckdb_priv.install`` has prepared: its secret,
     its ledger and its catalog are those of any publication. ``source`` is what the frame is called there; a release of
-    the same records, secret and arguments is the same one, whichever engine made it. ``arguments`` are those of the
-    procedure ``priv.publish_<method>``; ``record_id`` is needed.
+    the same records, secret and arguments is the same one, whichever engine made it. If ``frame`` is a session of
+    Spark, ``source`` is a table or view of its catalog. ``arguments`` are those of the procedure
+    ``priv.publish_<method>``; ``record_id`` is needed.
 
     ``path`` is a folder to be made, with the rows as Parquet files, or the name of one ``.duckdb`` file. ``types`` says
     what DuckDB calls columns of which Spark has widened the values, as ``{"age": "UTINYINT"}``. ``checked`` says that
@@ -105,30 +109,89 @@ def publish(
     noise; InvalidSource for types that Spark and DuckDB write differently; PublicationFailed where rows are others each
     time they are read, and where Spark gives up.
     """
-    refuse_foreign(frame)
-    started = time.monotonic()
-    found = _method(method)
     given = json.loads(json.dumps({"source": source, "release": release, **arguments}, default=str))
-    request, read = found.read(given)
-    _refuse_unkeyed(found, request, read)
+    return _published(
+        connection, frame, _method(method), given, path=path, types=types or {}, checked=checked
+    )
+
+
+def refresh(
+    connection: duckdb.DuckDBPyConnection,
+    frame: DataFrame | SparkSession,
+    release: str,
+    *,
+    path: str | Path,
+    checked: bool = False,
+) -> dict[str, Any]:
+    """Publish the next version of a release from its data frame as it is now; return what ``priv.refresh`` does.
+
+    The release was published from Spark, and all that was declared then is kept, ``types`` included. If ``frame`` is a
+    session of Spark, the table of its catalog is read again. ``path`` is where the next version is written; nothing may
+    be there, and nothing is written if nothing is to be published. Then ``path`` of what is returned is None.
+
+    Raises what ``priv.refresh`` and ``publish`` raise.
+    """
+    instance, database, schemas = _standing(connection)
+    with undone(instance, database, schemas) as workspace:
+        said = declared.require(workspace.cursor, catalog.find_release(workspace.cursor, release))
+    declared.refuse_other_engine(said, spark=True)
+    assert said.frame is not None
+    given, types = {**said.arguments, "release": said.release}, said.frame["types"]
+    return _published(
+        connection, frame, _method(said.mechanism), given,
+        path=path, types=types, checked=checked, said=said,
+    )  # fmt: skip
+
+
+def _published(
+    connection: duckdb.DuckDBPyConnection,
+    frame: DataFrame | SparkSession,
+    method: Method,
+    given: Mapping[str, Any],
+    *,
+    path: str | Path,
+    types: Mapping[str, str],
+    checked: bool,
+    said: Declared | None = None,
+) -> dict[str, Any]:
+    """Publish a frame; ``said`` is how the release was declared whose next version it is."""
+    started = time.monotonic()
+    refuse_foreign(frame)
+    request, _ = method.read(given)
+    _refuse_unkeyed(method, request)
     place = _place(path)
-    with _told():
+    session = frame.sparkSession if isinstance(frame, DataFrame) else frame
+    with _told(session):
+        rows = frame if isinstance(frame, DataFrame) else open_table(session, request.source)
         instance, database, schemas = _standing(connection)
         # Procedures run on cursors, which do not know of the connection's own time zone.
         with instance.cursor() as cursor:
             ((zone,),) = cursor.execute("SELECT current_setting('TimeZone')").fetchall()
-        refuse_unstable(frame, checked=checked)
+        refuse_unstable(rows, checked=checked)
         part = placing.begin(place)
         setting, staging = Setting(str(zone)), part / STAGING
-        opened = open_frame(frame, request, types or {}, setting, staging)
-        publication = SparkPublication(instance, database, schemas, found, request, read, opened)
+        opened = open_frame(rows, request, types, setting, staging)
+        publication = SparkPublication(
+            instance,
+            database,
+            said.schemas if said else schemas,
+            method,
+            given,
+            dict(types),
+            opened,
+            said,
+        )
         try:
             staging.mkdir(parents=True)
-            with configured(frame.sparkSession, by_records(opened.rows_of)):
+            with configured(session, by_records(opened.rows_of)):
                 receipt = publication.run(part, place)
         finally:
             placing.give_up(part)
-    return {**receipt, "path": str(place), "seconds": round(time.monotonic() - started, 3)}
+    return {
+        **receipt,
+        "path": str(place) if place.exists() else None,
+        "seconds": round(time.monotonic() - started, 3),
+    }
 
 
 @dataclass(frozen=True)
@@ -139,50 +202,83 @@ class SparkPublication:
     database: str
     schemas: tuple[str, ...]
     method: Method
-    request: Request
-    arguments: Any
+    given: Mapping[str, Any]
+    """Its arguments, by name."""
+    types: Mapping[str, str]
+    """Types that the publisher gave."""
     frame: SparkFrame
+    said: Declared | None
+    """How the release was declared, where this is its next version."""
 
-    def _done(
-        self, workspace: Workspace, done: Iterable[PublishingStep], kind: str = "TABLE"
-    ) -> Publication:
-        """Return the steps of publishing, those of DuckDB's records replaced by Spark's."""
-        publication = Publication(
-            workspace, self.method, self.request, self.arguments, {}, self.method.name, kind=kind
-        )
+    def _begun(self, workspace: Workspace, kind: str = "TABLE") -> Publication:
+        """Begin, none of the steps being done yet."""
         self._forget_unseen(workspace)
-        for step in done:
+        if self.said is None:
+            return begin(self.method, workspace, self.given, kind=kind)
+        follows = succeed(workspace, self.said.release)
+        return begin(
+            self.method,
+            workspace,
+            refresh_steps.arguments_of_next(self.said, follows),
+            follows,
+            kind,
+        )
+
+    def _do(self, publication: Publication, todo: Iterable[PublishingStep]) -> Publication:
+        """Take steps of publishing, those of DuckDB's records replaced by Spark's."""
+        for step in todo:
             (self._open_frame if step is steps.open_source else step)(publication)
         return publication
 
     def _open_frame(self, p: Publication) -> None:
-        """Open the records of the frame, all of which enter."""
-        p.whole = open_source(p.workspace, self.frame, p.request)
-        refuse_withdrawn(p.workspace, p.whole)
-        p.source = count_persons(p.workspace, p.whole)
+        """Open the records of the frame: all of them, and those that enter."""
+        opened = open_source(p.workspace, self.frame, p.request)
+        p.whole, p.source = entering(p.workspace, p.request, opened)
 
     def _forget_unseen(self, workspace: Workspace) -> None:
         """Drop a release of this name that was recorded, and whose files never came to their place."""
         views = workspace.rows(
             "SELECT sql FROM duckdb_views() WHERE database_name = ? AND schema_name = ?"
             " AND lower(view_name) = lower(?)",
-            [self.database, SCHEMA, self.request.release],
+            [self.database, SCHEMA, self.given["release"]],
         )
         if any(UNSEEN.search(sql) for (sql,) in views):
-            steps.drop(workspace, catalog.find_release(workspace.cursor, self.request.release))
+            steps.drop(workspace, catalog.find_release(workspace.cursor, self.given["release"]))
 
     def run(self, part: Path, place: Path) -> dict[str, Any]:
         """Decide, let Spark write the rows beside their place, record, and move them there."""
         with working(self.instance, self.database, self.schemas) as workspace:
             # Nothing of the decision is kept, and marks of ids are by a key that must be.
             mark_stream(workspace)
+        if self.said is not None and (row := self._unchanged(self.said)):
+            return self._exported(row)
         decided, described = self._decide()
         types = described[-1]
         if place.suffix != FILE:
-            refuse_for_parquet(self.request.release, types)
-        write_rows(self.frame, decided.kernel, described, decided.source.rows, part)
+            refuse_for_parquet(decided.release, types)
+        entered = frame_of(decided.source)
+        write_rows(entered, decided.kernel, described, decided.source.rows, part)
         refuse_changed(*self.frame.digests(decided.whole))
-        return self._record(decided, types, part, place)
+        recorded = self._record(decided, types, part, place)
+        if recorded.follows is None:
+            return dict(recorded.receipt)
+        with undone(self.instance, self.database, self.schemas) as workspace:
+            row = refresh_steps.published(workspace, recorded.follows, recorded.receipt)
+        return self._exported(row)
+
+    def _unchanged(self, said: Declared) -> dict[str, Any] | None:
+        """Return why the current version stays, if it does."""
+        with undone(self.instance, self.database, self.schemas) as workspace:
+            p = self._begun(workspace)
+            self._open_frame(p)
+            assert p.follows is not None
+            digest = frame_of(p.source).content(p.source)
+            return refresh_steps.unchanged(workspace, said, p.follows, p.source, digest)
+
+    def _exported(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Export the version where the last one was."""
+        with working(self.instance, self.database, self.schemas) as workspace:
+            return refresh_steps.exported(workspace, row)
 
     def _decide(self) -> tuple[Publication, list[dict[str, str]]]:
         """Decide everything, and keep nothing of it; nobody waits for Spark's answers.
@@ -190,25 +286,25 @@ class SparkPublication:
         Beside it, returns the types of what each stage of the kernel gives.
         """
         with undone(self.instance, self.database, self.schemas) as workspace:
-            decided = self._done(workspace, steps.DECIDING)
+            decided = self._do(self._begun(workspace), steps.DECIDING)
             _refuse_kernel(decided)
             return decided, [_described(workspace, stage) for stage in decided.kernel.stages]
 
     def _record(
         self, decided: Publication, types: dict[str, str], part: Path, place: Path
-    ) -> dict[str, Any]:
+    ) -> Publication:
         """Decide again, write catalog and ledger, and move the files to their place when that is committed."""
-        release, one_file = self.request.release, place.suffix == FILE
+        release, one_file = decided.release, place.suffix == FILE
+        digest = frame_of(decided.source).content(decided.source)
         _refuse_taken(place)
         instead: dict[PublishingStep, PublishingStep] = {
             steps.write_rows: partial(_take_rows, decided, types, part),
-            steps.declare: _declare_nothing,
+            steps.declare: partial(steps.declare, digest=digest, frame={"types": self.types}),
         }
         with working(self.instance, self.database, self.schemas) as workspace:
-            publication = self._done(
-                workspace,
+            publication = self._do(
+                self._begun(workspace, "TABLE" if one_file else "VIEW"),
                 (instead.get(step, step) for step in steps.STEPS),
-                "TABLE" if one_file else "VIEW",
             )
             if not one_file:
                 placing.remove(self.frame.staging)
@@ -217,29 +313,27 @@ class SparkPublication:
                 selected = f"{columns}\nFROM read_parquet('{FILES}')"
                 write_catalog(workspace, part, release, "VIEW", selected, html)
                 (part / PAGE).write_text(html, encoding="utf-8", newline="\n")
-                workspace.on_commit.append(lambda: placing.move_folder(part, place))
+                workspace.on_commit.append(lambda: placing.move_new_folder(part, place))
         if one_file:
-            self._export(place)
+            self._export(release, place)
         else:
-            self._show(types, place)
-        return dict(publication.receipt)
+            self._show(release, types, place)
+        return publication
 
-    def _export(self, place: Path) -> None:
+    def _export(self, release: str, place: Path) -> None:
         """Write the one file from the table in the publisher's database."""
         with self.instance.cursor() as cursor:
             cursor.execute(f"USE {identifier(self.database)}")
-            cursor.execute(
-                "FROM priv.export_release($1, $2)", [self.request.release, str(place)]
-            ).fetchall()
+            cursor.execute("FROM priv.export_release($1, $2)", [release, str(place)]).fetchall()
 
-    def _show(self, types: dict[str, str], place: Path) -> None:
+    def _show(self, release: str, types: dict[str, str], place: Path) -> None:
         """Let the publisher read the folder under the name of the release."""
         with working(self.instance, self.database, self.schemas) as workspace:
             workspace.cursor.execute(
-                f"CREATE OR REPLACE VIEW {identifier(self.database)}.{SCHEMA}.{identifier(self.request.release)}"
+                f"CREATE OR REPLACE VIEW {identifier(self.database)}.{SCHEMA}.{identifier(release)}"
                 f" AS SELECT {_columns(workspace, types, place)} FROM {_files(place)}"
             )
-            steps.describe(workspace, self.request.release, "VIEW")
+            steps.describe(workspace, release, "VIEW")
 
 
 def _take_rows(decided: Publication, types: dict[str, str], part: Path, p: Publication) -> None:
@@ -253,11 +347,6 @@ def _take_rows(decided: Publication, types: dict[str, str], part: Path, p: Publi
     order = f" ORDER BY {total_order(types)}" if p.kind == "TABLE" else ""
     p.workspace.cursor.execute(f"CREATE {p.kind} {p.rows} AS FROM ({rows}){order}")
     p.types = types
-
-
-def _declare_nothing(p: Publication) -> None:
-    """Forget the declaration of an earlier version: the records are not DuckDB's to publish again."""
-    forget(p.workspace.cursor, p.release)
 
 
 def _described(workspace: Workspace, stage: Kernel) -> dict[str, str]:
@@ -294,7 +383,7 @@ def _method(name: str) -> Method:
     return METHODS[name]
 
 
-def _refuse_unkeyed(method: Method, request: Request, arguments: Any) -> None:
+def _refuse_unkeyed(method: Method, request: Request) -> None:
     """Refuse what needs fresh noise: Spark computes a task again whenever it is lost."""
     if method.baseline:
         raise InvalidParameter(
@@ -306,11 +395,6 @@ def _refuse_unkeyed(method: Method, request: Request, arguments: Any) -> None:
             "no record_id is named, and without one the noise is fresh: Spark computes a lost task again, and a"
             " record would show two values",
             hint="write record_id='id', the column that identifies records",
-        )
-    if request.max_rows is not None:
-        raise InvalidParameter(
-            "max_rows is not published from Spark",
-            hint="leave the records that a person has beyond it out of the frame",
         )
 
 
@@ -358,8 +442,10 @@ def _standing(connection: duckdb.DuckDBPyConnection) -> tuple[Instance, str, tup
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Return what ended a job of Spark in our words: Spark's may quote a value."""
+def _told(session: Any) -> Iterator[None]:
+    """Say what ended a job of Spark in our words: Spark's may quote a value."""
+    if _is_stopped(session):
+        raise _stopped()
     try:
         yield
     except PrivError:
@@ -368,13 +454,21 @@ def _told() -> Iterator[None]:
         raise PublicationFailed(
             f"{error.strerror}: {echoed(str(error.filename))}", hint="nothing was recorded"
         ) from None
-    except (PySparkException, Py4JError) as error:
-        raise _explained(error) from None
-    except AttributeError as error:
+    except (PySparkException, Py4JError, AttributeError) as error:
         # A session that was stopped is taken apart.
-        if "'NoneType' object" in str(error) or "SparkContext" in str(error):
+        if _is_stopped(session):
             raise _stopped() from None
-        raise
+        if isinstance(error, AttributeError):
+            raise
+        raise _explained(error) from None
+
+
+def _is_stopped(session: Any) -> bool:
+    """Return whether a session, or the one that a remote session is of, was stopped."""
+    if hasattr(session, "is_stopped"):
+        return bool(session.is_stopped)
+    inside = session.sparkContext._jsc
+    return inside is None or bool(inside.sc().isStopped())
 
 
 def _stopped() -> PublicationFailed:

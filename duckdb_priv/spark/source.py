@@ -1,19 +1,15 @@
-"""A data frame of Spark as the source of a release: whether its rows stay the same, its columns, and its counts.
-
-Noise is derived from ids. An id that Spark makes from the place of a row, or at random, is another one when tasks are
-divided otherwise, and a release with other ids has other noise, which could be averaged away. Spark's plan says where
-that may happen, and a frame is read twice to see whether it holds the same.
+"""A data frame of Spark as the source of a release: its columns, its counts, and whether it holds the same when read
+again.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
@@ -26,140 +22,40 @@ from duckdb_priv.engine.source import (
     refuse_ids,
 )
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidSource, PublicationFailed
+from duckdb_priv.errors import InvalidSource, PublicationFailed, UnknownName
 from duckdb_priv.release.request import Request, Roles
-from duckdb_priv.spark.aggregates import SparkAggregates
+from duckdb_priv.spark.aggregates import AnswersOf
 from duckdb_priv.spark.frame import SparkFrame, column, read_columns
 from duckdb_priv.spark.ids import count_distinct, present
 
 ELSEWHERE = "_priv_records_stand_in_spark"
 """Is named where DuckDB would read the records: a question that does not go to Spark fails."""
-CLASS = re.compile(r'"class":"[\w.$]*[.$](\w+)\$?"')
-ORDERED = {
-    "RowNumber": "row_number()",
-    "NTile": "ntile()",
-    "Lag": "lag()",
-    "Lead": "lead()",
-    "NthValue": "nth_value()",
-    "First": "first()",
-    "Last": "last()",
-    "AnyValue": "any_value()",
-    "CollectList": "collect_list()",
-    "CollectSet": "collect_set()",
-    "ListAgg": "listagg()",
-    "MinBy": "min_by()",
-    "MaxBy": "max_by()",
-    "GlobalLimit": "limit",
-    "LocalLimit": "limit",
-    "Tail": "tail",
-    "Offset": "offset",
-    "Sample": "sample",
-    "LogicalRDD": "an RDD, a checkpoint or rows of the program",
-    "ExternalRDD": "an RDD",
-    "MapInArrow": "mapInArrow",
-    "MapInPandas": "mapInPandas",
-    "MapPartitions": "mapPartitions",
-    "ScriptTransformation": "a script",
-}
-"""By class of a plan: what may give other rows where rows that are equal in its order come in another one, or that
-Spark cannot look into."""
-FILES = frozenset({"parquet", "orc", "csv", "json", "text", "avro", "xml", "delta", "iceberg"})
-"""Formats of files, which hold the same rows whenever they are read."""
-TABLES = frozenset({"MANAGED", "EXTERNAL"})
-"""Kinds of tables in a catalog that are no views."""
-WRITE = "write the frame to a table, and publish what that holds"
-CHECKED = "; or give checked=True, if you know that its rows are always the same"
+MISSING = (
+    "TABLE_OR_VIEW_NOT_FOUND",
+    "PARSE_EMPTY_STATEMENT",
+    "PARSE_SYNTAX_ERROR",
+    "SCHEMA_NOT_FOUND",
+)
+"""Conditions of Spark where a name is no table's."""
 
 
-def refuse_unstable(frame: DataFrame, *, checked: bool) -> None:
-    """Refuse a frame whose ids or values may be others when it is read again.
-
-    ``checked`` says that the publisher knows better, where a plan only may do so. Raises InvalidSource.
-    """
-    if frame.isStreaming:
-        raise InvalidSource(
-            "the frame is a stream, which has no end",
-            hint="publish a table that the stream is written to",
-        )
-    if (plan := _analyzed(frame)) is None:
-        if not (checked or _is_stored(frame)):
-            raise InvalidSource(
-                "a remote session does not show what the frame is made of, and it is no table and no files",
-                hint=WRITE + CHECKED,
-            )
-        return
-    if not plan.deterministic():
-        raise InvalidSource(
-            f"the frame reads {_drawn(plan)}, whose values are others when its rows are divided otherwise",
-            hint=f"publications of it could be averaged; {WRITE}",
-        )
-    if not checked and (found := next(_by_order(plan), None)):
-        raise InvalidSource(
-            f"the frame is made by {found}, whose rows may depend on how Spark divides and orders those that it reads",
-            hint=WRITE + CHECKED,
-        )
+def open_table(session: Any, name: str) -> DataFrame:
+    """Read a table or view of the catalog of a session; raises UnknownName where it has none of that name."""
+    parts = ("`" + part.replace("`", "``") + "`" for part in parse_name(name))
+    try:
+        frame: DataFrame = session.table(".".join(parts) or "``")
+    except PySparkException as error:
+        if error.getCondition() not in MISSING:
+            raise
+        known = [each.name for each in session.catalog.listTables()]
+        raise UnknownName.among("table or view of Spark", name, known) from None
+    return frame
 
 
-def _analyzed(frame: DataFrame) -> Any:
-    """Return the plan in which views and names are resolved; None for a frame of a remote session."""
-    inside = getattr(frame, "_jdf", None) if "connect" not in type(frame).__module__ else None
-    return None if inside is None else inside.queryExecution().analyzed()
-
-
-def _classes(plan: Any) -> list[str]:
-    return CLASS.findall(str(plan.toJSON()))
-
-
-def _drawn(plan: Any) -> str:
-    """Name a function that is no function of the row."""
-    names = {
-        "MonotonicallyIncreasingID": "monotonically_increasing_id()",
-        "SparkPartitionID": "spark_partition_id()",
-        "InputFileName": "input_file_name()",
-        "RandStr": "randstr()",
-        "Rand": "rand()",
-        "Randn": "randn()",
-        "Uuid": "uuid()",
-        "Shuffle": "shuffle()",
-        "Uniform": "uniform()",
-    }
-    return next((names[each] for each in _classes(plan) if each in names), "a function of no row")
-
-
-def _by_order(plan: Any) -> Iterator[str]:
-    """Name what a plan holds that may depend on the order of rows."""
-    classes = _classes(plan)
-    yield from (ORDERED[each] for each in classes if each in ORDERED)
-    yield from (each for each in classes if each.startswith(("FlatMapGroups", "FlatMapCoGroups")))
-    if "Deduplicate" in classes and not all(map(_whole_rows, _nodes(plan, "Deduplicate"))):
-        yield "dropDuplicates of some columns"
-
-
-def _nodes(plan: Any, name: str) -> Iterator[Any]:
-    """Go through the operators of a plan."""
-    if plan.nodeName() == name:
-        yield plan
-    children = plan.children()
-    for place in range(children.size()):
-        yield from _nodes(children.apply(place), name)
-
-
-def _whole_rows(deduplicate: Any) -> bool:
-    """Return whether rows are left out only where others are the same."""
-    return bool(deduplicate.keys().size() == deduplicate.child().output().size())
-
-
-def _is_stored(frame: DataFrame) -> bool:
-    """Return whether a remote frame is a table, or files, as they are."""
-    from pyspark.sql.connect.plan import DataSource, Read
-
-    plan = getattr(frame, "_plan", None)
-    if isinstance(plan, DataSource):
-        form = plan._format or frame.sparkSession.conf.get("spark.sql.sources.default")
-        return str(form).lower() in FILES
-    if isinstance(plan, Read):
-        return frame.sparkSession.catalog.getTable(plan.table_name).tableType in TABLES
-    return False
+def frame_of(source: Source) -> SparkFrame:
+    """Return the frame of the records of a source."""
+    assert isinstance(source.answers, AnswersOf)
+    return source.answers.frame
 
 
 def open_source(workspace: Workspace, frame: SparkFrame, request: Request) -> Source:
@@ -192,12 +88,9 @@ def open_source(workspace: Workspace, frame: SparkFrame, request: Request) -> So
         rows=rows,
         person=columns.person,
         population=request.population,
-        answers=partial(_answering, frame),
+        version=frame.version,
+        answers=AnswersOf(frame),
     )
-
-
-def _answering(frame: SparkFrame, workspace: Workspace, source: Source) -> SparkAggregates:
-    return SparkAggregates(workspace, source, frame)
 
 
 def _of_frame(request: Request, frame: SparkFrame) -> Roles:

@@ -6,6 +6,7 @@ CREATE TABLE priv.ledger (
     population   VARCHAR   NOT NULL CHECK (population <> ''),
     release      VARCHAR   NOT NULL,
     source       VARCHAR   NOT NULL,
+    source_version VARCHAR,
     record_id    VARCHAR[] NOT NULL,
     id_types     VARCHAR[] NOT NULL,
     attribute    VARCHAR   NOT NULL,
@@ -38,6 +39,7 @@ COMMENT ON COLUMN priv.ledger.publication IS 'What priv.seen calls it: the numbe
 COMMENT ON COLUMN priv.ledger.population IS 'The people it is about: within a population an id means one person, and everything adds up.';
 COMMENT ON COLUMN priv.ledger.release IS 'Name of the published table; it stays here when the release is dropped.';
 COMMENT ON COLUMN priv.ledger.source IS 'The table or view that was published.';
+COMMENT ON COLUMN priv.ledger.source_version IS 'Which version of it: of a Delta table, a snapshot of an Iceberg table, a digest of files. NULL where nothing tells.';
 COMMENT ON COLUMN priv.ledger.record_id IS 'The columns whose values key the noise; empty where it was fresh.';
 COMMENT ON COLUMN priv.ledger.id_types IS 'Their types.';
 COMMENT ON COLUMN priv.ledger.attribute IS 'The sensitive attribute; * where every column is treated in the same way.';

@@ -10,7 +10,7 @@
 -- publications name people, else of one record. They are infinite from the first publication that has no epsilon.
 --
 -- details := true adds reason (why it adds, or why not), delta of one record, mechanism, parameters, coins (a fingerprint of
--- what defines the noise), source, record_id, fresh, published_at, records, new_records, changed and persons. It also adds
+-- what defines the noise), source, source_version (of a lakehouse), record_id, fresh, published_at, records, new_records, changed and persons. It also adds
 -- running totals: epsilon_attribute of the attribute; epsilon_record and delta_record of whole records; epsilon_person and
 -- delta_person of one person, all records together. The latter are NULL as long as no publication named people, and infinite
 -- if one that adds did not. epsilon_advanced with delta_advanced = delta_record + slack holds as well. It is smaller for
@@ -69,8 +69,8 @@ FROM (
         CASE WHEN TRY_CAST(details::VARCHAR AS BOOLEAN) THEN epsilon ELSE round(epsilon, 9) END AS epsilon,
         round(CASE WHEN of_persons THEN price_of_person ELSE price END, 9) AS adds,
         round(CASE WHEN mixed THEN 'inf'::DOUBLE WHEN of_persons THEN prices_of_persons ELSE prices END, 9) AS total,
-        reason, delta, mechanism, parameters, coins, source, record_id, fresh, published_at, records, new_records, changed, persons,
-        prices_of_values AS epsilon_attribute,
+        reason, delta, mechanism, parameters, coins, source, source_version, record_id, fresh, published_at, records, new_records, changed,
+        persons, prices_of_values AS epsilon_attribute,
         CASE WHEN mixed THEN 'inf'::DOUBLE ELSE prices END AS epsilon_record,
         least(risks, 1) AS delta_record,
         CASE WHEN NOT of_persons THEN NULL WHEN mixed THEN 'inf'::DOUBLE ELSE prices_of_persons END AS epsilon_person,

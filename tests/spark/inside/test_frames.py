@@ -8,14 +8,18 @@ from typing import Any
 
 import duckdb
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as f
 from spark.tables import contents, sql
 
 import duckdb_priv.spark
-from duckdb_priv.errors import InvalidSource, PublicationFailed
+from duckdb_priv.errors import InvalidParameter, InvalidSource, PublicationFailed
+from duckdb_priv.publisher import placing
 from duckdb_priv.spark import publication, writing
-from duckdb_priv.spark.source import refuse_unstable
+from duckdb_priv.spark.files import read_ours
+from duckdb_priv.spark.plans import refuse_unstable
+from duckdb_priv.spark.settings import configured
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -45,6 +49,13 @@ MADE: dict[str, Callable[[DataFrame], DataFrame]] = {
     "limit": lambda frame: frame.limit(10),
     "sample": lambda frame: frame.sample(0.5, seed=1),
     "dropDuplicates": lambda frame: frame.dropDuplicates(["age"]),
+    "zipWithIndex": lambda frame: frame.zipWithIndex(),
+    "mode()": lambda frame: frame.groupBy("age").agg(f.mode("id").alias("n")),
+    "a window of rows": lambda frame: frame.withColumn(
+        "n", f.count("*").over(ties().rowsBetween(Window.unboundedPreceding, 0))
+    ),
+    "the _metadata of files": lambda frame: frame.withColumn("n", f.col("_metadata.row_index")),
+    "max_by()": lambda frame: frame.where("id > (SELECT max_by(id, age) FROM wide)"),
     "mapInArrow": lambda frame: frame.mapInArrow(lambda batches: batches, frame.schema),
     "an RDD": lambda frame: frame.rdd.zipWithIndex().map(lambda pair: (pair[1],)).toDF(["n"]),
 }
@@ -80,6 +91,7 @@ def test_wide_frames_with_values_of_no_row_are_refused(
 def test_frames_that_an_order_may_decide_are_refused_until_they_are_checked(
     wide: DataFrame, name: str
 ) -> None:
+    wide.createOrReplaceTempView("wide")
     frame = MADE[name](wide)
     with pytest.raises(InvalidSource) as refused:
         refuse_unstable(frame, checked=False)
@@ -90,7 +102,10 @@ def test_frames_that_an_order_may_decide_are_refused_until_they_are_checked(
 
 def test_frames_of_rows_alone_are_not_refused(wide: DataFrame, spark: SparkSession) -> None:
     counted = wide.groupBy("age").agg(f.max("id").alias("id"), f.count("id").alias("n"))
-    for frame in (wide, wide.where("age > 30").distinct(), counted.join(wide, "id"), wide.cache()):
+    ranked = wide.select("*", f.rank().over(ties()), f.max("id").over(Window.partitionBy("age")))
+    for frame in (
+        wide, wide.where("age > 30").distinct(), counted.join(wide, "id"), ranked, wide.cache()
+    ):  # fmt: skip
         refuse_unstable(frame, checked=False)
     wide.unpersist()
     stream = spark.readStream.format("rate").load()
@@ -122,6 +137,52 @@ def test_no_row_is_lost_without_a_word(
         published(publisher, persons, tmp_path / "r", public=["age", "gender"])
     assert list(tmp_path.iterdir()) == []
     assert publisher.sql("SELECT count(*) FROM priv.ledger").fetchall() == [(0,)]
+
+
+def test_work_of_others_on_a_path_stays(
+    publisher: Connection, persons: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither what is in progress elsewhere is removed, nor what another driver has finished meanwhile replaced."""
+    number = f"{(int(placing.MACHINE, 16) + 1) % 2**32:08x}"
+    theirs = tmp_path / f".r.{2**22}-{number}{'0' * 24}.partial"
+    theirs.mkdir()
+
+    move = placing.move_new_folder
+
+    def finished(part: Path, place: Path) -> None:
+        place.mkdir()
+        (place / "setup.sql").touch()
+        move(part, place)
+
+    monkeypatch.setattr(placing, "move_new_folder", finished)
+    with pytest.raises(InvalidParameter, match="r' exists: it was made meanwhile"):
+        published(publisher, persons, tmp_path / "r", public=["age"])
+    assert sorted(each.name for each in tmp_path.rglob("*")) == [theirs.name, "r", "setup.sql"]
+
+
+def test_an_executor_that_does_not_see_a_file_does_not_take_it_for_empty(
+    spark: SparkSession, persons: DataFrame, tmp_path: Path
+) -> None:
+    """Even if the session ignores files that are missing."""
+    folder = tmp_path / "rows"
+    persons.coalesce(1).write.parquet(str(folder))
+    frame = read_ours(spark, folder)
+    for file in folder.glob("*.parquet"):
+        file.unlink()
+    with (
+        configured(spark, {"spark.sql.files.ignoreMissingFiles": "true"}),
+        pytest.raises(Py4JJavaError, match="FILE_NOT_EXIST"),
+    ):
+        frame.count()
+
+
+def test_a_stopped_session_is_one_sentence(
+    publisher: Connection, spark: SparkSession, persons: DataFrame, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(spark.sparkContext, "_jsc", None)
+    with pytest.raises(PublicationFailed, match=r"the session of Spark .* was stopped"):
+        published(publisher, persons, tmp_path / "r", public=["age"])
 
 
 def test_old_dates_and_zeros_inside_are_written_as_duckdb_writes_them(

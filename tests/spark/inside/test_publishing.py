@@ -227,7 +227,7 @@ def test_what_ends_before_it_is_seen_leaves_its_entry_in_the_ledger_alone(
         raise KeyboardInterrupt
 
     with publisher.cursor() as duckdb_connection:
-        monkeypatch.setattr(placing, "move_folder", stopped)
+        monkeypatch.setattr(placing, "move_new_folder", stopped)
         with pytest.raises(KeyboardInterrupt):
             publish()
     assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,257 @@
+"""Spark's plan of a data frame: whether its rows stay the same, and which version of its tables it reads.
+
+Noise is derived from ids. An id that Spark makes from the place of a row, or at random, is another one when tasks are
+divided otherwise, and a release with other ids has other noise, which could be averaged away. The plan says where that
+may happen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame
+
+from duckdb_priv.errors import InvalidSource
+
+CLASS = re.compile(r'"class":"[\w.$]*[.$](\w+)\$?"')
+ORDERED = {
+    "RowNumber": "row_number()",
+    "NTile": "ntile()",
+    "Lag": "lag()",
+    "Lead": "lead()",
+    "NthValue": "nth_value()",
+    "First": "first()",
+    "Last": "last()",
+    "AnyValue": "any_value()",
+    "CollectList": "collect_list()",
+    "CollectSet": "collect_set()",
+    "ListAgg": "listagg()",
+    "MinBy": "min_by()",
+    "MaxBy": "max_by()",
+    "Mode": "mode()",
+    "ApproximatePercentile": "approx_percentile()",
+    "ApproxTopK": "approx_top_k()",
+    "HistogramNumeric": "histogram_numeric()",
+    "AsOfJoin": "a join with the nearest row",
+    "AttachDistributedSequence": "zipWithIndex",
+    "GlobalLimit": "limit",
+    "LocalLimit": "limit",
+    "Tail": "tail",
+    "Offset": "offset",
+    "Sample": "sample",
+    "LogicalRDD": "an RDD, a checkpoint or rows of the program",
+    "ExternalRDD": "an RDD",
+    "MapInArrow": "mapInArrow",
+    "MapInPandas": "mapInPandas",
+    "MapPartitions": "mapPartitions",
+    "ScriptTransformation": "a script",
+}
+"""By class of a plan: what may give other rows where rows that are equal in its order come in another one, or that
+Spark cannot look into."""
+PLACES = '"name":"_metadata"'
+"""How a plan reads the files that rows come from, and their places there."""
+RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist"})
+WINDOW, BY_ROWS = "SpecifiedWindowFrame", "RowFrame$"
+ENDS = ("UnboundedPreceding$", "UnboundedFollowing$")
+FILES = frozenset({"parquet", "orc", "csv", "json", "text", "avro", "xml", "delta", "iceberg"})
+"""Formats of files, which hold the same rows whenever they are read."""
+TABLES = frozenset({"MANAGED", "EXTERNAL"})
+"""Kinds of tables in a catalog that are no views."""
+WRITE = "write the frame to a table, and publish what that holds"
+CHECKED = "; or give checked=True, if you know that its rows are always the same"
+
+
+def refuse_unstable(frame: DataFrame, *, checked: bool) -> None:
+    """Refuse a frame whose ids or values may be others when it is read again.
+
+    ``checked`` says that the publisher knows better, where a plan only may do so. Raises InvalidSource.
+    """
+    if frame.isStreaming:
+        raise InvalidSource(
+            "the frame is a stream, which has no end",
+            hint="publish a table that the stream is written to",
+        )
+    if (plan := _analyzed(frame)) is None:
+        if not (checked or _is_stored(frame)):
+            raise InvalidSource(
+                "a remote session does not show what the frame is made of, and it is no table and no files",
+                hint=WRITE + CHECKED,
+            )
+        return
+    if not plan.deterministic():
+        raise InvalidSource(
+            f"the frame reads {_drawn(plan)}, whose values are others when its rows are divided otherwise",
+            hint=f"publications of it could be averaged; {WRITE}",
+        )
+    if not checked and (found := next(_by_order(plan), None)):
+        raise InvalidSource(
+            f"the frame is made by {found}, whose rows may depend on how Spark divides and orders those that it reads",
+            hint=WRITE + CHECKED,
+        )
+
+
+def _analyzed(frame: DataFrame) -> Any:
+    """Return the plan in which views and names are resolved; None for a frame of a remote session."""
+    inside = getattr(frame, "_jdf", None) if "connect" not in type(frame).__module__ else None
+    return None if inside is None else inside.queryExecution().analyzed()
+
+
+def _classes(plan: Any) -> list[str]:
+    return CLASS.findall(str(plan.toJSON()))
+
+
+def _drawn(plan: Any) -> str:
+    """Name a function that is no function of the row."""
+    names = {
+        "MonotonicallyIncreasingID": "monotonically_increasing_id()",
+        "SparkPartitionID": "spark_partition_id()",
+        "InputFileName": "input_file_name()",
+        "RandStr": "randstr()",
+        "Rand": "rand()",
+        "Randn": "randn()",
+        "Uuid": "uuid()",
+        "Shuffle": "shuffle()",
+        "Uniform": "uniform()",
+    }
+    return next((names[each] for each in _classes(plan) if each in names), "a function of no row")
+
+
+def _by_order(plan: Any) -> Iterator[str]:
+    """Name what a plan holds that may depend on the order of rows."""
+    text = str(plan.toJSON())
+    classes = CLASS.findall(text)
+    yield from (ORDERED[each] for each in classes if each in ORDERED)
+    yield from (each for each in classes if each.startswith(("FlatMapGroups", "FlatMapCoGroups")))
+    if "Deduplicate" in classes and not all(map(_whole_rows, _nodes(plan, "Deduplicate"))):
+        yield "dropDuplicates of some columns"
+    if PLACES in text:
+        yield "the _metadata of files"
+    if WINDOW in classes and any(map(_counts_rows, _trees(json.loads(text)))):
+        yield "a window of rows"
+
+
+def _trees(parts: Any) -> Iterator[list[Any]]:
+    """Go through the expressions of a plan that was read from JSON: lists of their nodes, each before its children."""
+    if isinstance(parts, dict):
+        parts = parts.values()
+    elif isinstance(parts, list):
+        yield parts
+    else:
+        return
+    for part in parts:
+        yield from _trees(part)
+
+
+def _counts_rows(nodes: list[Any]) -> bool:
+    """Return whether a window ends at a row, so that equal rows in its order are in it or not."""
+    names = [
+        str(each.get("class", "")).split(".")[-1] if isinstance(each, dict) else ""
+        for each in nodes
+    ]
+    function = ""
+    for place, name in enumerate(names):
+        if name == "WindowExpression":
+            function = names[place + 1]
+        # rank() and its like are given a window of rows, and do not depend on the order of equal ones.
+        if (
+            name == WINDOW
+            and str(nodes[place]["frameType"].get("object", "")).endswith(BY_ROWS)
+            and tuple(names[place + 1 : place + 3]) != ENDS
+            and function not in RANKS
+        ):
+            return True
+    return False
+
+
+def _nodes(plan: Any, name: str) -> Iterator[Any]:
+    """Go through the operators of a plan."""
+    if plan.nodeName() == name:
+        yield plan
+    for child in _listed(plan.children()):
+        yield from _nodes(child, name)
+
+
+def _whole_rows(deduplicate: Any) -> bool:
+    """Return whether rows are left out only where others are the same."""
+    return bool(deduplicate.keys().size() == deduplicate.child().output().size())
+
+
+def _is_stored(frame: DataFrame) -> bool:
+    """Return whether a remote frame is a table, or files, as they are."""
+    from pyspark.sql.connect.plan import DataSource, Read
+
+    plan = getattr(frame, "_plan", None)
+    if isinstance(plan, DataSource):
+        form = plan._format or frame.sparkSession.conf.get("spark.sql.sources.default")
+        return str(form).lower() in FILES
+    if isinstance(plan, Read):
+        return frame.sparkSession.catalog.getTable(plan.table_name).tableType in TABLES
+    return False
+
+
+def source_version(frame: DataFrame) -> str | None:
+    """Return which version of its tables a frame reads; None where nothing tells.
+
+    That is the version of a Delta table, the snapshot of an Iceberg table, what another catalog calls the version of a
+    table, or a digest of the paths, sizes and times of files. Where Spark shows files by their names alone, as a remote
+    session does, it is a digest of those.
+    """
+    plan = _analyzed(frame)
+    found = [None] if plan is None else list(map(_version_of, _leaves(plan)))
+    versions = [each for each in found if each]
+    if None in found and (names := frame.inputFiles()):
+        versions.append(_digest(names))
+    return ", ".join(dict.fromkeys(versions)) or None
+
+
+def _leaves(plan: Any) -> Iterator[Any]:
+    """Go through what a plan reads, in subqueries of its expressions, too."""
+    for each in (plan, *_listed(plan.subqueriesAll())):
+        yield from _listed(each.collectLeaves())
+
+
+def _listed(sequence: Any) -> list[Any]:
+    return [sequence.apply(place) for place in range(sequence.size())]
+
+
+def _version_of(leaf: Any) -> str | None:
+    """Return the version of one table, or of some files, where it has one."""
+    for version in (_of_delta, _of_iceberg, _of_table, _of_files):
+        # Other objects of Java have no such method.
+        with suppress(Py4JError, AttributeError):
+            if found := version(leaf):
+                return found
+    return None
+
+
+def _of_delta(leaf: Any) -> str:
+    return f"delta {leaf.relation().location().tableVersion()}"
+
+
+def _of_iceberg(leaf: Any) -> str:
+    table = leaf.table()
+    chosen = table.snapshotId()
+    return f"iceberg {table.table().currentSnapshot().snapshotId() if chosen is None else chosen}"
+
+
+def _of_table(leaf: Any) -> str | None:
+    version = leaf.table().version()
+    return version and f"version {version}"
+
+
+def _of_files(leaf: Any) -> str:
+    files = leaf.relation().location().allFiles()
+    return _digest(
+        f"{each.getPath()} {each.getLen()} {each.getModificationTime()}" for each in _listed(files)
+    )
+
+
+def _digest(files: Iterable[str]) -> str:
+    held = hashlib.sha256("\n".join(sorted(files)).encode())
+    return f"files {held.hexdigest()[:16]}"
