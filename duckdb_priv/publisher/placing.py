@@ -67,15 +67,7 @@ def place_for(path: str, form: str) -> Path:
             f"the folder {echoed(str(place.parent))} does not exist",
             hint="make it, or choose another",
         )
-    ending = place.suffix.removeprefix(".").lower()
-    of_another = [
-        f"format := {name!r}" for name in ENDINGS if name != form and ending in ENDINGS[name]
-    ]
-    if of_another or OTHER_FORMATS.fullmatch(ending):
-        raise InvalidParameter(
-            f"a name that ends in .{ending} is none of what format := {form!r} writes",
-            hint=" or ".join(["choose a name that ends in .duckdb", *of_another]),
-        )
+    refuse_ending(place, form)
     if form == "duckdb" and place.stem.lower() in HIDING:
         raise InvalidParameter(
             f"a file called {place.stem!r} would hide the schema of that name from everyone who opens it",
@@ -86,6 +78,19 @@ def place_for(path: str, form: str) -> Path:
             f"{echoed(str(place))} is neither a file nor a folder", hint="choose another name"
         )
     return place
+
+
+def refuse_ending(place: Path, form: str) -> None:
+    """Raise InvalidParameter for a name that has the ending of another format."""
+    ending = place.suffix.removeprefix(".").lower()
+    of_another = [
+        f"format := {name!r}" for name in ENDINGS if name != form and ending in ENDINGS[name]
+    ]
+    if of_another or OTHER_FORMATS.fullmatch(ending):
+        raise InvalidParameter(
+            f"a name that ends in .{ending} is none of what format := {form!r} writes",
+            hint=" or ".join(["choose a name that ends in .duckdb", *of_another]),
+        )
 
 
 def beside(place: Path, ending: str) -> Path:
@@ -114,8 +119,13 @@ def _escaped(name: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", name)
 
 
+def hidden_name(name: str, what: str) -> str:
+    """Make a name of its own for what this program writes before it is called by a name."""
+    return f".{name}.{os.getpid()}-{MACHINE}{uuid.uuid4().hex[8:]}.{what}"
+
+
 def _beside(place: Path, what: str) -> Path:
-    return place.with_name(f".{place.name}.{os.getpid()}-{MACHINE}{uuid.uuid4().hex[8:]}.{what}")
+    return place.with_name(hidden_name(place.name, what))
 
 
 def _is_at_work(name: str, process: int, machine: str) -> bool:

@@ -26,7 +26,7 @@ from duckdb_priv.engine.aggregates import (
 )
 from duckdb_priv.engine.kernel import RECORDS, Kernel
 from duckdb_priv.engine.source import Source
-from duckdb_priv.spark.files import in_duckdb, read_ours
+from duckdb_priv.spark.files import in_duckdb
 from duckdb_priv.spark.frame import SparkFrame
 from duckdb_priv.spark.tasks import Ask, in_tasks
 from duckdb_priv.sqltext.quoting import identifiers
@@ -152,7 +152,7 @@ class SparkDealt(DealtAggregates):
         folder, self.frame.known = self.frame.laid_aside(
             self.workspace, f"SELECT DISTINCT {signed('mark')} AS {MARK} FROM ({known})"
         )
-        marks = read_ours(self.frame.rows_of.sparkSession, folder)
+        marks = self.frame.transfer.read(folder)
         types = self.source.read_types
         number, text = self.source.id_arguments
         bits = f"_priv_bits({place('marks')}::UBIGINT, {number}, {text}, 0::UINTEGER)"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as f
 
 from duckdb_priv.errors import PublicationFailed, echoed
@@ -34,19 +34,13 @@ def in_duckdb(folder: Path, files: str = PARQUET) -> str:
     return f"read_parquet({literal(f'{escaped}/{files}')})"
 
 
-def read_ours(session: SparkSession, folder: Path) -> DataFrame:
-    """Read files that DuckDB wrote, as they are and all of them, whatever the session says of others."""
-    return session.read.options(**OURS).parquet(in_spark(folder))
+def escaped(path: str) -> str:
+    """Write how Spark reads a file or a folder, which it would take for a pattern, too.
 
-
-def in_spark(path: Path) -> str:
-    """Write how a file or a folder is read by Spark, which would take it for a pattern, too.
-
-    >>> in_spark(Path("/a*b"))
+    >>> escaped("file:///a*b")
     'file:///a\\\\*b'
     """
-    escaped = re.sub(r"([*?{}\[\],\\])", r"\\\1", str(path))
-    return f"file://{escaped}"
+    return re.sub(r"([*?{}\[\],\\])", r"\\\1", path)
 
 
 @contextmanager
@@ -59,13 +53,13 @@ def counting(frame: DataFrame) -> Iterator[tuple[DataFrame, Callable[[], int]]]:
     yield frame.observe(observed, f.count(f.lit(1)).alias("rows")), lambda: observed.get["rows"]
 
 
-def require_seen(folder: Path, handed_over: int) -> None:
+def require_seen(folder: Path, handed_over: int, place: str) -> None:
     """Raise PublicationFailed where executors wrote rows into folders that the driver does not see."""
     files = list(folder.glob(PARQUET))
     seen = sum(pq.read_metadata(each).num_rows for each in files)
     if not files or seen != handed_over:
         raise PublicationFailed(
             f"the driver sees {seen:,} of the {handed_over:,} rows that the executors wrote into"
-            f" {echoed(str(folder.parent))}",
+            f" {echoed(place)}",
             hint="nothing was recorded; give a path in a folder that the driver and all executors share",
         )

@@ -21,9 +21,9 @@ from duckdb_priv.engine.source import (
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, UnknownName
 from duckdb_priv.release.request import Request, Roles
-from duckdb_priv.spark.files import counting, read_ours, require_seen
 from duckdb_priv.spark.plans import source_version
 from duckdb_priv.spark.tasks import Perturb, Setting, in_spark_types, in_tasks
+from duckdb_priv.spark.transfer import Transfer
 from duckdb_priv.spark.types import duckdb_type, given_type, has_floats
 from duckdb_priv.sqltext.quoting import literal
 
@@ -49,7 +49,7 @@ class SparkFrame:
     version: str | None
     """Which version of its tables the frame reads."""
     setting: Setting
-    staging: Path
+    transfer: Transfer
     """A folder for what Spark and DuckDB hand each other as files, since it grows with the records."""
     answers: dict[tuple[object, ...], pa.Table] = field(default_factory=dict)
     """What Spark has answered, by question: it is asked once, though a publication is decided twice."""
@@ -78,13 +78,13 @@ class SparkFrame:
     def without(self, key: tuple[object, ...], ids: Sequence[str], leaving: Path) -> SparkFrame:
         """Return the frame of the records whose ids are not in the files of a folder, which are what a key says."""
         if key not in self.parts:
-            staging = self.staging / f"part{len(self.parts)}"
-            staging.mkdir()
+            transfer = self.transfer.inside(f"part{len(self.parts)}")
+            transfer.make()
             names = [f"_priv_leaves{n}" for n in range(len(ids))]
-            others = read_ours(self.rows_of.sparkSession, leaving).toDF(*names)
+            others = self.transfer.read(leaving).toDF(*names)
             same = [column(name) == f.col(other) for name, other in zip(ids, names, strict=True)]
             rows_of = self.rows_of.join(others, same, "left_anti")
-            self.parts[key] = SparkFrame(rows_of, self.types, self.version, self.setting, staging)
+            self.parts[key] = SparkFrame(rows_of, self.types, self.version, self.setting, transfer)
         return self.parts[key]
 
     def beside(self, kernel: Kernel, number: str) -> DataFrame:
@@ -103,11 +103,7 @@ class SparkFrame:
     def write(self, key: tuple[object, ...], question: Callable[[], DataFrame]) -> Path:
         """Let Spark write the answer to a question into files; return their folder."""
         if key not in self.written:
-            folder = self.staging / f"answer{len(self.written)}"
-            with counting(question()) as (answer, handed_over):
-                answer.write.parquet(f"file://{folder}")
-            require_seen(folder, handed_over())
-            self.written[key] = folder
+            self.written[key] = self.transfer.write(question(), f"answer{len(self.written)}")
         return self.written[key]
 
     def laid_aside(self, workspace: Workspace, rows: str) -> tuple[Path, str]:
@@ -116,7 +112,9 @@ class SparkFrame:
             f"SELECT count(*) || '/' || coalesce(bit_xor(hash(r)) || '/' || sum(hash(r)::HUGEINT), '')"
             f" FROM ({rows}) AS r"
         )
-        folder = self.staging / f"rows{hashlib.sha256(f'{rows}: {found}'.encode()).hexdigest()}"
+        folder = (
+            self.transfer.here / f"rows{hashlib.sha256(f'{rows}: {found}'.encode()).hexdigest()}"
+        )
         if not folder.exists():
             folder.mkdir()
             workspace.cursor.execute(
@@ -158,7 +156,11 @@ def read_columns(roles: Roles | Source) -> list[str]:
 
 
 def open_frame(
-    frame: DataFrame, request: Request, types: Mapping[str, Any], setting: Setting, staging: Path
+    frame: DataFrame,
+    request: Request,
+    types: Mapping[str, Any],
+    setting: Setting,
+    transfer: Transfer,
 ) -> SparkFrame:
     """Check the columns of a frame, and read their numbers so that equal ones are written the same.
 
@@ -189,7 +191,7 @@ def open_frame(
         found,
         source_version(frame),
         setting,
-        staging,
+        transfer,
     )
 
 

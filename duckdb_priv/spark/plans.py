@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from duckdb_priv.errors import InvalidSource
@@ -205,8 +206,9 @@ def source_version(frame: DataFrame) -> str | None:
     plan = _analyzed(frame)
     found = [None] if plan is None else list(map(_version_of, _leaves(plan)))
     versions = [each for each in found if each]
-    if None in found and (names := frame.inputFiles()):
-        versions.append(_digest(names))
+    with suppress(Py4JError, PySparkException):
+        if None in found and (names := frame.inputFiles()):
+            versions.append(_digest(names))
     return ", ".join(dict.fromkeys(versions)) or None
 
 

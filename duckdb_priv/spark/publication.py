@@ -55,10 +55,12 @@ from duckdb_priv.release import catalog
 from duckdb_priv.release.request import Request
 from duckdb_priv.spark.files import in_duckdb
 from duckdb_priv.spark.frame import SparkFrame, open_frame, refuse_foreign
+from duckdb_priv.spark.places import Here, Place, place_of
 from duckdb_priv.spark.plans import refuse_unstable
 from duckdb_priv.spark.settings import by_records, configured
 from duckdb_priv.spark.source import frame_of, open_source, open_table, refuse_changed
 from duckdb_priv.spark.tasks import Setting
+from duckdb_priv.spark.transfer import Transfer
 from duckdb_priv.spark.writing import FILES, write_rows
 from duckdb_priv.sqltext.literals import looked_up
 from duckdb_priv.sqltext.quoting import identifier, in_types
@@ -77,8 +79,6 @@ UNREACHED = re.compile(
 """What Spark says of folders that an executor does not have, or may not use."""
 STAGING = "staging"
 """The folder, beside the rows, of what Spark and DuckDB hand each other."""
-FILE = ".duckdb"
-"""The ending of a path to one release file."""
 
 
 def publish(
@@ -159,39 +159,36 @@ def _published(
     refuse_foreign(frame)
     request, _ = method.read(given)
     _refuse_unkeyed(method, request)
-    place = _place(path)
     session = frame.sparkSession if isinstance(frame, DataFrame) else frame
     with _told(session):
+        place = place_of(path, session)
         rows = frame if isinstance(frame, DataFrame) else open_table(session, request.source)
         instance, database, schemas = _standing(connection)
         # Procedures run on cursors, which do not know of the connection's own time zone.
         with instance.cursor() as cursor:
             ((zone,),) = cursor.execute("SELECT current_setting('TimeZone')").fetchall()
         refuse_unstable(rows, checked=checked)
-        part = placing.begin(place)
-        setting, staging = Setting(str(zone)), part / STAGING
-        opened = open_frame(rows, request, types, setting, staging)
-        publication = SparkPublication(
-            instance,
-            database,
-            said.schemas if said else schemas,
-            method,
-            given,
-            dict(types),
-            opened,
-            said,
-        )
+        transfer = place.begin()
+        setting, staging = Setting(str(zone)), transfer.inside(STAGING)
         try:
-            staging.mkdir(parents=True)
+            opened = open_frame(rows, request, types, setting, staging)
+            publication = SparkPublication(
+                instance,
+                database,
+                said.schemas if said else schemas,
+                method,
+                given,
+                {name: str(kind) for name, kind in types.items()},
+                opened,
+                said,
+            )
+            transfer.make()
+            staging.make()
             with configured(session, by_records(opened.rows_of)):
-                receipt = publication.run(part, place)
+                receipt = publication.run(transfer, place)
         finally:
-            placing.give_up(part)
-    return {
-        **receipt,
-        "path": str(place) if place.exists() else None,
-        "seconds": round(time.monotonic() - started, 3),
-    }
+            place.give_up(transfer)
+    return {**receipt, "seconds": round(time.monotonic() - started, 3)}
 
 
 @dataclass(frozen=True)
@@ -245,26 +242,26 @@ class SparkPublication:
         if any(UNSEEN.search(sql) for (sql,) in views):
             steps.drop(workspace, catalog.find_release(workspace.cursor, self.given["release"]))
 
-    def run(self, part: Path, place: Path) -> dict[str, Any]:
+    def run(self, transfer: Transfer, place: Place) -> dict[str, Any]:
         """Decide, let Spark write the rows beside their place, record, and move them there."""
         with working(self.instance, self.database, self.schemas) as workspace:
             # Nothing of the decision is kept, and marks of ids are by a key that must be.
             mark_stream(workspace)
         if self.said is not None and (row := self._unchanged(self.said)):
-            return self._exported(row)
+            return {**self._exported(row), "path": None}
         decided, described = self._decide()
         types = described[-1]
-        if place.suffix != FILE:
+        if not place.one_file:
             refuse_for_parquet(decided.release, types)
         entered = frame_of(decided.source)
-        write_rows(entered, decided.kernel, described, decided.source.rows, part)
+        write_rows(entered, decided.kernel, described, decided.source.rows, transfer)
         refuse_changed(*self.frame.digests(decided.whole))
-        recorded = self._record(decided, types, part, place)
+        recorded = self._record(decided, types, transfer.here, place)
         if recorded.follows is None:
-            return dict(recorded.receipt)
+            return {**recorded.receipt, "path": str(place)}
         with undone(self.instance, self.database, self.schemas) as workspace:
             row = refresh_steps.published(workspace, recorded.follows, recorded.receipt)
-        return self._exported(row)
+        return {**self._exported(row), "path": str(place)}
 
     def _unchanged(self, said: Declared) -> dict[str, Any] | None:
         """Return why the current version stays, if it does."""
@@ -291,33 +288,34 @@ class SparkPublication:
             return decided, [_described(workspace, stage) for stage in decided.kernel.stages]
 
     def _record(
-        self, decided: Publication, types: dict[str, str], part: Path, place: Path
+        self, decided: Publication, types: dict[str, str], part: Path, place: Place
     ) -> Publication:
         """Decide again, write catalog and ledger, and move the files to their place when that is committed."""
-        release, one_file = decided.release, place.suffix == FILE
+        release, viewed = decided.release, place.stays and not place.one_file
         digest = frame_of(decided.source).content(decided.source)
-        _refuse_taken(place)
+        place.refuse_taken()
         instead: dict[PublishingStep, PublishingStep] = {
             steps.write_rows: partial(_take_rows, decided, types, part),
             steps.declare: partial(steps.declare, digest=digest, frame={"types": self.types}),
         }
         with working(self.instance, self.database, self.schemas) as workspace:
             publication = self._do(
-                self._begun(workspace, "TABLE" if one_file else "VIEW"),
+                self._begun(workspace, "VIEW" if viewed else "TABLE"),
                 (instead.get(step, step) for step in steps.STEPS),
             )
-            if not one_file:
-                placing.remove(self.frame.staging)
+            if not place.one_file:
+                placing.remove(part / STAGING)
                 html = page.named(analyst_card(workspace.cursor, release), release)
                 columns = _columns(workspace, types, part)
                 selected = f"{columns}\nFROM read_parquet('{FILES}')"
                 write_catalog(workspace, part, release, "VIEW", selected, html)
                 (part / PAGE).write_text(html, encoding="utf-8", newline="\n")
-                workspace.on_commit.append(lambda: placing.move_new_folder(part, place))
-        if one_file:
-            self._export(release, place)
-        else:
-            self._show(release, types, place)
+                workspace.on_commit.append(lambda: place.fill(part))
+        if isinstance(place, Here):
+            if place.one_file:
+                self._export(release, place.path)
+            else:
+                self._show(release, types, place.path)
         return publication
 
     def _export(self, release: str, place: Path) -> None:
@@ -406,22 +404,6 @@ def _refuse_kernel(decided: Publication) -> None:
             f"{decided.method.name} is not published from Spark: what a record shows may depend on any other record",
             hint="publish by another method, or by DuckDB",
         )
-
-
-def _place(path: str | Path) -> Path:
-    """Return the place of the release: nothing may be there."""
-    text = str(path)
-    place = placing.place_for(text, "duckdb" if text.endswith(FILE) else "parquet")
-    _refuse_taken(place)
-    return place
-
-
-def _refuse_taken(place: Path) -> None:
-    for each in (place, *([placing.beside(place, "html")] if place.suffix == FILE else [])):
-        if each.exists() or each.is_symlink():
-            raise InvalidParameter(
-                f"{echoed(str(each))} exists", hint="choose another path, or remove it first"
-            )
 
 
 def _standing(connection: duckdb.DuckDBPyConnection) -> tuple[Instance, str, tuple[str, ...]]:

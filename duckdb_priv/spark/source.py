@@ -22,7 +22,7 @@ from duckdb_priv.engine.source import (
     refuse_ids,
 )
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidSource, PublicationFailed, UnknownName
+from duckdb_priv.errors import InvalidSource, PublicationFailed, UnknownName, echoed
 from duckdb_priv.release.request import Request, Roles
 from duckdb_priv.spark.aggregates import AnswersOf
 from duckdb_priv.spark.frame import SparkFrame, column, read_columns
@@ -47,8 +47,10 @@ def open_table(session: Any, name: str) -> DataFrame:
     except PySparkException as error:
         if error.getCondition() not in MISSING:
             raise
-        known = [each.name for each in session.catalog.listTables()]
-        raise UnknownName.among("table or view of Spark", name, known) from None
+        raise UnknownName(
+            f"Spark's catalog has no table or view {echoed(name)}",
+            hint="write its name as spark.table(…) takes it, or pass the frame",
+        ) from None
     return frame
 
 

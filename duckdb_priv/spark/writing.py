@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as spark
 
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.publisher import placing
-from duckdb_priv.spark.files import counting, read_ours, require_seen
 from duckdb_priv.spark.footers import sort_encodings
 from duckdb_priv.spark.frame import SparkFrame, column, orderings
 from duckdb_priv.spark.settings import configured
 from duckdb_priv.spark.tasks import Perturb, in_spark_types, in_tasks
+from duckdb_priv.spark.transfer import Transfer
 from duckdb_priv.spark.types import spark_type
 
 DATA = "data"
@@ -63,9 +62,9 @@ def write_rows(
     kernel: Kernel,
     described: Sequence[Mapping[str, str]],
     rows: int,
-    folder: Path,
+    transfer: Transfer,
 ) -> None:
-    """Write the published rows of a frame into files of a folder, which the executors must see as the driver does.
+    """Write the published rows of a frame into files of a folder that the driver sees.
 
     ``described`` are the types of what each stage of the kernel gives. Rows that exist already come beside them.
     """
@@ -75,7 +74,7 @@ def write_rows(
         moved = _together(published, stage, 1 + rows // ROWS_OF_TASK)
         published = in_tasks(moved, work, published_types(types, frame))
     if frame.earlier is not None:
-        earlier = read_ours(frame.rows_of.sparkSession, frame.earlier)
+        earlier = frame.transfer.read(frame.earlier)
         published = published.unionByName(
             earlier.select(
                 *(
@@ -84,17 +83,10 @@ def write_rows(
                 )
             )
         )
-    place = folder / DATA
     ordered = _ordered(published, 1 + rows // ROWS_OF_FILE)
-    with (
-        configured(frame.rows_of.sparkSession, CONFIGURATION),
-        counting(ordered) as (counted, handed_over),
-    ):
-        writer = counted.write.option("compression", "zstd")
-        for limit in ("block", "page"):
-            writer.option(f"parquet.{limit}.row.count.limit", ROWS_OF_GROUP)
-        writer.parquet(f"file://{place}")
-    require_seen(place, handed_over())
+    limits = {f"parquet.{of}.row.count.limit": ROWS_OF_GROUP for of in ("block", "page")}
+    with configured(frame.rows_of.sparkSession, CONFIGURATION):
+        place = transfer.write(ordered, DATA, compression="zstd", **limits)
     for file in sorted(place.iterdir()):
         if found := PART.fullmatch(file.name):
             sort_encodings(file.rename(file.with_name(f"part-{found[1]}.parquet")))

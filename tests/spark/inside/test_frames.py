@@ -17,9 +17,9 @@ import duckdb_priv.spark
 from duckdb_priv.errors import InvalidParameter, InvalidSource, PublicationFailed
 from duckdb_priv.publisher import placing
 from duckdb_priv.spark import publication, writing
-from duckdb_priv.spark.files import read_ours
 from duckdb_priv.spark.plans import refuse_unstable
 from duckdb_priv.spark.settings import configured
+from duckdb_priv.spark.transfer import Transfer
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -166,7 +166,7 @@ def test_an_executor_that_does_not_see_a_file_does_not_take_it_for_empty(
     """Even if the session ignores files that are missing."""
     folder = tmp_path / "rows"
     persons.coalesce(1).write.parquet(str(folder))
-    frame = read_ours(spark, folder)
+    frame = Transfer(spark, tmp_path).read(folder)
     for file in folder.glob("*.parquet"):
         file.unlink()
     with (

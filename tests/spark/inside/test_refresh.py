@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -14,6 +16,7 @@ from spark.tables import PERSONS, contents, sql
 
 import duckdb_priv.spark
 from duckdb_priv.errors import GuaranteeViolated, PublicationFailed, UnknownName
+from duckdb_priv.spark import plans
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -38,14 +41,16 @@ PERSON = "CASE WHEN id < 2000 THEN id // 3 ELSE id END"
 @pytest.fixture
 def theirs(prepared: Callable[..., Connection]) -> Connection:
     connection = prepared()
-    connection.execute(f"{PERSONS}; ALTER TABLE persons ADD COLUMN person BIGINT")
-    connection.execute(f"UPDATE persons SET person = {PERSON}")
+    connection.execute(PERSONS)
+    connection.execute(
+        f"CREATE OR REPLACE TABLE persons AS SELECT *, {PERSON} AS person FROM persons"
+    )
     return connection
 
 
 def frame_of(spark: SparkSession, theirs: Connection, path: Path) -> DataFrame:
     """Read the table as it is now."""
-    theirs.execute(f"COPY persons TO '{path}'")
+    theirs.execute(f"COPY (FROM persons) TO '{path}'")
     return spark.read.parquet(str(path))
 
 
@@ -158,5 +163,29 @@ def test_a_table_of_the_catalog_is_read_by_its_name(
         assert (row["version"], row["rows_published"]) == (3, 3005)
     finally:
         spark.sql("DROP TABLE people")
-    with pytest.raises(UnknownName, match="no table or view of Spark is called 'spark_catalog"):
+    with pytest.raises(UnknownName, match="no table or view 'spark_catalog"):
         duckdb_priv.spark.refresh(publisher, spark, "r", path=tmp_path / "3")
+
+
+def returning(**found: Any) -> SimpleNamespace:
+    """Make an object whose methods return these."""
+    return SimpleNamespace(**{name: partial(lambda value: value, of) for name, of in found.items()})
+
+
+LEAVES = {
+    "delta 12": returning(relation=returning(location=returning(tableVersion=12))),
+    "iceberg 77": returning(
+        table=returning(
+            snapshotId=None, table=returning(currentSnapshot=returning(snapshotId=77)), version=None
+        )
+    ),
+    "iceberg 5": returning(table=returning(snapshotId=5, version="5")),
+    "version v3": returning(table=returning(version="v3")),
+    None: returning(table=returning(version=None)),
+}
+"""By what is said of it: what a plan reads, as far as it tells."""
+
+
+@pytest.mark.parametrize("version", LEAVES)
+def test_tables_of_a_lakehouse_have_versions(version: str | None) -> None:
+    assert plans._version_of(LEAVES[version]) == version

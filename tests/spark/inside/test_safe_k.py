@@ -36,7 +36,7 @@ PUBLISHED = {
     "priv.attribute": "*",
     "priv.coefficient": "*",
     "priv.guarantee": "*",
-    "priv.ledger": "* EXCLUDE published_at",
+    "priv.ledger": "* EXCLUDE (published_at, source_version)",
 }
 
 
