@@ -220,8 +220,8 @@ def _read(
         else connection.execute(f"{select} WHERE release = ?", [release])
     )
     names = [name for name, *_ in found.description]
-    places = [names.index(name) for name in order]
-    return names, sorted(found.fetchall(), key=lambda row: [row[place] for place in places])
+    rows = found.fetchall()
+    return names, sorted(rows, key=itemgetter(*map(names.index, order))) if order else rows
 
 
 def spent(connection: Connection, release: str) -> float | None:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from duckdb_priv.errors import InvalidParameter
 
-TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*""")
-"""What holds text as it is: literals, quoted names, comments."""
+TOKEN = re.compile(r"""'[^']*(?:''[^']*)*'|"[^"]*(?:""[^"]*)*"|--[^\n]*""")
+"""What holds text as it is: literals, quoted names, comments. Long runs in a literal are matched at once."""
 PLAIN = re.compile("[a-z_][a-z0-9_]*")
 KEYWORDS = """
     all analyse analyze and anti any array as asc asof asymmetric at authorization between bigint binary bit
