@@ -120,11 +120,13 @@ def _marked_sql(source: Source, limit: int) -> str:
 def _values_sql(source: Source, attribute: str) -> str:
     """Write the query of the marks of the values of a sensitive column, each once."""
     text = f"s.{key_expression(attribute, source.types[attribute])}::VARCHAR"
-    mark_of = mark_of_text("text", place(VALUES))
-    return (
-        f"SELECT text, ({mark_of} & 4294967295::UBIGINT)::UINTEGER AS mark"
-        f" FROM (SELECT DISTINCT {text} AS text FROM {place(RECORDS)} AS s)"
-    )
+    return _each_once(f"SELECT DISTINCT {text} AS text FROM {place(RECORDS)} AS s", place(VALUES))
+
+
+def _each_once(texts: str, stream: str) -> str:
+    """Write the query of the marks of the ``text`` of each row of a query."""
+    mark_of = mark_of_text("text", stream)
+    return f"SELECT text, ({mark_of} & 4294967295::UBIGINT)::UINTEGER AS mark FROM ({texts})"
 
 
 def _sample(workspace: Workspace, source: Source, values: randomness.KeyedBits, limit: int) -> None:
@@ -140,10 +142,11 @@ def _sample(workspace: Workspace, source: Source, values: randomness.KeyedBits, 
     if not source.sensitive:
         run(f"INSERT INTO {SAMPLED} SELECT mark, '*', true, 0 {chosen}")
     for n, name in enumerate(source.public, start=1):
-        value = mark_of_text(f"texts[{n}]", stream)
+        marks = _each_once(f"SELECT DISTINCT texts[{n}] AS text {chosen}", stream)
         run(
-            f"INSERT INTO {SAMPLED} SELECT mark, {literal(name.lower())}, false,"
-            f" ({value} & 4294967295::UBIGINT)::UINTEGER {chosen}"
+            f"INSERT INTO {SAMPLED} SELECT s.mark, {literal(name.lower())}, false, v.mark"
+            f" FROM (SELECT mark, texts[{n}] AS text {chosen}) AS s"
+            f" JOIN ({marks}) AS v ON v.text IS NOT DISTINCT FROM s.text"
         )
 
 

@@ -10,12 +10,9 @@ from typing import Any
 from duckdb_priv.errors import PublicationFailed
 from duckdb_priv.ledger import marks
 from duckdb_priv.ledger.marks import Marked
-from duckdb_priv.ledger.rules import Charge, Comparison, Definition, History, charge
+from duckdb_priv.ledger.rules import PUBLIC, Charge, Comparison, Definition, History, charge
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.model import LedgerEntry, to_json
-
-PUBLIC = "public"
-"""The mechanism of an attribute that has noise elsewhere and is published as it is."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +218,8 @@ def write(
     """Write the entries of a publication, and keep what its sample held."""
     _refuse_used(connection, [each.entry for each in charged if each.entry.fresh])
     ((last,),) = connection.execute("SELECT coalesce(max(number), 0) FROM priv.ledger").fetchall()
-    number = _number(connection, publication, charged[0].entry.coins) or last + 1
+    known = _number(connection, publication, charged[0].entry.coins, marked)
+    number = known or last + 1
     rows = [
         (
             last + place,
@@ -263,14 +261,33 @@ def write(
         f"INSERT INTO priv.ledger VALUES {', '.join([places] * len(rows))}",
         [value for row in rows for value in row],
     )
-    if marked is not None:
+    if marked is not None and not marks.holds_the_same(connection, number):
         marks.keep_seen(connection, number)
 
 
-def _number(connection: Connection, publication: Published, draw: str) -> int | None:
-    """Return the number of this publication, where the release was published with this draw before."""
+def _number(
+    connection: Connection, publication: Published, draw: str, marked: Marked | None
+) -> int | None:
+    """Return the number of this publication; None for a new one.
+
+    It has that of an earlier publication of exactly the same; else that of its release before, if no other has it.
+    """
+    same = connection.execute(
+        "SELECT max(publication) FROM priv.ledger"
+        " WHERE population = ? AND list_contains(?, digest) AND level = ? AND public = ?",
+        [
+            publication.population,
+            marked.digests if marked else [],
+            marked.level if marked else None,
+            publication.public,
+        ],
+    ).fetchall()[0][0]
+    if same is not None and marks.holds_the_same(connection, same):
+        return int(same)
     ((number,),) = connection.execute(
-        "SELECT min(publication) FROM priv.ledger WHERE lower(release) = lower(?) AND coins = ?",
+        "SELECT min(publication) FROM priv.ledger AS entry WHERE lower(release) = lower($1) AND coins = $2"
+        " AND NOT EXISTS (FROM priv.ledger AS other WHERE other.publication = entry.publication"
+        " AND lower(other.release) <> lower($1))",
         [publication.release, draw],
     ).fetchall()
     return None if number is None else int(number)

@@ -6,10 +6,10 @@ The marks of a publication are in two temporary tables: MARKED has a row for eac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from duckdb_priv.ledger.rules import Comparison
+from duckdb_priv.ledger.rules import PUBLIC, Comparison
 from duckdb_priv.mechanism.sketch import level_of
 from duckdb_priv.release.catalog import Connection
 
@@ -96,11 +96,10 @@ def _moved(connection: Connection, publications: Sequence[int], records: int) ->
         "WITH pair AS ("
         " SELECT mine.mark, count(*) AS common, count(*) FILTER (mine.value <> seen.value) AS differ"
         f" FROM {SAMPLED} AS mine JOIN priv.seen AS seen USING (mark, attribute)"
-        " WHERE NOT mine.sensitive AND NOT seen.sensitive AND list_contains(?, seen.publication)"
+        f" WHERE NOT mine.sensitive AND NOT seen.sensitive AND seen.publication IN {_listed(publications)}"
         " GROUP BY mine.mark, seen.publication)"
         " SELECT count(*), count(*) FILTER (NOT here) FROM"
-        " (SELECT bool_or(2 * differ < common) AS here FROM pair GROUP BY mark)",
-        [list(publications)],
+        " (SELECT bool_or(2 * differ < common) AS here FROM pair GROUP BY mark)"
     ).fetchall()
     return round(records * moved / compared) if compared else 0
 
@@ -149,6 +148,20 @@ def looks_of_person(connection: Connection, draw: str, *, epoch: int) -> int | N
         [number_of(draw), epoch],
     ).fetchall()
     return None if looks is None else int(looks)
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    """Write numbers of publications so that others are not read."""
+    return f"({', '.join(map(str, numbers))})"
+
+
+def holds_the_same(connection: Connection, publication: int) -> bool:
+    """Return whether the sample of an earlier publication held exactly what this one holds."""
+    held = "SELECT (count(*), sum(hash(mark, attribute, sensitive, value)::HUGEINT)) FROM"
+    ((same,),) = connection.execute(
+        f"SELECT ({held} {SAMPLED}) = ({held} priv.seen WHERE publication = {int(publication)})"
+    ).fetchall()
+    return bool(same)
 
 
 def keep_seen(connection: Connection, publication: int) -> None:
@@ -201,13 +214,21 @@ def same_columns(
     Of each pair: the column, whether it is sensitive, the earlier one, and whether that was.
     """
     limit = (2**64 - 1) >> max(marked.level, level_of(marked.records, LOOKED_AT))
+    latest = connection.execute(
+        "WITH entry AS (FROM priv.ledger WHERE population = ? AND level IS NOT NULL"
+        " QUALIFY published_at = max(published_at) OVER (PARTITION BY publication))"
+        " SELECT attribute, sensitive, max(publication) FROM ("
+        " SELECT lower(unnest(public)) AS attribute, false AS sensitive, publication FROM entry"
+        " UNION ALL SELECT lower(attribute), true, publication FROM entry WHERE mechanism <> ?) GROUP BY ALL",
+        [population, PUBLIC],
+    ).fetchall()
+    if not latest:
+        return []
     rows = connection.execute(
-        "WITH latest AS (SELECT seen.attribute, seen.sensitive, max(seen.publication) AS publication"
-        " FROM (SELECT DISTINCT publication, attribute, sensitive FROM priv.seen) AS seen"
-        " SEMI JOIN (FROM priv.ledger WHERE population = ?) AS entry ON entry.publication = seen.publication"
-        " GROUP BY ALL),"
+        "WITH latest (attribute, sensitive, publication) AS"
+        " (SELECT unnest(?::VARCHAR[]), unnest(?::BOOLEAN[]), unnest(?::BIGINT[])),"
         " theirs AS (FROM priv.seen SEMI JOIN latest USING (publication, attribute, sensitive)"
-        f" WHERE mark <= {limit}::UBIGINT),"
+        f" WHERE mark <= {limit}::UBIGINT AND publication IN {_listed({each for *_, each in latest})}),"
         " cell AS (SELECT mine.attribute AS a, mine.sensitive AS b, theirs.attribute AS c, theirs.sensitive AS d,"
         f" mine.value AS u, theirs.value AS v, count(*) AS rows FROM {SAMPLED} AS mine JOIN theirs USING (mark)"
         " WHERE (mine.sensitive OR theirs.sensitive) AND mine.attribute <> theirs.attribute"
@@ -219,7 +240,7 @@ def same_columns(
         " chance AS (SELECT a, b, c, d, sum(mine_of.rows * theirs_of.rows) AS pairs"
         " FROM mine_of JOIN theirs_of USING (a, b, c, d, value) GROUP BY ALL)"
         " SELECT a, b, c, d, rows, same, coalesce(pairs, 0) / rows FROM agreed LEFT JOIN chance USING (a, b, c, d)",
-        [population],
+        [list(each) for each in zip(*latest, strict=True)],
     ).fetchall()
     return [
         (mine, sensitive, theirs, was)

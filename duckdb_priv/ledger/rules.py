@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+PUBLIC = "public"
+"""The mechanism of an attribute that has noise elsewhere and is published as it is."""
 TURNOVER = 0.2
 """The largest share of records that are new or changed, among those of a version."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from duckdb_priv.engine import randomness
 from duckdb_priv.ledger import counts, entries, exposure, groupings, marks
 from duckdb_priv.ledger.budget import require_budget
-from duckdb_priv.ledger.entries import PUBLIC, Charged, Published
-from duckdb_priv.ledger.rules import Charge, Comparison
+from duckdb_priv.ledger.entries import Charged, Published
+from duckdb_priv.ledger.rules import PUBLIC, Charge, Comparison
 from duckdb_priv.publisher.publication import Publication
 from duckdb_priv.release.model import GROUPED_BY, LedgerEntry
 
@@ -48,6 +48,7 @@ def look_up(p: Publication) -> None:
         source.sensitive,
         p.marked,
         request.public or (),
+        republish=request.republish,
     )
 
 
@@ -100,7 +101,7 @@ def _of_groups(
         same,
         joining,
         why=p.method.once,
-        republish=p.arguments.republish,
+        republish=p.request.republish,
     )
     # The rows of samples are drawn one by one, so that corrections are counted.
     by_record = joining is not None and GROUPED_BY in entry.notes

@@ -35,7 +35,7 @@ CREATE TABLE priv.ledger (
 );
 COMMENT ON TABLE  priv.ledger IS 'PRIVATE, never exported: everything that was ever published of which population. FROM priv.ledger() adds it up.';
 COMMENT ON COLUMN priv.ledger.number IS 'Running number, one per release and sensitive attribute.';
-COMMENT ON COLUMN priv.ledger.publication IS 'What priv.seen calls it: the number of the first entry of this release with these draws.';
+COMMENT ON COLUMN priv.ledger.publication IS 'What priv.seen calls it: the number of the first entry of this release with these draws, or of another publication of exactly the same.';
 COMMENT ON COLUMN priv.ledger.population IS 'The people it is about: within a population an id means one person, and everything adds up.';
 COMMENT ON COLUMN priv.ledger.release IS 'Name of the published table; it stays here when the release is dropped.';
 COMMENT ON COLUMN priv.ledger.source IS 'The table or view that was published.';

@@ -135,6 +135,27 @@ def test_a_dropped_or_replaced_release_stays_in_the_ledger(visits, published):
     ]
 
 
+def test_publications_of_the_same_keep_one_sample_between_them(visits, published):
+    """A release that changes keeps a sample of its own, and the others still have theirs."""
+    samples = "SELECT publication, count(*), bit_xor(hash(mark, attribute, value)) FROM priv.seen"
+    before, after = (f"{samples} WHERE publication {sign} 1 GROUP BY ALL" for sign in "=>")
+    given = {"sensitive": "disease", "record_id": "id", "replace": True}
+    for number, retention in enumerate([0.3, 0.3, 0.5]):
+        published(visits, "visits", f"r{number}", retention=retention, **given)
+    kept = rows(visits, before)
+    assert len(kept) == 1
+    assert rows(visits, after) == []
+    assert rows(visits, "SELECT DISTINCT publication FROM priv.ledger") == [(1,)]
+    visits.execute("UPDATE visits SET disease = 'flu' WHERE id = 1")
+    for _ in range(2):
+        published(visits, "visits", "r0", retention=0.3, **given)
+        assert rows(visits, before) == kept
+        ((_, records, _),) = rows(visits, after)
+        assert records == kept[0][1]
+    published(visits, "visits", "r3", retention=0.3, exclude=["age"], **given)
+    assert rows(visits, "SELECT count(DISTINCT publication) FROM priv.seen") == [(3,)]
+
+
 def audit(connection, release):
     names = ["attribute", "guarantee", "value", "holds", "parameters"]
     found = connection.execute(

@@ -474,6 +474,26 @@ def test_a_batch_of_other_values_is_counted_by_decoys_of_its_own(con, tmp_path):
         assert low <= 33 <= high
 
 
+def test_counts_of_batches_that_have_too_many_values_are_warned_of(con):
+    con.execute(
+        "CREATE TABLE v AS SELECT i AS id, i % 3 AS ward, 'v' || i % 101 AS disease FROM range(1010) AS t(i)"
+    )
+    publish = "SELECT warnings FROM priv.publish_splu('v', 'r', sensitive := 'disease', gamma := 2, record_id := 'id')"
+    ((before,),) = con.execute(publish).fetchall()
+    con.execute("DELETE FROM v WHERE id % 101 = 7 AND id > 200")
+    con.execute("INSERT INTO v SELECT i, i % 3, 'v' || i % 50 FROM range(1010, 1110) AS t(i)")
+    after = refreshed(con)["warnings"]
+    ((said,),) = con.execute(
+        "SELECT statement FROM priv.guarantee WHERE guarantee = 'several_batches'"
+    ).fetchall()
+    assert (
+        "Counts of all its values are reconstructed as if the batches had the same frequencies, since"
+        in said
+    )
+    assert said in after
+    assert not any("same frequencies" in each for each in before)
+
+
 @pytest.mark.once
 def test_a_release_goes_on_with_a_public_column_that_got_noise_elsewhere(con):
     """A new release of it is refused until the column is named; the old one was asked for nothing, and is charged."""
@@ -482,7 +502,12 @@ def test_a_release_goes_on_with_a_public_column_that_got_noise_elsewhere(con):
     )
     publish = "FROM priv.publish_uniform('v', '{}', sensitive := '{}', epsilon := 1.0, record_id := 'id'{})"
     con.execute(publish.format("r", "disease", ""))
-    told = con.execute(publish.format("noisy", "ward", ", exclude := 'disease'")).fetchall()[0]
+    with pytest.raises(
+        duckdb.Error, match="'ward' was published as it is in release 'r', so noise"
+    ):
+        con.execute(publish.format("noisy", "ward", ", exclude := 'disease'"))
+    more = ", exclude := 'disease', republish := true"
+    told = con.execute(publish.format("noisy", "ward", more)).fetchall()[0]
     assert "'ward' was published as it is in release 'r'" in str(told)
     with pytest.raises(duckdb.Error, match="'ward' has noise in release 'noisy', and would be"):
         con.execute(publish.format("other", "disease", ""))

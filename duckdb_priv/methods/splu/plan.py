@@ -20,6 +20,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
 from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_batches import (
+    MOST_VALUES,
     Batch,
     Mixture,
     drawn_in_all,
@@ -140,10 +141,14 @@ def plan_of(
     gamma = grouping.gamma
     mixed = [None if each is None else _mixed(each, gamma) for each in batches or ()]
     guarantees = [each for domain in domains for each in guarantees_of(domain.attribute, gamma)]
+    biased = []
     for n, domain in enumerate(domains):
         if earlier or (batches and len(batches[n]) > 1):
             known = len(batches[n]) if batches else None
-            guarantees.append(_of_several(domain.attribute, known, bool(batches and mixed[n])))
+            corrected = bool(batches and mixed[n])
+            guarantees.append(_of_several(domain, known, corrected))
+            if not corrected:
+                biased.append(guarantees[-1].statement)
     parts = rows if batches is None else max(int(drawn_in_all(each).sum()) for each in batches)
     return Plan(
         mechanism=MECHANISM,
@@ -168,6 +173,7 @@ def plan_of(
         strongest=guarantees[0].statement,
         rows_expected=rows,
         left_out=left_out,
+        warnings=biased,
     )
 
 
@@ -198,9 +204,12 @@ def _complete(
             for domain, each, one in zip_longest(domains, grouped, mixed)
         ],
         warnings=[
-            warning
-            for domain, each, one in zip_longest(domains, grouped, mixed)
-            for warning in _warnings(domain, drawn_in_all(each), one, source, grouping)
+            *plan.warnings,
+            *(
+                warning
+                for domain, each, one in zip_longest(domains, grouped, mixed)
+                for warning in _warnings(domain, drawn_in_all(each), one, source, grouping)
+            ),
         ],
     )
 
@@ -297,7 +306,7 @@ def _of_batches(
     )
 
 
-def _of_several(attribute: str, batches: int | None, mixed: bool) -> Guarantee:
+def _of_several(domain: Domain, batches: int | None, corrected: bool) -> Guarantee:
     """State which counts are biased where records were grouped in several batches."""
     those = (
         "The records came in several batches"
@@ -307,15 +316,16 @@ def _of_several(attribute: str, batches: int | None, mixed: bool) -> Guarantee:
     counted = (
         "Counts are unbiased among rows that are chosen without regard to when they came. Counts among the rows of one"
         " batch are biased."
-        if mixed
-        else "Counts are reconstructed as if all batches had the same frequencies. Counts among rows of one batch are"
-        " biased, and those of all rows, too, where records left."
+        if corrected
+        else "Counts of all its values are reconstructed as if the batches had the same frequencies"
+        + (f", since it has more than {MOST_VALUES}" if domain.size > MOST_VALUES else "")
+        + ". Counts among rows of one batch are biased, and those of all rows, too, where records left."
     )
     return Guarantee(
         "several_batches",
-        f"{those}, each with decoys of its own frequencies of {attribute}. {counted}",
+        f"{those}, each with decoys of its own frequencies of {domain.attribute}. {counted}",
         value=batches,
-        attribute=attribute,
+        attribute=domain.attribute,
     )
 
 
