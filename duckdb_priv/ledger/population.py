@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from duckdb_priv.errors import InvalidParameter, UnknownName
+from duckdb_priv.errors import InvalidParameter, UnknownName, echoed
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.request import POPULATION
 
@@ -23,10 +23,15 @@ def populations(connection: Connection) -> list[str]:
 
 def find_population(connection: Connection, name: str) -> str:
     """Return a population that is known, or the one that every database has; raises UnknownName for any other."""
-    known = populations(connection)
-    if name in known or name == POPULATION:
+    known = list(dict.fromkeys([POPULATION, *populations(connection)]))
+    if name in known:
         return name
-    raise UnknownName.among("population", name, known or [POPULATION])
+    raise UnknownName.among(
+        "population",
+        name,
+        known,
+        also=f"there are {', '.join(map(echoed, known))}; another one begins with its first publication",
+    )
 
 
 def refuse_other(connection: Connection, release: str, population: str) -> None:

@@ -43,11 +43,9 @@ class BudgetArguments(Arguments):
 def budget(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """State a budget, or say how much of it is left."""
     (arguments,) = read(given, BudgetArguments, of="budget")
-    cursor, population = workspace.cursor, arguments.population
-    if arguments.epsilon is None:
-        # A budget may be stated before anything is published; to ask for one that nobody knows is a mistake.
-        population = find_population(cursor, population)
-    else:
+    cursor = workspace.cursor
+    population = find_population(cursor, arguments.population)
+    if arguments.epsilon is not None:
         ledger.state(cursor, population, Limit(arguments.epsilon, arguments.delta or 0.0))
     limit = ledger.limit_of(cursor, population)
     spent = ledger.spent_of(cursor, population, limit.delta if limit else 0.0)

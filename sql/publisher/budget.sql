@@ -2,12 +2,12 @@
 --   -> population, epsilon, delta, epsilon_spent, delta_spent, epsilon_left, rule, statement, seconds
 --
 -- Returns what was spent of a population. With epsilon, it sets the most that may be spent, together with delta (0 if you
--- give none): a publication beyond that is refused, from any table. What was spent is the total of priv.ledger(): of one
--- person if publications named people, else of one record. If some delta is left and advanced composition is smaller, it is
--- used; rule says which. The total is infinite if something without an epsilon was published. Counts of priv.laplace_count
--- are added to what is spent, and not refused.
+-- give none): a publication beyond that is refused, from any table. Name a population of which something was published, or
+-- 'main'. What was spent is the total of priv.ledger(): of one person if publications named people, else of one record. If
+-- some delta is left and advanced composition is smaller, it is used; rule says which. The total is infinite if something
+-- without an epsilon was published. Counts of priv.laplace_count are added to what is spent, and not refused.
 --
---   FROM priv.budget('patients', epsilon := 4.0);
+--   FROM priv.budget('main', epsilon := 4.0);
 
 CREATE OR REPLACE MACRO priv.budget(population := 'main', epsilon := NULL, delta := NULL) AS TABLE
 WITH call AS MATERIALIZED (

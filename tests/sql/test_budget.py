@@ -169,7 +169,14 @@ def test_many_small_ones_compose_better_with_a_delta(con):
         ("epsilon := -1", "epsilon must be at least 0"),
         ("delta := 0.1", "a delta alone is no budget"),
         ("epsilon := 1, delta := 1", "delta must be at least 0 and below 1"),
-        ("'nowhere'", "no population is called 'nowhere'"),
+        (
+            "'nowhere'",
+            "no population is called 'nowhere'\nHint: there are 'main'; another one begins with",
+        ),
+        (
+            "'mian', epsilon := 4",
+            r"no population is called 'mian'\nHint: did you mean 'main'\? there are 'main'; a",
+        ),
         ("epsilon := 'x'", "epsilon must be a number"),
         ("epsilon := 1", "epsilon = 2, delta = 0 of population 'main' was spent already"),
     ],
