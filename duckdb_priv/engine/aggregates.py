@@ -29,6 +29,8 @@ SURPLUS = "temp.main._priv_surplus"
 """The ids of the records that ``max_rows`` leaves out; a temporary table of this connection."""
 LIMIT = 2**64 - 1
 """The largest hash."""
+BLANK, LEADING_ZEROS = r"\s", "(^|[^0-9])0+([0-9])"
+"""Patterns of what one id may be written with and without, in DuckDB and in Spark."""
 
 
 @dataclass(frozen=True)
@@ -307,6 +309,23 @@ class Aggregates:
         values, records, alone, most = self.workspace.rows(query)[0]
         return values, records, alone, most
 
+    def similar_ids(self, ids: Sequence[str], texts: Sequence[str], rate: int) -> int:
+        """Count the ids that equal another one without the case, blanks and leading zeros of its ``texts``.
+
+        Of very many, those are looked at whose texts without any blanks and zeros are in one of ``rate`` classes.
+        """
+        bare = [f"replace(replace(lower({identifier(name)}), ' ', ''), '0', '')" for name in texts]
+        rests = [_rest(identifier(name)) if name in texts else identifier(name) for name in ids]
+        query = self.sql(
+            "check",
+            "similar_ids",
+            columns=identifiers(ids),
+            rest=", ".join(rests),
+            among=f"hash({', '.join(bare)}) % {rate} = 0" if rate > 1 else "true",
+        )
+        ((similar,),) = self.workspace.rows(query)
+        return int(similar)
+
     def cells(self, columns: Sequence[str], other: str, rate: int) -> str:
         """Write the query that counts ``rows`` by a ``key`` of columns and the ``value`` of another one, both hashed.
 
@@ -343,6 +362,12 @@ class Aggregates:
     def set_aside(self, rows: str) -> str:
         """Return where the rows of a query are read when the table that they are in is written once more."""
         return f"FROM ({rows})"
+
+
+def _rest(text: str) -> str:
+    """Write what is left of an id without its case, its blanks and the leading zeros of its numbers."""
+    bare = f"regexp_replace(lower({text}), {literal(BLANK)}, '', 'g')"
+    return rf"regexp_replace({bare}, {literal(LEADING_ZEROS)}, '\1\2', 'g')"
 
 
 def aggregates_of(workspace: Workspace, source: Source) -> Aggregates:

@@ -102,12 +102,13 @@ def make_plan(p: Publication) -> None:
 
 
 def check_values(p: Publication) -> None:
-    """Check what public columns reveal."""
+    """Check what public columns reveal, and whether ids are written in several ways."""
     p.workspace.stage("checking the columns")
-    p.findings = (
-        findings_before_publishing(p.workspace, p.source, p.request.public or ())
-        if "public" in p.plan.columns.values()
-        else []
+    p.findings = findings_before_publishing(
+        p.workspace,
+        p.source,
+        p.request.public or (),
+        shows_public="public" in p.plan.columns.values(),
     )
     if not p.request.record_id and not p.method.whole_records:
         p.findings = [*p.findings, *missing_record_id()]

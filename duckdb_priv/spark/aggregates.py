@@ -17,6 +17,8 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as spark
 
 from duckdb_priv.engine.aggregates import (
+    BLANK,
+    LEADING_ZEROS,
     Aggregates,
     GroupCounts,
     OnAxis,
@@ -53,6 +55,11 @@ MOST_VALUES = 1_000_000
 """Values of a sensitive column that are fetched at most."""
 SEED = 1
 """Of samples in which suspects are looked for."""
+
+
+def _rest(text: Column) -> Column:
+    """Return what is left of an id without its case, its blanks and the leading zeros of its numbers."""
+    return f.regexp_replace(f.regexp_replace(f.lower(text), BLANK, ""), LEADING_ZEROS, "$1$2")
 
 
 @dataclass(frozen=True)
@@ -352,6 +359,22 @@ class SparkAggregates(Aggregates):
 
         (row,) = self.frame.ask(("distinctness", *columns), counted).to_pylist()
         return row["values"], row["records"] or 0, row["alone"], row["most"] or 0
+
+    def similar_ids(self, ids: Sequence[str], texts: Sequence[str], rate: int) -> int:
+        """Count the ids that equal another one without the case, blanks and leading zeros of its ``texts``."""
+        bare = [f.translate(f.lower(column(name)), " 0", "") for name in texts]
+        held = f.pmod(f.xxhash64(*bare), f.lit(rate)) == 0
+        rests = [_rest(column(name)) if name in texts else column(name) for name in ids]
+
+        def counted() -> DataFrame:
+            records = self._records.where(held) if rate > 1 else self._records
+            return records.agg(
+                f.count(f.lit(1)).alias("ids"), f.count_distinct(*rests).alias("rests")
+            )
+
+        (row,) = self.frame.ask(("similar ids", rate, *ids), counted).to_pylist()
+        # Ids are different ones: the source was refused otherwise.
+        return int(row["ids"] - row["rests"])
 
     def cells(self, columns: Sequence[str], other: str, rate: int) -> str:
         """Fetch the counts of a limited number of keys."""

@@ -83,8 +83,11 @@ class Examination:
         )
         """The columns that anything is asked of."""
         self.asked = aggregates_of(workspace, source)
-        self.sample = self.asked.sample(self.columns, self.share(SAMPLE))
+
+    @cached_property
+    def sample(self) -> str:
         """What the records of the sample are read from: the source itself where it is small."""
+        return self.asked.sample(self.columns, self.share(SAMPLE))
 
     @property
     def rows(self) -> int:

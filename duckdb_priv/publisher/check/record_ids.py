@@ -64,19 +64,11 @@ def unusable_record_ids(exam: Examination, record_id: Sequence[str]) -> list[Fin
 
 def similar_record_ids(exam: Examination, record_id: Sequence[str]) -> list[Finding]:
     """Count ids that differ from another one in upper and lower case, blanks or leading zeros only."""
-    types, ids = exam.source.types, [identifier(name) for name in record_id]
-    texts = [identifier(name) for name in record_id if types[name] == "VARCHAR"]
-    if not texts or exam.source.answers is not None:
+    texts = [name for name in record_id if exam.source.types[name] == "VARCHAR"]
+    if not texts:
         return []
     rate = exam.rate(exam.rows)
-    bare = ", ".join(f"replace(replace(lower({text}), ' ', ''), '0', '')" for text in texts)
-    rests = [_rest(each) if each in texts else each for each in ids]
-    ((similar,),) = exam.query(
-        "similar_ids",
-        columns=", ".join(ids),
-        rest=f"({', '.join(rests)})",
-        among=f"hash({bare}) % {rate} = 0" if rate > 1 else "true",
-    )
+    similar = exam.asked.similar_ids(record_id, texts, rate)
     if not similar:
         return []
     number = f"{similar:,}" if rate == 1 else f"about {rate * similar:,}"
@@ -92,12 +84,6 @@ def similar_record_ids(exam: Examination, record_id: Sequence[str]) -> list[Find
             exam.basis(rate),
         )
     ]
-
-
-def _rest(text: str) -> str:
-    """Write what is left of an id without its case, its blanks and the leading zeros of its numbers."""
-    bare = rf"regexp_replace(lower({text}), '\s', '', 'g')"
-    return rf"regexp_replace({bare}, '(^|[^0-9])0+([0-9])', '\1\2', 'g')"
 
 
 FEWEST, MOST = 1.02, 50.0

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+import duckdb
 import pytest
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+import duckdb_priv.spark
+from duckdb_priv.publisher.check import examination
 from duckdb_priv.spark import ids
 
 IDS = {
@@ -41,3 +45,37 @@ def test_ids_with_equal_hashes_are_distinguished(
 
     monkeypatch.setattr(ids, "hashed", colliding)
     assert ids.count_distinct(persons, [f.col("ward")], 3000) == 3000
+
+
+SPELLINGS = """
+    SELECT form || n AS code, n % 2 AS part, 'd' || n % 3 AS disease FROM range(30) AS r(n),
+        (VALUES ('P7-'), ('p7-'), (' P7-'), ('P007-'), ('P70-'), ('O7-'), ('P-7'), ('P7' || chr(9) || '-')) AS f(form)
+"""
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+def test_ids_that_differ_in_case_blanks_or_zeros_are_warned_of(
+    classes: int,
+    spark: SparkSession,
+    publisher: duckdb.DuckDBPyConnection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both engines find the same; of very many ids they look at others, and find about as many."""
+    publisher.execute(f"CREATE TABLE codes AS {SPELLINGS}")
+    publisher.execute(f"COPY codes TO '{tmp_path}/codes.parquet'")
+    monkeypatch.setattr(examination, "CLASSES", 240 // classes)
+    arguments = {"sensitive": "disease", "record_id": ["code", "part"], "epsilon": 1.0}
+    frame = spark.read.parquet(f"{tmp_path}/codes.parquet")
+    receipt = duckdb_priv.spark.publish(
+        publisher, frame, "uniform", source="codes", release="r", path=tmp_path / "r", **arguments
+    )
+    ((told,),) = publisher.execute(
+        "SELECT warnings FROM priv.publish_uniform('codes', 's', sensitive := 'disease',"
+        " record_id := ['code', 'part'], epsilon := 1.0)"
+    ).fetchall()
+    number = {1: "120", 3: "about "}[classes]
+    for warnings in (receipt["warnings"], told):
+        (warning,) = (each for each in warnings if "upper and lower case" in each)
+        assert warning.startswith(number)
+    assert classes > 1 or receipt["warnings"] == told
