@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from duckdb_priv.errors import GuaranteeViolated
-from duckdb_priv.ledger import marks
 from duckdb_priv.ledger.groupings import ANOTHER
-from duckdb_priv.ledger.marks import Marked
+from duckdb_priv.ledger.marks import SameColumn, names_of
 from duckdb_priv.ledger.rules import PUBLIC
 from duckdb_priv.release.catalog import Connection
 
@@ -24,16 +23,16 @@ def exposed(
     release: str,
     public: Sequence[str],
     sensitive: Sequence[str],
-    marked: Marked | None,
+    same: Sequence[SameColumn],
     named: Sequence[str],
     *,
     republish: bool,
 ) -> dict[str, str]:
     """List the columns that have noise in one release of a population and none in another, with the reason.
 
-    ``named`` are the public columns that the publisher named. Raises GuaranteeViolated for any other one that the
-    ``release`` has not published as it is before; and for a sensitive one that it has not published with noise before,
-    unless ``republish``.
+    ``same`` are the columns that hold what others held, ``named`` the public columns that the publisher named. Raises
+    GuaranteeViolated for any other public one that the ``release`` has not published as it is before, and unless
+    ``republish`` for a sensitive one that it has not published with noise before.
     """
     earlier = connection.execute(
         "SELECT lower(attribute), arg_max(release, number) FROM priv.ledger"
@@ -54,7 +53,6 @@ def exposed(
         [population, release],
     ).fetchall()
     asked = {name for (name,) in decided} | {name.lower() for name in named}
-    same = marks.same_columns(connection, population, marked) if marked and (noisy or clear) else []
     with_noise = connection.execute(
         "SELECT DISTINCT lower(attribute) FROM priv.ledger"
         " WHERE population = ? AND lower(release) = lower(?) AND mechanism <> ?",
@@ -62,9 +60,7 @@ def exposed(
     ).fetchall()
     found = {}
     for name in public:
-        other = next(
-            (of for mine, _, of, was in same if was and mine == name.lower()), name.lower()
-        )
+        other = next(names_of(name, same, sensitive=True), name.lower())
         if other not in noisy:
             continue
         holds = "" if other == name.lower() else f", which holds what {other!r} holds,"
@@ -76,9 +72,7 @@ def exposed(
             )
         found[name] = f"{what}, and is published as it is"
     for name in sensitive:
-        other = next(
-            (of for mine, _, of, was in same if not was and mine == name.lower()), name.lower()
-        )
+        other = next(names_of(name, same, sensitive=False), name.lower())
         if other not in clear:
             continue
         holds = "" if other == name.lower() else f" as {other!r}"

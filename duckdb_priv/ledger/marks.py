@@ -6,7 +6,7 @@ The marks of a publication are in two temporary tables: MARKED has a row for eac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from duckdb_priv.ledger.rules import PUBLIC, Comparison
@@ -206,13 +206,25 @@ def moves(connection: Connection, publication: int, level: int, earlier_level: i
     return Moves(arrived, gone, changed, placed)
 
 
-def same_columns(
-    connection: Connection, population: str, marked: Marked
-) -> list[tuple[str, bool, str, bool]]:
-    """List the columns that hold what another column held under the same ids, whatever they are called.
+SameColumn = tuple[str, str, bool]
+"""A column, an earlier one that held the same under the same ids, and whether that was sensitive; in lower case."""
 
-    Of each pair: the column, whether it is sensitive, the earlier one, and whether that was.
+
+def names_of(column: str, same: Iterable[SameColumn], *, sensitive: bool) -> Iterator[str]:
+    """Go through the other names of a column under which it was sensitive, or was not.
+
+    >>> list(names_of("Disease", [("disease", "icd", True), ("disease", "code", False)], sensitive=True))
+    ['icd']
     """
+    return (of for mine, of, was in same if was is sensitive and mine == column.lower())
+
+
+def same_columns(
+    connection: Connection, population: str, marked: Marked | None
+) -> list[SameColumn]:
+    """List the columns that hold what another column held under the same ids, whatever they are called."""
+    if marked is None:
+        return []
     limit = (2**64 - 1) >> max(marked.level, level_of(marked.records, LOOKED_AT))
     latest = connection.execute(
         "WITH entry AS (FROM priv.ledger WHERE population = ? AND level IS NOT NULL"
@@ -243,8 +255,8 @@ def same_columns(
         [list(each) for each in zip(*latest, strict=True)],
     ).fetchall()
     return [
-        (mine, sensitive, theirs, was)
-        for mine, sensitive, theirs, was, records, same, expected in rows
+        (mine, theirs, was)
+        for mine, _, theirs, was, records, same, expected in rows
         if records >= ENOUGH and same - expected >= AGREEING * (records - expected) > 0
     ]
 

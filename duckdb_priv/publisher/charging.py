@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from duckdb_priv.engine import randomness
 from duckdb_priv.ledger import counts, entries, exposure, groupings, marks
 from duckdb_priv.ledger.budget import require_budget
 from duckdb_priv.ledger.entries import Charged, Published
+from duckdb_priv.ledger.marks import SameColumn
 from duckdb_priv.ledger.rules import PUBLIC, Charge, Comparison
 from duckdb_priv.publisher.publication import Publication
 from duckdb_priv.release.model import GROUPED_BY, LedgerEntry
@@ -35,8 +38,9 @@ def look_up(p: Publication) -> None:
         plan.parameters,
     )
     joining = _joining(p) if p.method.groups and p.extends else None
+    same = marks.same_columns(p.workspace.cursor, source.population, p.marked)
     found = {
-        entry.attribute: _of_groups(p, entry, n, joining)
+        entry.attribute: _of_groups(p, entry, n, joining, same)
         for n, entry in enumerate(plan.ledger if p.method.groups else ())
     }
     p.groups = {name: decided for name, decided in found.items() if decided is not None}
@@ -46,7 +50,7 @@ def look_up(p: Publication) -> None:
         request.release,
         public,
         source.sensitive,
-        p.marked,
+        same,
         request.public or (),
         republish=request.republish,
     )
@@ -83,15 +87,17 @@ def _joining(p: Publication) -> Comparison | None:
 
 
 def _of_groups(
-    p: Publication, entry: LedgerEntry, n: int, joining: Comparison | None
+    p: Publication,
+    entry: LedgerEntry,
+    n: int,
+    joining: Comparison | None,
+    same_columns: Sequence[SameColumn],
 ) -> Charge | None:
     """Decide what the groups of an attribute add; None where its records are charged one by one."""
     cursor, population = p.workspace.cursor, p.source.population
     same = _same_groups(p, entry, n)
-    name = entry.attribute.lower()
-    found = marks.same_columns(cursor, population, p.marked) if p.marked else []
-    others = {of for mine, _, of, was in found if was and mine == name}
-    before = groupings.grouped_before(cursor, population, {name, *others})
+    others = {*marks.names_of(entry.attribute, same_columns, sensitive=True)}
+    before = groupings.grouped_before(cursor, population, {entry.attribute, *others})
     if joining is not None and (elsewhere := groupings.grouped_before(cursor, population, others)):
         # Records that have groups under another name of the attribute are not new, whatever their release is.
         before, joining = elsewhere, None

@@ -30,7 +30,10 @@ FUNCTIONS = {
 }
 """What Python does. Nobody but our own macros calls these."""
 
-COMMON = " record_id population exclude public person max_rows title description contact licence labels republish replace"
+COMMON = (
+    " record_id population exclude public person max_rows title description contact licence labels republish"
+    " replace"
+)
 """What every publication takes."""
 CHECK = (
     "source sensitive record_id exclude public person domain retention epsilon rho1 rho2 certainty"

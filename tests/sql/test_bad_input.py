@@ -278,14 +278,13 @@ def test_after_every_error_the_database_still_publishes(unchanged):
     assert unchanged.execute("SELECT count(*) FROM again").fetchall() == [(300,)]
     unchanged.execute("FROM priv.drop_release('again')")
     unchanged.execute(
-        "DELETE FROM priv.seen WHERE publication IN"
-        " (SELECT publication FROM priv.ledger WHERE release = 'again')"
-    )
-    unchanged.execute(
         "DELETE FROM priv.mark WHERE draw IN"
         " (SELECT ('0x' || coins[:16])::UBIGINT FROM priv.ledger WHERE release = 'again')"
     )
     unchanged.execute("DELETE FROM priv.ledger WHERE release = 'again'")
+    unchanged.execute(
+        "DELETE FROM priv.seen WHERE publication NOT IN (SELECT publication FROM priv.ledger)"
+    )
 
 
 def test_a_source_that_is_not_committed_is_not_there_yet(world):
