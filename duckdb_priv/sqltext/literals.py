@@ -74,12 +74,12 @@ def looked_up(text: str, values: Sequence[str], kind: str) -> str:
 
 
 def position(text: str, values: Iterable[str | None]) -> str:
-    """Write which of texts an SQL expression of type VARCHAR is, byte for byte, counted from 1; NULL if it is none.
+    """Write which of texts an SQL expression is, byte for byte, counted from 1; NULL if it is none, as NULL itself.
 
     >>> print(position("x", ["a"]).replace(texts(["a"]), "l"))
-    list_position(l, x COLLATE C)
+    list_position(l, CAST(x AS VARCHAR) COLLATE C)
     """
-    return f"list_position({texts(values)}, {text} COLLATE C)"
+    return f"list_position({texts(values)}, CAST({text} AS VARCHAR) COLLATE C)"
 
 
 def is_among(text: str, values: Iterable[str | None]) -> str:
