@@ -15,6 +15,7 @@ from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.estimator.weights import numbers_of, steps_of, weight
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
+from duckdb_priv.sqltext.moments import MOMENTS
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, sections
 
@@ -165,7 +166,11 @@ def _judge(table: WeightedTable) -> str:
             "sampled": "true" if form_of(table.attributes[0]).scaled else "false",
             "random": _listed(names.RANDOM),
             "valued": _listed(
-                [*(name for name, taken in names.SUMS.items() if taken), *names.OTHER_NAMES]
+                [
+                    *(name for name, taken in names.SUMS.items() if taken),
+                    *names.OTHER_NAMES,
+                    *MOMENTS,
+                ]
             ),
             "no_arguments": f"({no_arguments})",
             **{f"says.{name}": table.message(name) for name in MESSAGES},

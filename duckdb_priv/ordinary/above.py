@@ -154,7 +154,7 @@ class Above:
             exact=self.exact and not any(Kind.SENSITIVE in each for each in depends),
             counts=of.is_count,
             of_attribute=not factors and all(each is Kind.SENSITIVE for each in depends),
-            zero=of.is_count or of.zero,
+            zero=of.zero,
         )
         for name, known in self.measures.items():
             if known == measure:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 from sqlglot import exp
 
@@ -21,7 +22,11 @@ NAMES = {
     exp.LogicalOr: "bool_or",
     exp.LogicalAnd: "bool_and",
     exp.ArrayAgg: "list",
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
 }
+"""Names of functions that sqlglot writes otherwise, and of those that are asked for most: writing one takes time."""
 DECOMPOSED = ("min", "max", "any_value", "bool_or", "bool_and")
 """Aggregates of parts that are the aggregates of the whole."""
 CONTINUOUS = (exp.Median, exp.PercentileCont, exp.ApproxQuantile)
@@ -30,14 +35,25 @@ QUANTILES = (*CONTINUOUS, exp.PercentileDisc, exp.Quantile)
 WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 
 
+class Zero(Enum):
+    """Where a sum over no records is 0, and not NULL."""
+
+    NEVER = auto()
+    """As sum(x)."""
+    OF_RECORDS = auto()
+    """Where there are records that add 0, as sum(CASE WHEN … THEN x ELSE 0 END)."""
+    ALWAYS = auto()
+    """As count(x)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Sum:
     """A sum over records: of the product of its factors, over the records that meet its conditions."""
 
     factors: tuple[exp.Expr, ...] = ()
     conditions: tuple[exp.Expr, ...] = ()
-    zero: bool = False
-    """Whether records that do not meet its conditions add 0: then it is 0 where none does, and not NULL."""
+    zero: Zero = Zero.NEVER
+    """Where it is 0, and not NULL, although no record meets its conditions."""
 
     @property
     def is_count(self) -> bool:
@@ -170,7 +186,8 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
         if name != "count" or len(argument.expressions) != 1:
             raise refusal(f"{name}(DISTINCT …)")
         return Plain("count", argument.expressions[0], conditions, distinct=True)
-    whole = Sum(conditions=conditions)
+    records = Sum(conditions=conditions)
+    whole = replace(records, zero=Zero.ALWAYS)
     if name in ("count", "count_star") and _is_every_row(argument):
         return Estimate([whole], _same)
     if name in OF_PAIRS and isinstance(function.args.get("expression"), exp.Expr):
@@ -185,12 +202,12 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
         return Estimate([whole.where(*conjuncts(argument))], _same)
     if name == "sum":
         amount, negated = _without_sign(argument)
-        return Estimate([_summed(whole, amount)], _negated if negated else _same)
+        return Estimate([_summed(records, amount)], _negated if negated else _same)
     counted = whole.where(*_not_null(argument))
     if name in ("avg", "mean"):
-        return Estimate([_summed(whole, argument), counted], _average)
+        return Estimate([_summed(records, argument), counted], _average)
     if name in OF_ONE:
-        return _moment(name, counted, whole, {"x": argument})
+        return _moment(name, counted, records, {"x": argument})
     if name in DECOMPOSED:
         return Plain(name, argument, conditions)
     raise refusal(name)
@@ -310,7 +327,7 @@ def _summed(of: Sum, value: exp.Expr) -> Sum:
         return _summed(of, value.this).times(exp.Literal.number(-1))
     when = only_branch(value)
     if when is not None:
-        of = of if only_branch(value, zero=False) is not None else replace(of, zero=True)
+        of = of if only_branch(value, zero=False) is not None else replace(of, zero=Zero.OF_RECORDS)
         return _summed(of.where(*conjuncts(when[0])), when[1])
     if isinstance(value, exp.Literal) and value.name == ONE:
         return of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused, echoed, shortened
 from duckdb_priv.ordinary.aggregates import name_of
-from duckdb_priv.ordinary.names import named, text
+from duckdb_priv.ordinary.names import DUCKDB, named, text
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, functions
 from duckdb_priv.ordinary.results import UNNEST, blocked_error, unnests
 from duckdb_priv.ordinary.scope import MARK, FromItem
@@ -27,6 +28,8 @@ BY_CHANCE = {
     "setseed",
 }
 """Functions that say something else of every row."""
+EMPTY = re.compile(r"SELECT _priv_empty_\d+")
+"""The place of the empty columns of a release, whose text is not read again."""
 SHOWN = 20
 """How many values a message lists."""
 HANDLED = {
@@ -160,7 +163,7 @@ def stand_in(query: exp.Query, connection: ConnectedTables) -> str:
 
     What is wrong with it is then said in DuckDB's words, and its columns are named as DuckDB names them.
     """
-    query = query.copy()
+    query, places = query.copy(), dict[str, str]()
     named_by_with = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
     for table in list(query.find_all(exp.Table)):
         if not table.db and table.name.lower() in named_by_with:
@@ -183,8 +186,9 @@ def stand_in(query: exp.Query, connection: ConnectedTables) -> str:
         bare = table.copy()
         for name in ("alias", "joins", "sample"):
             bare.set(name, None)
-        inner: exp.Expr = exp.maybe_parse(
-            f"SELECT {', '.join([star, *added])} FROM {text(bare)}", dialect="duckdb"
-        )
+        place = f"_priv_empty_{len(places)}"
+        places[f"SELECT {place}"] = f"SELECT {', '.join([star, *added])} FROM {text(bare)}"
+        inner = exp.Select(expressions=[exp.column(place)])
         table.replace(exp.Subquery(this=inner, alias=alias.copy()))
-    return text(query)
+    written = str(query.sql(DUCKDB, copy=False))
+    return EMPTY.sub(lambda found: places.get(found[0], found[0]), written)

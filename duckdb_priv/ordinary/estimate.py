@@ -21,7 +21,7 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.above import Above
-from duckdb_priv.ordinary.aggregates import Quantile, Sum
+from duckdb_priv.ordinary.aggregates import Quantile, Sum, Zero
 from duckdb_priv.ordinary.cells import Cells
 from duckdb_priv.ordinary.frame import (
     CLASSES,
@@ -94,7 +94,7 @@ class Estimation:
         }
         windows = [found.rewritten(each) for each in self.select.args.get("windows") or ()]
         if found.quantiles and not found.measures:
-            found.sum(Sum())
+            found.sum(Sum(zero=Zero.ALWAYS))
         if not found.measures and not any(kind != "grouping" for kind, *_ in found.plain.values()):
             raise QueryRefused(
                 "perturbed records do not show which groups exist, only how many records they have",
@@ -137,10 +137,15 @@ class Estimation:
         )
 
     def _conditions(self) -> list[exp.Expr]:
-        """Split WHERE: rows are chosen by public columns before they are counted, by anything else afterwards."""
+        """Split WHERE: rows are chosen by public columns before they are counted, by anything else afterwards.
+
+        What is true of all rows, such as ``disease = 'flu' OR true``, chooses none.
+        """
         where = self.select.args.get("where")
         left = []
         for each in aggregates.conjuncts(where.this) if where else ():
+            if isinstance(each, exp.Or) and any(part == exp.true() for part in each.flatten()):
+                continue
             if self.cells.kind(each) in (Kind.PUBLIC, Kind.CONSTANT):
                 self.cells.conditions.append(each)
             else:
@@ -188,7 +193,7 @@ class Estimation:
         source = sources[list(self.sources).index(self.source)]
         inner = Estimation(select, source, sources, self.outer, self.connection, self.names, [])
         found = inner._above()
-        count = found.sum(Sum())
+        count = found.sum(Sum(zero=Zero.ALWAYS))
         groups = tuple(found.keys.values())[:number]
         measures = {count.name: found.measures[count.name]}
         frame = inner._frame(found)

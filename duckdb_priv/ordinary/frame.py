@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckdb_priv.estimator.weights import steps_of
+from duckdb_priv.ordinary.aggregates import Zero
 from duckdb_priv.ordinary.cells import Cells
 from duckdb_priv.ordinary.law import classes_sql, law_sql
 from duckdb_priv.ordinary.names import LINE, Names, text
@@ -48,8 +49,15 @@ class Measure:
     """Whether it counts records."""
     of_attribute: bool
     """Whether which classes are summed depends on attributes alone."""
-    zero: bool
-    """Whether it is 0 where no record is summed; else it is NULL there, as in SQL."""
+    zero: Zero
+    """Where it is 0, and not NULL, although no record is summed."""
+
+    def written(self, total: str, records: str) -> str:
+        """Write it as SQL has it where no record is summed; ``records`` says whether there are any in the group."""
+        if self.zero is Zero.NEVER:
+            return total
+        total = f"coalesce({total}, 0)"
+        return total if self.zero is Zero.ALWAYS else f"CASE WHEN {records} THEN {total} END"
 
 
 @dataclass(frozen=True)
@@ -158,7 +166,11 @@ class Frame:
 
     def summed(self, of: Measure) -> list[str]:
         """Write which cells have a record that is summed, if that can be asked of the number of their records alone."""
-        return [f"{self.column(of.cell)} > 0"] if of.before and not (of.public or of.zero) else []
+        return (
+            [f"{self.column(of.cell)} > 0"]
+            if of.before and not of.public and of.zero is Zero.NEVER
+            else []
+        )
 
     # A count is summed in steps of a power of two, and so without an error that depends on the order of the sum: counts
     # of the same records are equal to the last digit.
@@ -187,7 +199,7 @@ class Frame:
                 f"sum({' * '.join([added, *of.factors])}){filtered(conditions)}{self.of_steps(of)}"
             )
             found = known(found, self.partly_unknown)
-        return f"coalesce({found}, 0)" if of.zero else found
+        return of.written(found, "count(*) > 0")
 
 
 def select_sql(

@@ -16,13 +16,14 @@ import duckdb
 
 # DuckDB's own functions by their whole names: a file may have others of the same names.
 STATE = """
-    SELECT system.main.current_database(), system.main.current_schema(),
-        system.main.current_setting('search_path'),
-        (SELECT list((database_name, database_oid, readonly)) FROM system.main.duckdb_databases() WHERE NOT internal),
-        (SELECT list((database_name, schema_name, table_name, temporary))
-            FROM system.main.duckdb_tables() WHERE schema_name = 'priv' OR temporary),
-        (SELECT list((database_name, schema_name, view_name, true))
-            FROM system.main.duckdb_views() WHERE temporary AND NOT internal)
+    SELECT 'now', system.main.current_database(), system.main.current_schema(),
+        system.main.current_setting('search_path'), NULL::BIGINT, NULL::BOOLEAN
+    UNION ALL SELECT 'database', database_name, NULL, NULL, database_oid, readonly
+        FROM system.main.duckdb_databases() WHERE NOT internal
+    UNION ALL SELECT 'table', database_name, schema_name, table_name, NULL, temporary
+        FROM system.main.duckdb_tables() WHERE schema_name = 'priv' OR temporary
+    UNION ALL SELECT 'table', database_name, schema_name, view_name, NULL, true
+        FROM system.main.duckdb_views() WHERE temporary AND NOT internal
 """
 MOST = 500
 """How many queries and statements are kept for one connection."""
@@ -44,9 +45,14 @@ class State:
     def of(cls, connection: duckdb.DuckDBPyConnection) -> State:
         """Return what is kept of a connection."""
         rows: list[tuple[Any, ...]] = connection.execute(STATE).fetchall()
-        database, schema, path, databases, tables, views = rows[0]
-        tables = (tuple(each) for each in (*(tables or ()), *(views or ())))
-        return cls(database, schema, path, tuple(map(tuple, databases or ())), tuple(tables))
+        ((database, schema, path),) = (row[1:4] for row in rows if row[0] == "now")
+        return cls(
+            database,
+            schema,
+            path,
+            tuple((row[1], *row[4:]) for row in rows if row[0] == "database"),
+            tuple((*row[1:4], row[5]) for row in rows if row[0] == "table"),
+        )
 
     @property
     def lasts(self) -> bool:

@@ -34,7 +34,10 @@ def column(name: str, table: str | None = None) -> exp.Column:
 
 def text(node: exp.Expr | str) -> str:
     """Write a part of a query as DuckDB reads it; a string is a name."""
-    return _name(node) if isinstance(node, str) else str(node.sql(DUCKDB))
+    if isinstance(node, str):
+        return _name(node)
+    # What has no parts that writing could change needs no copy.
+    return str(node.sql(DUCKDB, copy=not isinstance(node, exp.Column | exp.Literal)))
 
 
 @cache
@@ -88,8 +91,8 @@ class Names:
         return exp.CTE(this=select, alias=exp.TableAlias(this=named(name).copy()))
 
     def written(self, statement: exp.Expr) -> str:
-        """Write a statement for people to read, with all its steps."""
-        found = str(statement.sql("duckdb", pretty=True, max_text_width=100))
+        """Write a statement for people to read, with all its steps; it may be changed by that."""
+        found = str(statement.sql(DUCKDB, pretty=True, max_text_width=100, copy=False))
         while place := PLACE.search(found):
             before = found[found.rfind("\n", 0, place.start()) + 1 : place.start()]
             line = " " if before.strip() else f"\n{before}"

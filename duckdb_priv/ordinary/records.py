@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary.aggregates import Zero
 from duckdb_priv.ordinary.frame import (
     Frame,
     Measure,
@@ -262,12 +263,12 @@ class Records:
             if of.counts and not of.exact
             else f"sum({self.cell(of.cell)} * {found})"
         )
-        if not of.zero and (of.conditions or of.factors):
+        if of.zero is Zero.NEVER and (of.conditions or of.factors):
             total += f" FILTER (WHERE {self._summed(of)})"
         if not of.exact:
             total += self.frame.of_steps(of)
         total = known(total, self.frame.partly_unknown)
-        return f"coalesce({total}, 0)" if of.zero else total
+        return of.written(total, f"max({found}) IS NOT NULL")
 
     def _summed(self, of: Measure) -> str:
         """Return the column of the records with whether there are any among them that are summed."""

@@ -17,9 +17,10 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.intervals import Together
 from duckdb_priv.ordinary.kept import run
 from duckdb_priv.ordinary.names import Names, text
+from duckdb_priv.ordinary.pivots import count_before_pivots
 from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.scope import subqueries
-from duckdb_priv.ordinary.statement import Statement, UnevenParts, pivoted
+from duckdb_priv.ordinary.statement import Statement, UnevenParts
 from duckdb_priv.release.given import (
     check_choice,
     check_confidence,
@@ -107,10 +108,8 @@ def _rewritten(
     parsed = _parse(sql, connection)
     if parsed is None:
         return sql
-    for pivot in parsed.find_all(exp.Pivot):
-        if isinstance(pivot.this, exp.Table) and connection.release(pivot.this) is not None:
-            raise pivoted()
     names = Names.of(parsed)
+    count_before_pivots(parsed, connection, names)
     statement = Statement(connection, names, by_name(parameters))
     try:
         for query in list(subqueries(parsed)):

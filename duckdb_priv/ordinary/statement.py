@@ -21,6 +21,7 @@ from duckdb_priv.ordinary.estimate import Estimation
 from duckdb_priv.ordinary.linear import by_row, refuse_what_is_not_linear
 from duckdb_priv.ordinary.names import Names, named
 from duckdb_priv.ordinary.nested import flatten
+from duckdb_priv.ordinary.pivots import pivoted
 from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.ordinary.results import (
     Result,
@@ -455,14 +456,6 @@ class Statement:
         if is_star(item):
             return list(passed_on(item, sources))
         return [output_name(item)]
-
-
-def pivoted() -> QueryRefused:
-    """Return the error for rows of a release that are pivoted before they are counted."""
-    return QueryRefused(
-        "PIVOT of perturbed rows cannot be estimated",
-        hint="PIVOT (SELECT …, count(*) AS n FROM … GROUP BY ALL) ON … USING sum(n)",
-    )
 
 
 def _parts(query: exp.Expr) -> list[exp.Select]:

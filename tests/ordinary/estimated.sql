@@ -70,6 +70,11 @@ SELECT min(age) FROM visits AS v WHERE EXISTS (SELECT 1 FROM memory.main.chapter
 SELECT ward, max(age), count(*) FROM visits JOIN memory.main.chapter ON code = disease GROUP BY ward -- public columns of all records alone
 WITH f AS (SELECT * FROM visits WHERE disease = 'flu') SELECT n FROM (SELECT bool_or(age > 30) AS n FROM f) -- public columns of all records alone|not real records
 SELECT min(d), count_if('disease' = 'x') FROM visits AS v(a, b, c, e, d, f) -- public columns of all records alone
+SELECT min(d) FROM (SELECT * RENAME (disease AS d) FROM visits) -- public columns of all records alone|not real records
+WITH v(a, b, c, e, d, f) AS (SELECT * FROM visits) SELECT min(d) FROM v -- public columns of all records alone|not real records
+SELECT min(#5), count_if(disease = 'flu') FROM visits -- public columns of all records alone
+SELECT DISTINCT #2 FROM visits WHERE disease <> 'ward' -- before they|not a value
+SELECT var_pop(age), count_low() FROM visits -- count_if_low
 SELECT median(age) FROM visits WHERE disease = 'flu' -- no sum over records
 SELECT list(disease), count(*) FROM visits -- no sum over records
 SELECT string_agg(disease, ','), count(*) FROM visits -- no sum over records

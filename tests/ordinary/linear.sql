@@ -258,3 +258,15 @@ SELECT sum(w) AS n FROM weighted WHERE disease > 'b';
 -- title: covariance of public columns over records with a value
 SELECT covar_pop(cost, age) AS c, regr_count(cost, age) AS n, regr_sxx(cost, age) AS xx FROM visits WHERE disease = 'flu';
 SELECT (sum(w * cost * age) - sum(w * cost) * sum(w * age) / sum(w)) / sum(w), sum(w), sum(w * age * age) - sum(w * age) ** 2 / sum(w) FROM weighted WHERE disease = 'flu';
+
+-- title: sums over no record at all
+SELECT count(*), sum(1), sum(CASE WHEN disease = 'flu' THEN 1 END), sum(CASE WHEN disease = 'flu' THEN 1 ELSE 0 END), sum(CASE WHEN disease = 'flu' THEN age ELSE 0 END), sum(age), count_if(disease = 'flu') FROM visits WHERE disease = 'flu' AND age > 90;
+SELECT coalesce(sum(w), 0), NULL, NULL, NULL, NULL, NULL, 0 FROM weighted WHERE age > 90;
+
+-- title: a condition that is true of all
+SELECT ward, count(*) FROM visits WHERE disease = 'flu' OR true GROUP BY ward ORDER BY ward;
+SELECT ward, sum(records) FILTER (shown) FROM weighted GROUP BY ward ORDER BY ward;
+
+-- title: rows that are pivoted
+PIVOT visits ON disease IN ('flu', 'none') USING count(*) AS n, sum(cost) AS c GROUP BY ward;
+SELECT ward, sum(w) FILTER (disease = 'flu'), sum(w * cost) FILTER (disease = 'flu'), sum(w) FILTER (disease = 'none'), sum(w * cost) FILTER (disease = 'none') FROM weighted GROUP BY ward;

@@ -248,8 +248,16 @@ SELECT unnest([1, 2]), count(*) FROM visits WHERE disease = 'flu';
 SELECT * FROM (PIVOT visits ON disease USING count(*));
 -- says: PIVOT
 
--- title: a pivot as a statement
-PIVOT visits ON disease USING count(*) GROUP BY ward;
+-- title: a pivot without groups
+PIVOT visits ON disease USING count(*);
+-- says: PIVOT
+
+-- title: a pivot whose columns would have no names
+PIVOT visits ON disease USING count(*), avg(age) GROUP BY ward;
+-- says: PIVOT
+
+-- title: a pivot within a WITH
+WITH p AS (PIVOT visits ON disease IN ('flu') USING count(*) GROUP BY ward) FROM p;
 -- says: PIVOT
 
 -- title: everything that is grouped

@@ -28,6 +28,7 @@ NOT_ANSWERED = {
     "a view over that view": "not through another",
     "a list of values": "GROUP BY without count",
     "a list of chosen values": r"SELECT \\*",
+    "rows that are pivoted": "a PIVOT in the schema",
     "a list of values of two attributes": "GROUP BY without count|not real records",
 }
 """By title of a case: what it is refused with."""

@@ -18,13 +18,13 @@
         any_value(n.qualified) AS qualified, max_by(s.place, len(s.place)) AS owner
     FROM node AS n LEFT JOIN node AS s ON s.kind = 'SELECT_NODE' AND starts_with(n.place, s.place || '.') GROUP BY n.place
 ), used AS MATERIALIZED (
-    SELECT o.owner, o.place, lower(json_extract_string(o.it, '$.column_names[#-1]')) AS name, bool_or(c.place IS NOT NULL) AS counted
+    SELECT o.owner, o.place, coalesce(lower(json_extract_string(o.it, '$.column_names[#-1]')), '#') AS name, bool_or(c.place IS NOT NULL) AS counted
     FROM own AS o LEFT JOIN own AS c ON c.owner = o.owner AND c.called IN (@counts@) AND starts_with(o.place, c.place || '.')
-    WHERE o.class = 'COLUMN_REF' GROUP BY ALL
+    WHERE o.class IN ('COLUMN_REF', 'POSITIONAL_REFERENCE') GROUP BY ALL
 ), mixed AS MATERIALIZED (
-    SELECT @sampled@ OR EXISTS (FROM used WHERE name IN (@sensitive@) AND NOT counted) OR EXISTS (FROM node
+    SELECT @sampled@ OR EXISTS (FROM used WHERE name IN (@sensitive@, '#') AND NOT counted) OR EXISTS (FROM node
         WHERE list_has_any([lower(x) FOR x IN json_extract_string(it, '$.using_columns[*]')], [@sensitive@])
-            OR json_array_length(it, '$.column_name_alias') > 0) AS so
+            OR greatest(json_array_length(it, '$.column_name_alias'), json_array_length(it, '$.aliases'), json_array_length(it, '$.rename_list')) > 0) AS so
 ), source AS MATERIALIZED (
     SELECT owner AS reader, place, NULL AS given, coalesce(nullif(json_extract_string(it, '$.alias'), ''), @release@) AS name
     FROM own WHERE kind = 'BASE_TABLE' AND lower(json_extract_string(it, '$.table_name')) = @release@

@@ -95,8 +95,8 @@ list_concat([@release@], [lower(json_extract_string(s, '$.key')) FOR s IN json_e
             json_extract_string(s, '$.value.query.node.select_list[*].type')))])
 
 -- name: pivoted
--- Whether counts are pivoted by an aggregate of the schema.
-len([p FOR p IN json_extract('_priv_tree', '$.**') IF json_extract_string(p, '$.type') = 'PIVOT' AND json_extract_string(p, '$.source.type') = 'SUBQUERY'
+-- Whether an aggregate of the schema pivots.
+len([p FOR p IN json_extract('_priv_tree', '$.**') IF json_extract_string(p, '$.type') = 'PIVOT'
     AND list_has_any([lower(x) FOR x IN json_extract_string(p, '$.aggregates[*].function_name')], [@counts@])
     AND coalesce(json_extract_string(p, '$.aggregates[0].schema'), '') = '']) > 0
 

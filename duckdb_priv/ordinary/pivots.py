@@ -1,0 +1,54 @@
+"""PIVOT of the rows of a release: a PIVOT of what is counted of them, by the groups and by what becomes columns."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary.names import Names, column
+from duckdb_priv.ordinary.published import ConnectedTables
+
+
+def count_before_pivots(statement: exp.Expr, connection: ConnectedTables, names: Names) -> None:
+    """Let every PIVOT of rows of a release pivot their counts, in place; raises QueryRefused where it cannot."""
+    for pivot in list(statement.find_all(exp.Pivot)):
+        if isinstance(pivot.this, exp.Table) and connection.release(pivot.this) is not None:
+            _count_before(pivot, names)
+
+
+def _count_before(pivot: exp.Pivot, names: Names) -> None:
+    group = pivot.args.get("group")
+    keys = group.expressions if group is not None else []
+    columns = [each.this if isinstance(each, exp.In) else each for each in pivot.expressions]
+    using = pivot.args.get("using") or [exp.Count(this=exp.Star())]
+    if (
+        not keys
+        or pivot.args.get("unpivot")
+        or pivot.find_ancestor(exp.Query)
+        or not all(isinstance(each, exp.Column) for each in (*keys, *columns))
+        or (len(using) > 1 and not all(isinstance(each, exp.Alias) for each in using))
+    ):
+        raise pivoted()
+    counts, shown = [], []
+    for each in using:
+        name = names.fresh("pivoted")
+        counts.append(exp.alias_(each.unalias().copy(), name))
+        call: exp.Expr = exp.Anonymous(this="any_value", expressions=[column(name)])
+        shown.append(exp.alias_(call, each.args["alias"].copy()) if each.alias else call)
+    selected = {each.name.lower(): each.copy() for each in (*keys, *columns)}
+    counted = exp.Select(
+        expressions=[*selected.values(), *counts],
+        from_=exp.From(this=pivot.this.copy()),
+        group=exp.Group(expressions=[each.copy() for each in selected.values()]),
+    )
+    pivot.set("this", exp.Subquery(this=counted))
+    pivot.set("using", shown)
+
+
+def pivoted() -> QueryRefused:
+    """Return the error for rows of a release that are pivoted before they are counted."""
+    return QueryRefused(
+        "this PIVOT of perturbed rows cannot be estimated",
+        hint="as a statement of its own, PIVOT name ON column USING count(*) AS n GROUP BY columns; or"
+        " PIVOT (SELECT …, count(*) AS n FROM … GROUP BY ALL) ON … USING sum(n)",
+    )
