@@ -65,7 +65,7 @@ class Chain:
     One step is beside the other, and not inside it: DuckDB 2 plans a list comprehension in another one twice, one
     in that four times, and so on.
 
-    >>> print(Chain("{a: 1}", ("p", "{b: 2 * p.a}")).then("q", "q.b + 1"))
+    >>> print(Chain("{a: 1}", ("p", "{b: 2 * p.a}")).then(("q", "q.b + 1")))
     [q.b + 1 FOR q IN [{b: 2 * p.a} FOR p IN [{a: 1}]]][1]
     """
 
