@@ -278,7 +278,7 @@ class SparkAggregates(Aggregates):
         select = f"SELECT {identifiers(types)} FROM ({kernel.select}) AS s WHERE {leaves}"
         leaving = in_spark_types(replace(kernel, select=select, gathers=True), types)
         records = self.frame.records(kernel.reads)
-        schema = records.select(*map(column, types)).schema
+        schema = self.frame.carried(types)
 
         def those() -> DataFrame:
             return in_tasks(records, Perturb(leaving, self.frame.setting), schema)

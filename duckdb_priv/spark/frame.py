@@ -24,7 +24,7 @@ from duckdb_priv.release.request import Request, Roles
 from duckdb_priv.spark.plans import source_version
 from duckdb_priv.spark.tasks import Perturb, Setting, in_spark_types, in_tasks
 from duckdb_priv.spark.transfer import Transfer
-from duckdb_priv.spark.types import duckdb_type, given_type, has_floats
+from duckdb_priv.spark.types import carried_type, duckdb_type, given_type, has_floats
 from duckdb_priv.sqltext.quoting import literal
 
 READ = ("DataFrame", "SparkSession")
@@ -91,8 +91,18 @@ class SparkFrame:
         """Return what a kernel gives of each record: the columns that it reads, and a number."""
         records = self.records(kernel.reads)
         work = Perturb(in_spark_types(kernel, {**kernel.reads, number: "BIGINT"}), self.setting)
-        schema = [*records.schema.fields, spark.StructField(number, spark.LongType())]
-        return in_tasks(records, work, spark.StructType(schema))
+        fields = [*self.carried(kernel.reads).fields, spark.StructField(number, spark.LongType())]
+        return in_tasks(records, work, spark.StructType(fields))
+
+    def carried(self, columns: Iterable[str]) -> spark.StructType:
+        """Return the types of columns of the records as tasks give them."""
+        known = self.rows_of.schema
+        return spark.StructType(
+            [
+                spark.StructField(name, carried_type(self.types[name], known[name].dataType))
+                for name in columns
+            ]
+        )
 
     def ask(self, key: tuple[object, ...], question: Callable[[], DataFrame]) -> pa.Table:
         """Fetch the answer to a question, which is of limited size."""

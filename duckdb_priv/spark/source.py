@@ -35,6 +35,7 @@ MISSING = (
     "PARSE_EMPTY_STATEMENT",
     "PARSE_SYNTAX_ERROR",
     "SCHEMA_NOT_FOUND",
+    "REQUIRES_SINGLE_PART_NAMESPACE",
 )
 """Conditions of Spark where a name is no table's."""
 

@@ -117,6 +117,15 @@ def spark_type(kind: str) -> spark.DataType:
     return OF_DUCKDB[kind]
 
 
+def carried_type(kind: str, known: spark.DataType) -> spark.DataType:
+    """Return the type of Spark in which tasks give values of a type of DuckDB; ``known`` is that of lists and structs.
+
+    >>> carried_type("UTINYINT", spark.IntegerType())
+    ShortType()
+    """
+    return spark_type(kind) if kind in OF_DUCKDB or DECIMAL.fullmatch(kind) else known
+
+
 def has_floats(kind: spark.DataType) -> bool:
     """Return whether values of a type that compare as equal may be written differently, as 0.0 and -0.0 are."""
     if isinstance(kind, spark.ArrayType):

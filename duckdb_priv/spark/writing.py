@@ -19,7 +19,7 @@ from duckdb_priv.spark.frame import SparkFrame, column, orderings
 from duckdb_priv.spark.settings import configured
 from duckdb_priv.spark.tasks import Perturb, in_spark_types, in_tasks
 from duckdb_priv.spark.transfer import Transfer
-from duckdb_priv.spark.types import spark_type
+from duckdb_priv.spark.types import carried_type, spark_type
 
 DATA = "data"
 """The folder of the files."""
@@ -44,13 +44,15 @@ PART = re.compile(r"part-(\d+)-.*\.parquet")
 
 
 def published_types(described: Mapping[str, str], frame: SparkFrame) -> spark.StructType:
-    """Return the schema of the rows that a kernel gives: columns of the source keep Spark's type of them."""
+    """Return the schema of the rows that a kernel gives: lists and structs of the source keep Spark's type of them."""
     known = {each.name: each.dataType for each in frame.rows_of.schema.fields}
     return spark.StructType(
         [
             spark.StructField(
                 name,
-                known[name] if name in known and frame.types[name] == kind else spark_type(kind),
+                carried_type(kind, known[name])
+                if name in known and frame.types[name] == kind
+                else spark_type(kind),
             )
             for name, kind in described.items()
         ]
