@@ -72,7 +72,7 @@ def told(row: dict[str, Any]) -> dict[str, Any]:
 def test_versions_are_those_of_duckdb(
     spark: SparkSession, publisher: Connection, theirs: Connection, tmp_path: Path
 ) -> None:
-    """Two records of each person, none that was withdrawn, and a number that Spark has widened; others come and leave."""
+    """Two records of each person, none that was withdrawn, and a number that Spark has widened."""
     frame = frame_of(spark, theirs, tmp_path / "0.parquet")
     (mine,) = (
         duckdb_priv.spark.publish(
