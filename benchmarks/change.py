@@ -37,7 +37,7 @@ class Setting:
     """How often the table changes between the versions that are compared."""
 
     @property
-    def told(self) -> str:
+    def reported(self) -> str:
         """Name it in the table."""
         parts = f"by {self.groups}" if self.groups else "the whole table"
         later = f", {self.steps} versions later" if self.steps > 1 else ""
@@ -158,7 +158,7 @@ def main() -> None:
         error = (sum(row[1] ** 2 for row in found) / size) ** 0.5
         covered = sum(row[2] for row in found)
         lines.append(
-            f"{setting.told} {stderr:.1f} | {error:.1f} | {covered:.0f} of {size} | {apart:.1f}"
+            f"{setting.reported} {stderr:.1f} | {error:.1f} | {covered:.0f} of {size} | {apart:.1f}"
             f" | {apart / stderr:.1f} |"
         )
         print(lines[-1], flush=True)

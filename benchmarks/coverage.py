@@ -344,7 +344,7 @@ def written(text: str) -> list[dict[str, Any]]:
     return lines
 
 
-def told(lines: list[dict[str, Any]]) -> str:
+def reported(lines: list[dict[str, Any]]) -> str:
     """Write the coverage of 95% and 99% intervals over all lines; with a star where chance may be what is missing."""
     answers = sum(line["answers"] for line in lines)
     shares = [sum(line[f"{c}"] * line["answers"] for line in lines) / answers for c in WANTED]
@@ -364,7 +364,7 @@ def table(lines: list[dict[str, Any]]) -> str:
         for name in sorted({of(line) for line in lines}):
             chosen = [line for line in lines if of(line) == name]
             cells = [
-                told(of_class)
+                reported(of_class)
                 if (of_class := [line for line in chosen if line["class"] == least])
                 else ""
                 for least in CLASSES

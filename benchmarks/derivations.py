@@ -595,12 +595,12 @@ def shuffle() -> Iterator[str]:
     one, two = Uniform(0.3, 2), Uniform(0.9, 2)
     first, beside = (code_pair(Code(2), each.amplification) for each in (one, two))
     matrix = np.kron(one.matrix(), two.matrix())
-    told = _hockey_stick(matrix, (0, 1, 1, 1), (2, 1, 1, 1), 0.3)
+    reported = _hockey_stick(matrix, (0, 1, 1, 1), (2, 1, 1, 1), 0.3)
     alone = math.exp(log_delta(first, 4, 0.3))
     known = Pair(beside.first, beside.first, beside.blanket)
     product = math.exp(log_delta(first.combined(known), 4, 0.3))
     yield f"the group of the first one alone would have δ = {short(alone)}"
-    yield f"the exact δ for the first is {short(told)}. The product's bound is {short(product)}"
+    yield f"the exact δ for the first is {short(reported)}. The product's bound is {short(product)}"
 
 
 def _hockey_stick(

@@ -156,13 +156,13 @@ def marked(folder: Path, rows: int) -> list[str]:
 def main(kills: int = 40, rows: int = 10_000_000, markdown: str | None = None) -> None:
     """Print what was found, and write it."""
     with tempfile.TemporaryDirectory() as folder:
-        said = [
+        stated = [
             "# The ledger when publishers are killed, and what its marks cost",
             f"`python benchmarks/ledger.py {kills} {rows}`",
             *killed(Path(folder), kills),
             *marked(Path(folder), rows),
         ]
-    text = "\n\n".join(said) + "\n"
+    text = "\n\n".join(stated) + "\n"
     print(text)
     if markdown:
         Path(markdown).write_text(text, encoding="utf-8")

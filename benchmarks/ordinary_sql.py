@@ -49,7 +49,7 @@ occupations among all records (independent), and miss on the census itself.
 | mechanism | of | queries | cells | coverage | mean z | rms z | open | worst cells |
 | -- | -- | -- | -- | -- | -- | -- | -- | -- |
 """
-DEALT = ("anatomy", "distribution")
+ASSIGNED = ("anatomy", "distribution")
 """Mechanisms whose intervals are not held to the bounds on the census itself."""
 BOUNDS = {"coverage": (0.94, 0.99), "mean": (-0.15, 0.15), "rms": (0.85, 1.1)}
 """What is demanded of each row."""
@@ -281,7 +281,7 @@ def write(
     given: argparse.Namespace, lines: Sequence[str], outside: Sequence[str], refused: int
 ) -> None:
     """Write the results; after every mechanism, for the whole takes hours."""
-    said = (
+    stated = (
         "Outside of coverage .94 to .99, mean z -.15 to .15 and rms z .85 to 1.1, and by how many of their standard"
         f" errors: {'; '.join(outside) or 'none'}."
     )
@@ -290,7 +290,7 @@ def write(
         publications=given.publications,
         rows=given.rows,
         refused=refused,
-        outside=said,
+        outside=stated,
     )
     RESULTS.write_text(head + "\n".join(lines) + "\n", "utf-8")
 

@@ -168,7 +168,7 @@ class Faults:
             for fault in FAULTS.get(number, ()):
                 (tokens / f"{number} {fault}").touch()
 
-            def told(batches: Any) -> Any:
+            def reported(batches: Any) -> Any:
                 rows = list(batches)
                 executor = parent(os.getppid())
                 (tokens / f"executor {executor}").touch()
@@ -184,7 +184,7 @@ class Faults:
                         time.sleep(STUCK)
                 yield from run(iter(rows))
 
-            return told
+            return reported
 
         return lambda records, work, schema: in_tasks(records, befallen(work), schema)
 
@@ -238,22 +238,24 @@ class Search:
 
     def lines(self, places: dict[str, list[bytes]]) -> list[str]:
         """Say what was found in which place."""
-        told = []
+        reported = []
         for place, pieces in places.items():
             secrets = sum(holds(text, key) for text in pieces for key in self.secrets)
             derived = {key for key in self.derived if any(holds(text, key) for text in pieces)}
             size = sum(map(len, pieces)) / 1e6
-            told.append(f"| {place} | {len(pieces)} | {size:.1f} | {secrets} | {len(derived)} |")
-        return told
+            reported.append(
+                f"| {place} | {len(pieces)} | {size:.1f} | {secrets} | {len(derived)} |"
+            )
+        return reported
 
     def purposes(self) -> str:
         """Say what the keys are for that tasks were sent, and the others."""
-        told: dict[bool, set[str]] = {True: set(), False: set()}
+        reported: dict[bool, set[str]] = {True: set(), False: set()}
         for key, context in self.derived.items():
             sent = any(holds(text, key) for text in self.sent)
             is_json = context.startswith("{")
-            told[sent].add(json.loads(context).get("purpose", "coins") if is_json else context)
-        sent, kept = (", ".join(sorted(each)) or "nothing" for each in told.values())
+            reported[sent].add(json.loads(context).get("purpose", "coins") if is_json else context)
+        sent, kept = (", ".join(sorted(each)) or "nothing" for each in reported.values())
         return f"Tasks were sent the derived keys of: {sent}. They were not sent those of: {kept}."
 
 
@@ -295,10 +297,10 @@ def differing(folder: Path, visits: Path, mechanism: str) -> int:
     """Count the rows in which the release of a folder is not DuckDB's."""
     method, arguments = MECHANISMS[mechanism]
     given = {"record_id": "id", "public": ["age"], **arguments}
-    said = ", ".join(f"{name} := {value!r}" for name, value in given.items())
+    stated = ", ".join(f"{name} := {value!r}" for name, value in given.items())
     with duckdb_priv.connect(secret=SECRET) as publisher:
         publisher.execute(f"CREATE TABLE visits AS FROM {literal(f'{visits}/*.parquet')}")
-        publisher.execute(f"FROM priv.publish_{method}('visits', 'r', {said})").fetchall()
+        publisher.execute(f"FROM priv.publish_{method}('visits', 'r', {stated})").fetchall()
         theirs = f"(FROM {literal(f'{folder}/r/data/*.parquet')})"
         mine = f"(SELECT {', '.join(map(identifier, duckdb.sql(f'FROM {theirs}').columns))} FROM r)"
         return different_rows(publisher, mine, theirs)
@@ -322,7 +324,7 @@ class Publication:
     ended: float
     faults: Sequence[str]
     files: int
-    alike: bool
+    equal: bool
     different: int
 
     def line(self, events: Sequence[dict[str, Any]]) -> str:
@@ -343,7 +345,7 @@ class Publication:
         )
         return (
             f"| {self.mechanism} | {len(tasks)} | {' | '.join(map(str, numbers))} | {self.files} |"
-            f" {'yes' if self.alike else '**no**'} | {self.different} |"
+            f" {'yes' if self.equal else '**no**'} | {self.different} |"
         )
 
 
@@ -440,7 +442,7 @@ def main() -> None:
             "",
             "| mechanism | what was stated |",
             "|---|---|",
-            *(f"| {name} | {said} |" for name, said in alone.items()),
+            *(f"| {name} | {stated} |" for name, stated in alone.items()),
             "",
             f"{len(search.secrets)} secrets and {len(search.derived)} derived keys were looked for:",
             "",
@@ -459,7 +461,7 @@ def main() -> None:
         print(folder)
     else:
         shutil.rmtree(folder)
-    if not all(each.alike and not each.different for each in done):
+    if not all(each.equal and not each.different for each in done):
         raise SystemExit("a release differs")
 
 

@@ -99,7 +99,7 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }  # fmt: skip
 ID = {"record_id": ["arrived", "bed"]}
-TOLD = {
+REPORTED = {
     "priv.release": "* EXCLUDE (created_at, previous_at)",
     "priv.attribute": "*",
     "priv.coefficient": "*",
@@ -140,7 +140,7 @@ def compare(frame: DataFrame, stays: Path, mechanism: str, folder: Path) -> str:
     """Publish from both, and say in what they differ."""
     method, arguments = MECHANISMS[mechanism]
     given = ID | arguments
-    said = ", ".join(f"{name} := {value!r}" for name, value in given.items())
+    stated = ", ".join(f"{name} := {value!r}" for name, value in given.items())
     with publishers(stays) as (mine, theirs):
         with (
             mock.patch.object(randomness, "new_secret", return_value=SECRET),
@@ -149,7 +149,7 @@ def compare(frame: DataFrame, stays: Path, mechanism: str, folder: Path) -> str:
             duckdb_priv.spark.publish(
                 mine, frame, method, source="stays", release="r", path=folder / "mine", types=TYPES, **given
             )  # fmt: skip
-            theirs.execute(f"FROM priv.publish_{method}('stays', 'r', {said})").fetchall()
+            theirs.execute(f"FROM priv.publish_{method}('stays', 'r', {stated})").fetchall()
         theirs.execute(
             "FROM priv.export_release('r', ?, format := 'parquet')", [str(folder / "theirs")]
         ).fetchall()
@@ -157,15 +157,16 @@ def compare(frame: DataFrame, stays: Path, mechanism: str, folder: Path) -> str:
         of_duckdb = f"(SELECT {identifiers(duckdb.sql(f'FROM {of_spark}').columns)} FROM r)"
         ((number,),) = theirs.execute(f"SELECT count(*) FROM {of_spark}").fetchall()
         other = different_rows(theirs, of_spark, of_duckdb)
-        alike = 0
-        for table, told in TOLD.items():
+        equal = 0
+        for table, reported in REPORTED.items():
             found = [
-                each.execute(f"SELECT {told} FROM {table}").fetchall() for each in (mine, theirs)
+                each.execute(f"SELECT {reported} FROM {table}").fetchall()
+                for each in (mine, theirs)
             ]
             one, two = (sorted(map(repr, each)) for each in found)
-            alike += one == two
+            equal += one == two
         same = functions(folder / "mine") == functions(folder / "theirs")
-    return f"| {mechanism} | {number:,} | {other} | {alike} | {'yes' if same else '**no**'} |"
+    return f"| {mechanism} | {number:,} | {other} | {equal} | {'yes' if same else '**no**'} |"
 
 
 def main() -> None:
@@ -184,7 +185,7 @@ def main() -> None:
         "spark.sql.session.timeZone": ZONES["Spark"],
     }
     session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
-    header = HEADER.format(parts=len(TOLD))
+    header = HEADER.format(parts=len(REPORTED))
     print(header, flush=True)
     lines = []
     with tempfile.TemporaryDirectory() as name:

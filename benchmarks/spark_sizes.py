@@ -192,7 +192,7 @@ def runs(spark: SparkSession, folder: Path, rows: int) -> dict[str, Callable[[Pa
 def by_duckdb(folder: Path, name: str) -> tuple[float, float]:
     """Publish by DuckDB from a table of its own; return wall and CPU seconds."""
     method, arguments = METHODS[name]
-    said = ", ".join(f"{each} := {value!r}" for each, value in arguments.items())
+    stated = ", ".join(f"{each} := {value!r}" for each, value in arguments.items())
     path = folder / "duckdb.publisher"
     with duckdb_priv.connect(path) as publisher:
         publisher.execute(
@@ -201,7 +201,7 @@ def by_duckdb(folder: Path, name: str) -> tuple[float, float]:
         publisher.execute("CHECKPOINT")
         began, before = time.perf_counter(), time.process_time()
         publisher.execute(
-            f"FROM priv.publish_{method}('people', 'release', sensitive := 'occupation', record_id := 'id', {said})"
+            f"FROM priv.publish_{method}('people', 'release', sensitive := 'occupation', record_id := 'id', {stated})"
         ).fetchall()
         taken = time.perf_counter() - began, time.process_time() - before
     path.unlink()
@@ -316,8 +316,10 @@ def measure(millions: float, repeat: int, only: Sequence[str]) -> tuple[list[str
         if any(word in f"DuckDB: {name}" for word in only):
             command = [sys.executable, __file__, "--duckdb", str(folder), name]
             for _ in range(repeat):
-                told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-                wall, used = map(float, told.split())
+                reported = subprocess.run(
+                    command, stdout=subprocess.PIPE, text=True, check=True
+                ).stdout
+                wall, used = map(float, reported.split())
                 timings.setdefault(f"DuckDB: {name}", []).append(Timing(name, wall, used, 0, 0))
                 print(f"{millions:g} DuckDB: {name}: {wall:.1f} s, {used:.1f} s of CPU", flush=True)
     best = {name: min(each, key=lambda timing: timing.cpu) for name, each in timings.items()}

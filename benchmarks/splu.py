@@ -201,12 +201,12 @@ def measure(data: Path, name: str, repeat: int) -> list[str]:
                 for method, each in runs.items()
             }
             ours, theirs = (mean(runs[method], true, large) for method in (DECOYS, PAPER))
-            said = ", ".join(
+            stated = ", ".join(
                 f"{method} {np.mean(each):.1%}" for method, each in shares[gamma].items()
             )
             lines.append(
                 f"gamma {gamma}: counts of {LARGE:.1%} of the rows and more are off by {ours:.1%} (as in the paper:"
-                f" {theirs:.1%}, {theirs / ours:.1f} times as much); 95% intervals cover: {said} of all cells.  "
+                f" {theirs:.1%}, {theirs / ours:.1f} times as much); 95% intervals cover: {stated} of all cells.  "
             )
     return [*lines, "", *error_table(errors), ""]
 

@@ -36,7 +36,7 @@ GUESSES = {
 
 def play(mechanism: str, records: int, folder: Path) -> tuple[float, float]:
     """Return the epsilon that is promised of a record whose row is known, and the largest that is proven."""
-    said, promises = [], []
+    stated, promises = [], []
     for value in (FIRST, OTHER):
         with connect() as publisher:
             publisher.execute(f"CREATE TABLE domain AS SELECT unnest({DOMAIN}) AS value")
@@ -55,8 +55,8 @@ def play(mechanism: str, records: int, folder: Path) -> tuple[float, float]:
             with exported(publisher, "game", folder) as reader:
                 promises.append(local_epsilon(reader) or 0.0)
                 guess = f"noisy_secret {GUESSES.get(mechanism, EQUAL)}"
-                said += reader.execute(f"SELECT count(*) FROM game WHERE {guess}").fetchall()[0]
-    right, wrong = said
+                stated += reader.execute(f"SELECT count(*) FROM game WHERE {guess}").fetchall()[0]
+    right, wrong = stated
     least = beta.ppf(ALPHA / 2, right, records - right + 1)
     most = beta.ppf(1 - ALPHA / 2, wrong + 1, records - wrong)
     return max(promises), math.log(least / most)

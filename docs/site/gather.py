@@ -167,8 +167,8 @@ def catalog() -> str:
                 [table],
             ).fetchall()
             listed = [
-                f"| `{name}` | {kind} | {(said or '').replace('|', chr(92) + '|')} |"
-                for name, kind, said in columns
+                f"| `{name}` | {kind} | {(stated or '').replace('|', chr(92) + '|')} |"
+                for name, kind, stated in columns
             ]
             parts.append(
                 f"## priv.{table}\n\n{comment}\n\n| column | type | |\n|---|---|---|\n"

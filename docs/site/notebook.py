@@ -50,11 +50,11 @@ def _outputs(source: str, names: dict[str, Any]) -> Iterator[Cell]:
     shown = None
     if isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";"):
         shown = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
-    with redirect_stdout(io.StringIO()) as said:
+    with redirect_stdout(io.StringIO()) as stated:
         exec(compile(tree, "<cell>", "exec"), names)
         value = eval(compile(shown, "<cell>", "eval"), names) if shown else None
-    if said.getvalue():
-        yield {"output_type": "stream", "name": "stdout", "text": _lines(said.getvalue())}
+    if stated.getvalue():
+        yield {"output_type": "stream", "name": "stdout", "text": _lines(stated.getvalue())}
     if value is not None:
         yield _data({"text/plain": _lines(repr(value).rstrip())})
     for number in plt.get_fignums():

@@ -236,7 +236,7 @@ def read_card(
         parameters=_parameters(mechanism, json.loads(parameters)),
         person=person,
         learned=_learned(cards, epsilon),
-        absent=" ".join(said for _, name, _, said in guarantees if name in ABSENT) or None,
+        absent=" ".join(phrase for _, name, _, phrase in guarantees if name in ABSENT) or None,
         promises=_once([each for each in guarantees if each[1] not in (PERSON, *ABSENT)]),
         attributes=[replace(each, values=each.values[:shown]) for each in cards],
         statements=_statements(reader),

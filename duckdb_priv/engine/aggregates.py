@@ -245,7 +245,7 @@ class Aggregates:
     def without(self, kernel: Kernel, leaves: str) -> Source:
         """Return the source without the records of which a condition holds, on the rows ``s`` that a kernel gives."""
         fillings = {RECORDS: self.source.table}
-        for name, bits in kernel.coins.items():
+        for name, bits in kernel.random_bits.items():
             fillings[name] = str(self.workspace.open_stream(bits))
         for name, held in kernel.tables.items():
             create_table(self.workspace.cursor, name, held)
@@ -351,10 +351,10 @@ class Aggregates:
         """Write the query that counts the ``rows`` of each ``value`` of a column, hashed."""
         return self.sql("check", "source_values", other=identifier(column))
 
-    def dealt(self, dealing: Kernel, bits: Sequence[int]) -> DealtAggregates | None:
+    def assigned(self, assigning: Kernel, bits: Sequence[int]) -> AssignedAggregates | None:
         """Return an object that draws the bits of records outside DuckDB and answers for them; None if DuckDB does.
 
-        ``dealing`` gives the rows that DealtAggregates speaks of; ``bits`` are the first ones of the order that
+        ``assigning`` gives the rows that AssignedAggregates speaks of; ``bits`` are the first ones of the order that
         records are counted by, for each attribute.
         """
         return None
@@ -377,7 +377,7 @@ def aggregates_of(workspace: Workspace, source: Source) -> Aggregates:
 
 
 @dataclass(frozen=True)
-class DealtAggregates:
+class AssignedAggregates:
     """Answers about records with their random bits, attribute by attribute.
 
     They are rows of a table that a step of a kernel makes: ``_code{n}`` is the place of the true value of attribute
@@ -408,11 +408,11 @@ class DealtAggregates:
 
     def marks(self, kept: str = "true") -> str:
         """Write where the ``mark`` is read of each record of which a condition holds."""
-        return f"(SELECT _coins0.mark AS mark FROM {self.table} WHERE {kept})"
+        return f"(SELECT _random0.mark AS mark FROM {self.table} WHERE {kept})"
 
     def leave_out(self, known: str) -> int:
         """Leave out the records whose marks a query lists, and count those that stay."""
-        self.workspace.cursor.execute(f"DELETE FROM {self.table} WHERE _coins0.mark IN ({known})")
+        self.workspace.cursor.execute(f"DELETE FROM {self.table} WHERE _random0.mark IN ({known})")
         left = count_of(self.workspace.cursor, self.table)
         return int(left)
 
@@ -439,7 +439,7 @@ class DealtAggregates:
 
 
 def among_sql(last: Mapping[int, tuple[int, int]], bits: int) -> str:
-    """Write the condition on the records among which the last ones of some values are (``DealtAggregates.last``)."""
+    """Write the condition on the records among which the last ones of some values are (``AssignedAggregates.last``)."""
     return " OR ".join(
         f"(_code0 = {code} AND {cell_sql(0, bits)} >= {(code << bits) + first})"
         for code, (_, first) in last.items()
@@ -448,12 +448,12 @@ def among_sql(last: Mapping[int, tuple[int, int]], bits: int) -> str:
 
 def order_sql(n: int) -> str:
     """Write the bits that order the records of a value."""
-    return f"_coins{n}.first_half"
+    return f"_random{n}.first_half"
 
 
 def word_sql(n: int) -> str:
     """Write the bits that draw what a record shows, and that break ties of the order."""
-    return f"_coins{n}.second_half"
+    return f"_random{n}.second_half"
 
 
 def cell_sql(n: int, bits: int) -> str:
@@ -462,7 +462,7 @@ def cell_sql(n: int, bits: int) -> str:
     It is one number, since a window over one key takes half the time of a window over two.
 
     >>> cell_sql(0, 3), cell_sql(0, 0)
-    ('(_code0 << 3) + (_coins0.first_half >> 61::UBIGINT)::UINTEGER', '_code0')
+    ('(_code0 << 3) + (_random0.first_half >> 61::UBIGINT)::UINTEGER', '_code0')
     """
     if not bits:
         return f"_code{n}"

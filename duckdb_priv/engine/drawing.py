@@ -39,10 +39,10 @@ class Drawing:
     """Records, and what their bits are keyed by.
 
     >>> records = "SELECT 7 AS _number, NULL::VARCHAR AS _text, 1::UINTEGER AS code"
-    >>> drawing = Drawing(records, "_priv_integer_bits", {"coins": "code"})
-    >>> coins = {"coins": KeyedBits.derive(bytes(32), "demonstration")}
+    >>> drawing = Drawing(records, "_priv_integer_bits", {"random": "code"})
+    >>> random_bits = {"random": KeyedBits.derive(bytes(32), "demonstration")}
     >>> with duckdb.connect() as connection:
-    ...     drawing.at_once(connection, records, coins, lambda bytes: True).num_rows
+    ...     drawing.at_once(connection, records, random_bits, lambda bytes: True).num_rows
     1
     """
 
@@ -63,8 +63,8 @@ class Drawing:
         """Write the query of the records with their bits, which are drawn in it."""
         ids = "_number" if self.integers else "_number, _text"
         bits = ", ".join(
-            f"{self.function}({place(coins)}::UBIGINT, {ids}, {key}) AS _bits{n}"
-            for n, (coins, key) in enumerate(self.keyed.items())
+            f"{self.function}({place(random_bits)}::UBIGINT, {ids}, {key}) AS _bits{n}"
+            for n, (random_bits, key) in enumerate(self.keyed.items())
         )
         return f"SELECT *, {bits} FROM ({self.records})"
 
@@ -72,7 +72,7 @@ class Drawing:
         self,
         cursor: duckdb.DuckDBPyConnection,
         records: str,
-        coins: Mapping[str, KeyedBits | FreshBits],
+        random_bits: Mapping[str, KeyedBits | FreshBits],
         room: Room,
     ) -> pa.Table | None:
         """Draw the bits of all records; None where Arrow does not keep what a column holds, or they do not fit.
@@ -82,14 +82,14 @@ class Drawing:
         table = in_memory(cursor, self._keyed(records), room, integers=self.integers)
         if table is None:
             return None
-        drawn = each(cursor, partial(self._with_bits, coins), pieces(table))
-        return pa.concat_tables(drawn) if drawn else self._with_bits(coins, table)
+        drawn = each(cursor, partial(self._with_bits, random_bits), pieces(table))
+        return pa.concat_tables(drawn) if drawn else self._with_bits(random_bits, table)
 
     def in_pieces(
         self,
         cursor: duckdb.DuckDBPyConnection,
         records: str,
-        coins: Mapping[str, KeyedBits | FreshBits],
+        random_bits: Mapping[str, KeyedBits | FreshBits],
         make: Callable[[pa.Table], A],
     ) -> list[A]:
         """Draw the bits of all records while they are read, and return what is made of each piece of them.
@@ -103,7 +103,7 @@ class Drawing:
             for batch in query.to_arrow_reader(PIECE):
                 yield pa.Table.from_batches([batch])
 
-        return each(cursor, lambda piece: make(self._with_bits(coins, piece)), read())
+        return each(cursor, lambda piece: make(self._with_bits(random_bits, piece)), read())
 
     def _keyed(self, records: str) -> str:
         """Write the query of the records with what their bits are keyed by."""
@@ -114,10 +114,12 @@ class Drawing:
         )
         return f"SELECT *{more} FROM ({records})"
 
-    def _with_bits(self, coins: Mapping[str, KeyedBits | FreshBits], piece: pa.Table) -> pa.Table:
+    def _with_bits(
+        self, random_bits: Mapping[str, KeyedBits | FreshBits], piece: pa.Table
+    ) -> pa.Table:
         texts = NO_TEXTS if self.integers else piece["_text"]
         for n, (name, key) in enumerate(self.keyed.items()):
-            bits = drawn(coins[name], piece["_number"], texts, piece[_column(n, key)])
+            bits = drawn(random_bits[name], piece["_number"], texts, piece[_column(n, key)])
             piece = piece.append_column(f"_bits{n}", bits)
         return piece
 

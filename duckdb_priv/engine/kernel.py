@@ -80,9 +80,9 @@ class Kernel:
     >>> bits = KeyedBits.derive(bytes(32), "demonstration")
     >>> kernel = Kernel(
     ...     {"id": "BIGINT"},
-    ...     f"SELECT id, _priv_bits({place('coins')}::UBIGINT, id, NULL::VARCHAR, 0::UINTEGER) % 2 AS coin"
+    ...     f"SELECT id, _priv_bits({place('random')}::UBIGINT, id, NULL::VARCHAR, 0::UINTEGER) % 2 AS coin"
     ...     f" FROM {place(RECORDS)}",
-    ...     coins={"coins": bits},
+    ...     random_bits={"random": bits},
     ... )
     >>> stream = pa.table({"id": [7, 8, 9]}).to_reader()
     >>> with duckdb.connect() as bare:
@@ -94,7 +94,9 @@ class Kernel:
     """The columns that it reads of a record, and their types."""
     select: str = field(repr=False)
     """The query that gives the published rows, in no order."""
-    coins: Mapping[str, randomness.KeyedBits | randomness.FreshBits] = field(default_factory=dict)
+    random_bits: Mapping[str, randomness.KeyedBits | randomness.FreshBits] = field(
+        default_factory=dict
+    )
     """Sources of bits by the names of their places."""
     drawing: Drawing | None = None
     """What bits are drawn for, where the SQL reads them at the place DRAWN."""
@@ -147,7 +149,7 @@ class Kernel:
             self._make(cursor, fillings, staged)
             if room and self.drawing:
                 query = fill(self.drawing.records, fillings)
-                table = self.drawing.at_once(cursor, query, self.coins, room)
+                table = self.drawing.at_once(cursor, query, self.random_bits, room)
                 if table is not None:
                     cursor.register(AT_ONCE, table)
                     stack.callback(cursor.unregister, AT_ONCE)
@@ -172,7 +174,7 @@ class Kernel:
             fillings = {RECORDS: records}
             if self.drawing:
                 fillings[DRAWN] = self.drawing.sql
-            for name, bits in self.coins.items():
+            for name, bits in self.random_bits.items():
                 fillings[name] = str(number := randomness.open_stream(bits))
                 stack.callback(randomness.close_stream, number)
             for name, groups in self.groups.items():

@@ -77,14 +77,14 @@ def mark_records(workspace: Workspace, source: Source) -> Marked | None:
     }
     chosen = select if kept else f"SELECT * FROM ({select}) WHERE mark <= {limit}::UBIGINT"
     reads = source.read_types | {name: source.types[name] for name in source.person}
-    kernel = Kernel(reads, chosen, coins=streams, gathers=not kept)
+    kernel = Kernel(reads, chosen, random_bits=streams, gathers=not kept)
     answers.make(MARKED, kernel, columns | {"texts": "VARCHAR[]"})
     _sample(workspace, source, streams[VALUES], limit)
     if kept:
         (digests,) = workspace.rows(f"SELECT {_digests(source)} FROM {MARKED}")
     else:
         partial = f"SELECT {_digests(source, parts=True)} FROM ({select})"
-        parts = Kernel(reads, partial, coins=streams, gathers=True)
+        parts = Kernel(reads, partial, random_bits=streams, gathers=True)
         names = [f"{each}{n}" for n in range(len(source.sensitive) or 1) for each in PARTS]
         digests = _added_up(answers.asked(parts, names))
     return Marked(source.rows, kept, level, digests)

@@ -292,12 +292,12 @@ def _undo(workspace: Workspace) -> None:
 def read_call(text: str) -> tuple[str, tuple[str, ...], str, Mapping[str, Any]]:
     """Read a call as JSON: the database that the caller uses, its schemas and time zone, and the arguments."""
     arguments = json.loads(text)
-    standing = (
+    fixed = (
         arguments.pop("_database"),
         tuple(arguments.pop("_schemas")),
         arguments.pop("_zone"),
     )
-    return *standing, arguments
+    return *fixed, arguments
 
 
 def open_workspace(

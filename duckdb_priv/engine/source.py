@@ -101,7 +101,7 @@ class Source:
         return len(self.record_id) == 1 and bool(INTEGER.match(self.types[self.record_id[0]]))
 
     def drawing(self, kind: str) -> tuple[str, str]:
-        """Name the function that draws ``bits`` or ``coins`` for records, and write the ids that it is given."""
+        """Name the function that draws ``bits`` or ``random_bits`` for records, and write the ids that it is given."""
         if self.integer_id:
             return f"_priv_integer_{kind}", "_number"
         return f"_priv_{kind}", "_number, _text"

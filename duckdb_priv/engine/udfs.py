@@ -61,7 +61,7 @@ def drawn(
     return pa.array(_column(_draw(source, _record_ids(numbers, texts, codes), codes.to_numpy()), 0))
 
 
-def coins(
+def random_bits(
     marks: pa.ChunkedArray,
     streams: pa.ChunkedArray,
     numbers: pa.ChunkedArray,
@@ -75,17 +75,17 @@ def coins(
     """
     mark = marks[0].as_py()
     marking = None if mark is None else randomness.stream(mark)
-    return dealt(randomness.stream(streams[0].as_py()), marking, numbers, texts, codes)
+    return assigned(randomness.stream(streams[0].as_py()), marking, numbers, texts, codes)
 
 
-def dealt(
+def assigned(
     source: randomness.KeyedBits | randomness.FreshBits,
     marking: randomness.KeyedBits | randomness.FreshBits | None,
     numbers: pa.ChunkedArray,
     texts: pa.ChunkedArray,
     codes: pa.ChunkedArray,
 ) -> pa.Array:
-    """Draw what ``coins`` gives of a stream, and of one of marks."""
+    """Draw what ``random_bits`` gives of a stream, and of one of marks."""
     marked = pa.nulls(len(codes), pa.uint64())
     if isinstance(source, randomness.FreshBits):
         words = source.draw(2 * len(codes)).reshape(-1, 2)
@@ -96,7 +96,7 @@ def dealt(
         if isinstance(marking, randomness.KeyedBits):
             marked = pa.array(_column(_draw(marking, ids, np.zeros_like(places)), 0))
     halves = [pa.array(_column(words, half)) for half in (0, 1)]
-    return pa.StructArray.from_arrays([marked, *halves], COINS)
+    return pa.StructArray.from_arrays([marked, *halves], RANDOM_BITS)
 
 
 def integer_bits(
@@ -106,19 +106,19 @@ def integer_bits(
     return bits(streams, numbers, NO_TEXTS, codes)
 
 
-def integer_coins(
+def integer_random_bits(
     marks: pa.ChunkedArray,
     streams: pa.ChunkedArray,
     numbers: pa.ChunkedArray,
     codes: pa.ChunkedArray,
 ) -> pa.Array:
-    """The same as ``coins`` where all record ids are integers."""
-    return coins(marks, streams, numbers, NO_TEXTS, codes)
+    """The same as ``random_bits`` where all record ids are integers."""
+    return random_bits(marks, streams, numbers, NO_TEXTS, codes)
 
 
 NO_TEXTS = pa.chunked_array([pa.nulls(1, pa.string())])
-COINS = ("mark", "first_half", "second_half")
-DRAWN = f"STRUCT({', '.join(f'{name} UBIGINT' for name in COINS)})"
+RANDOM_BITS = ("mark", "first_half", "second_half")
+DRAWN = f"STRUCT({', '.join(f'{name} UBIGINT' for name in RANDOM_BITS)})"
 
 Ids = NDArray[np.int64] | tuple[NDArray[np.uint8], NDArray[np.int64]]
 """Record ids: integers, or the bytes of texts and where each begins."""
@@ -237,8 +237,18 @@ def calculate(names: pa.ChunkedArray, arguments: pa.ChunkedArray) -> pa.Array:
 KERNELS = (
     Udf("_priv_bits", bits, ("UBIGINT", "BIGINT", "VARCHAR", "UINTEGER"), "UBIGINT"),
     Udf("_priv_integer_bits", integer_bits, ("UBIGINT", "BIGINT", "UINTEGER"), "UBIGINT"),
-    Udf("_priv_coins", coins, ("UBIGINT", "UBIGINT", "BIGINT", "VARCHAR", "UINTEGER"), DRAWN),
-    Udf("_priv_integer_coins", integer_coins, ("UBIGINT", "UBIGINT", "BIGINT", "UINTEGER"), DRAWN),
+    Udf(
+        "_priv_random_bits",
+        random_bits,
+        ("UBIGINT", "UBIGINT", "BIGINT", "VARCHAR", "UINTEGER"),
+        DRAWN,
+    ),
+    Udf(
+        "_priv_integer_random_bits",
+        integer_random_bits,
+        ("UBIGINT", "UBIGINT", "BIGINT", "UINTEGER"),
+        DRAWN,
+    ),
     Udf("_priv_block", block, ("UBIGINT", "UINTEGER", "BIGINT"), "UINTEGER"),
     Udf(
         "_priv_decoy",

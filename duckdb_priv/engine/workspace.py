@@ -51,7 +51,7 @@ class Workspace:
         columns = self.cursor.execute(sql).fetchnumpy()
         return {name: np.asarray(values).astype(np.int64) for name, values in columns.items()}
 
-    def has_room(self, needed: float) -> bool:
+    def fits_in_memory(self, needed: float) -> bool:
         """Return whether so many bytes are a small part of the memory that DuckDB may use."""
         ((text,),) = self.rows("SELECT current_setting('memory_limit')")
         number, unit = text.split()

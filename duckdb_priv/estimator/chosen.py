@@ -48,7 +48,7 @@ BETWEEN = SEPARATORS[0]
 """Separates fields that hold names of ours and numbers only, and between texts that have no such character."""
 FACTS, LISTS_, QUERIES_, TEXTS, LISTING = "_facts", "_lists", "_queries", "_texts", "_listing"
 TYPE, COLUMN, TWINS, BLOCKS = "_type", "_column", "_twins", "_blocks"
-SAID = {
+STATED = {
     FACTS: "The numbers",
     LISTS_: "The matrices",
     QUERIES_: "The texts of queries",
@@ -111,13 +111,13 @@ class NamedAttribute:
 
 def own_names(each: NamedAttribute) -> set[str]:
     """Name the macros that are an attribute's own."""
-    long = {each.macro(kind) for kind in SAID if kind not in each.short}
+    long = {each.macro(kind) for kind in STATED if kind not in each.short}
     return long | ({each.macro(PLACE)} if each.has_place else set())
 
 
 def choice_names() -> set[str]:
     """Name the macros that choose."""
-    return {*SAID, *READ, *SHARED, QUANTILE, PLACE, RELEASES, THERE, KNOWN}
+    return {*STATED, *READ, *SHARED, QUANTILE, PLACE, RELEASES, THERE, KNOWN}
 
 
 def own_statements(attribute: SensitiveAttribute) -> tuple[list[str], dict[str, str]]:
@@ -132,7 +132,7 @@ def own_statements(attribute: SensitiveAttribute) -> tuple[list[str], dict[str, 
             short[kind] = text
         else:
             content = literal(text) if kind != TYPE else type_name(attribute)
-            comment = f"{SAID[kind]} {of}"
+            comment = f"{STATED[kind]} {of}"
             statements.append(_macro("attribute", each.macro(kind), comment, content=content))
     if each.has_place:
         comment = f"The place in the domain of what a row reports {of}"
@@ -211,8 +211,8 @@ def choice_statements(attributes: Sequence[NamedAttribute]) -> Iterator[str]:
         for alone in [len(each) == 1]
         for of in each
     }
-    for kind, said in SAID.items():
-        comment = f"{said} of the attribute that is asked for."
+    for kind, stated in STATED.items():
+        comment = f"{stated} of the attribute that is asked for."
         long = [of for of in attributes if kind not in of.short]
         calls = ", ".join(f"priv.{identifier(of.macro(kind))}()" for of in long)
         chosen = _extracted(f"[{calls}]", [named[of] for of in long])

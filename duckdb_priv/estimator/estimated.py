@@ -47,13 +47,13 @@ def statements(
             " ESTIMATES."
         ),
         *(
-            f"COMMENT ON COLUMN {view}.{identifier(name)} IS {literal(said)}"
-            for name, said in _comments(connection, release, counted).items()
+            f"COMMENT ON COLUMN {view}.{identifier(name)} IS {literal(stated)}"
+            for name, stated in _comments(connection, release, counted).items()
         ),
     ]
 
 
-SAID = {
+STATED = {
     "public": "Published as it is.",
     "generalized": "Made coarser.",
     "sensitive": "Its true values: count(*), sum and avg by it or over it are ESTIMATES.",
@@ -65,15 +65,15 @@ def _comments(
     connection: duckdb.DuckDBPyConnection, release: str, counted: WeightedTable
 ) -> dict[str, str]:
     """Return what the comments on the columns of the view say, by column."""
-    said = {
-        of.attribute: "\n".join(filter(None, [of.description, SAID[of.role]]))
+    stated = {
+        of.attribute: "\n".join(filter(None, [of.description, STATED[of.role]]))
         for of in catalog.published_columns(connection, release)
-        if of.role in SAID
+        if of.role in STATED
     }
     if counted.summable:
         weights = "The aggregates of this schema read it. Leave it out."
-        said |= {name.strip('"'): weights for name in (names.WEIGHT, names.ROW)}
-    return said
+        stated |= {name.strip('"'): weights for name in (names.WEIGHT, names.ROW)}
+    return stated
 
 
 def counted_table(

@@ -190,12 +190,12 @@ def _domain(attribute: SensitiveAttribute, kind: str) -> str:
         f"FROM _priv_home.priv.coefficient WHERE release = {literal(attribute.release)}"
         f" AND attribute = {literal(attribute.name)} AND value IS NOT NULL"
     )
-    said = (
+    stated = (
         f"concat('estimated: ', min(v), ' is not a value of ', {literal(attribute.name)}, '; it has ',"
         f" (SELECT string_agg(value, ', ') FROM (SELECT value {values} ORDER BY position ASC LIMIT 50)))"
     )
     return (
-        f"(SELECT CASE WHEN min(v) IS NULL THEN true ELSE error({said}) END"
+        f"(SELECT CASE WHEN min(v) IS NULL THEN true ELSE error({stated}) END"
         f" FROM (SELECT unnest([_asked_texts]) AS v) WHERE v <> '' AND v NOT IN (SELECT value {values}))"
     )
 

@@ -67,7 +67,7 @@ class Form:
     """Every count has an unbiased estimate."""
     perturbed: bool = True
     """Records may show what is not true of them."""
-    alike: bool = False
+    symmetric: bool = False
     """All values have the same two probabilities, so that a row counts for a set by whether it shows one of it."""
     followed: bool = False
     """The change of a count from a version to the next is known without the noise that both share."""
@@ -204,12 +204,14 @@ TEST, ENDS = (expand(_sections(COMMON)[name], _sections(COMMON)) for name in ("t
 FORMS: Mapping[str, Form] = {
     form.name: form
     for form in (
-        Form("two_weights", drawn=True, joined=True, alike=True, followed=True, two_numbers=True),
-        Form("by_group", ("two_weights",), varied=True, joined=True, alike=True),
+        Form(
+            "two_weights", drawn=True, joined=True, symmetric=True, followed=True, two_numbers=True
+        ),
+        Form("by_group", ("two_weights",), varied=True, joined=True, symmetric=True),
         Form("rank_one", ("operator",), drawn=True, joined=True, followed=True),
         Form("operator", drawn=True, joined=True, followed=True),
         Form("singular", ("rank_one", "operator"), drawn=True, joined=True, invertible=False),
-        Form("sample", ("two_weights",), scaled=True, perturbed=False, alike=True),
+        Form("sample", ("two_weights",), scaled=True, perturbed=False, symmetric=True),
         Form(
             "two_by_two",
             ("two_weights",),
@@ -220,7 +222,7 @@ FORMS: Mapping[str, Form] = {
         ),
         Form("conditional_poisson", ("operator",), joined=True, grouped=True, from_histogram=True),
         Form("batches", ("operator",), joined=True, grouped=True),
-        Form("scaled", ("two_weights",), scaled=True, drawn=True, alike=True),
+        Form("scaled", ("two_weights",), scaled=True, drawn=True, symmetric=True),
         Form("duplicated", ("two_weights",), scaled=True, copied=True),
         Form("blocks", ("two_weights",), blocks=True, joined=True, followed=True),
         Form("listed", listed=True, baseline=True),

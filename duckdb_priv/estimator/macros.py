@@ -46,7 +46,7 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
-LAYOUT = (chosen.FIELDS, chosen.QUERIES, tuple(chosen.SAID), blocks.PLACES)
+LAYOUT = (chosen.FIELDS, chosen.QUERIES, tuple(chosen.STATED), blocks.PLACES)
 """How the facts of an attribute are written in its own macros."""
 
 
@@ -448,6 +448,6 @@ def _in_parts(*conditions: tuple[str, str]) -> str:
     return f"coalesce({mistake(*call)}, {mistake(*rows)})"
 
 
-def _of_records(lookup: Lookup, said: Callable[[Form], str]) -> str:
-    of_form = by_form(lookup, lambda form, _: literal(said(FORMS[form])))
+def _of_records(lookup: Lookup, stated: Callable[[Form], str]) -> str:
+    of_form = by_form(lookup, lambda form, _: literal(stated(FORMS[form])))
     return concatenated(literal('records of release "'), "_release", literal('" '), of_form)

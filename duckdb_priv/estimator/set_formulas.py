@@ -255,7 +255,7 @@ def functional(form: Form, kind: str = "", *, of_product: bool = False) -> str:
             for name, text in _formulas().items()
             if each and name.startswith(f"{each}.")
         }
-    if of_product or not form.alike:
+    if of_product or not form.symmetric:
         every["line"] = every["drawn"]
     return expand(every["test"], every)
 

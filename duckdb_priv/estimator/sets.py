@@ -275,7 +275,7 @@ class Sets:
         elif self.form.varied:
             seen = self._shown(rows, part.values)
             bounds = self._chances_by_row(rows, part.values)
-        elif self.form.alike:
+        elif self.form.symmetric:
             seen = self._shown(rows, part.values)
             rarely = self._often(part.values)
             bounds = {"rarely": rarely, "often": f"{rarely} + {self._gap}"}
@@ -300,9 +300,9 @@ class Sets:
         met = f" FILTER ({' AND '.join(rows.conditions)})" if rows.conditions else ""
         if not self.form.grouped:
             return {}
-        alike = self.take(self._filled("alike", "[1]"))
+        agreement = self.take(self._filled("agreement", "[1]"))
         last = self.take(last_shown("_column", met, has_missing=self._shape.has_missing))
-        return {"first": self.take(f"min(_column){met}"), "last": last, "alike": alike}
+        return {"first": self.take(f"min(_column){met}"), "last": last, "agreement": agreement}
 
     def _chances_by_row(self, rows: Coefficient, values: str) -> dict[str, str]:
         """Write them where rows differ in their scale, by chords between the least and the largest (by_group)."""
@@ -328,7 +328,7 @@ class Sets:
                 f"({self._shown(rows, values)} + {size} * {self._shown(scaled, values)}"
                 f" - {self._size(values)} * {self.total(scaled)})"
             )
-        if self.form.alike:
+        if self.form.symmetric:
             outside = self._outside(values)
             return f"({self._step} * {self._shown(rows, values)} + {outside} * {self.total(rows)})"
         return self._weighed(rows, "{a}", values, values)
@@ -339,7 +339,7 @@ class Sets:
             return f"(1 - {self._number('own')}) * {self._shown(rows, one, two)}"
         if self.form.varied:
             return self._noise_by_row(rows, one, two)
-        if self.form.alike:
+        if self.form.symmetric:
             first, second, step = self._outside(one), self._outside(two), self._step
             return (
                 f"(({first} * {second} - {self._outside(one, two)}) * {self.total(rows)}"
@@ -367,8 +367,8 @@ class Sets:
         """Write what an interval needs to know besides, of a count in which every record counts once."""
         if self.form.blocks:
             return self._law_of_blocks(values)
-        if self.form.alike:
-            return self._law_of_alike(values)
+        if self.form.symmetric:
+            return self._law_of_symmetric(values)
         places = self.take(self._positions(values))
         return self.make(self._law_of(places, self._kept_weights(places)))
 
@@ -389,7 +389,7 @@ class Sets:
         outside = f"(list_sum({weights}) - {chosen}) / nullif(len({weights}) - len({places}), 0)"
         return let("k", ordinary("law"), **known, inside=inside, outside=outside)
 
-    def _law_of_alike(self, values: str | None) -> str:
+    def _law_of_symmetric(self, values: str | None) -> str:
         """Write the same where a row counts by whether it shows one of the set; all values together have no noise."""
         if not self.form.perturbed:
             own = self._number("own")
@@ -447,7 +447,7 @@ class Sets:
                 size=count,
                 **given,
             )
-        if not self.form.alike:
+        if not self.form.symmetric:
             law = self._law_of("(w).places", "(w).row")
             return let("w", law, places=places, row=self._row(places, inline=True))
         if self.form.varied:

@@ -31,7 +31,7 @@ VALUES = ("_values", "_other_values")
 class Shared:
     """A formula over one parameter."""
 
-    said: str
+    stated: str
     write: Callable[[str], str]
     """Writes the formula over a parameter or an argument."""
     arguments: tuple[str, ...]
@@ -104,6 +104,6 @@ def statements() -> Iterator[str]:
             "macro": macro,
             "parameter": parameter,
             "formula": shared.over(parameter),
-            "comment": literal(shared.said),
+            "comment": literal(shared.stated),
         }
         yield fill(body(read("analyst/chosen", "shared")), places)

@@ -170,7 +170,7 @@ def by_text(lookup: Lookup, write: Callable[[str, Lookup], str]) -> list[tuple[s
     forms: dict[str, list[str]] = {}
     for form in lookup.shapes:
         forms.setdefault(write(form, lookup.among(form)), []).append(form)
-    return [(lookup.among(*alike).is_here(), text) for text, alike in forms.items()]
+    return [(lookup.among(*same).is_here(), text) for text, same in forms.items()]
 
 
 RELEASE_FIELDS = ("table", "attributes", "several", "reported")

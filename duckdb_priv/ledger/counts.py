@@ -14,7 +14,7 @@ class NoisyCount:
 
     epsilon: float | None
     """Of one record; None where nothing bounds what one changes."""
-    coins: str
+    fingerprint: str
     """Fingerprint of all that defines the noise, the numbers included."""
     person_rows: int | None
     """The most of the counted records that one person has; None where people are not named."""
@@ -27,5 +27,5 @@ def charge(
     connection.execute(
         "INSERT INTO priv.noisy_count SELECT $1, $2, 1, $3, $4, $5, $6 WHERE NOT EXISTS"
         " (FROM priv.noisy_count WHERE population = $1 AND coins = $5)",
-        [population, count.epsilon, time, release, count.coins, count.person_rows],
+        [population, count.epsilon, time, release, count.fingerprint, count.person_rows],
     )

@@ -136,17 +136,17 @@ def compared(
     connection: Connection, entry: LedgerEntry, marked: Marked | None, n: int
 ) -> Comparison | None:
     """Compare the records of a publication with those that were drawn in the same way; None where nothing was."""
-    found = history_of(connection, entry.coins)
+    found = history_of(connection, entry.fingerprint)
     if entry.fresh or marked is None or found is None:
         return None
     return marks.compare(
         connection,
-        entry.coins,
+        entry.fingerprint,
         marked,
         n,
         epoch=found[1],
-        same=has_digest(connection, entry.coins, marked.digests[n]),
-        publications=publications_with(connection, entry.coins),
+        same=has_digest(connection, entry.fingerprint, marked.digests[n]),
+        publications=publications_with(connection, entry.fingerprint),
     )
 
 
@@ -163,7 +163,7 @@ def charge_entry(
 
     Nothing is kept where the method ``keeps`` nothing that is drawn for single records.
     """
-    draw = entry.coins
+    draw = entry.fingerprint
     found = None if entry.fresh else history_of(connection, draw)
     seen = compared(connection, entry, marked, n)
     before = earlier_draw(connection, publication.population, entry.attribute)
@@ -218,7 +218,7 @@ def write(
     """Write the entries of a publication, and keep what its sample held."""
     _refuse_used(connection, [each.entry for each in charged if each.entry.fresh])
     ((last,),) = connection.execute("SELECT coalesce(max(number), 0) FROM priv.ledger").fetchall()
-    known = _number(connection, publication, charged[0].entry.coins, marked)
+    known = _number(connection, publication, charged[0].entry.fingerprint, marked)
     number = known or last + 1
     rows = [
         (
@@ -237,7 +237,7 @@ def write(
             each.entry.delta,
             each.entry.fresh,
             each.entry.grouped,
-            each.entry.coins,
+            each.entry.fingerprint,
             each.charge.adds,
             each.charge.whole,
             each.charge.reason,
@@ -297,7 +297,7 @@ def _refuse_used(connection: Connection, fresh: Sequence[LedgerEntry]) -> None:
     """Refuse to publish twice from one sample, or with other noise that was to be used once."""
     if connection.execute(
         "SELECT release FROM priv.ledger WHERE list_contains(?, coins)",
-        [[each.coins for each in fresh]],
+        [[each.fingerprint for each in fresh]],
     ).fetchall():
         raise PublicationFailed(
             "this noise was drawn for another publication, and would reveal what it hides",

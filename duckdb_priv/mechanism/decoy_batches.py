@@ -31,7 +31,7 @@ class Batch:
 
     drawn: Counts
     """Of all that were ever in its groups."""
-    standing: Counts
+    remaining: Counts
     """Of those that are still published."""
 
 
@@ -136,14 +136,14 @@ def most_likely(operator: Matrix, batch: Batch) -> Vector:
     It begins with the same share of each value. If no record left, the rows show the counts of all that were drawn,
     which are their own estimate.
     """
-    standing = batch.standing.astype(np.float64)
-    total = standing.sum()
+    remaining = batch.remaining.astype(np.float64)
+    total = remaining.sum()
     if total in (0, batch.drawn.sum()):
-        return standing
+        return remaining
     found: Vector = batch.drawn * (total / batch.drawn.sum())
     for _ in range(STEPS):
         expected = operator @ found
-        ratio = np.divide(standing, expected, out=np.zeros_like(expected), where=expected > 0)
+        ratio = np.divide(remaining, expected, out=np.zeros_like(expected), where=expected > 0)
         after = found * (ratio @ operator)
         moved = np.abs(after - found).max()
         found = after

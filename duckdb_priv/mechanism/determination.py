@@ -141,7 +141,7 @@ def chance(sizes: ArrayLike, counts: ArrayLike, certainty: float) -> Vector:
     return np.asarray(np.minimum(tails @ multiplicity, 1.0))
 
 
-def groups_of(given: Codes, told: Codes, counts: Integers, certainty: float) -> Groups:
+def groups_of(given: Codes, reported: Codes, counts: Integers, certainty: float) -> Groups:
     """Count the groups of records that agree on a column, and those that determine another (``determination.md``).
 
     ``counts`` has the records of each value of the other column in the whole table, or sample.
@@ -152,13 +152,16 @@ def groups_of(given: Codes, told: Codes, counts: Integers, certainty: float) -> 
     """
     # Records that are unique in their value are in no group.
     several = given.counts[given.of] > 1
-    given, told = Codes(given.of[several], given.size), Codes(told.of[several], told.size)
+    given, reported = (
+        Codes(given.of[several], given.size),
+        Codes(reported.of[several], reported.size),
+    )
     if not given.of.size:
         nothing = np.empty(0, np.int64)
         return Groups(nothing, nothing, nothing)
-    cells = given & told
+    cells = given & reported
     group, value = np.empty((2, cells.size), np.int64)
-    group[cells.of], value[cells.of] = given.of, told.of
+    group[cells.of], value[cells.of] = given.of, reported.of
     # Pairs are numbered in the order of the groups.
     starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
     most = np.maximum.reduceat(cells.counts, starts)

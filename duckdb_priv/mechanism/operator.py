@@ -212,6 +212,6 @@ def identifiability_classes(operator: Matrix, *, tolerance: float = 1e-9) -> NDA
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial.distance import pdist, squareform
 
-    alike = squareform(pdist(operator.T, metric="chebyshev")) <= tolerance
-    classes: NDArray[np.intp] = connected_components(alike, directed=False)[1].astype(np.intp)
+    equal = squareform(pdist(operator.T, metric="chebyshev")) <= tolerance
+    classes: NDArray[np.intp] = connected_components(equal, directed=False)[1].astype(np.intp)
     return classes

@@ -45,7 +45,7 @@ class Protection:
 class Refreshing:
     """How the next version of a release is published from a source that has changed."""
 
-    told: str
+    reported: str
     """What someone who compares two versions learns, in one sentence without its full stop."""
     given: Mapping[str, Any] = field(default_factory=lambda: {"replace": True}, hash=False)
     """Arguments of a refresh, beside those with which the release was declared."""

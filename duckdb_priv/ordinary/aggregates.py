@@ -393,9 +393,9 @@ def _average(total: exp.Expr, records: exp.Expr) -> exp.Expr:
 def _moment(name: str, counted: Sum, summed: Sum, arguments: Mapping[str, exp.Expr]) -> Estimate:
     """Return an aggregate as the number of records, and sums of its arguments and of their products."""
     formula: exp.Expr = exp.maybe_parse(MOMENTS[name], dialect="duckdb")
-    said = {column.name for column in formula.find_all(exp.Column)}
+    stated = {column.name for column in formula.find_all(exp.Column)}
     sums = {"n": counted}
-    for each in sorted({*said, *"".join(said)} - {"n"}):
+    for each in sorted({*stated, *"".join(stated)} - {"n"}):
         sums[each] = summed
         for letter in each:
             sums[each] = _summed(sums[each], arguments[letter].copy())

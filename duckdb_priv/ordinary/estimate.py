@@ -169,11 +169,11 @@ class Estimation:
                 hint="GROUP BY plain keys, one query for each",
             )
         found = Quantiled(self.names, self.confidence)
-        alike: dict[str, dict[str, Quantile]] = {}
+        together: dict[str, dict[str, Quantile]] = {}
         for name, each in quantiles.items():
             which = " AND ".join(map(text, (each.value, *each.conditions)))
-            alike.setdefault(which, {})[name] = each
-        for some in alike.values():
+            together.setdefault(which, {})[name] = each
+        for some in together.values():
             found.add(self._counted(select.copy(), next(iter(some.values()))), some)
         return found
 

@@ -19,7 +19,7 @@ CLASSES = "_priv_classes"
 """The name of the classes among the tables of a SELECT."""
 SAYS_NOTHING = (
     "one of the values that are asked for is in every decoy group, or published like another one, so that nothing can"
-    " be told of it: see FROM priv.guarantee, and priv.reconstructed_interval for bounds"
+    " be reported of it: see FROM priv.guarantee, and priv.reconstructed_interval for bounds"
 )
 Steps = list[tuple[str, str]]
 """Common table expressions: names and queries."""

@@ -125,11 +125,11 @@ class Intervals:
         if self._score.laws:
             of_sets = text(self.names.fresh("laws"))
             found.append((of_sets, self._score.sql(laws)))
-            alike = " AND ".join(
+            same = " AND ".join(
                 f"{of_sets}.{text(key)} IS NOT DISTINCT FROM {tables}.{text(key)}"
                 for key in self._score.keys
             )
-            tables += f" JOIN {of_sets} ON {alike}" if alike else f" CROSS JOIN {of_sets}"
+            tables += f" JOIN {of_sets} ON {same}" if same else f" CROSS JOIN {of_sets}"
         ends = [each.replace(TABLE, of_sets) for each in self._ends.selected]
         found.append((self.table, select_sql([f"{text(estimates)}.*", *ends], tables)))
         return found

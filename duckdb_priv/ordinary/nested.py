@@ -101,8 +101,8 @@ def _nest(select: exp.Select) -> _Nest | None:
     for each in (select, inner):
         if any(value and name not in UNDERSTOOD for name, value in each.args.items()):
             return None
-        said = inner.expressions if each is inner else parts_of(each)
-        if any(part.find(exp.Query) for part in said):
+        stated = inner.expressions if each is inner else parts_of(each)
+        if any(part.find(exp.Query) for part in stated):
             return None
     if any(is_star(each) for each in inner.expressions):
         return None

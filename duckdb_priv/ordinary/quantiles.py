@@ -105,11 +105,11 @@ class Quantiled:
         """Write the steps, the last of which, ``table``, has the quantiles beside those of ``groups``."""
         joined, selected = f"{text(groups)} AS g", ["g.*"]
         for number, (result, theirs, columns) in enumerate(self._tables):
-            alike = " AND ".join(
+            same = " AND ".join(
                 f"g.{text(own)} IS NOT DISTINCT FROM q{number}.{text(each)}"
                 for own, each in zip(keys, theirs, strict=True)
             )
-            joined += f" LEFT JOIN {result} AS q{number} ON {alike or 'true'}"
+            joined += f" LEFT JOIN {result} AS q{number} ON {same or 'true'}"
             selected += [f"q{number}.{text(each)}" for each in columns]
         return [*self._steps, (table, select_sql(selected, joined))]
 

@@ -135,7 +135,7 @@ class Records:
         else:
             found = self._noise.covariance(*of, *added)
         if self.form == "constant":
-            found = self._dealt(found, one, two)
+            found = self._assigned(found, one, two)
         return self.estimates.take(
             f"coalesce({found}, 0)", "variance" if one == two else "covariance"
         )
@@ -193,7 +193,7 @@ class Records:
         found = self._noise.of_sampling(self.measures[name], v, q).removeprefix(" + ")
         return self.estimates.take(f"coalesce({found}, 0)", "sampling")
 
-    def _dealt(self, drawn: str, one: str, two: str) -> str:
+    def _assigned(self, drawn: str, one: str, two: str) -> str:
         """Write the covariance of two sums over true values that are assigned to all rows, from that of drawn ones.
 
         Of N rows that all get what the others leave, that is N / (N - 1) times what is left of ``drawn`` without N

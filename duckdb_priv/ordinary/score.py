@@ -108,9 +108,9 @@ class Score:
         records, cells = self._records, self._frame.cells
         of, other = records.measures[one], records.measures[two]
         if records.form == "scaled" and one != two:
-            alike = (of.conditions, of.factors) == (other.conditions, other.factors)
+            same = (of.conditions, of.factors) == (other.conditions, other.factors)
             sampled = records.sampling_of(one, two)
-            if not alike:
+            if not same:
                 sampled = f"({sign}) * {sampled}"
             return f"({records.covariance(one, two)} + {sampled})"
         if (

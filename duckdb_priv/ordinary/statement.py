@@ -444,9 +444,11 @@ class Statement:
                 if name.name.lower() in release.attributes:
                     return True
         hidden = {each.name.lower() for each in release.attributes.values()} - set(release.reported)
-        named_alike = {name for name in hidden if release.attributes[name].column.lower() == name}
+        of_the_same_name = {
+            name for name in hidden if release.attributes[name].column.lower() == name
+        }
         return any(
-            name in named_alike
+            name in of_the_same_name
             for item in select.expressions
             if is_star(item)
             for name in passed_on(item, [source])

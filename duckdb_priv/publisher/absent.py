@@ -107,7 +107,7 @@ def records_left_out(
             "within": [within, within_values],
         }
     )
-    bits, coins = _noise(workspace, request, context)
+    bits, noise_id = _noise(workspace, request, context)
     totals = laplace_count(np.array(totals), epsilon_of(within), bits).tolist()
     noisy = iter(laplace_count(np.array(by_value, int), epsilon_of(within_values), bits).tolist())
     counted = now().date().isoformat()
@@ -147,10 +147,10 @@ def records_left_out(
     if not unbounded:
         last = guarantees[-1]
         guarantees[-1] = replace(last, statement=f"{last.statement} {_of_one(charged, most)}")
-    return Absent(guarantees, NoisyCount(None if unbounded else charged, coins, most))
+    return Absent(guarantees, NoisyCount(None if unbounded else charged, noise_id, most))
 
 
-def said_before(connection: Connection, release: str) -> list[Guarantee]:
+def stated_before(connection: Connection, release: str) -> list[Guarantee]:
     """Return what a release says of the records that are not in it."""
     rows = connection.execute(
         "SELECT guarantee, statement, attribute, value, parameters FROM priv.guarantee"
@@ -166,10 +166,10 @@ def said_before(connection: Connection, release: str) -> list[Guarantee]:
 
 
 def _repeated(earlier: Guarantee) -> Guarantee:
-    said = f"Counted on {earlier.parameters['counted']}."
-    if earlier.statement.endswith(said):
+    stated = f"Counted on {earlier.parameters['counted']}."
+    if earlier.statement.endswith(stated):
         return earlier
-    return replace(earlier, statement=f"{earlier.statement} {said}")
+    return replace(earlier, statement=f"{earlier.statement} {stated}")
 
 
 def _missing_values(

@@ -116,7 +116,7 @@ def _of_groups(
 
 def _same_groups(p: Publication, entry: LedgerEntry, n: int) -> str | None:
     """Return the release in which every record has the same group; None where there is none."""
-    cursor, draw, marked = p.workspace.cursor, entry.coins, p.marked
+    cursor, draw, marked = p.workspace.cursor, entry.fingerprint, p.marked
     seen = entries.compared(cursor, entry, marked, n)
     history = entries.history_of(cursor, draw)
     if marked is None or history is None or seen is None or not seen.same:

@@ -24,7 +24,7 @@ DONE = {
     "blocks": "records report blocks of sensitive values",
 }
 """By role of a column, or listed or blocks where it shows such: what was done to the table."""
-TOLD = {
+REPORTED = {
     "sensitive": "What a record reports of {}, not what is true: a plain count of these values is biased; use"
     " priv.reconstructed_count.",
     "generalized": "Generalized, of a sample: a plain count is too low; use priv.reconstructed_count, weight := scale.",
@@ -72,9 +72,9 @@ def statements(
             " Count with priv.reconstructed_count; see FROM priv.release and FROM priv.guarantee."
         ),
         *(
-            f"COMMENT ON COLUMN {table}.{identifier(of.name)} IS {literal(said)}"
+            f"COMMENT ON COLUMN {table}.{identifier(of.name)} IS {literal(stated)}"
             for of, role in columns
-            if (said := _said(of, role))
+            if (stated := _stated(of, role))
         ),
     ]
 
@@ -92,10 +92,10 @@ def of_source(workspace: Workspace, source: Source) -> dict[str, str]:
     )
 
 
-def _said(of: catalog.PublishedColumn, role: str) -> str:
+def _stated(of: catalog.PublishedColumn, role: str) -> str:
     """Return what the comment on the column of the source says, what its codes mean, and what must be known of it."""
-    told = TOLD[role].format(of.attribute) if role in TOLD else ""
-    return "\n".join(filter(None, [of.description, _codes(of.labels), told]))
+    reported = REPORTED[role].format(of.attribute) if role in REPORTED else ""
+    return "\n".join(filter(None, [of.description, _codes(of.labels), reported]))
 
 
 def _codes(labels: Sequence[tuple[str | None, str]]) -> str:

@@ -159,7 +159,7 @@ def _of_attribute(
     if before is None:
         return [_finding("new", "The older version does not have this attribute.", None, name)]
     rows = _followed(workspace, older, release, attribute)
-    same = _same_coins(workspace, older, release, attribute)
+    same = _same_bits(workspace, older, release, attribute)
     epsilons = [_epsilon(workspace.cursor, release, name), older.epsilons[name]]
     changed = rows[1]["value"] > 0
     if None not in epsilons:
@@ -216,11 +216,11 @@ def _followed(
     ]
 
 
-def _same_coins(
+def _same_bits(
     workspace: Workspace, older: File, release: str, attribute: SensitiveAttribute
 ) -> bool:
     """Return whether a record that did not change shows the same in both."""
-    coins = dict(
+    fingerprint = dict(
         workspace.rows(
             "SELECT published_at, coins FROM priv.ledger WHERE release = ? AND attribute = ? AND NOT fresh",
             [release, attribute.name],
@@ -228,7 +228,7 @@ def _same_coins(
     )
     now = workspace.rows("SELECT created_at FROM priv.release WHERE release = ?", [release])[0][0]
     then = older.catalog["created_at"]
-    return now in coins and coins.get(then) == coins[now]
+    return now in fingerprint and fingerprint.get(then) == fingerprint[now]
 
 
 def _epsilon(cursor: duckdb.DuckDBPyConnection, release: str, attribute: str) -> float | None:

@@ -14,7 +14,7 @@ from duckdb_priv.methods.register import Method
 from duckdb_priv.release.model import Guarantee
 
 
-def told_of_comparing(method: Method, plan: Plan) -> Plan:
+def with_comparison(method: Method, plan: Plan) -> Plan:
     """Add to the first promise about each attribute with keyed noise what comparing releases reveals about it."""
     if method.groups or method.afresh or method.baseline:
         return plan
@@ -25,8 +25,8 @@ def told_of_comparing(method: Method, plan: Plan) -> Plan:
     }
     guarantees: list[Guarantee] = []
     for each in plan.guarantees:
-        said = sentences.pop(each.attribute or "", None)
-        guarantees.append(replace(each, statement=f"{each.statement} {said}") if said else each)
+        stated = sentences.pop(each.attribute or "", None)
+        guarantees.append(replace(each, statement=f"{each.statement} {stated}") if stated else each)
     return replace(plan, guarantees=guarantees)
 
 

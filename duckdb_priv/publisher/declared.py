@@ -106,12 +106,12 @@ def require(cursor: duckdb.DuckDBPyConnection, release: str) -> Declared:
     )
 
 
-def refuse_other_engine(said: Declared, *, spark: bool) -> None:
+def refuse_other_engine(stated: Declared, *, spark: bool) -> None:
     """Refuse to publish the next version by another engine than the one that holds the records."""
-    if (said.frame is not None) != spark:
+    if (stated.frame is not None) != spark:
         raise PublicationFailed(
-            f"the records of release {said.release!r} are in {'DuckDB' if spark else 'Spark'}",
-            hint=f"publish its next version there: {said.next_version}",
+            f"the records of release {stated.release!r} are in {'DuckDB' if spark else 'Spark'}",
+            hint=f"publish its next version there: {stated.next_version}",
         )
 
 
@@ -155,8 +155,10 @@ def keep(
 def words_kept(cursor: duckdb.DuckDBPyConnection, request: Request) -> dict[str, Any]:
     """Return the title and other texts of a release that is replaced, if no new ones are given."""
     before = find(cursor, request.release) if request.replace else None
-    said = before.arguments if before else {}
-    return {name: said[name] for name in WORDS if getattr(request, name) is None and name in said}
+    stated = before.arguments if before else {}
+    return {
+        name: stated[name] for name in WORDS if getattr(request, name) is None and name in stated
+    }
 
 
 def forget(cursor: duckdb.DuckDBPyConnection, release: str) -> None:

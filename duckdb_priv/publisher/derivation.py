@@ -24,7 +24,7 @@ from duckdb_priv.methods.common.cuts import STATED
 from duckdb_priv.methods.common.derivation import Asked, Coarser
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.parameters import EPSILON, RETENTION
-from duckdb_priv.methods.common.perturbation import Coins, Drawn, perturb_kernel
+from duckdb_priv.methods.common.perturbation import Drawn, RandomBits, perturb_kernel
 from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import charging, steps
@@ -104,8 +104,8 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
             " each by itself, so that no noise on top of it is that of another release",
             hint="publish the coarser one from the source, and charge it; or share this one",
         )
-    said = {"release": request.release, "source": finer, **_asked(arguments)}
-    publication = Publication(workspace, method, request, arguments, said, DERIVED)
+    stated = {"release": request.release, "source": finer, **_asked(arguments)}
+    publication = Publication(workspace, method, request, arguments, stated, DERIVED)
     for step in DERIVING:
         step(publication)
     return [dict(publication.receipt)]
@@ -277,7 +277,9 @@ def _drawn(
         }
     )
     bits = randomness.KeyedBits.derive(secret, context)
-    return coarser.draw(domain, Coins(bits, randomness.fingerprint(secret, context), fresh=False))
+    return coarser.draw(
+        domain, RandomBits(bits, randomness.fingerprint(secret, context), fresh=False)
+    )
 
 
 def _plan(
@@ -318,7 +320,7 @@ def _plan(
             LedgerEntry(
                 attribute=each.attribute.name,
                 epsilon=each.epsilon,
-                coins=draw.coins.fingerprint,
+                fingerprint=draw.random_bits.fingerprint,
                 fresh=False,
                 notes={"derived_from": source.name},
             )

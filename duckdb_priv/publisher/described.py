@@ -171,5 +171,5 @@ def _unprotected(
         " it."
     )
     yield "Someone who has the secret of the publisher's database can undo the noise."
-    if method.refreshing.told:
-        yield f"Someone who compares two versions of the release knows this: {method.refreshing.told}."
+    if method.refreshing.reported:
+        yield f"Someone who compares two versions of the release knows this: {method.refreshing.reported}."

@@ -82,10 +82,10 @@ def _sentence(text: str) -> str:
 
 def _summary(described: Described) -> str:
     """Return what a release is, in one paragraph."""
-    said = described.words.get("description", "")
+    stated = described.words.get("description", "")
     return " ".join(
         [
-            *([_sentence(said)] if said else []),
+            *([_sentence(stated)] if stated else []),
             f"A table about the population {described.population!r}, published with noise:"
             f" {described.method.words.title}.",
             *described.guarantees,

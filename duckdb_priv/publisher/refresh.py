@@ -37,80 +37,80 @@ def refresh(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, An
     """
     (arguments,) = read(given, ReleaseName, of="refresh")
     release = catalog.find_release(workspace.cursor, arguments.release)
-    said = declared.require(workspace.cursor, release)
-    declared.refuse_other_engine(said, spark=False)
-    if said.mechanism == DERIVED:
-        return [exported(workspace, _rederived(workspace, said))]
-    workspace.schemas = said.schemas
-    source = _records(workspace, said)
-    follows = succeed(workspace, said.release)
-    row = unchanged(workspace, said, follows, source, digest_of(workspace, source))
+    stated = declared.require(workspace.cursor, release)
+    declared.refuse_other_engine(stated, spark=False)
+    if stated.mechanism == DERIVED:
+        return [exported(workspace, _rederived(workspace, stated))]
+    workspace.schemas = stated.schemas
+    source = _records(workspace, stated)
+    follows = succeed(workspace, stated.release)
+    row = unchanged(workspace, stated, follows, source, digest_of(workspace, source))
     if row is None:
-        given = arguments_of_next(said, follows)
+        given = arguments_of_next(stated, follows)
         (receipt,) = publish(follows.method, workspace, given, follows)
         row = published(workspace, follows, receipt)
     return [exported(workspace, row)]
 
 
 def unchanged(
-    workspace: Workspace, said: Declared, follows: Succession, source: Source, digest: str
+    workspace: Workspace, stated: Declared, follows: Succession, source: Source, digest: str
 ) -> dict[str, Any] | None:
     """Return why the current version stays; None where the next one is to be published.
 
     Raises GuaranteeViolated where the method or the noise does not allow that.
     """
-    if digest == said.digest:
-        return _nothing(workspace, said)
+    if digest == stated.digest:
+        return _nothing(workspace, stated)
     _require_columns(workspace, follows, source)
-    if waiting := _waiting(workspace, said, follows, source):
+    if waiting := _waiting(workspace, stated, follows, source):
         return waiting
     if refused := follows.method.refreshing.refused:
         raise GuaranteeViolated(
-            f"{said.release!r} cannot be refreshed: {refused}",
+            f"{stated.release!r} cannot be refreshed: {refused}",
             hint="publish it once more with replace := true and what that costs, if that must be",
         )
     _require_end(workspace, follows, source)
     return None
 
 
-def arguments_of_next(said: Declared, follows: Succession) -> dict[str, Any]:
+def arguments_of_next(stated: Declared, follows: Succession) -> dict[str, Any]:
     """Return what the next version of a release is published with."""
     more = {} if follows.remembered else follows.method.refreshing.given
-    return {**said.arguments, "release": said.release, **more}
+    return {**stated.arguments, "release": stated.release, **more}
 
 
 def exported(workspace: Workspace, row: dict[str, Any]) -> dict[str, Any]:
     """Let the version be exported once it is committed, where the last one was."""
-    said = declared.require(workspace.cursor, row["release"])
-    row |= {"path": said.path, "exported": False if said.behind else None}
-    if said.behind:
-        workspace.on_commit.append(lambda: _export(workspace, said, row))
+    stated = declared.require(workspace.cursor, row["release"])
+    row |= {"path": stated.path, "exported": False if stated.behind else None}
+    if stated.behind:
+        workspace.on_commit.append(lambda: _export(workspace, stated, row))
     return row
 
 
-def _rederived(workspace: Workspace, said: Declared) -> dict[str, Any]:
+def _rederived(workspace: Workspace, stated: Declared) -> dict[str, Any]:
     """Make a coarser release again from the finer one, if that has another version."""
-    if version_of_finer(workspace, said.source) == said.digest:
-        return _nothing(workspace, said)
-    asked = {name: value for name, value in said.arguments.items() if name != "source"}
+    if version_of_finer(workspace, stated.source) == stated.digest:
+        return _nothing(workspace, stated)
+    asked = {name: value for name, value in stated.arguments.items() if name != "source"}
     (receipt,) = derive(
         workspace,
-        {**asked, "release": said.source, "coarser": said.release, "replace": True},
+        {**asked, "release": stated.source, "coarser": stated.release, "replace": True},
     )
     return {
-        "release": said.release,
-        "version": catalog.version(workspace.cursor, said.release),
+        "release": stated.release,
+        "version": catalog.version(workspace.cursor, stated.release),
         "rows_published": receipt["rows_published"],
         "adds": False,
-        "epsilon": catalog.spent(workspace.cursor, said.release),
-        "statement": f"It was made again from {said.source!r}, and reveals nothing that this does not.",
+        "epsilon": catalog.spent(workspace.cursor, stated.release),
+        "statement": f"It was made again from {stated.source!r}, and reveals nothing that this does not.",
         "warnings": [],
     }
 
 
-def _records(workspace: Workspace, said: Declared) -> Source:
+def _records(workspace: Workspace, stated: Declared) -> Source:
     """Open the records that enter."""
-    request, _ = METHODS[said.mechanism].read({**said.arguments, "release": said.release})
+    request, _ = METHODS[stated.mechanism].read({**stated.arguments, "release": stated.release})
     return open_records(workspace, request)[1]
 
 
@@ -126,14 +126,14 @@ def _require_columns(workspace: Workspace, follows: Succession, source: Source) 
     now = {name.lower(): name for name in (*source.public, *source.sensitive)}
     came = [name for key, name in now.items() if key not in before]
     left = [name for key, name in before.items() if key not in now]
-    told = [
+    reported = [
         f"{' and '.join(map(repr, names))} {what}"
         for names, what in ((came, "would be published for the first time"), (left, "is not there"))
         if names
     ]
-    if told:
+    if reported:
         raise PublicationFailed(
-            f"{source.name!r} has other columns than when {follows.release!r} was published: {', '.join(told)}",
+            f"{source.name!r} has other columns than when {follows.release!r} was published: {', '.join(reported)}",
             hint="exclude what is new in a view, or publish once more with replace := true: with exclude := […] or"
             " public := […] it costs nothing where every record is drawn for itself",
         )
@@ -154,7 +154,7 @@ def _moved(workspace: Workspace, follows: Succession, source: Source) -> Moved |
 
 
 def _waiting(
-    workspace: Workspace, said: Declared, follows: Succession, source: Source
+    workspace: Workspace, stated: Declared, follows: Succession, source: Source
 ) -> dict[str, Any] | None:
     """Return how many new records wait for more, where they join a release that stays.
 
@@ -166,20 +166,20 @@ def _waiting(
         return None
     found = _moved(workspace, follows, source)
     assert found is not None
-    _, arguments = follows.method.read({**said.arguments, "release": said.release})
+    _, arguments = follows.method.read({**stated.arguments, "release": stated.release})
     if follows.remembered:
-        waiting = follows.method.waiting(workspace, source, said.release, arguments)
+        waiting = follows.method.waiting(workspace, source, stated.release, arguments)
         if not waiting:
-            return None if waiting is None else _nothing(workspace, said)
-        told = (
+            return None if waiting is None else _nothing(workspace, stated)
+        reported = (
             f"{waiting:,} new records wait {refreshing.waits}."
             if batch is None
-            else _told_of_waiting(waiting, batch(arguments))
+            else _waiting_sentence(waiting, batch(arguments))
         )
-        return _unchanged(workspace, said, replace(found, arrived=waiting), told)
+        return _unchanged(workspace, stated, replace(found, arrived=waiting), reported)
     if batch is None or found.gone or found.changed:
         raise GuaranteeViolated(
-            f"{found.gone:,} records of {said.release!r} are gone and {found.changed:,} have other values, and which"
+            f"{found.gone:,} records of {stated.release!r} are gone and {found.changed:,} have other values, and which"
             " rows are theirs is not known: what records show was not kept when it was published, since the source was"
             " too large for that, the method is a baseline, or duckdb_priv was an older one",
             hint="publish it once more with republish := true, replace := true and what that costs",
@@ -187,36 +187,36 @@ def _waiting(
     fewest = batch(arguments)
     if found.arrived >= fewest:
         return None
-    return _unchanged(workspace, said, found, _told_of_waiting(found.arrived, fewest))
+    return _unchanged(workspace, stated, found, _waiting_sentence(found.arrived, fewest))
 
 
-def _told_of_waiting(records: int, fewest: int) -> str:
+def _waiting_sentence(records: int, fewest: int) -> str:
     return (
         f"{records:,} new records wait until there are {fewest:,} of them, of values such that they fill groups: fewer"
         " would be known by being new."
     )
 
 
-def _nothing(workspace: Workspace, said: Declared) -> dict[str, Any]:
+def _nothing(workspace: Workspace, stated: Declared) -> dict[str, Any]:
     """Return the receipt of a refresh without changes."""
-    told = f"Nothing has changed since version {said.version}, so nothing was published."
-    return _unchanged(workspace, said, NOTHING, told)
+    reported = f"Nothing has changed since version {stated.version}, so nothing was published."
+    return _unchanged(workspace, stated, NOTHING, reported)
 
 
 def _unchanged(
-    workspace: Workspace, said: Declared, found: Moved, statement: str
+    workspace: Workspace, stated: Declared, found: Moved, statement: str
 ) -> dict[str, Any]:
     """Return why the current version stays."""
     (rows,) = workspace.rows(
-        "SELECT rows_published FROM priv.release WHERE release = ?", [said.release]
+        "SELECT rows_published FROM priv.release WHERE release = ?", [stated.release]
     )[0]
     return {
         **_counts(found),
-        "release": said.release,
-        "version": said.version,
+        "release": stated.release,
+        "version": stated.version,
         "rows_published": rows,
         "adds": False,
-        "epsilon": catalog.spent(workspace.cursor, said.release),
+        "epsilon": catalog.spent(workspace.cursor, stated.release),
         "statement": statement,
         "warnings": [],
     }
@@ -232,15 +232,15 @@ def published(
         " AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE release = ?)",
         [release, release],
     )
-    told = f"Someone with both versions sees this: {follows.method.refreshing.told}."
+    reported = f"Someone with both versions sees this: {follows.method.refreshing.reported}."
     if found is not None:
         about = "" if found.exact else "about "
-        told = (
+        reported = (
             f"Since the version before, {about}{found.arrived:,} records came, {found.gone:,} left and"
-            f" {found.changed:,} have other values. {told}"
+            f" {found.changed:,} have other values. {reported}"
         )
     if follows.waiting:
-        told += f" {follows.waiting:,} records wait {follows.method.refreshing.waits}."
+        reported += f" {follows.waiting:,} records wait {follows.method.refreshing.waits}."
     return {
         **(_counts(found) if found else {}),
         "release": release,
@@ -248,7 +248,7 @@ def published(
         "rows_published": receipt["rows_published"],
         "adds": adds,
         "epsilon": catalog.spent(workspace.cursor, release),
-        "statement": told,
+        "statement": reported,
         "warnings": list(receipt["warnings"]),
     }
 
@@ -261,15 +261,15 @@ def _counts(found: Moved) -> dict[str, int]:
     }
 
 
-def _export(workspace: Workspace, said: Declared, row: dict[str, Any]) -> None:
+def _export(workspace: Workspace, stated: Declared, row: dict[str, Any]) -> None:
     """Write the version that was just committed; an obstacle is reported, and undoes nothing."""
     try:
         with committed(
-            workspace.instance, workspace.database, said.schemas, workspace.zone
+            workspace.instance, workspace.database, stated.schemas, workspace.zone
         ) as other:
             workspace.instance.find("export_release")(
                 other,
-                {**(said.export or {}), "release": said.release},
+                {**(stated.export or {}), "release": stated.release},
             )
     except PrivError as error:
         row["warnings"] = [
@@ -303,10 +303,10 @@ def publications(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[st
     known = {each.release: each for each in declared.all_declared(workspace.cursor)}
     found = []
     for row in rows:
-        said = known.get(row[0])
-        state, advice, moved = _state(workspace, said, row[0])
-        export = said.export if said and said.export else {}
-        of_file = (export.get("path"), export.get("format"), said.exported if said else None)
+        stated = known.get(row[0])
+        state, advice, moved = _state(workspace, stated, row[0])
+        export = stated.export if stated and stated.export else {}
+        of_file = (export.get("path"), export.get("format"), stated.exported if stated else None)
         found.append(
             {
                 **dict(zip(names, row, strict=True)),
@@ -321,47 +321,49 @@ def publications(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[st
 
 
 def _state(
-    workspace: Workspace, said: Declared | None, release: str
+    workspace: Workspace, stated: Declared | None, release: str
 ) -> tuple[str, str, Moved | None]:
     """Return the state of a release, why a refresh is advised or not, and how far the source has moved."""
-    if said is None:
+    if stated is None:
         try:
             declared.require(workspace.cursor, release)
         except PrivError as error:
             return REFUSED, one_line(str(error)), None
-    assert said is not None
+    assert stated is not None
     try:
-        declared.refuse_other_engine(said, spark=False)
+        declared.refuse_other_engine(stated, spark=False)
         # An error of DuckDB would abort the transaction, and those that are asked about afterwards with it.
-        with undone(workspace.instance, workspace.database, said.schemas, workspace.zone) as other:
-            if said.mechanism == DERIVED:
-                return _state_of_derived(other, said)
-            source = _records(other, said)
+        with undone(
+            workspace.instance, workspace.database, stated.schemas, workspace.zone
+        ) as other:
+            if stated.mechanism == DERIVED:
+                return _state_of_derived(other, stated)
+            source = _records(other, stated)
             follows = succeed(other, release)
-            if digest_of(other, source) == said.digest:
-                if said.behind:
-                    return DUE, f"version {said.version} was not exported yet", NOTHING
-                return CURRENT, f"nothing has changed since version {said.version}", NOTHING
+            if digest_of(other, source) == stated.digest:
+                if stated.behind:
+                    return DUE, f"version {stated.version} was not exported yet", NOTHING
+                return CURRENT, f"nothing has changed since version {stated.version}", NOTHING
             _require_columns(other, follows, source)
             found = _moved(other, follows, source)
-            waiting = _waiting(other, said, follows, source)
+            waiting = _waiting(other, stated, follows, source)
             _require_end(other, follows, source)
     except PrivError as error:
         return REFUSED, one_line(str(error)), None
     if waiting is not None:
         return WAITING, str(waiting["statement"]), found
-    if refused := METHODS[said.mechanism].refreshing.refused:
+    if refused := METHODS[stated.mechanism].refreshing.refused:
         return REFUSED, refused, found
     return (
         DUE,
-        f"someone with both versions sees this: {METHODS[said.mechanism].refreshing.told}",
+        f"someone with both versions sees this: {METHODS[stated.mechanism].refreshing.reported}",
         found,
     )
 
 
-def _state_of_derived(workspace: Workspace, said: Declared) -> tuple[str, str, Moved | None]:
-    if version_of_finer(workspace, said.source) != said.digest:
-        return DUE, f"{said.source!r} has another version", None
-    if said.behind:
-        return DUE, f"version {said.version} was not exported yet", None
-    return CURRENT, f"nothing has changed since version {said.version}", None
+def _state_of_derived(workspace: Workspace, stated: Declared) -> tuple[str, str, Moved | None]:
+    if version_of_finer(workspace, stated.source) != stated.digest:
+        return DUE, f"{stated.source!r} has another version", None
+    if stated.behind:
+        return DUE, f"version {stated.version} was not exported yet", None
+    return CURRENT, f"nothing has changed since version {stated.version}", None

@@ -26,7 +26,7 @@ from duckdb_priv.publisher import absent, charging, comments, declared, persons,
 from duckdb_priv.publisher.check.check import findings_before_publishing
 from duckdb_priv.publisher.check.finding import SEVERITIES
 from duckdb_priv.publisher.check.record_ids import missing_record_id
-from duckdb_priv.publisher.comparing import told_of_comparing
+from duckdb_priv.publisher.comparing import with_comparison
 from duckdb_priv.publisher.labels import labels_of, read_labels
 from duckdb_priv.publisher.publication import Publication, catalog_rows
 from duckdb_priv.publisher.records import digest_of, open_records
@@ -52,7 +52,7 @@ def claim_name(p: Publication) -> None:
             hint="choose another name, or write replace := true",
         )
     # The catalog has tables that were dropped by hand, too.
-    if not known and versions.standing(cursor, p.workspace.database, p.release) is not None:
+    if not known and versions.existing_kind(cursor, p.workspace.database, p.release) is not None:
         raise ReleaseExists(
             f"{p.release!r} is a table that is no release",
             hint="choose another name for the release",
@@ -98,7 +98,7 @@ def make_plan(p: Publication) -> None:
     plan = make(p.workspace, p.source, p.release, p.arguments)
     if p.follows:
         p.follows.check(p.workspace, plan, p.marked)
-    p.plan = told_of_comparing(p.method, plan)
+    p.plan = with_comparison(p.method, plan)
 
 
 def check_values(p: Publication) -> None:
@@ -122,16 +122,16 @@ def promise(p: Publication) -> None:
         earlier = persons.earlier_records(p.workspace, extended, p.request)
     plan = p.plan
     p.promised = persons.guarantees_of_persons(plan, p.source, earlier)
-    before = absent.said_before(p.workspace.cursor, p.release) if p.follows else []
+    before = absent.stated_before(p.workspace.cursor, p.release) if p.follows else []
     p.absent = absent.records_left_out(
         p.workspace, p.request, plan, p.whole, p.source, waits=p.remembered, earlier=before
     )
     missing = p.absent.guarantees if p.absent else []
-    said = [each.statement for each in p.promised if each.name != persons.RECORDS]
+    stated = [each.statement for each in p.promised if each.name != persons.RECORDS]
     p.plan = replace(
         plan,
         guarantees=[*plan.guarantees, *p.promised, *missing],
-        strongest=" ".join([plan.strongest, *said]),
+        strongest=" ".join([plan.strongest, *stated]),
     )
 
 
@@ -154,7 +154,11 @@ def write_rows(p: Publication) -> None:
     """Write the rows in the order of their own columns, beside those of the version before."""
     p.workspace.stage("drawing values")
     expected = p.plan.rows_expected or 0
-    room = (lambda each: p.workspace.has_room(expected * each)) if expected > drawing.FEW else None
+    room = (
+        (lambda each: p.workspace.fits_in_memory(expected * each))
+        if expected > drawing.FEW
+        else None
+    )
     with p.kernel.opened(p.workspace.cursor, p.source.table, p.plan.staged, room) as rows:
         select = f"FROM ({rows}) UNION ALL BY NAME {p.plan.earlier}" if p.plan.earlier else rows
         types = types_of(p.workspace.cursor, f"({select})")
@@ -235,7 +239,7 @@ def tell(p: Publication) -> None:
         "rows_source": p.whole.rows,
         "rows_published": p.rows_published,
         "rows_suppressed": _suppressed(p),
-        "guarantee": " ".join([p.plan.strongest, *_told_of_columns(p.plan)]),
+        "guarantee": " ".join([p.plan.strongest, *_column_sentences(p.plan)]),
         "ledger": entries.described(spent, p.published.population),
         "warnings": p.warnings,
         "notes": p.notes,
@@ -277,7 +281,7 @@ def drop(workspace: Workspace, release: str) -> None:
     """Drop the tables of a release and its public rows; the ledger keeps what was published."""
     views.drop_sensitive_tables(workspace.cursor, release)
     macros.drop_own(workspace.cursor, release)
-    if kind := versions.standing(workspace.cursor, workspace.database, release):
+    if kind := versions.existing_kind(workspace.cursor, workspace.database, release):
         table = f"{identifier(workspace.database)}.{comments.SCHEMA}.{identifier(release)}"
         workspace.cursor.execute(f"DROP {kind} {table}")
     catalog.forget(workspace.cursor, release)
@@ -337,7 +341,7 @@ def _histograms(workspace: Workspace, target: str, plan: Plan) -> dict[str, dict
     }
 
 
-def _told_of_columns(plan: Plan) -> list[str]:
+def _column_sentences(plan: Plan) -> list[str]:
     """Return where what records report is found, which is not what is true of them."""
     columns = list(renamed_columns(plan.columns).values())
     if not columns:

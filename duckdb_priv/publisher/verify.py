@@ -195,7 +195,7 @@ class _Subject:
         """Return the release and its signature, which was checked, and whether all is as this library writes it."""
         raise NotImplementedError
 
-    def _written_anew(self) -> None:
+    def _rewritten(self) -> None:
         """Make a second database with the catalog of the release; it is then in use."""
         self.connection.execute(f"USE memory; DETACH DATABASE IF EXISTS {WRITTEN}")
         self.writings += 1
@@ -332,12 +332,12 @@ class _File(_Subject):
             raise _not(self.name, "its catalog is no plain tables")
         if any("GENERATED ALWAYS AS" in sql for *_, sql in tables):
             raise _not(self.name, "a column in it is computed when it is read")
-        self._written_anew()
+        self._rewritten()
         release = self._release()
         if names != {*(("priv", table) for table in catalog.PUBLIC), ("main", release)}:
             raise _not(self.name, "it holds another table, or the release is no plain table")
         found = definitions(self.connection, GIVEN, self.folder)
-        said = comments(self.connection, GIVEN)
+        comments_before = comments(self.connection, GIVEN)
         views = dict(
             self.connection.execute(
                 "SELECT schema_name || '.' || view_name, sql FROM system.main.duckdb_views() WHERE database_name = ?",
@@ -353,11 +353,11 @@ class _File(_Subject):
         self._agree(release)
         for number, _ in enumerate(_writers()):
             if number:
-                self._written_anew()
+                self._rewritten()
                 self._copy_rows(release)
             self._write(release, html, signature)
             written = definitions(self.connection, WRITTEN, self.folder)
-            same = comments(self.connection, WRITTEN) == said
+            same = comments(self.connection, WRITTEN) == comments_before
             if same and written == found:
                 return release, signature, True
             # Writers differ in macros only.
@@ -408,7 +408,7 @@ class _Folder(_Subject):
         )
         if PAGE in files and (self.place / PAGE).read_bytes() != html.encode():
             raise _not(self.name, f"{PAGE} is not the card in {SCRIPT}")
-        self._written_anew()
+        self._rewritten()
         release = self._release()
         self._read_rows(release, script)
         self._agree(release)

@@ -107,7 +107,7 @@ class Succession:
         if not self.method.refreshing.keeps:
             return
         for entry in plan.ledger:
-            if self.last.draws.get(entry.attribute) != entry.coins:
+            if self.last.draws.get(entry.attribute) != entry.fingerprint:
                 raise GuaranteeViolated(
                     f"a refresh of {self.release!r} would redraw {entry.attribute!r} of every record, a second look"
                     " at all of them: its domain, its operator, the record id or the secret has changed",
@@ -154,7 +154,7 @@ def moved(workspace: Workspace, last: Last, marked: Marked | None) -> Moved | No
     )
 
 
-def standing(cursor: duckdb.DuckDBPyConnection, database: str, name: str) -> str | None:
+def existing_kind(cursor: duckdb.DuckDBPyConnection, database: str, name: str) -> str | None:
     """Return what has a name, TABLE or VIEW: the publisher may have dropped a release by hand."""
     found = cursor.execute(
         "SELECT 'TABLE' FROM duckdb_tables()"
@@ -201,7 +201,7 @@ def version_of(
 def _shared(workspace: Workspace, release: str, table: str) -> int | None:
     """Count the rows that are in both versions; None where they have other columns, or one is not there any more."""
     before = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(release)}"
-    kind = standing(workspace.cursor, workspace.database, release)
+    kind = existing_kind(workspace.cursor, workspace.database, release)
     if kind is None or (kind == "VIEW" and not _is_there(workspace, before)):
         return None
     types, earlier = (types_of(workspace.cursor, each) for each in (table, before))

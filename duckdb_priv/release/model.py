@@ -221,7 +221,7 @@ class LedgerEntry:
 
     attribute: str
     epsilon: float | None
-    coins: str
+    fingerprint: str
     fresh: bool
     delta: float = 0.0
     notes: Mapping[str, Any] = field(default_factory=dict)

@@ -88,12 +88,12 @@ def say_verified(file: str, key: str | None) -> None:
     from duckdb_priv.publisher.verify import verify
 
     try:
-        said = verify(file, key).sentences
+        stated = verify(file, key).sentences
     except NotVerified as error:
         if key is not None:
             raise
-        said = [one_line(str(error))]
-    for each in said:
+        stated = [one_line(str(error))]
+    for each in stated:
         click.echo(visible(each), err=True)
 
 

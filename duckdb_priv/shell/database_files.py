@@ -82,7 +82,7 @@ def attach_verified(connection: duckdb.DuckDBPyConnection, statement: str) -> li
 
     Returns what was verified, in sentences. Raises NotVerified, and leaves nothing attached then.
     """
-    said = []
+    stated = []
     before = set(_databases(connection))
     connection.execute(statement)
     for name, path in set(_databases(connection)) - before:
@@ -97,9 +97,9 @@ def attach_verified(connection: duckdb.DuckDBPyConnection, statement: str) -> li
         }
         if path is not None and found >= set(catalog.PUBLIC) and "secret" not in found:
             connection.execute(f"DETACH {identifier(name)}")
-            said += [f"{name}: {each}" for each in verify(path).sentences]
+            stated += [f"{name}: {each}" for each in verify(path).sentences]
             connection.execute(statement)
-    return said
+    return stated
 
 
 def _databases(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str | None]]:

@@ -109,8 +109,8 @@ def _publish(console: Console, publisher: Execution, rows: int, seed: int, path:
     statement = templates.body(templates.read("demo", "publish"))
     _show_sql(console, statement)
     names, receipt = publisher.fetch(statement)
-    told = dict(zip(names, receipt[0], strict=True))
-    console.print(f"{told['guarantee']} ({told['seconds']:.1f} s)\n")
+    reported = dict(zip(names, receipt[0], strict=True))
+    console.print(f"{reported['guarantee']} ({reported['seconds']:.1f} s)\n")
     export = "FROM priv.export_release('census', {});"
     seconds = _timed(lambda: publisher.fetch(export.format(literal(str(path)))))
     console.print(f"Hands out one file ({seconds:.1f} s):\n")

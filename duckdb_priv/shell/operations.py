@@ -203,8 +203,8 @@ def verify(file: str, key: str | None, fail_on: str, results: Results) -> None:
     from duckdb_priv.publisher.verify import verify as verified
 
     found = verified(file, key)
-    said, *unsaid = found.sentences
-    results.row(asdict(found), f"{file}: {said}")
+    stated, *unsaid = found.sentences
+    results.row(asdict(found), f"{file}: {stated}")
     for each in unsaid:
         results.say(each)
     results.found = bool(found.unchecked) and fail_on == LEVELS[1]
@@ -294,7 +294,7 @@ def declare(file: str, releases: tuple[str, ...], results: Results) -> None:
     """Write what is declared of RELEASES of the database FILE, or of all, as a file for publish."""
     from duckdb_priv.methods.register import METHODS
     from duckdb_priv.publisher.declared import all_declared
-    from duckdb_priv.shell.plan import said, written
+    from duckdb_priv.shell.plan import stated, written
     from duckdb_priv.shell.publishing import source_text
 
     with closing(open_known(file)) as connection:
@@ -308,7 +308,7 @@ def declare(file: str, releases: tuple[str, ...], results: Results) -> None:
         for name in releases or known:
             each, text = known[name], source_text(connection, name)
             arguments = {**each.arguments, **({} if text is None else {"source": text})}
-            found[name] = said(METHODS[each.mechanism], arguments, each.export)
+            found[name] = stated(METHODS[each.mechanism], arguments, each.export)
     if results.as_json:
         for name, what in found.items():
             results.row({"release": name, **what}, name)
@@ -373,12 +373,12 @@ def _audit_sentence(release: str, row: Mapping[str, Any]) -> str:
 
 def _registry_text(row: Mapping[str, Any]) -> str:
     """Write what a registry asks for, a line each, then the paragraphs of the assessment."""
-    said = {
+    stated = {
         name: "; ".join(value) if isinstance(value, list) else value
         for name, value in row.items()
         if name not in ("guarantees", "not_protected", "impact_assessment") and value is not None
     }
-    lines = "\n".join(f"{name}: {value}" for name, value in said.items())
+    lines = "\n".join(f"{name}: {value}" for name, value in stated.items())
     return f"{lines}\n\n{row['impact_assessment']}\n"
 
 

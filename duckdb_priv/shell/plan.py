@@ -37,9 +37,9 @@ class Planned:
     export: Mapping[str, Any] | None
 
     @property
-    def said(self) -> dict[str, Any]:
+    def stated(self) -> dict[str, Any]:
         """Everything that differs from what would be so anyway, by the names that the file has."""
-        return said(self.method, self.arguments, self.export)
+        return stated(self.method, self.arguments, self.export)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def arguments_of(method: Method) -> dict[str, Any]:
     }
 
 
-def said(
+def stated(
     method: Method, arguments: Mapping[str, Any], export: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """Return what is declared, without what would be so anyway: one name is the same as a list of it."""

@@ -20,7 +20,7 @@ from duckdb_priv.release.arguments import specs
 from duckdb_priv.shell.database_files import EXPECTED, explain
 from duckdb_priv.shell.execution import instance_of
 from duckdb_priv.shell.options import LEVELS
-from duckdb_priv.shell.plan import Planned, Publications, changes, said
+from duckdb_priv.shell.plan import Planned, Publications, changes, stated
 from duckdb_priv.shell.refreshing import FAILED, refresh_all
 from duckdb_priv.sqltext.quoting import identifier, literal
 
@@ -78,8 +78,8 @@ class _Publication:
         release = self.planned.release
         before = declared.find(self.connection, release)
         there = {} if before is None else self._as_declared(before)
-        changed = changes(there, self.planned.said) if before else []
-        if before is not None and _but_export(there) == _but_export(self.planned.said):
+        changed = changes(there, self.planned.stated) if before else []
+        if before is not None and _but_export(there) == _but_export(self.planned.stated):
             (row,) = refresh_all(self.connection, [release], dry_run=self.dry_run)
         elif found := self._found(fail_on):
             return {"release": release, "state": FOUND, "changes": changed, "statement": found}
@@ -95,7 +95,7 @@ class _Publication:
         if (text := self.source_text()) is not None:
             arguments["source"] = text
         method = self.planned.method
-        there = said(method, arguments, before.export) if before.mechanism == method.name else {}
+        there = stated(method, arguments, before.export) if before.mechanism == method.name else {}
         return there or {"method": before.mechanism}
 
     def source_text(self) -> str | None:
@@ -171,11 +171,14 @@ class _Publication:
 
     def _exported(self, row: dict[str, Any]) -> str | None:
         """Export the release as the file says, unless that is done, and return where it is."""
-        wanted = self.planned.said.get("export")
+        wanted = self.planned.stated.get("export")
         if wanted is None:
             return None
         after = declared.require(self.connection, self.planned.release)
-        if said(self.planned.method, {}, after.export).get("export") == wanted and not after.behind:
+        if (
+            stated(self.planned.method, {}, after.export).get("export") == wanted
+            and not after.behind
+        ):
             return str(wanted["path"])
         with working(self.instance, self.database, ("main",)) as workspace:
             (receipt,) = find_procedure("export_release")(

@@ -129,11 +129,11 @@ class Shell:
         try:
             asked, statement = statement, self._meant(statement)
             if is_attach(self.connection, statement):
-                said: list[str] = []
+                stated: list[str] = []
                 self._execution.run(
-                    lambda _: said.extend(attach_verified(self.connection, statement))
+                    lambda _: stated.extend(attach_verified(self.connection, statement))
                 )
-                for each in said:
+                for each in stated:
                     self.console.print(visible(each), markup=False, highlight=False)
                 return
             self._execution.run(

@@ -31,7 +31,7 @@ from duckdb_priv.engine.randomness import KeyedBits
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
-from duckdb_priv.spark.dealing import SparkDealt
+from duckdb_priv.spark.assigning import SparkAssigned
 from duckdb_priv.spark.files import in_duckdb
 from duckdb_priv.spark.frame import SparkFrame, column
 from duckdb_priv.spark.tasks import Ask, Perturb, in_spark_types, in_tasks
@@ -216,10 +216,10 @@ class SparkAggregates(Aggregates):
         record = steady_sql(names, types)
         query = (
             f"SELECT count(*) AS records, bit_xor(bits)::VARCHAR AS parity, sum(bits::HUGEINT)::VARCHAR AS total"
-            f" FROM (SELECT _priv_bits({place('coins')}::UBIGINT, NULL::BIGINT, {record}, 0::UINTEGER)"
+            f" FROM (SELECT _priv_bits({place('random')}::UBIGINT, NULL::BIGINT, {record}, 0::UINTEGER)"
             f" AS bits FROM {place(RECORDS)} AS s)"
         )
-        work = Ask(Kernel(types, query, {"coins": bits}), self.frame.setting)
+        work = Ask(Kernel(types, query, {"random": bits}), self.frame.setting)
         found = self.frame.ask(
             ("digest of records", bits.key, *names),
             lambda: in_tasks(
@@ -385,7 +385,7 @@ class SparkAggregates(Aggregates):
         )
         table = self._lay_out("_priv_cells", read, found)
         return (
-            f"SELECT 0 AS given, 0 AS told, hash({identifiers(columns)}) AS key, hash({identifier(other)}) AS value,"
+            f"SELECT 0 AS given, 0 AS target, hash({identifiers(columns)}) AS key, hash({identifier(other)}) AS value,"
             f" {ROWS} AS rows FROM {table}"
         )
 
@@ -393,7 +393,9 @@ class SparkAggregates(Aggregates):
         """Fetch the counts of the values of a column."""
         found = self.frame.ask(("values", column), lambda: self._count([column], ROWS))
         table = self._lay_out("_priv_values", [column], found)
-        return f"SELECT 0 AS told, hash({identifier(column)}) AS value, {ROWS} AS rows FROM {table}"
+        return (
+            f"SELECT 0 AS target, hash({identifier(column)}) AS value, {ROWS} AS rows FROM {table}"
+        )
 
     def combinations(self, columns: Sequence[str]) -> str:
         """Fetch the counts of a limited number of combinations, whose texts are DuckDB's."""
@@ -415,14 +417,14 @@ class SparkAggregates(Aggregates):
             self.frame.drawn[what] = draw()
         return self.frame.drawn[what]  # type: ignore[no-any-return]
 
-    def dealt(self, dealing: Kernel, bits: Sequence[int]) -> SparkDealt:
-        """Deal all records of the frame, whenever something is asked of them."""
+    def assigned(self, assigning: Kernel, bits: Sequence[int]) -> SparkAssigned:
+        """Assign all records of the frame, whenever something is asked of them."""
         self.frame.enter_all()
-        return SparkDealt(
-            self.workspace, self.source.table, self.source, self.frame, dealing, tuple(bits)
+        return SparkAssigned(
+            self.workspace, self.source.table, self.source, self.frame, assigning, tuple(bits)
         )
 
     def set_aside(self, rows: str) -> str:
         """Write the rows into a file, which Spark reads beside those of the frame."""
-        self.frame.earlier, _ = self.frame.laid_aside(self.workspace, rows)
+        self.frame.earlier, _ = self.frame.stored_rows(self.workspace, rows)
         return f"FROM {in_duckdb(self.frame.earlier)}"

@@ -116,7 +116,7 @@ class SparkFrame:
             self.written[key] = self.transfer.write(question(), f"answer{len(self.written)}")
         return self.written[key]
 
-    def laid_aside(self, workspace: Workspace, rows: str) -> tuple[Path, str]:
+    def stored_rows(self, workspace: Workspace, rows: str) -> tuple[Path, str]:
         """Let DuckDB write the rows of a query into a file of a folder; return it, and what tells other rows apart."""
         ((found,),) = workspace.rows(
             f"SELECT count(*) || '/' || coalesce(bit_xor(hash(r)) || '/' || sum(hash(r)::HUGEINT), '')"
@@ -197,7 +197,7 @@ def open_frame(
     described = found | {name: "VARCHAR" for name in kinds if name not in found}
     columns_of_roles(request.source, names, {name: described[name] for name in kinds}, roles)
     return SparkFrame(
-        frame.select(*(_written_alike(column(name), kinds[name]).alias(name) for name in found)),
+        frame.select(*(_written_equally(column(name), kinds[name]).alias(name) for name in found)),
         found,
         source_version(frame),
         setting,
@@ -205,15 +205,15 @@ def open_frame(
     )
 
 
-def _written_alike(value: Column, kind: Any) -> Column:
+def _written_equally(value: Column, kind: Any) -> Column:
     """Read a value so that there is one nan, and one zero, also within lists and structs."""
     if not has_floats(kind):
         return value
     if isinstance(kind, spark.ArrayType):
-        return f.transform(value, lambda each: _written_alike(each, kind.elementType))
+        return f.transform(value, lambda each: _written_equally(each, kind.elementType))
     if isinstance(kind, spark.StructType):
         fields = (
-            _written_alike(value.getField(each.name), each.dataType).alias(each.name)
+            _written_equally(value.getField(each.name), each.dataType).alias(each.name)
             for each in kind.fields
         )
         return f.when(value.isNotNull(), f.struct(*fields))

@@ -111,15 +111,15 @@ class Store:
             yield
         except Py4JJavaError as error:
             scheme = self.uri.split(":")[0]
-            said = f"{_class_of(error)}: {error.java_exception.getMessage()}"
-            if UNKNOWN.search(said):
+            stated = f"{_class_of(error)}: {error.java_exception.getMessage()}"
+            if UNKNOWN.search(stated):
                 library = LIBRARIES.get(scheme)
                 raise InvalidParameter(
                     f"this session of Spark has no file system for {scheme}:",
                     hint=f"add {library or 'its library'} to spark.jars.packages, in the version of Spark's Hadoop",
                 ) from None
             raise PublicationFailed(
-                f"Spark's file system cannot use {echoed(self.uri)}: {echoed(said.splitlines()[0])}",
+                f"Spark's file system cannot use {echoed(self.uri)}: {echoed(stated.splitlines()[0])}",
                 hint="look whether the folder may be written, and at the settings of the store",
             ) from None
 

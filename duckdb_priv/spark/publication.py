@@ -133,13 +133,13 @@ def refresh(
     """
     instance, database, schemas = _standing(connection)
     with undone(instance, database, schemas) as workspace:
-        said = declared.require(workspace.cursor, catalog.find_release(workspace.cursor, release))
-    declared.refuse_other_engine(said, spark=True)
-    assert said.frame is not None
-    given, types = {**said.arguments, "release": said.release}, said.frame["types"]
+        stated = declared.require(workspace.cursor, catalog.find_release(workspace.cursor, release))
+    declared.refuse_other_engine(stated, spark=True)
+    assert stated.frame is not None
+    given, types = {**stated.arguments, "release": stated.release}, stated.frame["types"]
     return _published(
-        connection, frame, _method(said.mechanism), given,
-        path=path, types=types, checked=checked, said=said,
+        connection, frame, _method(stated.mechanism), given,
+        path=path, types=types, checked=checked, stated=stated,
     )  # fmt: skip
 
 
@@ -152,15 +152,15 @@ def _published(
     path: str | Path,
     types: Mapping[str, str],
     checked: bool,
-    said: Declared | None = None,
+    stated: Declared | None = None,
 ) -> dict[str, Any]:
-    """Publish a frame; ``said`` is how the release was declared whose next version it is."""
+    """Publish a frame; ``stated`` is how the release was declared whose next version it is."""
     started = time.monotonic()
     refuse_foreign(frame)
     request, _ = method.read(given)
     _refuse_unkeyed(method, request)
     session = frame.sparkSession if isinstance(frame, DataFrame) else frame
-    with _told(session):
+    with _reported(session):
         place = place_of(path, session)
         rows = frame if isinstance(frame, DataFrame) else open_table(session, request.source)
         instance, database, schemas = _standing(connection)
@@ -175,12 +175,12 @@ def _published(
             publication = SparkPublication(
                 instance,
                 database,
-                said.schemas if said else schemas,
+                stated.schemas if stated else schemas,
                 method,
                 given,
                 {name: str(kind) for name, kind in types.items()},
                 opened,
-                said,
+                stated,
             )
             transfer.make()
             staging.make()
@@ -204,19 +204,19 @@ class SparkPublication:
     types: Mapping[str, str]
     """Types that the publisher gave."""
     frame: SparkFrame
-    said: Declared | None
+    stated: Declared | None
     """How the release was declared, where this is its next version."""
 
     def _begun(self, workspace: Workspace, kind: str = "TABLE") -> Publication:
         """Begin, none of the steps being done yet."""
         self._forget_unseen(workspace)
-        if self.said is None:
+        if self.stated is None:
             return begin(self.method, workspace, self.given, kind=kind)
-        follows = succeed(workspace, self.said.release)
+        follows = succeed(workspace, self.stated.release)
         return begin(
             self.method,
             workspace,
-            refresh_steps.arguments_of_next(self.said, follows),
+            refresh_steps.arguments_of_next(self.stated, follows),
             follows,
             kind,
         )
@@ -247,7 +247,7 @@ class SparkPublication:
         with working(self.instance, self.database, self.schemas) as workspace:
             # Nothing of the decision is kept, and marks of ids are by a key that must be.
             mark_stream(workspace)
-        if self.said is not None and (row := self._unchanged(self.said)):
+        if self.stated is not None and (row := self._unchanged(self.stated)):
             return {**self._exported(row), "path": None}
         decided, described = self._decide()
         types = described[-1]
@@ -263,14 +263,14 @@ class SparkPublication:
             row = refresh_steps.published(workspace, recorded.follows, recorded.receipt)
         return {**self._exported(row), "path": str(place)}
 
-    def _unchanged(self, said: Declared) -> dict[str, Any] | None:
+    def _unchanged(self, stated: Declared) -> dict[str, Any] | None:
         """Return why the current version stays, if it does."""
         with undone(self.instance, self.database, self.schemas) as workspace:
             p = self._begun(workspace)
             self._open_frame(p)
             assert p.follows is not None
             digest = frame_of(p.source).content(p.source)
-            return refresh_steps.unchanged(workspace, said, p.follows, p.source, digest)
+            return refresh_steps.unchanged(workspace, stated, p.follows, p.source, digest)
 
     def _exported(self, row: dict[str, Any]) -> dict[str, Any]:
         """Export the version where the last one was."""
@@ -398,7 +398,9 @@ def _refuse_unkeyed(method: Method, request: Request) -> None:
 
 def _refuse_kernel(decided: Publication) -> None:
     stages = decided.kernel.stages
-    fresh = any(isinstance(bits, FreshBits) for stage in stages for bits in stage.coins.values())
+    fresh = any(
+        isinstance(bits, FreshBits) for stage in stages for bits in stage.random_bits.values()
+    )
     if fresh or any(not stage.alone and stage.together is None for stage in stages):
         raise InvalidParameter(
             f"{decided.method.name} is not published from Spark: what a record shows may depend on any other record",
@@ -424,7 +426,7 @@ def _standing(connection: duckdb.DuckDBPyConnection) -> tuple[Instance, str, tup
 
 
 @contextmanager
-def _told(session: Any) -> Iterator[None]:
+def _reported(session: Any) -> Iterator[None]:
     """Say what ended a job of Spark in our words: Spark's may quote a value."""
     if _is_stopped(session):
         raise _stopped()

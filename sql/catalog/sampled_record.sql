@@ -6,11 +6,11 @@ CREATE TABLE priv.sampled_record (
     grouped UBIGINT NOT NULL,
     mark    UBIGINT NOT NULL,
     scale   DOUBLE,
-    stands  BOOLEAN NOT NULL
+    in_version  BOOLEAN NOT NULL
 );
 COMMENT ON TABLE  priv.sampled_record IS 'PRIVATE, never exported: which records represent the groups of a release by samples, also those that have left them.';
 COMMENT ON COLUMN priv.sampled_record.release IS 'Name of the published table.';
 COMMENT ON COLUMN priv.sampled_record.grouped IS 'Keyed hash of the public values of the group.';
 COMMENT ON COLUMN priv.sampled_record.mark IS 'Keyed hash of the record id and the true value.';
 COMMENT ON COLUMN priv.sampled_record.scale IS 'How many records its row stands for; NULL where it has none, and is stood for by others.';
-COMMENT ON COLUMN priv.sampled_record.stands IS 'Whether it was in its group, with this value, when the last version was published.';
+COMMENT ON COLUMN priv.sampled_record.in_version IS 'Whether it was in its group, with this value, when the last version was published.';

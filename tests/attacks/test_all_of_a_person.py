@@ -132,7 +132,7 @@ def test_of_real_people_no_more_is_learned_than_card_guarantee_and_audit_say(pre
         ).fetchall()
         card = read_card(con, "r")
     assert holds
-    (said,) = re.findall(r"by a factor of at most ([\d.]+) \(epsilon", card.person.statement)
+    (printed,) = re.findall(r"by a factor of at most ([\d.]+) \(epsilon", card.person.statement)
     place_of = {truth: place for place, truth in enumerate(truths)}
     prior = np.zeros(len(truths))
     for (records,) in rows:
@@ -155,7 +155,7 @@ def test_of_real_people_no_more_is_learned_than_card_guarantee_and_audit_say(pre
             before, after = prior[event].sum(), posterior[:, event].sum(axis=1).max()
             learned.append((before, after))
             odds_of_values[name, value] = (after / (1 - after)) / (before / (1 - before))
-    for stated in (claimed, audited, np.log(float(said))):
+    for stated in (claimed, audited, np.log(float(printed))):
         factor = np.exp(stated) * (1 + 1e-9)
         assert all(
             after <= before * factor / (1 + before * (factor - 1)) for before, after in learned
@@ -179,8 +179,10 @@ def test_promises_of_nothing_are_called_that(con):
     receipt = dict(
         zip((column[0] for column in cursor.description), cursor.fetchone(), strict=True)
     )
-    said = [warning for warning in receipt["warnings"] if "promises next to nothing" in warning]
-    assert ["diagnosis" in said[0], "second" in said[1], "one person" in said[2]] == [True] * 3
+    printed = [warning for warning in receipt["warnings"] if "promises next to nothing" in warning]
+    assert ["diagnosis" in printed[0], "second" in printed[1], "one person" in printed[2]] == [
+        True
+    ] * 3
     texts = [receipt["guarantee"], *receipt["warnings"]]
     for table in ("priv.guarantee", "priv.audit('r')"):
         rows = con.execute(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 
 EQUAL = """
-    CREATE TABLE alike AS
+    CREATE TABLE equal_rows AS
     SELECT patient_number, age, ward, private_note,
         CASE WHEN hash(patient_number) % 10 < 7 THEN ['none', 'flu', 'asthma', 'cancer'][1 + age // 10 % 4]
             ELSE disease END AS disease
@@ -48,7 +48,7 @@ def test_anatomy_is_no_one_in_l_against_who_learns_from_the_release(
 ) -> None:
     """Kifer's attack, one step of it: how values go with age is learned from the release, and used in each group."""
     con.execute(EQUAL)
-    con.execute("CREATE TABLE marked AS SELECT *, patient_number AS public_mark FROM alike")
+    con.execute("CREATE TABLE marked AS SELECT *, patient_number AS public_mark FROM equal_rows")
     con.execute(
         "FROM priv.publish_anatomy('marked', 'r', sensitive := 'disease', l := 3, record_id := 'patient_number',"
         " public := ['public_mark', 'age'])"

@@ -218,18 +218,18 @@ AFTER_INTERRUPT = textwrap.dedent(
     "moment", ["in the middle of the rows", "before the catalog", "before the macros"]
 )
 def test_ctrl_c_in_a_script(database, moment):
-    told, left = interrupted(database, moment)
-    assert "the statement was interrupted, and nothing of it was kept" in told
+    reported, left = interrupted(database, moment)
+    assert "the statement was interrupted, and nothing of it was kept" in reported
     assert left == [["earlier"]]
 
 
 def test_ctrl_c_in_the_moment_of_the_commit(database):
     """All of it or nothing, and the error, where there is one, does not say otherwise."""
-    told, left = interrupted(database, "before the commit")
+    reported, left = interrupted(database, "before the commit")
     assert left in ([["earlier"]], [["earlier"], ["later"]])
-    if "nothing of it was kept" in told:
+    if "nothing of it was kept" in reported:
         assert left == [["earlier"]]
-    if told == "nothing":
+    if reported == "nothing":
         assert left == [["earlier"], ["later"]]
 
 
@@ -240,8 +240,8 @@ def interrupted(database: Path, moment: str) -> tuple[str, list[list[str]]]:
     answer, errors = child.communicate(timeout=60)
     assert child.returncode == 0, errors
     # On a slow machine, DuckDB's progress bar is before it.
-    told, left = json.loads(answer.splitlines()[-1])
-    return told, left
+    reported, left = json.loads(answer.splitlines()[-1])
+    return reported, left
 
 
 @pytest.fixture
@@ -340,8 +340,8 @@ def run_limited(database: Path, statement: str, limit: int) -> str:
 
 
 def test_a_full_disk_during_the_publication(database):
-    told = run_limited(database, PUBLISH, 50_000)
-    assert "File too large" in told
+    reported = run_limited(database, PUBLISH, 50_000)
+    assert "File too large" in reported
     assert_only_the_earlier_release(database)
 
 
@@ -349,10 +349,10 @@ def test_a_full_disk_during_the_publication(database):
 def test_a_full_disk_during_the_export(database, tmp_path, form):
     place = tmp_path / {"duckdb": "file.duckdb", "parquet": "folder"}[form]
     before = contents(place)
-    told = run_limited(
+    reported = run_limited(
         database, f"FROM priv.export_release('earlier', '{place}', format := '{form}')", 10_000
     )
-    assert "File too large" in told
+    assert "File too large" in reported
     assert contents(place) == before
     assert not list(tmp_path.glob(".*"))
     assert_only_the_earlier_release(database)

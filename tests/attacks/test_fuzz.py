@@ -195,25 +195,25 @@ def inputs(
     connection: Connection, folder: Path, seed: int, count: int
 ) -> Iterator[tuple[str, str]]:
     """Make statements: right ones in which one or two arguments are replaced, added, left out or doubled."""
-    coins, known = random.Random(seed), parameters(connection)
+    random_bits, known = random.Random(seed), parameters(connection)
     names = sorted(known)
     for _ in range(count):
-        name = coins.choice(names)
+        name = random_bits.choice(names)
         kind, takes = known[name]
         given = split(right(name, folder))
-        for _ in range(coins.choice((1, 1, 2))):
-            value = coins.choice(HOSTILE)
-            what = coins.random()
+        for _ in range(random_bits.choice((1, 1, 2))):
+            value = random_bits.choice(HOSTILE)
+            what = random_bits.random()
             if what < 0.5 and given:
-                place = coins.randrange(len(given))
+                place = random_bits.randrange(len(given))
                 argument, *_ = given[place].split(" := ") if " := " in given[place] else ("",)
                 given[place] = f"{argument} := {value}" if argument else value
             elif what < 0.9 and takes:
-                argument = coins.choice(takes)
+                argument = random_bits.choice(takes)
                 given = [each for each in given if not each.startswith(f"{argument} := ")]
                 given.append(f"{argument} := {value}")
             elif given:
-                given.pop(coins.randrange(len(given)))
+                given.pop(random_bits.randrange(len(given)))
         yield name, statement(name, kind, given)
 
 
@@ -315,12 +315,12 @@ def of_python(con: Connection, folder: Path, count: int) -> list[str]:
     """Call the functions of Python with one argument that nobody expects."""
     con.execute("FROM priv.export_release('out', 'out.duckdb')").fetchall()
     (folder / "garbage").write_bytes(bytes(5000))
-    coins, found = random.Random(SEED), []
+    random_bits, found = random.Random(SEED), []
     with duckdb_priv.open_release("out.duckdb") as reader:
         for _ in range(count):
-            name = coins.choice(sorted(OF_PYTHON))
+            name = random_bits.choice(sorted(OF_PYTHON))
             arguments = OF_PYTHON[name] | {
-                coins.choice(list(OF_PYTHON[name])): coins.choice([*GIVEN, con, reader])
+                random_bits.choice(list(OF_PYTHON[name])): random_bits.choice([*GIVEN, con, reader])
             }
             arguments = {
                 key: reader if value == "reader" else value for key, value in arguments.items()

@@ -110,8 +110,11 @@ def test_hostile_names_and_values_go_all_the_way(con, tmp_path, hostile, without
         assert reader.execute(f"{question} FROM {quoted(release)}", asked).fetchall() == answer
     with duckdb.connect() as reader:
         reader.execute(f"ATTACH '{path}' AS attached (READ_ONLY)")
-        told = question.replace("priv.", "attached.priv.")
-        assert reader.execute(f"{told} FROM attached.{quoted(release)}", asked).fetchall() == answer
+        reported = question.replace("priv.", "attached.priv.")
+        assert (
+            reader.execute(f"{reported} FROM attached.{quoted(release)}", asked).fetchall()
+            == answer
+        )
         rows = reader.execute(
             "SELECT value::VARCHAR, estimate FROM attached.priv.reconstructed_distribution(?, database := 'attached')",
             [release],
@@ -276,9 +279,9 @@ def test_any_argument_anywhere_publishes_or_is_refused_in_a_sentence(con, place)
                 f"FROM priv.publish_uniform({given['source']}, {given['release']}, {named})"
             ).fetchall()
         except duckdb.Error as error:
-            told = str(error)
-            assert "Hint: " in told, f"{argument}: {told}"
-            assert "Python exception" not in told, f"{argument}: {told}"
+            reported = str(error)
+            assert "Hint: " in reported, f"{argument}: {reported}"
+            assert "Python exception" not in reported, f"{argument}: {reported}"
             assert names(con) == before
         else:
             con.execute("FROM priv.drop_release(?)", [published[0][0]]).fetchall()
@@ -324,9 +327,9 @@ def test_other_procedures_refuse_what_they_do_not_know(
         try:
             con.execute(f"FROM {call}", [given]).fetchall()
         except duckdb.Error as error:
-            told = str(error)
-            assert "Hint: " in told, f"{given!r}: {told}"
-            assert "Python exception" not in told, f"{given!r}: {told}"
+            reported = str(error)
+            assert "Hint: " in reported, f"{given!r}: {reported}"
+            assert "Python exception" not in reported, f"{given!r}: {reported}"
         else:
             assert "'release', ?)" in call
     assert (tmp_path / "mine.txt").read_text() == "mine"

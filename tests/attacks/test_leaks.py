@@ -29,7 +29,7 @@ ROWS = 10_000
 def signs_of(connection: duckdb.DuckDBPyConnection, secret: bytes) -> dict[str, bytes]:
     """What to look for: identifiers, names of the source, and the secret in every form that it could take."""
     fingerprint, key = connection.execute("SELECT fingerprint, key FROM priv.secret").fetchall()[0]
-    coins = connection.execute("SELECT DISTINCT coins FROM priv.ledger").fetchall()
+    random_bits = connection.execute("SELECT DISTINCT coins FROM priv.ledger").fetchall()
     blob = "".join(
         chr(byte) if 32 <= byte < 127 and chr(byte) not in "\\'\"" else f"\\x{byte:02X}"
         for byte in secret
@@ -43,7 +43,10 @@ def signs_of(connection: duckdb.DuckDBPyConnection, secret: bytes) -> dict[str, 
         "secret as a BLOB is shown": blob.encode(),
         "secret as Python shows it": repr(secret)[2:-1].encode(),
         "fingerprint of the secret": fingerprint.encode(),
-        **{f"fingerprint of coins {number}": text.encode() for number, (text,) in enumerate(coins)},
+        **{
+            f"fingerprint of coins {number}": text.encode()
+            for number, (text,) in enumerate(random_bits)
+        },
     }
 
 
@@ -234,8 +237,8 @@ def test_a_wrong_secret_is_refused_without_being_shown(tmp_path, caller_secret):
     for given in (wrong, wrong[:16], wrong.hex()):
         with pytest.raises(duckdb_priv.PrivError) as caught:
             duckdb_priv.connect(path, secret=given)
-        told = "".join(traceback.format_exception_only(caught.value))
+        reported = "".join(traceback.format_exception_only(caught.value))
         for secret in (caller_secret, wrong):
-            assert repr(secret)[2:-1] not in told
-            assert secret.hex() not in told
-            assert secret.hex()[:16] not in told
+            assert repr(secret)[2:-1] not in reported
+            assert secret.hex() not in reported
+            assert secret.hex()[:16] not in reported

@@ -27,7 +27,7 @@ def con(prepared):
 def at_once(con, statement: Callable[[int], str]) -> list[str | None]:
     """Run a statement for every publisher, and give the error of each, or None."""
     gate = threading.Barrier(PUBLISHERS)
-    told: list[str | None] = ["did not run"] * PUBLISHERS
+    reported: list[str | None] = ["did not run"] * PUBLISHERS
 
     def run(number: int) -> None:
         with con.cursor() as cursor:
@@ -35,16 +35,16 @@ def at_once(con, statement: Callable[[int], str]) -> list[str | None]:
             try:
                 cursor.execute(statement(number)).fetchall()
             except duckdb.Error as error:
-                told[number] = str(error)
+                reported[number] = str(error)
             else:
-                told[number] = None
+                reported[number] = None
 
     workers = [threading.Thread(target=run, args=(number,)) for number in range(PUBLISHERS)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join(timeout=60)
-    return told
+    return reported
 
 
 def call(release: str, more: str = "") -> str:
@@ -69,15 +69,15 @@ def test_different_names_are_all_published(con):
 
 
 def test_one_name_is_published_once(con):
-    told = at_once(con, lambda number: call("release"))
-    assert told.count(None) == 1
-    assert all("a release 'release' exists" in text for text in told if text is not None)
+    reported = at_once(con, lambda number: call("release"))
+    assert reported.count(None) == 1
+    assert all("a release 'release' exists" in text for text in reported if text is not None)
     assert con.execute("SELECT release FROM priv.ledger").fetchall() == [("release",)]
 
 
 def test_replacing_one_release_leaves_one(con):
-    told = at_once(con, lambda number: call("release", ", replace := true"))
-    assert told == [None] * PUBLISHERS
+    reported = at_once(con, lambda number: call("release", ", replace := true"))
+    assert reported == [None] * PUBLISHERS
     assert con.execute("SELECT count(*) FROM priv.release").fetchall() == [(1,)]
     assert con.execute("SELECT count(*), count_if(adds > 0) FROM priv.ledger()").fetchall() == [
         (PUBLISHERS, 1)
@@ -95,11 +95,12 @@ def test_publishing_dropping_and_exporting_in_one_moment(con, tmp_path):
         call("release", ", replace := true"),
         "SELECT priv.reconstructed_count('release', noisy_disease, 'flu') FROM release",
     ]
-    told = at_once(con, lambda number: statements[number])
+    reported = at_once(con, lambda number: statements[number])
     # A call after the drop gets the error that the release is not there.
     assert all(
-        text is None or "no release is called" in text or "does not exist" in text for text in told
-    ), told
+        text is None or "no release is called" in text or "does not exist" in text
+        for text in reported
+    ), reported
     with_table = con.execute(
         "SELECT release FROM priv.release WHERE release NOT IN (SELECT table_name FROM duckdb_tables())"
     ).fetchall()
@@ -113,7 +114,7 @@ def test_installing_and_publishing_in_one_moment():
             "CREATE TABLE stays AS SELECT i AS id, i % 3 AS disease FROM range(3000) t(i)"
         )
         gate = threading.Barrier(PUBLISHERS)
-        told: list[str] = []
+        reported: list[str] = []
 
         def run(number: int, cursor: duckdb.DuckDBPyConnection) -> None:
             gate.wait()
@@ -121,7 +122,7 @@ def test_installing_and_publishing_in_one_moment():
                 duckdb_priv.install(cursor)
                 cursor.execute(call(f"release_{number}")).fetchall()
             except Exception as error:
-                told.append(str(error))
+                reported.append(str(error))
 
         # Made here: DuckDB 2 refuses a cursor while another thread takes one.
         cursors = [plain.cursor() for _ in range(PUBLISHERS)]
@@ -130,6 +131,6 @@ def test_installing_and_publishing_in_one_moment():
             worker.start()
         for worker in workers:
             worker.join(timeout=60)
-        assert told == []
+        assert reported == []
         assert plain.execute("SELECT count(*) FROM priv.release").fetchall() == [(PUBLISHERS,)]
         assert plain.execute("SELECT count(*) FROM priv.secret").fetchall() == [(1,)]

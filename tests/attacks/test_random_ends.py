@@ -89,7 +89,7 @@ def assert_exports_whole(folder: Path) -> None:
 
 
 def kill(folder: Path, count: int) -> None:
-    coins, database = random.Random(SEED), folder / "publisher.duckdb"
+    random_bits, database = random.Random(SEED), folder / "publisher.duckdb"
     make(database)
     for _ in range(count):
         child = subprocess.Popen(
@@ -99,7 +99,7 @@ def kill(folder: Path, count: int) -> None:
         )
         assert child.stdout is not None
         assert child.stdout.readline() == "here\n"
-        time.sleep(coins.random())
+        time.sleep(random_bits.random())
         child.kill()
         child.communicate()
         assert_exports_whole(folder)
@@ -112,19 +112,19 @@ def kill(folder: Path, count: int) -> None:
 
 
 def interrupt(folder: Path, count: int) -> None:
-    coins = random.Random(SEED)
+    random_bits = random.Random(SEED)
     make(folder / "publisher.duckdb")
     with duckdb_priv.connect(folder / "publisher.duckdb") as con:
         con.execute("SET threads = 2")
         for number in range(count):
-            timer = threading.Timer(coins.random() * 0.2, con.interrupt)
+            timer = threading.Timer(random_bits.random() * 0.2, con.interrupt)
             statement = statements(folder)[number % 4]
             timer.start()
             try:
                 con.execute(statement).fetchall()
             except (duckdb.Error, RuntimeError, KeyboardInterrupt) as error:
-                told = str(error).lower()
-                if "interrupt" not in told and "was kept" not in told:
+                reported = str(error).lower()
+                if "interrupt" not in reported and "was kept" not in reported:
                     raise
             timer.cancel()
             timer.join()

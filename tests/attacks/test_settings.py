@@ -60,7 +60,7 @@ def _prepare(connection: Connection) -> None:
 
 
 @pytest.fixture(scope="module")
-def told(made: Callable[..., Connection]) -> Callable[[str, str], dict[str, object]]:
+def reported(made: Callable[..., Connection]) -> Callable[[str, str], dict[str, object]]:
     """Publish and ask under a setting; return the answers, the rows in their order, coefficients and ledger."""
 
     def under(setting: str, value: str) -> dict[str, object]:
@@ -86,13 +86,13 @@ def told(made: Callable[..., Connection]) -> Callable[[str, str], dict[str, obje
 
 
 @pytest.fixture(scope="module")
-def usual(told: Callable[[str, str], dict[str, object]]) -> dict[str, object]:
-    return told("", "")
+def usual(reported: Callable[[str, str], dict[str, object]]) -> dict[str, object]:
+    return reported("", "")
 
 
 @pytest.mark.parametrize("setting", CHANGED)
-def test_a_setting_changes_nothing(told, usual, setting):
-    found = told(setting, CHANGED[setting])
+def test_a_setting_changes_nothing(reported, usual, setting):
+    found = reported(setting, CHANGED[setting])
     assert {name for name in usual if found[name] != usual[name]} == set()
 
 
@@ -110,7 +110,7 @@ def test_a_view_reads_days_in_the_time_zone_of_who_publishes_it(made):
         assert state == "current"
 
 
-def test_where_settings_are_locked_nothing_is_published_and_it_is_said_why(made):
+def test_where_settings_are_locked_nothing_is_published_and_it_is_reported_why(made):
     with made(_prepare) as connection:
         connection.execute("SET lock_configuration = true")
         with pytest.raises(duckdb.Error, match="settings are locked"):

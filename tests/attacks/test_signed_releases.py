@@ -304,20 +304,20 @@ def test_the_commands_make_a_key_sign_and_verify(prepared_file, tmp_path, withou
     assert run("key", "new", key)[0] == 1
     options = ["--secret-command", f"printf %s {bytes(range(32)).hex()}"]
     with without_cards():
-        code, said, _ = run("export", database, "r", out, "--sign", "--key-file", key, *options)
-    assert (code, public.strip() in said) == (0, True)
-    code, said, words = run("verify", out, "--key", f"{key}.pub")
+        code, stated, _ = run("export", database, "r", out, "--sign", "--key-file", key, *options)
+    assert (code, public.strip() in stated) == (0, True)
+    code, stated, words = run("verify", out, "--key", f"{key}.pub")
     assert (code, words) == (0, "")
-    assert "is verified: its rows agree with its catalog; every macro" in said
+    assert "is verified: its rows agree with its catalog; every macro" in stated
     code, _, words = run("verify", out)
     assert code == 0
     assert words.startswith("not checked: who made it")
-    code, said, words = run("verify", out, "--key", tmp_path)
-    assert (code, said) == (1, "")
+    code, stated, words = run("verify", out, "--key", tmp_path)
+    assert (code, stated) == (1, "")
     assert "is neither a public Ed25519 key" in words
     change(out, "DELETE FROM r WHERE rowid = 1")
-    code, said, words = run("verify", out, "--key", f"{key}.pub")
-    assert (code, said) == (1, "")
+    code, stated, words = run("verify", out, "--key", f"{key}.pub")
+    assert (code, stated) == (1, "")
     assert "its signature is of other rows" in words
     key.chmod(0o640)
     code, _, words = run("export", database, "r", out, "--sign", "--key-file", key, *options)

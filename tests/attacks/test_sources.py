@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.usefixtures("unasked")
 
-TOLD = "SECRET-VALUE"
+REPORTED = "SECRET-VALUE"
 """A source value that errors of DuckDB would quote."""
 
 
@@ -21,7 +21,7 @@ def con(prepared):
         f"""
         CREATE TABLE stays AS
         SELECT i AS id, ['flu', 'cancer', 'none'][1 + i % 3] AS disease, i % 2 AS ward,
-            CASE WHEN i = 1777 THEN '{TOLD}' ELSE '12' END AS note
+            CASE WHEN i = 1777 THEN '{REPORTED}' ELSE '12' END AS note
         FROM range(5_000) t(i)
         """
     )
@@ -66,14 +66,14 @@ def test_an_error_in_a_view_quotes_no_value(con, reason):
     con.execute(f"CREATE VIEW broken AS {FAILING[reason]}")
     with pytest.raises(duckdb.Error, match="nothing was kept") as caught:
         publish(con, "broken")
-    assert TOLD not in str(caught.value)
+    assert REPORTED not in str(caught.value)
     assert nothing_is_left(con)
 
 
 def test_the_errors_above_do_quote_a_value(con):
     """What DuckDB itself says of such a view: the tests above would notice."""
     con.execute(f"CREATE VIEW broken AS {FAILING['public column']}")
-    with pytest.raises(duckdb.ConversionException, match=TOLD):
+    with pytest.raises(duckdb.ConversionException, match=REPORTED):
         con.execute("SELECT max(number) FROM broken").fetchall()
 
 

@@ -39,7 +39,7 @@ def older(con, tmp_path) -> str:
     return str(shutil.copy(tmp_path / "r.duckdb", tmp_path / "older.duckdb"))
 
 
-def told(con, older: str) -> dict[str, float]:
+def reported(con, older: str) -> dict[str, float]:
     return dict(con.execute("SELECT finding, value FROM priv.compare('r', ?)", [older]).fetchall())
 
 
@@ -64,7 +64,7 @@ def looks(con, older: str) -> np.ndarray:
 def test_an_attacker_who_follows_everyone_finds_what_is_reported(con, older):
     change(con)
     con.execute("FROM priv.refresh('r')")
-    found = told(con, older)
+    found = reported(con, older)
     true, before, after = looks(con, older)
     changed = before != after
     assert found["followed_records"] == ROWS
@@ -82,7 +82,7 @@ def test_an_attacker_who_follows_everyone_finds_what_is_reported(con, older):
 
 def test_nothing_is_learned_where_nothing_changed(con, older):
     con.execute("DELETE FROM v WHERE id < 10; FROM priv.refresh('r')")
-    found = told(con, older)
+    found = reported(con, older)
     assert (found["rows_in_both"], found["seen_to_have_changed"]) == (ROWS - 10, 0)
     ((epsilon,),) = con.execute("SELECT max(epsilon) FROM priv.ledger()").fetchall()
     assert found["epsilon_of_both"] == pytest.approx(epsilon)
@@ -90,12 +90,12 @@ def test_nothing_is_learned_where_nothing_changed(con, older):
 
 def test_other_noise_are_two_looks_at_every_record(con, older):
     con.execute(f"FROM priv.publish_uniform('v', 'r', retention := 0.4, {GIVEN}, replace := true)")
-    found = told(con, older)
+    found = reported(con, older)
     true, before, after = looks(con, older)
-    alike = before == after
+    equal_rows = before == after
     claimed = found["largest_posterior_of_both"]
-    right = int((true == after)[alike].sum())
-    assert stats.binomtest(right, int(alike.sum()), claimed).pvalue > FALSE_ALARM
+    right = int((true == after)[equal_rows].sum())
+    assert stats.binomtest(right, int(equal_rows.sum()), claimed).pvalue > FALSE_ALARM
     epsilons = con.execute("SELECT epsilon FROM priv.ledger()").fetchall()
     assert found["epsilon_of_both"] == pytest.approx(sum(each for (each,) in epsilons))
 

@@ -673,9 +673,9 @@ def outcome(con, method, release, own, way):
         " FROM priv.ledger(details := true) WHERE release = ?) WHERE version = 1",
         [release],
     ).fetchall()
-    said = receipt["ledger"]
-    assert ("this adds nothing" in said) == (adds == 0), said
-    return (ADDS if adds else HARMLESS), said
+    stated = receipt["ledger"]
+    assert ("this adds nothing" in stated) == (adds == 0), stated
+    return (ADDS if adds else HARMLESS), stated
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda each: each.name)
@@ -868,7 +868,7 @@ def test_thirty_harmless_releases_teach_no_more_than_one(con, values):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "stated"),
     [
         (
             {"release": "first", "replace": True, "population": "mian"},
@@ -878,9 +878,9 @@ def test_thirty_harmless_releases_teach_no_more_than_one(con, values):
         ({"population": ""}, "population must be a name"),
     ],
 )
-def test_a_population_that_is_none_is_refused(con, given, said):
+def test_a_population_that_is_none_is_refused(con, given, stated):
     publish(con, "uniform", "first", **NOISE)
-    with pytest.raises(duckdb.Error, match=said):
+    with pytest.raises(duckdb.Error, match=stated):
         publish(con, "uniform", given.get("release", "second"), **NOISE, **{
             name: value for name, value in given.items() if name != "release"
         })  # fmt: skip

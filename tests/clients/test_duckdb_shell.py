@@ -57,7 +57,7 @@ def _ask(release, question: str) -> list:
 
 
 @pytest.mark.parametrize(
-    ("question", "told"),
+    ("question", "reported"),
     [
         (
             "SELECT priv.reconstructed_count('uniform', noisy_disease, 'gout') FROM uniform",
@@ -78,7 +78,7 @@ def _ask(release, question: str) -> list:
         ),
     ],
 )
-def test_a_wrong_question_is_answered_with_what_is_right(releases, question, told):
+def test_a_wrong_question_is_answered_with_what_is_right(releases, question, reported):
     done = subprocess.run(
         [str(SHELL), "-init", os.devnull, str(releases["uniform"].path), "-c", question],
         capture_output=True,
@@ -87,7 +87,7 @@ def test_a_wrong_question_is_answered_with_what_is_right(releases, question, tol
         check=False,
     )
     assert done.returncode != 0
-    assert told in done.stderr
+    assert reported in done.stderr
 
 
 def test_a_release_explains_itself(releases):

@@ -185,7 +185,7 @@ def test_questions_of_a_link(
     assert shown["problem"] == ""
 
 
-def test_a_single_number_is_said(tab: Tab, visits: Explorer) -> None:
+def test_a_single_number_is_reported(tab: Tab, visits: Explorer) -> None:
     shown = tab.ask(visits, "of=disease&value=flu")
     _, (estimate, low, high) = shown["rows"]
     assert shown["status"] == f"About {estimate} records: with 95% confidence {low} to {high}."
@@ -227,8 +227,8 @@ def test_codes_are_read_by_their_labels(tab: Tab, site: str, folder: Path) -> No
     shown = tab.do("hash", text="of=icd&missing=1&by=value&in.sex=2")
     assert shown["rows"][1:] == expected(shown, folder / "coded.duckdb")
     assert (shown["rows"][0][0], "\"sex\" IN ('2')" in shown["sql"]) == ("value", True)
-    told = tab.do("evaluate", text="document.getElementById('asked').textContent")["value"]
-    assert told == "How many records have icd = not examined, by value, where sex = <b>female"
+    reported = tab.do("evaluate", text="document.getElementById('asked').textContent")["value"]
+    assert reported == "How many records have icd = not examined, by value, where sex = <b>female"
 
 
 OPTIONS = "[...document.querySelectorAll('[name=value] option')].map((each) => each.textContent)"
@@ -272,11 +272,11 @@ def test_keyboard_and_screen_reader(tab: Tab, visits: Explorer, width: int) -> N
 def test_nothing_leaves_the_page(tab: Tab, visits: Explorer) -> None:
     """All that is asked for is the page's own, and neither page, engine nor release can ask elsewhere."""
     tab.ask(visits, "of=disease&by=ward")
-    told = tab.do("requests")
+    reported = tab.do("requests")
     own = f"http://{visits.host}/{visits.token}/"
-    assert told["said"] == []
+    assert reported["said"] == []
     assert all(
-        each.startswith((own, f"blob:http://{visits.host}/", "data:")) for each in told["asked"]
+        each.startswith((own, f"blob:http://{visits.host}/", "data:")) for each in reported["asked"]
     )
     blocked = tab.do("evaluate", text="fetch('http://127.0.0.1:9/').then(String, String)")["value"]
     assert blocked == "TypeError: Failed to fetch"
@@ -387,11 +387,11 @@ def wrong_files(folder: Path, release: Path) -> dict[str, str]:
 
 
 def test_wrong_files_are_one_sentence(tab: Tab, site: str, folder: Path, tmp_path: Path) -> None:
-    told = wrong_files(tmp_path, folder / "visits.duckdb")
+    reported = wrong_files(tmp_path, folder / "visits.duckdb")
     tab.at(site)
-    for name, said in told.items():
+    for name, stated in reported.items():
         shown = tab.do("give", file=str(tmp_path / name))
-        assert shown["problem"].startswith(said), name
+        assert shown["problem"].startswith(stated), name
         assert "\n" not in shown["problem"]
         assert (shown["rows"], shown["sql"]) == ([], "")
     assert tab.do("give", file=str(folder / "visits.duckdb"))["problem"] == ""
@@ -517,11 +517,13 @@ def test_the_command_says_where_the_page_is(folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(parts, "parts", lambda: {path.name: path for path in parts.PAGE.iterdir()})
     monkeypatch.setattr(Explorer, "serve_forever", interrupt)
     arguments = ["explore", str(folder / "visits.duckdb"), "--no-browser", "--question", "of=drug"]
-    said = CliRunner().invoke(main, arguments)
-    assert said.exit_code == 0
-    assert "release visits is verified" in said.output
+    stated = CliRunner().invoke(main, arguments)
+    assert stated.exit_code == 0
+    assert "release visits is verified" in stated.output
     assert re.search(
-        r"^http://127\.0\.0\.1:\d+/[\w-]+/\?open=visits\.duckdb#of=drug$", said.output, re.MULTILINE
+        r"^http://127\.0\.0\.1:\d+/[\w-]+/\?open=visits\.duckdb#of=drug$",
+        stated.output,
+        re.MULTILINE,
     )
 
 

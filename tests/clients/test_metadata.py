@@ -31,7 +31,7 @@ TABLES = f"""
         ('gender', 'f', 'female'), ('dis/ease', 'cold', 'a "cold"'), ('dis/ease', NULL, 'not examined')
     ) AS t(attribute, value, label);
 """
-SAID: dict[str, Any] = {
+STATED: dict[str, Any] = {
     "title": 'Visits "2020"',
     "description": "One row a visit",
     "contact": "statistics@example.org",
@@ -64,7 +64,7 @@ def exported(
     given = {"sensitive": "dis/ease", "retention": 0.3, "record_id": "id", "exclude": "name"}
     with prepared() as con, without_cards():
         con.execute(TABLES)
-        published(con, "my visits", "visits públicos", **given, **SAID)
+        published(con, "my visits", "visits públicos", **given, **STATED)
         published(con, "my visits", "bare", **given)
         found = {}
         for release, name, form in (
@@ -124,15 +124,15 @@ def test_each_document_is_valid_and_its_validator_notices_what_is_wrong(exported
             wrong.append(tmp_path / f"{number}.{form}.json")
             wrong[-1].write_text(json.dumps(changed), "utf-8")
     found = verdicts(*exported.values(), *wrong)
-    right = {name: said for name, said in found.items() if Path(name) in exported.values()}
+    right = {name: messages for name, messages in found.items() if Path(name) in exported.values()}
     licence = 'Property "https://schema.org/license" is recommended'
     assert all(
         not line.strip() or (licence in line and "folder" in name)
-        for name, said in right.items()
-        for line in said.splitlines()
+        for name, messages in right.items()
+        for line in messages.splitlines()
     ), right
     assert [
-        Path(name).name for name, said in found.items() if Path(name) in wrong and not said
+        Path(name).name for name, messages in found.items() if Path(name) in wrong and not messages
     ] == []
     assert len(found) == 6 + 9
 
@@ -161,9 +161,9 @@ def test_documents_say_what_the_catalog_says_and_nothing_of_a_record(exported):
     assert fields["gender"]["categories"] == [{"value": "f", "label": "female"}]
     assert package["privacy"]["guarantees"] == stated
     assert package["privacy"]["population"] == "main"
-    assert package["title"] == croissant["alternateName"] == dcat["dct:title"] == SAID["title"]
-    assert package["contributors"][0]["email"] == croissant["creator"]["email"] == SAID["contact"]
-    assert croissant["license"] == package["licenses"][0]["path"] == SAID["licence"]
+    assert package["title"] == croissant["alternateName"] == dcat["dct:title"] == STATED["title"]
+    assert package["contributors"][0]["email"] == croissant["creator"]["email"] == STATED["contact"]
+    assert croissant["license"] == package["licenses"][0]["path"] == STATED["licence"]
     assert {each["label"] for record_set in croissant["recordSet"][1:] for data in record_set["data"]
             for each in [{"label": label} for key, label in data.items() if key.endswith("/label")]} == {
         "female", 'a "cold"', "not examined"

@@ -15,7 +15,7 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 PATHS = sorted(set(re.findall(r"`([\w.]+(?:/[\w.]*)+)`", PAGE)))
 NAMES = sorted({*re.findall(r"\b\w+\.py\b", PAGE)})
 """Modules, which the pictures name without their folders."""
-ROOMS = sorted(set(re.findall(r"^ {3}(\w+)/|(?<= )(\w+)/ {4,}", PAGE, re.MULTILINE)))
+FOLDERS = sorted(set(re.findall(r"^ {3}(\w+)/|(?<= )(\w+)/ {4,}", PAGE, re.MULTILINE)))
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -29,9 +29,9 @@ def test_every_module_of_the_pictures_exists(name: str) -> None:
 
 
 def test_every_folder_is_in_the_picture() -> None:
-    rooms = {path.parent.name for path in (ROOT / "duckdb_priv").glob("*/__init__.py")}
-    drawn = {name for pair in ROOMS for name in pair if name}
-    assert drawn == rooms
+    folders = {path.parent.name for path in (ROOT / "duckdb_priv").glob("*/__init__.py")}
+    drawn = {name for pair in FOLDERS for name in pair if name}
+    assert drawn == folders
 
 
 def test_the_readme_links_to_it() -> None:
@@ -75,7 +75,7 @@ def test_no_further_module_writes_sql_itself() -> None:
         for path in package.rglob("*.py")
         if path.parent.name not in WRITERS and pasted(path)
     )
-    assert {room: n for room, n in found.items() if n > PASTED.get(room, (0, ""))[0]} == {}
+    assert {folder: n for folder, n in found.items() if n > PASTED.get(folder, (0, ""))[0]} == {}
 
 
 def test_sql_written_by_a_module_is_noticed(tmp_path: Path) -> None:

@@ -37,20 +37,20 @@ def loaded_by(program: str) -> set[str]:
     return set(json.loads(answer.stdout))
 
 
-def rooms(modules: set[str]) -> set[str]:
+def folders_of(modules: set[str]) -> set[str]:
     return {name.split(".")[1] for name in modules if name.startswith("duckdb_priv.")}
 
 
 def test_importing_the_package_loads_neither_scipy_nor_a_mechanism():
     modules = loaded_by("import duckdb_priv")
-    assert rooms(modules) == {"errors", "version"}
+    assert folders_of(modules) == {"errors", "version"}
     assert not modules & {"scipy", "numpy", "pyarrow", "duckdb"}
 
 
 def test_preparing_a_database_loads_neither_scipy_nor_a_method():
     modules = loaded_by("import duckdb_priv; duckdb_priv.connect().close()")
     assert "scipy" not in modules
-    assert not rooms(modules) & {"evaluation", "card", "shell"}
+    assert not folders_of(modules) & {"evaluation", "card", "shell"}
     # What methods take is written into their macros; what they do is loaded when it is done.
     loaded = {name for name in modules if name.startswith("duckdb_priv.methods.")}
     assert not {name for name in loaded if name.endswith((".plan", ".audit", ".advise"))}
@@ -65,7 +65,7 @@ def test_what_publishes_uniformly_loads_no_scipy():
 def test_opening_a_release_loads_what_it_needs_to_read():
     modules = loaded_by("import duckdb_priv; duckdb_priv.open_release")
     assert not modules & {"scipy", "cryptography"}
-    assert not rooms(modules) & {"engine", "methods", "publisher", "evaluation", "mechanism"}
+    assert not folders_of(modules) & {"engine", "methods", "publisher", "evaluation", "mechanism"}
 
 
 @pytest.mark.parametrize("name", CALLED)

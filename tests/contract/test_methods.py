@@ -122,13 +122,13 @@ def test_without_arguments_the_message_lists_all_that_are_missing(
         return
     with pytest.raises(duckdb.Error) as caught:
         con.execute(f"FROM priv.publish_{name}('visits', 'visits_public')")
-    told = str(caught.value)
+    reported = str(caught.value)
     for argument in needed:
-        assert f"{argument} is missing" in told
+        assert f"{argument} is missing" in reported
     for question in questions:
-        assert question in told
-    assert ("no sensitive column is named" in told) == method.sensitive
-    assert told.count("Hint:") == 1
+        assert question in reported
+    assert ("no sensitive column is named" in reported) == method.sensitive
+    assert reported.count("Hint:") == 1
 
 
 @pytest.mark.once

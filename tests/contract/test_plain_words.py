@@ -164,3 +164,43 @@ def test_sentences_of_pages_are_short_on_average() -> None:
     for page in PAGES:
         lengths = [count for each in sentences(*texts(page)) if (count := words(each)) > 1]
         assert not lengths or mean(lengths) <= USUAL, place(page)
+
+
+PRIVATE = {
+    "told",
+    "said",
+    "dealt",
+    "stands",
+    "hangs",
+    "laid",
+    "anew",
+    "alike",
+    "whoever",
+    "coins",
+    "rooms",
+}
+"""Words that are in no name of a module, function, class or variable."""
+
+
+def names(path: Path) -> Iterator[str]:
+    """Give every name of a program, and its own."""
+    yield path.stem
+    if path.suffix == ".py":
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            yield from (
+                value
+                for kind in ("id", "attr", "arg", "name")
+                if isinstance(value := getattr(node, kind, None), str)
+            )
+
+
+def test_names_use_plain_words() -> None:
+    found = {
+        f"{place(path)}: {name}"
+        for path in PROGRAMS
+        for name in names(path)
+        if PRIVATE.intersection(re.split(r"[\W_\d]+", name.lower()))
+        # The method that is added there tosses coins.
+        and "toy_method" not in path.parts
+    }
+    assert not found

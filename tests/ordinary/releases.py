@@ -131,15 +131,15 @@ def weigh(connection: duckdb.DuckDBPyConnection) -> None:
             shown.append(f"d_{name}.{name} IS NULL")
         else:
             shown.append(f"d_{name}.{name} IS NOT DISTINCT FROM CAST(v.{column} AS {cast})")
-    stands = "scale" in columns and all(form != "by_group" for _, _, form in attributes)
+    weighted = "scale" in columns and all(form != "by_group" for _, _, form in attributes)
     if "scale" in columns:
         left_out.append("scale")
-    if stands:
+    if weighted:
         weights.append("v.scale")
     exclude = f" EXCLUDE ({', '.join(left_out)})" if left_out else ""
     connection.execute(
         f"CREATE TABLE memory.main.weighted AS SELECT v.*{exclude}, {''.join(each + ', ' for each in names)}"
         f" {' * '.join(weights)} AS w, {' AND '.join(shown) or 'true'} AS shown,"
-        f" {'v.scale' if stands else '1'} AS records"
+        f" {'v.scale' if weighted else '1'} AS records"
         f" FROM {', '.join(['r.visits AS v', *domains])}"
     )

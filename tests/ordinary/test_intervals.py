@@ -138,7 +138,7 @@ def test_a_condition_has_one_interval_wherever_it_is(form: str, release) -> None
         duckdb_priv.rewrite_sql(release(form), query, intervals=True)
 
 
-def test_dealt_values_vary_by_what_the_rows_are_asked_for(release) -> None:
+def test_assigned_values_vary_by_what_the_rows_are_asked_for(release) -> None:
     """By definition: the sum over all pairs of row and value of what is left without the means of both, squared."""
     connection = release("constant")
     rows = connection.execute("SELECT age, ward = 'north' FROM visits").fetchnumpy()

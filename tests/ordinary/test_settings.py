@@ -32,18 +32,18 @@ def test_no_setting_changes_an_estimate(release, form):
 
 
 @pytest.mark.parametrize(
-    ("setting", "asked", "said"),
+    ("setting", "asked", "stated"),
     [
         ("nocase", "SELECT count(*) FROM visits WHERE disease = 'FLU'", "RESET default_collation"),
         ("", "SELECT count(*) FROM query('FROM visits')", "query"),
         ("", "SELECT count(*) FROM query_table('visits')", "query_table"),
     ],
 )
-def test_the_schema_estimated_refuses_what_it_cannot_see(release, setting, asked, said):
+def test_the_schema_estimated_refuses_what_it_cannot_see(release, setting, asked, stated):
     connection = release("operator")
     connection.execute(f"USE r.estimated; SET default_collation = '{setting}'")
     try:
-        with pytest.raises(duckdb.Error, match=said):
+        with pytest.raises(duckdb.Error, match=stated):
             connection.execute(asked).fetchall()
         if not setting:
             connection.execute(

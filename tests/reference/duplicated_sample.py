@@ -41,10 +41,11 @@ def duplicated_variance(
     """
     weight = np.asarray(size) / np.asarray(published)
     fraction = weight % 1
-    coins = fraction * (1 - fraction) / weight
+    random_bits = fraction * (1 - fraction) / weight
     whole = perturbed_variance(size, count, operator)
     return np.asarray(
-        weighted_variance(size, count, published, operator) + coins * (whole + np.asarray(count))
+        weighted_variance(size, count, published, operator)
+        + random_bits * (whole + np.asarray(count))
     )
 
 
@@ -77,10 +78,10 @@ def paper_moments(
         sampling = chance * others
         factor = np.divide(size, number, out=np.zeros_like(number), where=number > 0)
         fraction = factor % 1
-        coins = fraction * (1 - fraction)
+        random_bits = fraction * (1 - fraction)
         spread = held * own * (1 - own) + (number - held) * other * (1 - other)
         mean = factor * held
-        variance = (factor**2 + coins) * spread / p**2 + coins * held
+        variance = (factor**2 + random_bits) * spread / p**2 + random_bits * held
         first += float(sampling @ mean)
         second += float(sampling @ (variance + mean**2))
     return Moments(first, second - first**2)

@@ -23,8 +23,10 @@ def java() -> int:
     program = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
     if program is None:
         return 0
-    told = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
-    version = told.split('"')[1] if '"' in told else "0"
+    reported = subprocess.run(
+        [program, "-version"], capture_output=True, text=True, check=False
+    ).stderr
+    version = reported.split('"')[1] if '"' in reported else "0"
     return int(version.split(".")[0])
 
 

@@ -360,11 +360,11 @@ def test_several_columns_of_a_person_are_advised_together(two, required):
         assert "person := ['patient'], max_rows := 2" in statement
         assert "2 noisy values in each of up to 2 records" in guarantee
         two.execute(statement).fetchall()
-        ((value, said),) = two.execute(
+        ((value, stated),) = two.execute(
             "SELECT value, statement FROM priv.guarantee WHERE guarantee = 'privacy_of_a_person'"
         ).fetchall()
         assert value == pytest.approx(4 * epsilon, rel=1e-6)
-        assert said in guarantee
+        assert stated in guarantee
         two.execute("FROM priv.drop_release('stays_public')")
 
 
@@ -388,7 +388,7 @@ def test_the_error_of_several_columns_is_that_of_questions_about_each(two):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "stated"),
     [
         (", max_rows := 2", "needs person and record_id"),
         (", record_id := 'id', max_rows := 2", "needs person and record_id"),
@@ -397,6 +397,6 @@ def test_the_error_of_several_columns_is_that_of_questions_about_each(two):
         (", person := 'disease'", "is both sensitive and"),
     ],
 )
-def test_a_person_and_public_columns_must_be_there(two, more, said):
-    with pytest.raises(duckdb.Error, match=said):
+def test_a_person_and_public_columns_must_be_there(two, more, stated):
+    with pytest.raises(duckdb.Error, match=stated):
         two.execute(f"FROM priv.advise('stays', sensitive := 'disease'{more})")

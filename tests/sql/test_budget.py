@@ -42,8 +42,12 @@ def con(made):
 
 
 def test_nothing_is_refused_without_a_budget(con):
-    told = spent(con)
-    assert (told["epsilon"], told["epsilon_spent"], told["epsilon_left"]) == (None, 0, None)
+    reported = spent(con)
+    assert (reported["epsilon"], reported["epsilon_spent"], reported["epsilon_left"]) == (
+        None,
+        0,
+        None,
+    )
     publish(con, "r", 2.0, GIVEN + ", exclude := ['person']")
     assert spent(con)["epsilon_spent"] == pytest.approx(2.0)
 
@@ -89,9 +93,9 @@ def test_what_has_no_epsilon_is_beyond_every_budget(con):
 
 def test_persons_are_charged_for_all_their_records(con):
     publish(con, "r", 2.0, GIVEN + ", person := 'person'")
-    told = spent(con)
-    assert told["epsilon_spent"] == pytest.approx(4.0)
-    assert "by person" in told["rule"]
+    reported = spent(con)
+    assert reported["epsilon_spent"] == pytest.approx(4.0)
+    assert "by person" in reported["rule"]
 
 
 def test_a_person_is_charged_again_only_with_more_draws_than_before(con):
@@ -129,11 +133,11 @@ def test_what_is_promised_of_all_values_together_is_charged_once(con, more, rule
         "FROM priv.publish_shuffled('two', 'r', sensitive := ['disease', 'smoker'], epsilon := 1.0, delta := 1e-6,"
         f" {more})"
     ).fetchall()
-    told = spent(con)
+    reported = spent(con)
     records = 2 if "person" in rule else 1
-    assert told["epsilon_spent"] == pytest.approx(records)
-    assert told["delta_spent"] == pytest.approx(1e-6 if records == 1 else 1e-6 * (1 + math.e))
-    assert rule in told["rule"]
+    assert reported["epsilon_spent"] == pytest.approx(records)
+    assert reported["delta_spent"] == pytest.approx(1e-6 if records == 1 else 1e-6 * (1 + math.e))
+    assert rule in reported["rule"]
 
 
 def test_disjoint_records_add_unless_they_are_other_people(con):
@@ -154,17 +158,17 @@ def test_many_small_ones_compose_better_with_a_delta(con):
     con.execute("CREATE VIEW w AS SELECT gender, disease FROM v")
     for number in range(6):
         publish(con, f"r{number}", 0.01, "sensitive := 'disease'", source="w")
-    told = spent(con, "epsilon := 1.0", "delta := 0.999")
+    reported = spent(con, "epsilon := 1.0", "delta := 0.999")
     ((slack_0,),) = con.execute(
         "SELECT max(epsilon_advanced) FROM priv.ledger(slack := 0.999, details := true)"
     ).fetchall()
-    assert told["epsilon_spent"] == pytest.approx(slack_0)
-    assert told["epsilon_spent"] < 6 * 0.01
-    assert "advanced" in told["rule"]
+    assert reported["epsilon_spent"] == pytest.approx(slack_0)
+    assert reported["epsilon_spent"] < 6 * 0.01
+    assert "advanced" in reported["rule"]
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ("epsilon := -1", "epsilon must be at least 0"),
         ("delta := 0.1", "a delta alone is no budget"),
@@ -181,9 +185,9 @@ def test_many_small_ones_compose_better_with_a_delta(con):
         ("epsilon := 1", "epsilon = 2, delta = 0 of population 'main' was spent already"),
     ],
 )
-def test_a_budget_that_is_none_is_refused(con, given, told):
+def test_a_budget_that_is_none_is_refused(con, given, reported):
     publish(con, "r", 2.0, GIVEN + ", exclude := ['person']")
-    with pytest.raises(duckdb.Error, match=told):
+    with pytest.raises(duckdb.Error, match=reported):
         con.execute(f"FROM priv.budget({given})").fetchall()
     assert con.execute("FROM priv.budget").fetchall() == []
 
@@ -203,6 +207,6 @@ def test_a_budget_ends_what_is_charged_whole_each_time(con):
             with pytest.raises(duckdb.Error, match="epsilon = 3 "):
                 con.execute("FROM priv.refresh('r')")
             continue
-        told = row(con, "FROM priv.refresh('r')")
-        assert (told["version"], told["adds"]) == (version, True)
+        reported = row(con, "FROM priv.refresh('r')")
+        assert (reported["version"], reported["adds"]) == (version, True)
     assert math.isclose(spent(con)["epsilon_spent"], 2.0)

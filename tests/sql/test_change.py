@@ -239,15 +239,15 @@ def test_other_mechanisms_that_draw_each_record_for_itself(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         ("'r', NULL", "older is missing"),
         ("'q', 'first'", "q"),
         ("'r', 'first', confidence := 1", "confidence"),
     ],
 )
-def test_bad_arguments_are_refused(analyst, arguments, told):
-    with pytest.raises(duckdb.Error, match=told):
+def test_bad_arguments_are_refused(analyst, arguments, reported):
+    with pytest.raises(duckdb.Error, match=reported):
         analyst.execute(f"FROM second.priv.reconstructed_change({arguments}, database := 'second')")
 
 

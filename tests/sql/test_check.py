@@ -111,7 +111,7 @@ def test_figures_are_counts_of_the_table(planted):
     assert alone["figure"] == 1.0
 
 
-def test_columns_that_make_records_alone_are_named(con):
+def test_columns_that_make_records_unique_are_named(con):
     con.execute(
         "CREATE TABLE t AS SELECT i AS id, i // 100 AS zip, i % 100 AS birthday, i % 2 AS gender,"
         " (['a', 'b'])[1 + (hash(i) % 2)::INTEGER] AS disease FROM range(5_000) AS r(i)"
@@ -347,7 +347,7 @@ def test_public_is_the_last_thing_to_do_and_says_what_it_costs(planted):
 
 
 @pytest.mark.once
-def test_pairs_of_too_many_columns_are_not_all_looked_at_and_that_is_said(con, monkeypatch):
+def test_pairs_of_too_many_columns_are_not_all_looked_at_and_that_is_reported(con, monkeypatch):
     """Of 2,000 columns there are two million pairs, and each would be looked at in five records."""
     columns = ", ".join(f"hash(i + {1000 * k}) % 5 AS c{k}" for k in range(12))
     con.execute(

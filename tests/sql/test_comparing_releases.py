@@ -32,9 +32,9 @@ def test_the_guarantee_says_it(visits, published, declared):
     domain = {"domain": DECLARED} if declared else {}
     published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id", **domain)
     statement = statements(visits, "r")["local_differential_privacy"]
-    said = "no other record is redrawn" if declared else "redraws all records"
+    stated = "no other record is redrawn" if declared else "redraws all records"
     assert statement.count(CERTAIN) == 1
-    assert said in statement
+    assert stated in statement
 
 
 @pytest.mark.parametrize("method", ["splu", "uniform"])

@@ -122,7 +122,7 @@ def test_counts_on_the_coarser_are_estimates_of_the_truth(con):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ("'fine', 'x', retention := 0.7", "is no coarser"),
         (f"'fine', 'x', retention := {FINE}", "is no coarser"),
@@ -135,8 +135,8 @@ def test_counts_on_the_coarser_are_estimates_of_the_truth(con):
         ("'nothing', 'x', retention := 0.1", "no release is called"),
     ],
 )
-def test_what_is_no_coarser_is_refused(con, given, told):
-    with pytest.raises(duckdb.Error, match=told):
+def test_what_is_no_coarser_is_refused(con, given, reported):
+    with pytest.raises(duckdb.Error, match=reported):
         con.execute(f"FROM priv.derive({given})").fetchall()
     assert con.execute("SELECT count(*) FROM priv.release").fetchall() == [(2,)]
 

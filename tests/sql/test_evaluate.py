@@ -440,13 +440,13 @@ def test_values_that_are_surely_missing_are_named(con) -> None:
         " FROM priv.publish_uniform('stays', 'limited', sensitive := 'disease', epsilon := 2.0, record_id := 'id',"
         " person := 'patient', max_rows := 1, public := ['ward'])"
     )
-    ((said, parameters),) = con.execute(
+    ((stated, parameters),) = con.execute(
         "SELECT statement, parameters FROM priv.guarantee"
         " WHERE release = 'limited' AND guarantee = 'values_left_out'"
     ).fetchall()
     given = json.loads(parameters)
     shown = {each["value"]: each["records"] for each in given["values"]}
-    assert f"Of the missing records about {shown['asthma']:,} have disease 'asthma'" in said
+    assert f"Of the missing records about {shown['asthma']:,} have disease 'asthma'" in stated
     ((missing,),) = con.execute(
         "SELECT true_count_all - true_count FROM priv.evaluate('stays', 'limited', workload := 'one')"
     ).fetchall()

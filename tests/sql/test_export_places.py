@@ -93,10 +93,10 @@ def test_other_names_are_taken_as_they_are(out, tmp_path, name, form):
 def test_the_card_is_in_a_release_and_beside_it(carded, tmp_path, form, monkeypatch):
     """The release itself can write the very page, in any client."""
     path = tmp_path / ("out.duckdb" if form == "duckdb" else "folder")
-    ((told,),) = carded.execute(
+    ((reported,),) = carded.execute(
         "SELECT card FROM priv.export_release('out', ?, format := ?)", [str(path), form]
     ).fetchall()
-    assert told == str(tmp_path / "out.html" if form == "duckdb" else path / "card.html")
+    assert reported == str(tmp_path / "out.html" if form == "duckdb" else path / "card.html")
     with duckdb.connect(str(path) if form == "duckdb" else ":memory:") as reader:
         if form == "parquet":
             monkeypatch.chdir(path)
@@ -107,7 +107,7 @@ def test_the_card_is_in_a_release_and_beside_it(carded, tmp_path, form, monkeypa
         monkeypatch.chdir(tmp_path)
         reader.execute(comment.partition("To save it: ")[2])
     saved = (tmp_path / "card.html").read_text("utf-8")
-    assert saved.rstrip("\n") == Path(told).read_text("utf-8").rstrip("\n")
+    assert saved.rstrip("\n") == Path(reported).read_text("utf-8").rstrip("\n")
     assert "What can be learned of one person" in saved
 
 

@@ -96,11 +96,11 @@ def test_the_audit_counts_rows_of_all_versions(year):
     assert found["verdict"][0] == 0
     assert found["rows_in_all_versions"] == (ROWS, True)
     assert found["largest_sample"] == (ROWS, True)
-    ((told,),) = con.execute(
+    ((reported,),) = con.execute(
         "SELECT statement FROM priv.guarantee WHERE guarantee = 'reconstruction_privacy'"
     ).fetchall()
-    assert "proves no delta" in told
-    assert "gives way" in told
+    assert "proves no delta" in reported
+    assert "gives way" in reported
 
 
 def test_new_records_of_a_full_group_wait_and_are_charged_when_they_are_drawn(con):
@@ -154,19 +154,19 @@ def test_the_error_of_sampling_is_that_of_who_left(con):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         ("DELETE FROM priv.sampled_record; DELETE FROM v WHERE id = 1", "was not kept"),
         ("UPDATE v SET disease = 'e' WHERE id = 1", "1 value that the given domain lacks"),
     ],
 )
-def test_what_cannot_be_followed_is_said(con, change, told):
+def test_what_cannot_be_followed_is_reported(con, change, reported):
     con.execute(
         "CREATE TABLE v AS SELECT i AS id, i % 2 AS ward, 'a' AS disease FROM range(40) t(i)"
     )
     con.execute(PUBLISH)
     con.execute(change)
-    with pytest.raises(duckdb.Error, match=told):
+    with pytest.raises(duckdb.Error, match=reported):
         refreshed(con)
     assert con.execute("SELECT version FROM priv.release").fetchall() == [(1,)]
 

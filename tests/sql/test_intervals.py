@@ -126,7 +126,7 @@ COUNTS = {
     "inside": [300, 250, 200, 150, 100],
     "one at its bound": [16, 10, 8, 6, 0],
     "most at their bound": [20, 1, 1, 1, 1],
-    "all alike": [20, 20, 20, 20, 20],
+    "all equal_rows": [20, 20, 20, 20, 20],
     "one value": [15, 0, 0, 0, 0],
     "one record": [0, 1, 0, 0, 0],
 }

@@ -15,14 +15,14 @@ import pyarrow as pa
 import pytest
 
 from duckdb_priv.engine import drawing, workspace
-from duckdb_priv.engine.aggregates import Aggregates, DealtAggregates
+from duckdb_priv.engine.aggregates import Aggregates, AssignedAggregates
 from duckdb_priv.engine.kernel import Kernel, Step
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.randomness import FreshBits
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.estimator import macros
 from duckdb_priv.mechanism import decoy_groups
-from duckdb_priv.methods.common import dealing as records_dealt
+from duckdb_priv.methods.common import assigning as records_assigned
 from duckdb_priv.publisher import persons
 
 pytestmark = pytest.mark.once
@@ -134,17 +134,17 @@ def kernels(visits: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) 
         return opened(self, *arguments)
 
     monkeypatch.setattr(Kernel, "opened", opening)
-    told = persons.guarantees_of_persons
+    reported = persons.guarantees_of_persons
 
     def telling(plan: Plan, *arguments: Any) -> Any:
         assert pickle.loads(pickle.dumps(plan)).mechanism == plan.mechanism
-        return told(plan, *arguments)
+        return reported(plan, *arguments)
 
     monkeypatch.setattr(persons, "guarantees_of_persons", telling)
     # So many decoy groups that they are made in several blocks, and records that many ranges hold them.
     monkeypatch.setattr(decoy_groups, "TILE", 64)
     monkeypatch.setattr(decoy_groups, "BLOCK", 2)
-    monkeypatch.setattr(records_dealt, "RANGE", 100)
+    monkeypatch.setattr(records_assigned, "RANGE", 100)
     # The one mechanism that never uses keys takes every record.
     monkeypatch.setattr(FreshBits, "draw", lambda self, count: np.zeros(count, np.uint64))
     # Nobody counts here, and each form would have the analyst's functions written again.
@@ -193,7 +193,7 @@ def test_ranges_and_blocks_do_not_decide_what_is_published(
 ) -> None:
     _, rows = kernels(CASES[name])
     for ranged, block in ((10**6, 2), (10**6, 100), (7, 100), (7, 1)):
-        monkeypatch.setattr(records_dealt, "RANGE", ranged)
+        monkeypatch.setattr(records_assigned, "RANGE", ranged)
         monkeypatch.setattr(decoy_groups, "BLOCK", block)
         assert kernels(CASES[name])[1] == rows
     # Bits that are drawn for all records at once.
@@ -201,16 +201,16 @@ def test_ranges_and_blocks_do_not_decide_what_is_published(
     assert kernels(CASES[name])[1] == rows
     # Records that get their bits in portions, as if all of them would fill the memory.
     monkeypatch.setattr(workspace, "STAGED", 0)
-    monkeypatch.setattr(records_dealt, "PORTION", 100)
+    monkeypatch.setattr(records_assigned, "PORTION", 100)
     assert kernels(CASES[name])[1] == rows
 
-    def dealt(self: Aggregates, dealing: Kernel, bits: Sequence[int]) -> DealtAggregates:
-        step = Step(records_dealt.DEALT, dealing.select)
-        replace(dealing, steps=(step,)).stage(self.workspace.cursor, self.source.table)
-        return DealtAggregates(self.workspace, records_dealt.DEALT)
+    def assigned(self: Aggregates, assigning: Kernel, bits: Sequence[int]) -> AssignedAggregates:
+        step = Step(records_assigned.ASSIGNED, assigning.select)
+        replace(assigning, steps=(step,)).stage(self.workspace.cursor, self.source.table)
+        return AssignedAggregates(self.workspace, records_assigned.ASSIGNED)
 
     # Records that another engine moves about, stage by stage.
-    monkeypatch.setattr(Aggregates, "dealt", dealt)
+    monkeypatch.setattr(Aggregates, "assigned", assigned)
     assert kernels(CASES[name])[1] == rows
 
 

@@ -73,10 +73,10 @@ def test_every_mechanism_publishes_what_is_reported(
         # DuckDB's own error says how the column is called.
         with pytest.raises(duckdb.BinderException, match='"noisy_Disease"'):
             asked.execute("SELECT count(*) FROM r WHERE disease = 'flu'")
-        (told,) = asked.execute(
+        (reported,) = asked.execute(
             "SELECT comment FROM duckdb_columns() WHERE table_name = 'r' AND column_name = 'noisy_Disease'"
         ).fetchall()
-        assert re.search(r"(?s)Disease.*priv\.reconstructed_count", told[0])
+        assert re.search(r"(?s)Disease.*priv\.reconstructed_count", reported[0])
         if asked is not con:
             views = asked.execute(
                 "SELECT view_name FROM duckdb_views() WHERE NOT internal"

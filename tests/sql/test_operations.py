@@ -77,9 +77,9 @@ def test_check_ends_with_3_where_something_is_found(hospital):
     assert (done.exit_code, done.stderr) == (3, "")
     assert {"severity", "finding", "columns", "figure", "what", "do"} <= set(rows(done)[0])
     assert done.stdout.count("\n") == len(rows(done)) > 1
-    told = run(*asked)
-    assert (told.exit_code, told.stderr) == (3, "")
-    assert len(told.stdout.splitlines()) == len(rows(done))
+    reported = run(*asked)
+    assert (reported.exit_code, reported.stderr) == (3, "")
+    assert len(reported.stdout.splitlines()) == len(rows(done))
     mild = run(*asked, "--exclude", "name", "--json")
     assert mild.exit_code == 0
     assert any(row["severity"] == rows(done)[-1]["severity"] for row in rows(mild))
@@ -180,9 +180,9 @@ def test_what_is_only_tried_changes_nothing(hospital, tmp_path):
     refused = run("export", hospital, "r", tmp_path / "out.csv", "--dry-run")
     assert (refused.exit_code, "ends in .csv" in refused.stderr) == (1, True)
     mark = run("secret", "show-fingerprint", hospital).stdout
-    told = run("secret", "rotate", hospital, "--dry-run", "--json")
-    assert "published with the former secret" in rows(told)[0]["statement"]
-    assert "fingerprint" not in rows(told)[0]
+    reported = run("secret", "rotate", hospital, "--dry-run", "--json")
+    assert "published with the former secret" in rows(reported)[0]["statement"]
+    assert "fingerprint" not in rows(reported)[0]
     assert run("secret", "show-fingerprint", hospital).stdout == mark
     assert [each.name for each in tmp_path.iterdir()] == [hospital.name]
     assert hospital.read_bytes() == kept

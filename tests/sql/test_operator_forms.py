@@ -247,7 +247,7 @@ def test_values_with_the_same_noise_are_refused_and_the_others_answered(reader, 
     with pytest.raises(duckdb.Error, match="method := 'bayesian'"):
         con.execute(f"FROM priv.reconstructed_distribution('{release}')").fetchall()
     named = con.execute(
-        "SELECT statement FROM priv.guarantee WHERE release = ? AND guarantee = 'not_told_apart'",
+        "SELECT statement FROM priv.guarantee WHERE release = ? AND guarantee = 'not_distinguished'",
         [release],
     ).fetchone()[0]
     assert all(

@@ -199,8 +199,8 @@ REFUSED = {
 @pytest.mark.once
 @pytest.mark.parametrize("why", REFUSED)
 def test_what_cannot_be_promised_is_refused(con, why):
-    more, said = REFUSED[why]
-    with pytest.raises(duckdb.Error, match=said):
+    more, stated = REFUSED[why]
+    with pytest.raises(duckdb.Error, match=stated):
         publish(con, **more)
     assert con.execute("SELECT count(*) FROM priv.ledger").fetchall() == [(0,)]
 
@@ -362,10 +362,10 @@ def test_the_counts_of_missing_records_are_charged_to_the_population_once(con):
     con.execute("DELETE FROM stays WHERE encounter_id < 20")
     con.execute("FROM priv.refresh('r')")
     assert con.execute("SELECT count(*) FROM priv.noisy_count").fetchall() == [(1,)]
-    ((said,),) = con.execute(
+    ((stated,),) = con.execute(
         "SELECT statement FROM priv.guarantee WHERE release = 'r' AND guarantee = 'records_left_out'"
     ).fetchall()
-    assert re.fullmatch(r"About .* Counted on \d{4}-\d\d-\d\d\.", said)
+    assert re.fullmatch(r"About .* Counted on \d{4}-\d\d-\d\d\.", stated)
     con.execute("FROM priv.budget('patients', epsilon := 5.4)")
     con.execute("INSERT INTO stays VALUES (9000, 'P00001', 50, 'flu')")
     with pytest.raises(duckdb.Error, match="the budget of population 'patients' is epsilon"):
@@ -379,9 +379,9 @@ def test_a_sample_says_nothing_of_what_is_missing(con):
 
 
 @pytest.mark.once
-def test_what_was_said_for_readers_stays_when_a_release_is_replaced(con):
-    said = {"title": "Stays", "description": "One row a stay", "contact": "ask@example.org"}
-    publish(con, **said)
+def test_what_was_stated_for_readers_stays_when_a_release_is_replaced(con):
+    stated = {"title": "Stays", "description": "One row a stay", "contact": "ask@example.org"}
+    publish(con, **stated)
     publish(con, replace=True, title="Hospital stays")
     assert con.execute("SELECT title, description, contact FROM priv.release").fetchall() == [
         ("Hospital stays", "One row a stay", "ask@example.org")

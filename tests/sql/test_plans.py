@@ -129,8 +129,8 @@ def test_what_is_declared_is_what_refresh_does_and_can_be_written_again(plan, tm
     again = tmp_path / "again.toml"
     again.write_text(written.stdout.replace("\n\n", '\n[attach]\nclinic = "clinic.duckdb"\n\n', 1))
     before, after = read_plan(str(plan)), read_plan(str(again))
-    assert {each.release: each.said for each in after.releases} == {
-        each.release: each.said for each in before.releases
+    assert {each.release: each.stated for each in after.releases} == {
+        each.release: each.stated for each in before.releases
     }
     assert set(states(run("publish", again, "--json")).values()) == {"current"}
     assert run("declare", tmp_path / "hospital.duckdb", "q").exit_code == 1

@@ -54,7 +54,7 @@ def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
 
 @pytest.mark.once
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "stated"),
     [
         ({"l": 5}, "the value 'NULL' is in 249 of 1201 rows, more than 1 in l = 5\nHint: l = 4"),
         ({"l": 8}, "l = 8 needs at least 8 distinct values, the column has 7"),
@@ -69,11 +69,11 @@ def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
     ],
 )
 def test_bad_input_is_refused_and_leaves_nothing(
-    con: duckdb.DuckDBPyConnection, more: dict[str, Any], said: str
+    con: duckdb.DuckDBPyConnection, more: dict[str, Any], stated: str
 ) -> None:
     with pytest.raises(duckdb.Error) as raised:
         publish(con, **more)
-    assert said in str(raised.value)
+    assert stated in str(raised.value)
     for left in ("priv.release", "priv.ledger", "priv.mark"):
         assert rows(con, f"FROM {left}") == []
 

@@ -225,8 +225,10 @@ def test_the_same_parameters_give_the_same_records_and_others_do_not(con):
                 f"{mechanism}_{name}",
                 mechanism,
             )
-        coins = con.execute("SELECT coins FROM priv.ledger ORDER BY number DESC LIMIT 3").fetchall()
-        assert coins[1] == coins[2] != coins[0]
+        random_bits = con.execute(
+            "SELECT coins FROM priv.ledger ORDER BY number DESC LIMIT 3"
+        ).fetchall()
+        assert random_bits[1] == random_bits[2] != random_bits[0]
         same = f"FROM {mechanism}_one EXCEPT ALL FROM {mechanism}_two"
         assert con.execute(f"SELECT count(*) FROM ({same})").fetchone() == (0,)
 
@@ -390,7 +392,7 @@ class TestShuffle:
         ((epsilon,),) = self.stated(con)
         assert 1 <= epsilon / shuffled_epsilon(0.2, 4, 1333, 1e-6) <= 1.03
 
-    def test_of_an_operator_that_was_computed_from_the_table_nothing_is_said(self, con):
+    def test_of_an_operator_that_was_computed_from_the_table_nothing_is_reported(self, con):
         publish(con, "tolerance := 3, min_retention := 0.05, record_id := 'id'")
         assert self.stated(con) == []
 

@@ -198,7 +198,7 @@ def test_several_columns_and_a_table_of_questions(con):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         ("sensitive := 'age', bins := [0, 50, 40]", "edges of 'age' do not increase"),
         ("sensitive := 'age', bins := [0, 0, 40]", "edges of 'age' do not increase"),
@@ -227,7 +227,7 @@ def test_several_columns_and_a_table_of_questions(con):
         ("sensitive := 'age', bins := [0, 40, 81], epsilon := 30", "an epsilon from 0.001 to 20"),
     ],
 )  # fmt: skip
-def test_what_is_refused(con, arguments, told):
+def test_what_is_refused(con, arguments, reported):
     con.execute("CREATE OR REPLACE TABLE nowhere AS SELECT 81 AS low, 90 AS high, 1 AS weight")
     con.execute("CREATE OR REPLACE TABLE weightless AS SELECT 0 AS low, 90 AS high, 0 AS weight")
     con.execute("CREATE OR REPLACE TABLE none AS FROM nowhere LIMIT 0")
@@ -236,7 +236,7 @@ def test_what_is_refused(con, arguments, told):
     more += "" if "questions" in arguments else ", questions := 'ranges'"
     con.execute("FROM priv.publications()")
     before = con.execute("SELECT count(*) FROM priv.ledger()").fetchone()
-    with pytest.raises(duckdb.Error, match=told):
+    with pytest.raises(duckdb.Error, match=reported):
         publish(con, arguments + more)
     assert con.execute("SELECT count(*) FROM priv.ledger()").fetchone() == before
 
@@ -394,7 +394,7 @@ def test_advice_for_stated_questions_names_the_method_whose_release_has_the_leas
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ("sensitive := 'age', questions := 'ranges', bins := [0, 40, 81]", "at one promise: give either epsilon"),
         ("sensitive := 'age', questions := 'ranges', epsilon := 1.0", "bins is missing"),
@@ -408,6 +408,6 @@ def test_advice_for_stated_questions_names_the_method_whose_release_has_the_leas
         ("sensitive := 'age', questions := 'mean', bins := [0, 40, 81], epsilon := 25", "an epsilon from 0.001 to 20"),
     ],
 )  # fmt: skip
-def test_stated_questions_that_cannot_be_compared_are_refused(con, arguments, said):
-    with pytest.raises(duckdb.Error, match=said):
+def test_stated_questions_that_cannot_be_compared_are_refused(con, arguments, message):
+    with pytest.raises(duckdb.Error, match=message):
         con.execute(f"FROM priv.advise('stays', record_id := 'id', {arguments})").fetchall()

@@ -315,10 +315,10 @@ def test_a_release_file_answers_without_python_and_holds_nothing_private(con, tm
         ]
         rows = reader.execute("SELECT rows_published FROM handed.priv.release").fetchall()
         assert rows == [(receipt["rows_published"],)]
-        (told,) = reader.execute(
+        (reported,) = reader.execute(
             "SELECT comment FROM duckdb_tables() WHERE table_name = 'public'"
         ).fetchall()[0]
-        assert "a sample, generalized" in told
+        assert "a sample, generalized" in reported
     content = (tmp_path / "public.duckdb").read_bytes()
     for private in (b"secret note", b"visits", b"Bochum", b"Rostock", b": 4000", b"4000 records"):
         assert private not in content

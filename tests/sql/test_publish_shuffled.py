@@ -407,7 +407,7 @@ def test_a_domain_with_values_that_do_not_occur_and_missing_public_columns(con):
 @pytest.mark.once
 def test_noise_depends_on_instants_and_on_no_time_zone(prepared):
     """What all records hold keys their noise, down to whether one is infinite or missing."""
-    published, coins = [], []
+    published, random_bits = [], []
     for zone, last in (
         ("Asia/Kolkata", "'infinity'"),
         ("America/New_York", "'infinity'"),
@@ -424,9 +424,9 @@ def test_noise_depends_on_instants_and_on_no_time_zone(prepared):
             con.execute(publish).fetchall()
             rows = "SELECT epoch_us(seen), epoch_us(visits['at'][1]), * EXCLUDE (seen, visits) FROM crowd ORDER BY ALL"
             published.append(con.execute(rows).fetchall())
-            coins.append(con.execute("SELECT coins FROM priv.ledger").fetchall())
+            random_bits.append(con.execute("SELECT coins FROM priv.ledger").fetchall())
     assert published[0] == published[1]
-    assert coins[0] == coins[1] != coins[2]
+    assert random_bits[0] == random_bits[1] != random_bits[2]
 
 
 def test_a_column_may_be_called_as_duckdb_calls_the_number_of_a_row(prepared):

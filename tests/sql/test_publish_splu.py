@@ -65,7 +65,7 @@ def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
 
 @pytest.mark.once
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "stated"),
     [
         (
             {"gamma": 4},
@@ -80,11 +80,11 @@ def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
     ],
 )
 def test_bad_input_is_refused_and_leaves_nothing(
-    con: duckdb.DuckDBPyConnection, arguments: dict[str, Any], said: str
+    con: duckdb.DuckDBPyConnection, arguments: dict[str, Any], stated: str
 ) -> None:
     with pytest.raises(duckdb.Error) as raised:
         publish(con, **arguments)
-    assert said in str(raised.value)
+    assert stated in str(raised.value)
     assert rows(con, "FROM priv.release") == rows(con, "FROM priv.ledger") == []
 
 
@@ -235,8 +235,8 @@ def test_a_value_in_every_group_has_bounds_and_no_estimate(con: duckdb.DuckDBPyC
         if gap < 1e-12:
             break
     # One more warning says what it costs to group records again.
-    for said in ("counts of 'v0' of 'disease' have large errors", "is in all decoy groups"):
-        assert any(said in warning for warning in receipt["warnings"])
+    for stated in ("counts of 'v0' of 'disease' have large errors", "is in all decoy groups"):
+        assert any(stated in warning for warning in receipt["warnings"])
     subset = "FROM r WHERE gender = 'm'"
     with pytest.raises(duckdb.Error, match="says nothing of it but bounds"):
         rows(con, f"SELECT priv.reconstructed_count('r', noisy_disease, 'v0') {subset}")

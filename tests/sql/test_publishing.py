@@ -672,17 +672,19 @@ def test_what_a_release_is_about_travels_with_it(visits, published, tmp_path):
     with duckdb.connect(tmp_path / "r.duckdb", read_only=True) as reader:
         found = rows(reader, "SELECT title, description, contact, licence FROM priv.release")
         assert found == [tuple(words.values())]
-        said = dict(
+        comments = dict(
             rows(
                 reader,
                 "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'r' AND schema_name = 'main'"
                 " AND comment IS NOT NULL",
             )
         )
-        assert said["age"] == "in years; it's rounded down"
-        assert said["noisy_disease"].startswith("main diagnosis\nWhat a record reports of disease")
+        assert comments["age"] == "in years; it's rounded down"
+        assert comments["noisy_disease"].startswith(
+            "main diagnosis\nWhat a record reports of disease"
+        )
         # What is not published is not spoken of.
-        assert {*said} == {"age", "noisy_disease"}
+        assert {*comments} == {"age", "noisy_disease"}
         assert rows(
             reader,
             "SELECT attribute, description FROM priv.attribute WHERE description IS NOT NULL ORDER BY ALL",

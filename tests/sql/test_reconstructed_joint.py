@@ -268,7 +268,7 @@ def test_an_empty_subset_has_none(con: duckdb.DuckDBPyConnection) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "stated"),
     [
         (f"'nothing', {BOTH}, ['v1', '2']", 'no release is called "nothing"'),
         (
@@ -282,10 +282,10 @@ def test_an_empty_subset_has_none(con: duckdb.DuckDBPyConnection) -> None:
         (f"'decoys', {BOTH}, ['v1', '2'], method := 'guess'", "method must be"),
     ],
 )
-def test_bad_calls_are_errors(con: duckdb.DuckDBPyConnection, arguments: str, said: str) -> None:
+def test_bad_calls_are_errors(con: duckdb.DuckDBPyConnection, arguments: str, stated: str) -> None:
     with pytest.raises(duckdb.Error) as raised:
         rows(con, f"FROM priv.reconstructed_joint({arguments})")
-    assert said in str(raised.value)
+    assert stated in str(raised.value)
 
 
 @pytest.mark.parametrize("release", ["decoys", "redrawn", "fine"])

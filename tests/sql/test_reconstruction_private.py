@@ -122,10 +122,10 @@ def test_large_sources_are_counted_first_and_give_the_same_rows(con, monkeypatch
     publish(con, "counted")
     # No room for all records, but for the first ones of each value.
     room = iter([False])
-    monkeypatch.setattr(workspace.Workspace, "has_room", lambda *_: next(room, True))
+    monkeypatch.setattr(workspace.Workspace, "fits_in_memory", lambda *_: next(room, True))
     publish(con, "in_pieces")
     # Nor for these: their order is drawn in the query.
-    monkeypatch.setattr(workspace.Workspace, "has_room", lambda *_: False)
+    monkeypatch.setattr(workspace.Workspace, "fits_in_memory", lambda *_: False)
     publish(con, "streamed")
     rows = {
         name: con.execute(f"FROM {name}").fetchall()
@@ -261,10 +261,10 @@ def test_releases_of_several_mechanisms_live_side_by_side(con):
 
 
 def test_only_exact_tails_promise_a_delta(con):
-    said = publish(con, "said")["guarantee"]
-    assert "at most 62 records" in said
-    assert "proves no delta" in said
-    assert "0.007" in said  # the exact tail, not 0.3
+    stated = publish(con, "said")["guarantee"]
+    assert "at most 62 records" in stated
+    assert "proves no delta" in stated
+    assert "0.007" in stated  # the exact tail, not 0.3
     exact = publish(con, "said", delta=0.1, bound="'exact'")["guarantee"]
     assert "too high by more than 0.3 of it with probability 0.1 at least" in exact
     assert "proves no delta" not in exact
@@ -300,10 +300,10 @@ def test_the_audit_finds_what_was_tampered_with(con):
 def test_the_audit_finds_homogeneous_unions(con):
     """Four records say little of what they have in common; the five thousand around them say all."""
     con.execute(
-        "CREATE TABLE alike AS SELECT i AS id, i // 4 AS ward, i % 2 AS gender,"
+        "CREATE TABLE equal_rows AS SELECT i AS id, i // 4 AS ward, i % 2 AS gender,"
         " CASE WHEN i < 5000 THEN 'x' ELSE 'y' || i % 5 END AS disease FROM range(6000) AS t(i)"
     )
-    con.execute("CREATE TABLE wards AS SELECT id, ward, disease FROM alike WHERE id < 5500")
+    con.execute("CREATE TABLE wards AS SELECT id, ward, disease FROM equal_rows WHERE id < 5500")
 
     def share(source):
         publish(con, "unions", source=source, sensitive="'disease'", delta=0.05, bound="'exact'")
@@ -311,7 +311,7 @@ def test_the_audit_finds_homogeneous_unions(con):
             "SELECT value FROM priv.audit('unions') WHERE guarantee = 'homogeneous_neighbourhoods'"
         ).fetchall()[0][0]
 
-    assert share("'alike'") == 0
+    assert share("'equal_rows'") == 0
     assert share("'wards'") == 1
 
 
@@ -366,8 +366,8 @@ def test_warnings_say_where_groups_are_not_what_they_should_be(con):
     assert any("nothing was sampled" in each for each in warnings)
     warnings = publish(con, "warned", max_frequency=0.3, **people)["warnings"]
     assert any("1 micro groups with 5 records" in each for each in warnings)
-    said = con.execute("SELECT statement FROM priv.guarantee WHERE release = 'warned'").fetchall()
-    assert "in which no occupation is more frequent than 0.3" in said[0][0]
+    stated = con.execute("SELECT statement FROM priv.guarantee WHERE release = 'warned'").fetchall()
+    assert "in which no occupation is more frequent than 0.3" in stated[0][0]
 
 
 def test_text_and_compound_ids_key_the_noise(con):

@@ -199,8 +199,8 @@ def test_integers_are_counted_wherever_they_lie(con, published, ids, again):
     if not again:
         published(con, "source", "one", sensitive="s", retention=0.5, record_id="id")
         return
-    said = f"'id' is not unique: 100 rows have {100 - again} ids"
-    with pytest.raises(duckdb.InvalidInputException, match=said):
+    stated = f"'id' is not unique: 100 rows have {100 - again} ids"
+    with pytest.raises(duckdb.InvalidInputException, match=stated):
         published(con, "source", "one", sensitive="s", retention=0.5, record_id="id")
 
 

@@ -72,9 +72,13 @@ def test_a_refresh_shows_what_was_shown_but_for_what_changed(declared, tmp_path)
     declared.execute("FROM priv.export_release('r', ?)", [str(tmp_path / "r.duckdb")])
     ages = declared.execute("SELECT age FROM visits WHERE id < 5 OR id IN (100, 101)").fetchall()
     declared.execute(CHANGE)
-    told = listed(declared)
-    assert (told["new_records"], told["gone_records"], told["changed_records"]) == (1, 2, 5)
-    assert (told["state"], told["advised"], told["version"]) == ("due", True, 1)
+    reported = listed(declared)
+    assert (reported["new_records"], reported["gone_records"], reported["changed_records"]) == (
+        1,
+        2,
+        5,
+    )
+    assert (reported["state"], reported["advised"], reported["version"]) == ("due", True, 1)
     row = refreshed(declared)
     assert (row["version"], row["rows_published"], row["exported"]) == (2, 1999, True)
     assert (row["new_records"], row["gone_records"], row["changed_records"]) == (1, 2, 5)
@@ -123,7 +127,7 @@ def test_a_refresh_with_nothing_to_do_does_nothing(declared, inventory):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         ("ALTER TABLE visits DROP disease", "disease"),
         ("ALTER TABLE visits DROP id", "'id'"),
@@ -139,17 +143,17 @@ def test_a_refresh_with_nothing_to_do_does_nothing(declared, inventory):
         ("INSERT INTO visits FROM visits", "not unique"),
     ],
 )
-def test_what_is_wrong_with_the_source_is_said_and_the_release_stays(
-    declared, inventory, change, told
+def test_what_is_wrong_with_the_source_is_reported_and_the_release_stays(
+    declared, inventory, change, reported
 ):
     declared.execute(change)
     before = inventory(declared)
-    with pytest.raises(duckdb.Error, match=told):
+    with pytest.raises(duckdb.Error, match=reported):
         refreshed(declared)
     assert inventory(declared) == before
     row = listed(declared)
     assert row["version"] == 1
-    assert told in row["advice"] or row["state"] == "due"
+    assert reported in row["advice"] or row["state"] == "due"
 
 
 def test_a_table_that_was_dropped_by_hand_is_published_again(declared):
@@ -175,7 +179,7 @@ def test_a_rotated_secret_and_fresh_noise_are_refused(declared):
     }
 
 
-def test_what_was_published_before_arguments_were_kept_is_said(declared):
+def test_what_was_published_before_arguments_were_kept_is_reported(declared):
     declared.execute("DELETE FROM priv.publication")
     assert listed(declared)["state"] == "refused"
     with pytest.raises(duckdb.Error, match=r"publish it once more with replace := true"):
@@ -268,20 +272,20 @@ def test_a_killed_refresh_leaves_the_old_version_whole(declared, monkeypatch):
 
 @pytest.mark.once
 @pytest.mark.parametrize(
-    ("publish", "told"),
+    ("publish", "reported"),
     [
         ("shuffled('v', 'r', sensitive := 'disease', epsilon := 1.0, delta := 1e-6, record_id := 'id')",
          "no budget says when to stop"),
         ("anatomy('v', 'r', sensitive := 'disease', l := 2, record_id := 'id')", "baseline"),
     ],
 )  # fmt: skip
-def test_methods_that_cannot_be_refreshed_say_why(con, publish, told):
+def test_methods_that_cannot_be_refreshed_say_why(con, publish, reported):
     con.execute(
         "CREATE TABLE v AS SELECT i AS id, i % 2 AS gender, 'd' || i * i % 23 % 5 AS disease FROM range(600) AS t(i)"
     )
     con.execute(f"FROM priv.publish_{publish}")
     con.execute("DELETE FROM v WHERE id = 7")
-    with pytest.raises(duckdb.Error, match=told):
+    with pytest.raises(duckdb.Error, match=reported):
         refreshed(con)
     assert listed(con)["state"] == "refused"
 
@@ -305,10 +309,12 @@ def test_new_records_of_decoy_groups_wait_until_there_are_enough(con):
     assert "1 records wait" in row["statement"]
     # Who waits depends on the values of others, so the number that the release says has no epsilon.
     assert con.execute("SELECT epsilon, release FROM priv.noisy_count").fetchall() == [(None, "r")]
-    ((said,),) = con.execute(
+    ((stated,),) = con.execute(
         "SELECT statement FROM priv.guarantee WHERE guarantee = 'records_left_out'"
     ).fetchall()
-    assert "not here yet, since there are too few others" in said or "Few records or none" in said
+    assert (
+        "not here yet, since there are too few others" in stated or "Few records or none" in stated
+    )
     con.execute("DELETE FROM v WHERE id = 3")
     assert refreshed(con)["rows_published"] == 123
     con.execute("DELETE FROM priv.shown_record; DELETE FROM priv.shown_pair")
@@ -396,10 +402,10 @@ with duckdb_priv.connect(sys.argv[1]) as con:
 @pytest.mark.once
 @pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize(
-    ("module", "function", "stands"), [("declared", "keep", 1), ("refresh", "_export", 2)]
+    ("module", "function", "version"), [("declared", "keep", 1), ("refresh", "_export", 2)]
 )
 def test_a_program_that_is_killed_leaves_whole_versions(
-    prepared_file, tmp_path, module, function, stands
+    prepared_file, tmp_path, module, function, version
 ):
     """Before the version is committed, and between that and the file that is handed out."""
     path = shutil.copy(prepared_file, tmp_path / "hospital.duckdb")
@@ -417,7 +423,7 @@ def test_a_program_that_is_killed_leaves_whole_versions(
         ]
     with duckdb_priv.connect(path) as con:
         row = listed(con)
-        assert (row["version"], row["exported"], row["advised"]) == (stands, 1, True)
+        assert (row["version"], row["exported"], row["advised"]) == (version, 1, True)
         assert len(shown(con)) == row["rows_published"]
         row = refreshed(con)
         assert (row["version"], row["exported"]) == (2, True)
@@ -483,14 +489,14 @@ def test_counts_of_batches_that_have_too_many_values_are_warned_of(con):
     con.execute("DELETE FROM v WHERE id % 101 = 7 AND id > 200")
     con.execute("INSERT INTO v SELECT i, i % 3, 'v' || i % 50 FROM range(1010, 1110) AS t(i)")
     after = refreshed(con)["warnings"]
-    ((said,),) = con.execute(
+    ((stated,),) = con.execute(
         "SELECT statement FROM priv.guarantee WHERE guarantee = 'several_batches'"
     ).fetchall()
     assert (
         "Counts of all its values are reconstructed as if the batches had the same frequencies, since"
-        in said
+        in stated
     )
-    assert said in after
+    assert stated in after
     assert not any("same frequencies" in each for each in before)
 
 
@@ -507,8 +513,8 @@ def test_a_release_goes_on_with_a_public_column_that_got_noise_elsewhere(con):
     ):
         con.execute(publish.format("noisy", "ward", ", exclude := 'disease'"))
     more = ", exclude := 'disease', republish := true"
-    told = con.execute(publish.format("noisy", "ward", more)).fetchall()[0]
-    assert "'ward' was published as it is in release 'r'" in str(told)
+    reported = con.execute(publish.format("noisy", "ward", more)).fetchall()[0]
+    assert "'ward' was published as it is in release 'r'" in str(reported)
     with pytest.raises(duckdb.Error, match="'ward' has noise in release 'noisy', and would be"):
         con.execute(publish.format("other", "disease", ""))
     con.execute("DELETE FROM v WHERE id = 3")

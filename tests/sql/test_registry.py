@@ -80,14 +80,14 @@ def test_it_says_what_readers_and_an_assessment_ask_for_and_shows_no_record(visi
     assert [paragraph.split(".")[0] for paragraph in text.split("\n\n")] == [
         "What is published", "Why", "Measures", "Risks that remain", "Over time", "Rights of the people"
     ]  # fmt: skip
-    for said in (
+    for stated in (
         "as they are: age, ward; sensitive: disease",
         "For research on wards. For its author to add",
         "epsilon = 7 is refused",
         *row["guarantees"],
         *row["not_protected"],
     ):
-        assert said in text
+        assert stated in text
     assert PRIVATE not in str(row)
     assert "nbr" not in str(row)
 

@@ -279,7 +279,7 @@ def test_hostile_names_stay_names(
     con.close()
 
 
-def test_a_source_that_is_gone_is_said_to_be(con: duckdb.DuckDBPyConnection) -> None:
+def test_a_source_that_is_gone_is_reported_to_be(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("CREATE TABLE fleeting AS SELECT age, disease FROM visits")
     con.execute(
         "FROM priv.publish_uniform('fleeting', 'kept', sensitive := 'disease', retention := 0.5)"

@@ -159,19 +159,19 @@ class TestRotation:
 
     def test_nothing_published_costs_nothing(self, con):
         before = con.execute("SELECT key, fingerprint FROM priv.secret").fetchall()
-        told = self.rotate(con)
+        reported = self.rotate(con)
         after = con.execute("SELECT key, fingerprint FROM priv.secret").fetchall()
         assert len(after) == 1
         assert before[0][0] != after[0][0]
-        assert (told["fingerprint"], told["releases"]) == (after[0][1], 0)
-        assert "costs nothing" in told["statement"]
+        assert (reported["fingerprint"], reported["releases"]) == (after[0][1], 0)
+        assert "costs nothing" in reported["statement"]
 
     def test_published_again_it_costs_its_epsilon(self, con):
         con.execute(UNIFORM.format("one"))
         con.execute(UNIFORM.format("two"))
-        told = self.rotate(con)
-        assert told["releases"] == 2
-        assert told["statement"].startswith("2 releases were published with the former secret")
+        reported = self.rotate(con)
+        assert reported["releases"] == 2
+        assert reported["statement"].startswith("2 releases were published with the former secret")
         con.execute(UNIFORM.format("three"))
         assert con.execute("SELECT adds > 0 FROM priv.ledger()").fetchall() == [
             (True,), (False,), (True,),

@@ -461,10 +461,10 @@ def test_one_row_that_is_too_wide_is_shown_as_lines(
     assert max(map(len, lines)) <= 60
     assert "│" in fresh.answer(f"{row} FROM range(2);")
     assert "│" in fresh.answer("SELECT 1 AS a;")
-    told = fresh.answer(
+    reported = fresh.answer(
         f"{row}, ['first ' || repeat('w ', 40), NULL, 'second'] AS warnings;"
     ).splitlines()
-    assert [line[10:].split()[:2] for line in told if "- " in line] == [
+    assert [line[10:].split()[:2] for line in reported if "- " in line] == [
         ["-", "first"], ["-", "None"], ["-", "second"],
     ]  # fmt: skip
 
@@ -611,7 +611,7 @@ def test_the_first_error_ends_the_run(arguments: tuple[str, ...], stdin: str) ->
     assert "Traceback" not in result.stderr
 
 
-def test_what_priv_refuses_is_said_without_noise() -> None:
+def test_what_priv_refuses_is_reported_without_noise() -> None:
     result = run(
         "shell",
         "-c",
@@ -658,7 +658,7 @@ def test_releases_and_export(tmp_path: Path) -> None:
         (("shell", "-f", "{folder}/bytes.sql"), "not text in UTF-8"),
     ],
 )
-def test_a_wrong_file_is_said_in_a_sentence(
+def test_a_wrong_file_is_reported_in_a_sentence(
     tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     (tmp_path / "text.duckdb").write_text("no database " * 1000)
@@ -683,7 +683,7 @@ def test_a_wrong_file_is_said_in_a_sentence(
         ("Serialization Error: broken", "cannot be opened: Serialization Error: broken"),
     ],
 )
-def test_what_duckdb_cannot_open_is_said_in_a_sentence(
+def test_what_duckdb_cannot_open_is_reported_in_a_sentence(
     tmp_path: Path, text: str, message: str
 ) -> None:
     with patch.object(database_files, "connect", side_effect=duckdb.IOException(text)):

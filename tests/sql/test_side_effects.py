@@ -35,9 +35,11 @@ def test_equal_rows_do_not_share_a_draw(fresh):
     """Neither in one piece of a constant nor where a column is compressed as a dictionary."""
     con, _ = fresh
     number = randomness.open_stream(FreshBits())
-    con.execute("CREATE TABLE alike AS SELECT 0::UINTEGER AS code, 'x' AS text FROM range(5000)")
+    con.execute(
+        "CREATE TABLE equal_rows AS SELECT 0::UINTEGER AS code, 'x' AS text FROM range(5000)"
+    )
     drawn = f"_priv_bits({number}::UBIGINT, NULL::BIGINT, text, code)"
-    assert one(con, f"SELECT count(DISTINCT {drawn}) FROM alike") == 5000
+    assert one(con, f"SELECT count(DISTINCT {drawn}) FROM equal_rows") == 5000
     randomness.close_stream(number)
 
 
@@ -98,11 +100,11 @@ def test_noise_are_the_bits_and_as_many_again_and_a_mark(con):
             con,
             "SELECT count_if(first_half = word AND second_half <> word AND mark = id_alone)"
             f" FROM (SELECT _priv_bits({keyed}{record}) AS word, _priv_bits({marks}{any_value}) AS id_alone,"
-            f" unnest(_priv_coins({marks}::UBIGINT, {keyed}{record})) FROM range(5000) AS t(i))",
+            f" unnest(_priv_random_bits({marks}::UBIGINT, {keyed}{record})) FROM range(5000) AS t(i))",
         )
         == 5000
     )
-    for name, streams in (("bits", f"{keyed}"), ("coins", f"{marks}::UBIGINT, {keyed}")):
+    for name, streams in (("bits", f"{keyed}"), ("random_bits", f"{marks}::UBIGINT, {keyed}")):
         of_integers = record.replace(" NULL::VARCHAR,", "")
         assert one(
             con,
@@ -112,10 +114,8 @@ def test_noise_are_the_bits_and_as_many_again_and_a_mark(con):
     with pytest.raises(duckdb.InvalidInputException, match="has no noise"):
         con.execute(f"SELECT _priv_integer_bits({keyed}::UBIGINT, NULL::BIGINT, 0::UINTEGER)")
     fresh = randomness.open_stream(randomness.FreshBits())
-    coins = (
-        f"_priv_coins(NULL::UBIGINT, {fresh}::UBIGINT, NULL::BIGINT, NULL::VARCHAR, 0::UINTEGER)"
-    )
-    drawn = f"SELECT unnest([c.first_half, c.second_half]) AS word FROM (SELECT {coins} AS c FROM range(5000))"
+    random_bits = f"_priv_random_bits(NULL::UBIGINT, {fresh}::UBIGINT, NULL::BIGINT, NULL::VARCHAR, 0::UINTEGER)"
+    drawn = f"SELECT unnest([c.first_half, c.second_half]) AS word FROM (SELECT {random_bits} AS c FROM range(5000))"
     assert one(con, f"SELECT count(DISTINCT word) FROM ({drawn})") == 10_000
     for number in (keyed, marks, fresh):
         randomness.close_stream(number)
@@ -138,15 +138,17 @@ def test_pieces_and_threads_do_not_decide_what_keyed_bits_are(con):
 
 
 def test_equal_records_without_ids_are_perturbed_each_on_its_own(con, published):
-    con.execute("CREATE TABLE alike AS SELECT 'x' AS s FROM range(10_000)")
-    published(con, "alike", "r", sensitive="s", retention=0.5, domain=["x", "y"])
+    con.execute("CREATE TABLE equal_rows AS SELECT 'x' AS s FROM range(10_000)")
+    published(con, "equal_rows", "r", sensitive="s", retention=0.5, domain=["x", "y"])
     shown = one(con, "SELECT count(*) FROM r WHERE noisy_s = 'y'")
     assert abs(shown - 2500) < 6.2 * (10_000 * 0.25 * 0.75) ** 0.5
 
 
 def test_equal_columns_without_ids_are_perturbed_each_on_its_own(con, published):
-    con.execute("CREATE TABLE alike AS SELECT i % 2 AS a, i % 2 AS b FROM range(10_000) AS t(i)")
-    published(con, "alike", "r", sensitive=["a", "b"], retention=0.5)
+    con.execute(
+        "CREATE TABLE equal_rows AS SELECT i % 2 AS a, i % 2 AS b FROM range(10_000) AS t(i)"
+    )
+    published(con, "equal_rows", "r", sensitive=["a", "b"], retention=0.5)
     agreed = one(con, "SELECT count(*) FROM r WHERE noisy_a = noisy_b")
     assert abs(agreed - 6250) < 6.2 * (10_000 * 0.625 * 0.375) ** 0.5
 

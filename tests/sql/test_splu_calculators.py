@@ -65,7 +65,7 @@ def test_calculators_take_columns(con: duckdb.DuckDBPyConnection) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "stated"),
     [
         ("small_sum_privacy(1, 0.3, 3)", "gamma must be an integer of at least 2, got 1"),
         ("small_sum_privacy(5, 0.3, 0)", "alpha must be an integer in 1"),
@@ -76,6 +76,6 @@ def test_calculators_take_columns(con: duckdb.DuckDBPyConnection) -> None:
         ("exact_large_sum_threshold(10, 0.0001, 0.1)", "use large_sum_threshold"),
     ],
 )
-def test_bad_arguments_are_errors(con: duckdb.DuckDBPyConnection, call: str, said: str) -> None:
-    with pytest.raises(duckdb.Error, match=said):
+def test_bad_arguments_are_errors(con: duckdb.DuckDBPyConnection, call: str, stated: str) -> None:
+    with pytest.raises(duckdb.Error, match=stated):
         con.execute(f"SELECT priv.{call}").fetchall()

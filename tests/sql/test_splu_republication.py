@@ -182,7 +182,7 @@ def test_new_records_are_appended(con: duckdb.DuckDBPyConnection) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "stated"),
     [
         ({"gamma": 3}, "with other parameters"),
         ({"record_id": None, "exclude": ["id", "drug"]}, "it is unknown which records are new"),
@@ -192,12 +192,12 @@ def test_new_records_are_appended(con: duckdb.DuckDBPyConnection) -> None:
     ],
 )
 def test_what_does_not_fit_is_not_appended(
-    released: duckdb.DuckDBPyConnection, more: dict[str, Any], said: str
+    released: duckdb.DuckDBPyConnection, more: dict[str, Any], stated: str
 ) -> None:
     released.execute(
         "INSERT INTO visits SELECT 5000 + i, 'w' || i % 6, 1, true FROM range(300) AS t(i)"
     )
-    with pytest.raises(duckdb.Error, match=said):
+    with pytest.raises(duckdb.Error, match=stated):
         publish(released, **{"append": True} | more)
     assert rows(released, "SELECT count(*) FROM r") == [(2000,)]
 
@@ -254,7 +254,7 @@ def test_the_ledger_says_why(released: duckdb.DuckDBPyConnection) -> None:
     publish(released, "forced", republish=True)
     publish(released, "blind", republish=True, record_id=None, exclude=["id", "drug"])
     narrowed = "a second group of decoys narrows the true value of a record down: 40 of them identify 63 to 96%"
-    for (reason,), said in zip(
+    for (reason,), stated in zip(
         rows(released, "SELECT reason FROM priv.ledger(details := true)"),
         [
             ["first publication of it"],
@@ -265,4 +265,4 @@ def test_the_ledger_says_why(released: duckdb.DuckDBPyConnection) -> None:
         ],
         strict=True,
     ):
-        assert all(part in reason for part in said), reason
+        assert all(part in reason for part in stated), reason

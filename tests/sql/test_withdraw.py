@@ -131,7 +131,7 @@ def test_ids_of_several_columns_are_found_in_each_of_them(con):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ("'nobody'", "no person of population 'main'"),
         ("7", "no person of population 'main'"),
@@ -142,8 +142,8 @@ def test_ids_of_several_columns_are_found_in_each_of_them(con):
         ("NULL", "of"),
     ],
 )
-def test_who_is_not_there_cannot_be_withdrawn(con, given, told):
-    with pytest.raises(duckdb.Error, match=told):
+def test_who_is_not_there_cannot_be_withdrawn(con, given, reported):
+    with pytest.raises(duckdb.Error, match=reported):
         con.execute(f"FROM priv.withdraw({given})").fetchall()
     assert con.execute("FROM priv.withdrawn").fetchall() == []
 

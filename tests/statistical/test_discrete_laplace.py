@@ -57,8 +57,8 @@ def test_an_epsilon_three_percent_off_would_be_caught() -> None:
 
 @pytest.mark.parametrize(("u", "t"), [(0, 8), (1, 8), (5, 8), (7, 8), (1, 1), (2**61, 2**62)])
 def test_noise_of_probability_exp(u: int, t: int) -> None:
-    coins = _bernoulli_exp(np.full(SAMPLES, u), t, seeded_bits(12))
-    assert binomtest(int(coins.sum()), SAMPLES, np.exp(-u / t)).pvalue > FALSE_ALARM
+    random_bits = _bernoulli_exp(np.full(SAMPLES, u), t, seeded_bits(12))
+    assert binomtest(int(random_bits.sum()), SAMPLES, np.exp(-u / t)).pvalue > FALSE_ALARM
 
 
 def test_large_noise_has_the_right_quantiles() -> None:

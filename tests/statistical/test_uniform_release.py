@@ -42,9 +42,9 @@ def releases(secret, prepared) -> Iterator[duckdb.DuckDBPyConnection]:
                 f"CREATE TABLE source_{size} AS SELECT i AS id, i AS number, i % {size} AS s"
                 f" FROM range({ROWS}) AS t(i)"
             )
-            for coins, ids in (("keyed", "record_id := 'id'"), ("fresh", "exclude := 'id'")):
+            for noise, ids in (("keyed", "record_id := 'id'"), ("fresh", "exclude := 'id'")):
                 connection.execute(
-                    f"FROM priv.publish_uniform('source_{size}', '{coins}_{size}', sensitive := 's',"
+                    f"FROM priv.publish_uniform('source_{size}', '{noise}_{size}', sensitive := 's',"
                     f" retention := {retention}, public := ['number'], {ids})"
                 )
         yield connection
@@ -54,26 +54,26 @@ def one(connection: duckdb.DuckDBPyConnection, sql: str):
     return connection.execute(sql).fetchall()[0][0]
 
 
-COINS = pytest.mark.parametrize("coins", ["keyed", "fresh"])
+NOISE = pytest.mark.parametrize("noise", ["keyed", "fresh"])
 EACH = pytest.mark.parametrize(("retention", "size"), SETTINGS)
 
 
-@COINS
+@NOISE
 @EACH
-def test_own_values_are_kept_as_often_as_stated(releases, coins, retention, size):
+def test_own_values_are_kept_as_often_as_stated(releases, noise, retention, size):
     """A record may be redrawn to its own value too: (1 - p) / m of all are."""
-    shown = one(releases, f"SELECT count(*) FROM {coins}_{size} WHERE noisy_s = number % {size}")
+    shown = one(releases, f"SELECT count(*) FROM {noise}_{size} WHERE noisy_s = number % {size}")
     low, high = bounds(ROWS, retention + (1 - retention) / size)
     assert low <= shown <= high
 
 
-@COINS
+@NOISE
 @EACH
-def test_each_true_value_is_shown_by_the_law_of_its_row(releases, coins, retention, size):
+def test_each_true_value_is_shown_by_the_law_of_its_row(releases, noise, retention, size):
     """Chi-square over the whole operator, each true value with at least 4,000 records."""
     counts = np.zeros((size, size))
     for true, shown, count in releases.execute(
-        f"SELECT number % {size}, noisy_s::INTEGER, count(*) FROM {coins}_{size} GROUP BY ALL"
+        f"SELECT number % {size}, noisy_s::INTEGER, count(*) FROM {noise}_{size} GROUP BY ALL"
     ).fetchall():
         counts[true, shown] = count
     q = (1 - retention) / size
@@ -85,12 +85,12 @@ def test_each_true_value_is_shown_by_the_law_of_its_row(releases, coins, retenti
     assert statistic > chi2.ppf(FALSE_ALARM / 3, size * (size - 1))
 
 
-@COINS
+@NOISE
 @EACH
-def test_redrawn_records_show_every_other_value_equally_often(releases, coins, retention, size):
+def test_redrawn_records_show_every_other_value_equally_often(releases, noise, retention, size):
     """Distinguished by how far the shown value is from the true one, around the domain."""
     shifts = releases.execute(
-        f"SELECT (noisy_s::INTEGER - number % {size} + {size}) % {size}, count(*) FROM {coins}_{size}"
+        f"SELECT (noisy_s::INTEGER - number % {size} + {size}) % {size}, count(*) FROM {noise}_{size}"
         f" WHERE noisy_s <> number % {size} GROUP BY 1"
     ).fetchall()
     counts = np.array([count for _, count in shifts], dtype=float)
@@ -99,16 +99,16 @@ def test_redrawn_records_show_every_other_value_equally_often(releases, coins, r
     assert ((counts - mean) ** 2 / mean).sum() < chi2.isf(FALSE_ALARM, size - 2)
 
 
-@COINS
+@NOISE
 @EACH
-def test_neighbouring_records_are_independent(releases, coins, retention, size):
+def test_neighbouring_records_are_independent(releases, noise, retention, size):
     """Whether a record shows its own value says nothing about the next one, nor about one 2,048 further on."""
     own = retention + (1 - retention) / size
     distances = (1, 2, size, 2048)
     for distance in distances:
         both = one(
             releases,
-            f"SELECT count(*) FROM {coins}_{size} AS a JOIN {coins}_{size} AS b ON b.number = a.number + {distance}"
+            f"SELECT count(*) FROM {noise}_{size} AS a JOIN {noise}_{size} AS b ON b.number = a.number + {distance}"
             f" WHERE a.number // {distance} % 2 = 0"
             f" AND a.noisy_s = a.number % {size} AND b.noisy_s = b.number % {size}",
         )

@@ -8,7 +8,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.uniform import Uniform
 from duckdb_priv.methods.common.domain import open_domains
 from duckdb_priv.methods.common.local_privacy import uniform_guarantees
-from duckdb_priv.methods.common.perturbation import Perturbation, open_coins, perturb_kernel
+from duckdb_priv.methods.common.perturbation import Perturbation, open_random_bits, perturb_kernel
 from duckdb_priv.release.model import LedgerEntry, SensitiveAttribute
 from toy_method.arguments import CoinsArguments
 
@@ -18,7 +18,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: CoinsArg
     (domain,) = open_domains(workspace, source)
     operator = Uniform(1 - 2.0**-arguments.coins, domain.size)
     context = {"mechanism": "coins", "domain": domain.digest, "coins": arguments.coins}
-    coins = open_coins(workspace, source, context)
+    coins = open_random_bits(workspace, source, context)
     guarantees = uniform_guarantees(domain.attribute, operator)
     return Plan(
         mechanism="coins",

@@ -88,7 +88,7 @@ def test_background_counts_the_other_records_that_list_a_value():
 
 
 @pytest.mark.parametrize(
-    ("counts", "diversity", "said"),
+    ("counts", "diversity", "stated"),
     [
         ([5, 2, 2], 2, "the value 'a' is in 5 of 9 rows, more than 1 in l = 2\nHint: no l works"),
         ([4, 3, 3], 3, "more than 1 in l = 3\nHint: l = 2 is the largest that works here"),
@@ -100,7 +100,7 @@ def test_background_counts_the_other_records_that_list_a_value():
         ([4, 4, 4], 1, "l must be an integer of at least 2, got 1"),
     ],
 )
-def test_what_has_no_such_groups_is_refused(counts, diversity, said):
+def test_what_has_no_such_groups_is_refused(counts, diversity, stated):
     with pytest.raises(InvalidParameter) as raised:
         anatomy_groups(counts, diversity, keyed("a"), ["a", "b", "c"])
-    assert said in str(raised.value)
+    assert stated in str(raised.value)

@@ -48,7 +48,7 @@ class Noise(Arguments):
     )
 
 
-def told(given: dict[str, Any]) -> InvalidParameter:
+def reported(given: dict[str, Any]) -> InvalidParameter:
     with pytest.raises(InvalidParameter) as caught:
         read(given, Noise, of="add_noise")
     return caught.value
@@ -63,7 +63,7 @@ def test_what_is_given_is_read_and_what_is_not_has_its_default():
 
 
 def test_everything_is_reported_at_once():
-    error = told({"high": "much", "shape": "flt", "sise": 4, "xyz": 1})
+    error = reported({"high": "much", "shape": "flt", "sise": 4, "xyz": 1})
     assert error.message == (
         "high must be a number, got 'much'; size is missing; shape must be 'round' or 'flat', got 'flt';"
         " low is missing; add_noise has no argument 'sise'; add_noise has no argument 'xyz'"
@@ -94,7 +94,7 @@ def test_everything_is_reported_at_once():
     ],
 )
 def test_one_thing_is_one_sentence(given, message):
-    error = told(given)
+    error = reported(given)
     assert error.message.startswith(message)
     assert "\n" not in str(error.hint)
 

@@ -79,7 +79,7 @@ def test_pairs_that_agree_more_often_than_by_chance_are_evident_and_not_certain(
     assert found.share == 0
 
 
-def test_records_that_are_alone_are_determined_by_nobody():
+def test_unique_records_are_determined_by_nobody():
     alone = Groups(np.array([1]), np.array([1000]), np.array([1000]))
     assert determination(alone, [500, 500], 1000, CERTAINTY).share == 0
 
@@ -95,19 +95,19 @@ def test_a_certainty_lies_between_a_half_and_one(certainty):
 def test_groups_in_memory_are_those_that_sql_counts(many, noise):
     rng = np.random.default_rng(11)
     one, two = (rng.integers(0, many, 3000) for _ in range(2))
-    told = np.where(rng.random(3000) < noise, rng.integers(0, 5, 3000), (one * 7 + two) % 5)
+    target = np.where(rng.random(3000) < noise, rng.integers(0, 5, 3000), (one * 7 + two) % 5)
     counted = fill(
         body(read("publisher/check", "determined")),
         {
-            "counted": "SELECT 0 AS given, 0 AS told, one * 10000 + two AS key, told AS value, count(*) AS rows"
+            "counted": "SELECT 0 AS given, 0 AS target, one * 10000 + two AS key, target AS value, count(*) AS rows"
             " FROM records GROUP BY ALL",
-            "prior": "SELECT 0 AS told, told AS value, count(*) AS rows FROM records GROUP BY ALL",
+            "prior": "SELECT 0 AS target, target AS value, count(*) AS rows FROM records GROUP BY ALL",
             "certainty": literal(CERTAINTY),
             "odds": literal(ODDS),
         },
     )
     with duckdb.connect() as connection:
-        connection.register("records", {"one": one, "two": two, "told": told})
+        connection.register("records", {"one": one, "two": two, "target": target})
         connection.execute("SET python_enable_replacements = false")
         expected = connection.execute(
             f"SELECT size, groups, determined FROM ({counted}) WHERE size > 1"
@@ -115,8 +115,8 @@ def test_groups_in_memory_are_those_that_sql_counts(many, noise):
         expected = expected.fetchall()
     groups = groups_of(
         Codes(one, many) & Codes(two, many),
-        Codes(told, 5),
-        np.bincount(told, minlength=5),
+        Codes(target, 5),
+        np.bincount(target, minlength=5),
         CERTAINTY,
     )
     found = zip(

@@ -22,21 +22,21 @@ def test_the_same_bits_in_a_query_and_at_once(ids, monkeypatch):
     records = (
         f"SELECT {columns}, (range % 3)::UINTEGER AS _code0, range / 7 AS weight FROM range(5000)"
     )
-    asked = Drawing(records, function, {"coins0": "_code0", "coins1": "0::UINTEGER"})
-    coins = {
-        f"coins{n}": randomness.KeyedBits.derive(bytes(32), f"demonstration {n}") for n in range(2)
+    asked = Drawing(records, function, {"random0": "_code0", "random1": "0::UINTEGER"})
+    random_bits = {
+        f"random{n}": randomness.KeyedBits.derive(bytes(32), f"demonstration {n}") for n in range(2)
     }
     monkeypatch.setattr(drawing, "PIECE", 1000)
     with duckdb.connect() as con:
         udfs.register(con)
-        table = asked.at_once(con, records, coins, lambda each: each < 300)
+        table = asked.at_once(con, records, random_bits, lambda each: each < 300)
         assert table is not None
-        numbers = {name: str(randomness.open_stream(bits)) for name, bits in coins.items()}
+        numbers = {name: str(randomness.open_stream(bits)) for name, bits in random_bits.items()}
         con.execute(f"CREATE TABLE in_query AS {fill(asked.sql, numbers)}")
         for number in numbers.values():
             randomness.close_stream(int(number))
         names = [name for name in con.table("in_query").columns if name != "_text"]
-        parts = asked.in_pieces(con, records, coins, lambda piece: piece.select(names))
+        parts = asked.in_pieces(con, records, random_bits, lambda piece: piece.select(names))
         assert len(parts) == 5
         con.register("in_pieces", pa.concat_tables(parts))
         assert (
@@ -56,12 +56,12 @@ def test_what_arrow_may_not_keep_is_drawn_for_in_the_query(kind):
         f"SELECT 7 AS _number, NULL::VARCHAR AS _text, 0::UINTEGER AS _code0, NULL::{kind} AS held"
     )
     with duckdb.connect() as con:
-        asked = Drawing(records, "_priv_bits", {"coins": "_code0"})
+        asked = Drawing(records, "_priv_bits", {"random": "_code0"})
         assert asked.at_once(con, records, {}, lambda each: True) is None
 
 
-def test_long_texts_find_no_room():
+def test_long_texts_do_not_fit():
     records = "SELECT 7 AS _number, repeat('a', 1000) AS _text, 0::UINTEGER AS _code0"
     with duckdb.connect() as con:
-        asked = Drawing(records, "_priv_bits", {"coins": "_code0"})
+        asked = Drawing(records, "_priv_bits", {"random": "_code0"})
         assert asked.at_once(con, records, {}, lambda each: each < 1000) is None

@@ -17,12 +17,14 @@ def test_what_does_not_fit_in_memory_moves_to_disk(tmp_path):
         expected = []
         for number in range(PORTIONS):
             mark, order = draw.integers(0, 2**64, (2, ROWS), np.uint64)
-            coins = pa.StructArray.from_arrays([pa.array(mark), pa.array(order)], ["mark", "order"])
+            random_bits = pa.StructArray.from_arrays(
+                [pa.array(mark), pa.array(order)], ["mark", "order"]
+            )
             code = pa.array(np.full(ROWS, number, np.uint32))
-            table.add(pa.table({"_code0": code, "_coins0": coins}))
+            table.add(pa.table({"_code0": code, "_random0": random_bits}))
             expected.append((number, ROWS, int(np.bitwise_xor.reduce(mark))))
         found = connection.execute(
-            "SELECT _code0, count(*), bit_xor(_coins0.mark) FROM grown GROUP BY ALL ORDER BY ALL"
+            "SELECT _code0, count(*), bit_xor(_random0.mark) FROM grown GROUP BY ALL ORDER BY ALL"
         )
         assert found.fetchall() == expected
         drop_large(connection, "temp.main.grown")

@@ -62,12 +62,12 @@ def test_every_record_is_as_likely_to_be_taken() -> None:
 def test_rows_represent_those_who_stayed_and_those_who_came(value) -> None:
     """Whichever records leave, and whatever number of rows is left, rows represent the new records, or they wait."""
     for rest in left():
-        standing: Fraction = Fraction(0)
+        remaining: Fraction = Fraction(0)
         of_new: dict[int, Fraction] = {}
         chances: dict[int, Fraction] = {}
         for taken, chance in samples(GROUP, SIZE):
             kept = taken & rest
-            standing += chance * Fraction(len(GROUP), SIZE) * sum(GROUP[n] == value for n in kept)
+            remaining += chance * Fraction(len(GROUP), SIZE) * sum(GROUP[n] == value for n in kept)
             places = SIZE - len(kept)
             chances[places] = chances.get(places, 0) + chance
             for new, likely in samples(CAME, places):
@@ -75,7 +75,7 @@ def test_rows_represent_those_who_stayed_and_those_who_came(value) -> None:
                 scale = Fraction(len(CAME), len(new)) if new else 0
                 more = chance * likely * scale * sum(CAME[n] == value for n in new)
                 of_new[places] = of_new.get(places, 0) + more
-        assert standing == sum(GROUP[n] == value for n in rest)
+        assert remaining == sum(GROUP[n] == value for n in rest)
         for places, chance in chances.items():
             assert of_new[places] == (chance * CAME.count(value) if places else 0)
 

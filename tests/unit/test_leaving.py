@@ -63,10 +63,10 @@ def test_weights_of_all_that_were_drawn_are_right_whichever_records_left(shown) 
     weights = inverse(operator)
     largest = Fraction(0)
     for rest in subsets():
-        standing = np.array([sum(shown[record][y] for record in rest) for y in range(SIZE)])
+        remaining = np.array([sum(shown[record][y] for record in rest) for y in range(SIZE)])
         true = np.array(counted(rest))
-        assert (weights @ standing == true).all()
-        bias = standing - true
+        assert (weights @ remaining == true).all()
+        bias = remaining - true
         assert (bias == (operator - np.eye(SIZE, dtype=int)) @ true).all()
         largest = max(largest, *map(abs, bias))
     assert largest > 1
@@ -122,7 +122,7 @@ def test_a_mixture_counts_as_its_batches_do() -> None:
     batches = [Batch(first, left.round().astype(np.int64)), Batch(second, second)]
     mixed = mixture(batches, 2)
     assert mixed is not None
-    found = mixed.weights @ (batches[0].standing + second)
+    found = mixed.weights @ (batches[0].remaining + second)
     assert found == pytest.approx([40, 300, 230, 130, 60], abs=2)
     assert mixed.weights @ mixed.operator == pytest.approx(np.eye(5), abs=1e-9)
 

@@ -76,7 +76,7 @@ def test_rows_that_all_show_the_same_value_are_refused_as_soon_as_that_is_no_cha
     query = f"""
         SELECT bool_and(fits) FILTER (n <= {{0}}), bool_or(fits) FILTER (n > {{0}})
         FROM (SELECT n, {formula("several")} AS fits FROM (
-            SELECT n, {{{{first: 'a', last: 'a', rows: n, alike: {share!r}::DOUBLE}}}} AS s FROM range(3000) AS t(n)
+            SELECT n, {{{{first: 'a', last: 'a', rows: n, agreement: {share!r}::DOUBLE}}}} AS s FROM range(3000) AS t(n)
         ))
     """
     allowed = int(np.floor(1 + np.log(RATE) / np.log(share)))

@@ -124,7 +124,7 @@ def test_records_show_their_own_value_as_often_as_any_order_of_symbols_lets_them
 
 
 @pytest.mark.parametrize(
-    ("values", "ratio", "told"),
+    ("values", "ratio", "reported"),
     [
         (1, 2.0, "2 to 128 values, not 1"),
         (129, 2.0, "2 to 128 values, not 129"),
@@ -133,8 +133,8 @@ def test_records_show_their_own_value_as_often_as_any_order_of_symbols_lets_them
         (4, math.inf, "the likelihood ratio inf"),
     ],
 )
-def test_what_is_refused(values, ratio, told):
-    with pytest.raises(InvalidParameter, match=told):
+def test_what_is_refused(values, ratio, reported):
+    with pytest.raises(InvalidParameter, match=reported):
         q.choose_operator(q.values_gram(values), ratio)
 
 

@@ -190,12 +190,12 @@ def drawn(columns) -> list[list[int]]:
     """Return the two words of each record, of which one is what _priv_bits gives."""
     streams, numbers, texts, codes = columns
     anything = pa.chunked_array([pa.array([0] * len(codes), pa.uint32())])
-    coins = udfs.coins(streams, *columns).to_pylist()
+    random_bits = udfs.random_bits(streams, *columns).to_pylist()
     for name, kept in (("first_half", codes), ("mark", anything)):
         assert udfs.bits(streams, numbers, texts, kept).to_pylist() == [
-            each[name] for each in coins
+            each[name] for each in random_bits
         ]
-    return [[each["first_half"], each["second_half"]] for each in coins]
+    return [[each["first_half"], each["second_half"]] for each in random_bits]
 
 
 @pytest.mark.parametrize("cuts", [(), (1,), (5,), (3, 7, 11), tuple(range(1, len(TEXTS)))])

@@ -25,5 +25,5 @@ def test_few_that_are_worse_do_not_matter_and_many_do() -> None:
     assert (reliable_from(counts, many, 0.1) or 0) > 180
 
 
-def test_without_counts_nothing_is_said() -> None:
+def test_without_counts_nothing_is_reported() -> None:
     assert reliable_from(np.empty(0), np.empty(0), 0.1) is None

@@ -202,8 +202,8 @@ def test_two_versions_with_keyed_noise_have_no_crowd():
     """
     operator = Uniform(0.5, 2)
     crowd = delta_of([code_pair(Code(2), operator.amplification)], 40, 0.4)
-    told = worst_delta(operator.matrix(), 1, 2 * 0.4, any_pair=True)
-    assert told > 5 * 2 * crowd
+    reported = worst_delta(operator.matrix(), 1, 2 * 0.4, any_pair=True)
+    assert reported > 5 * 2 * crowd
 
 
 def test_an_attribute_is_not_hidden_by_its_own_crowd_alone():
@@ -211,11 +211,11 @@ def test_an_attribute_is_not_hidden_by_its_own_crowd_alone():
     one, two = Uniform(0.3, 2), Uniform(0.9, 2)
     operator = np.kron(one.matrix(), two.matrix())
     first, second = (histogram_law(operator, (value, 1, 1, 1)) for value in (0, 2))
-    told = sum(max(p - math.exp(0.3) * second.get(key, 0.0), 0.0) for key, p in first.items())
+    reported = sum(max(p - math.exp(0.3) * second.get(key, 0.0), 0.0) for key, p in first.items())
     alone, beside = (code_pair(Code(2), each.amplification) for each in (one, two))
-    assert told > 3 * delta_of([alone], 4, 0.3)
+    assert reported > 3 * delta_of([alone], 4, 0.3)
     same = Pair(beside.first, beside.first, beside.blanket)
-    assert told <= delta_of([alone.combined(same)], 4, 0.3)
+    assert reported <= delta_of([alone.combined(same)], 4, 0.3)
 
 
 def test_operator_pairs_of_uniform_perturbation_are_its_code():

@@ -87,7 +87,7 @@ def test_only_places_of_our_own_are_filled():
     assert computed(template("SELECT ") + data, argument) == literal(f"SELECT {data}")
 
 
-def test_an_unknown_place_is_an_error_and_not_left_standing():
+def test_an_unknown_place_is_an_error_and_does_not_stay():
     with pytest.raises(KeyError):
         fill(template("@nothing@"), {})
     with pytest.raises(KeyError):

@@ -122,11 +122,11 @@ def _posterior(subject: Subject, source: Source, column: str) -> float:
         WITH known AS (
             SELECT {public} AS public, {value}::VARCHAR AS value, count(*) AS records
             FROM {source.table} GROUP BY ALL
-        ), alike AS (
+        ), same AS (
             SELECT {public} AS public, {name}::VARCHAR[] AS listed, count(*) AS records
             FROM {subject.table} GROUP BY ALL
         ), candidate AS (
-            SELECT row_number() OVER () AS number, public, unnest(listed) AS value, records FROM alike
+            SELECT row_number() OVER () AS number, public, unnest(listed) AS value, records FROM same
         ), believed AS (
             SELECT number, any_value(candidate.records) AS records,
                 max(coalesce(known.records, 0)) / sum(coalesce(known.records, 0)) AS posterior

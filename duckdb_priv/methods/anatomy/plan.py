@@ -16,7 +16,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.mechanism.anatomy import AnatomyGroups, anatomy_groups
 from duckdb_priv.methods.anatomy.arguments import AnatomyArguments
-from duckdb_priv.methods.common.dealing import DEALT, Grouping, deal
+from duckdb_priv.methods.common.assigning import ASSIGNED, Grouping, assign
 from duckdb_priv.methods.common.decoys import key_of_groups, labels_of, rank_sql
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
 from duckdb_priv.methods.common.republication import ledger_entries, open_marks, remember
@@ -38,15 +38,15 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: AnatomyA
     domains = open_domains(workspace, source)
     grouping = Grouping(MECHANISM, diversity, "largest_first")
     marks = open_marks(workspace, source)
-    dealt = deal(workspace, source, domains, grouping, marks, stored=True)
+    assigned = assign(workspace, source, domains, grouping, marks, stored=True)
     keys = [
-        key_of_groups(workspace, source, domain, n, grouping, dealt)
+        key_of_groups(workspace, source, domain, n, grouping, assigned)
         for n, domain in enumerate(domains)
     ]
-    remember(workspace, source, domains, keys, dealt)
-    attributes, tables = [], dict(dealt.kernel.tables)
+    remember(workspace, source, domains, keys, assigned)
+    attributes, tables = [], dict(assigned.kernel.tables)
     for n, (domain, key) in enumerate(zip(domains, keys, strict=True)):
-        counts = dealt.answers.counts(n, domain.size, 0).sum(axis=1)
+        counts = assigned.answers.counts(n, domain.size, 0).sum(axis=1)
         groups = anatomy_groups(counts, diversity, key.words, labels_of(domain))
         # A row for each record, by its code and rank.
         tables[f"_priv_groups{n}"] = Table.of(
@@ -57,8 +57,8 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: AnatomyA
     return Plan(
         mechanism=MECHANISM,
         parameters={"l": diversity},
-        kernel=replace(dealt.kernel, select=_select(source, domains), tables=tables),
-        staged=dealt.staged,
+        kernel=replace(assigned.kernel, select=_select(source, domains), tables=tables),
+        staged=assigned.staged,
         columns=columns,
         attributes=attributes,
         provenance=dict.fromkeys(source.sensitive, "source"),
@@ -123,7 +123,7 @@ def _select(source: Source, domains: Sequence[Domain]) -> str:
     return fill(
         body(read("publisher/fragments", "anatomy")),
         {
-            "dealt": DEALT,
+            "assigned": ASSIGNED,
             "ranks": ", ".join(f"{rank_sql(n)} AS _rank{n}" for n, _ in numbered),
             "groups": " ".join(
                 f"JOIN temp.main._priv_groups{n} AS g{n} ON g{n}.code = _code{n} AND g{n}.rank = _rank{n}"

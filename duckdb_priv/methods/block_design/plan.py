@@ -34,7 +34,12 @@ from duckdb_priv.methods.common.local_privacy import (
     uniform_guarantees,
     uniform_perturbation,
 )
-from duckdb_priv.methods.common.perturbation import BlockDraw, Drawn, open_coins, perturb_kernel
+from duckdb_priv.methods.common.perturbation import (
+    BlockDraw,
+    Drawn,
+    open_random_bits,
+    perturb_kernel,
+)
 from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.release.model import (
     MANY_VALUES,
@@ -57,7 +62,7 @@ class Reported:
     code: Code
     epsilon: float
     guarantees: list[Guarantee]
-    told: str
+    sentence: str
     """Which code it is, for people."""
 
 
@@ -88,12 +93,12 @@ def plan(
             LedgerEntry(
                 attribute=each.attribute.name,
                 epsilon=each.epsilon,
-                coins=each.draw.coins.fingerprint,
-                fresh=each.draw.coins.fresh,
+                fingerprint=each.draw.random_bits.fingerprint,
+                fresh=each.draw.random_bits.fresh,
             )
             for each in of
         ],
-        strongest=" ".join([strongest.statement, *(each.told for each in of)]),
+        strongest=" ".join([strongest.statement, *(each.sentence for each in of)]),
         rows_expected=source.rows,
         warnings=[warning for domain in domains for warning in warn_of_domain(domain, source)],
     )
@@ -138,7 +143,7 @@ def _reported(
             f" perturbed uniformly, with retention {operator.retention:.4g}.",
         )
     blocks = Blocks(code.outcomes, design.stride, tuple(design.offsets()))
-    coins = open_coins(
+    random_bits = open_random_bits(
         workspace,
         source,
         {
@@ -151,7 +156,7 @@ def _reported(
     )
     gain = plain.error(amplification) / code.error(amplification)
     return Reported(
-        BlockDraw(domain, coins, blocks, *code.thresholds(amplification)),
+        BlockDraw(domain, random_bits, blocks, *code.thresholds(amplification)),
         SensitiveAttribute(
             release=release,
             name=domain.attribute,

@@ -20,7 +20,7 @@ from duckdb_priv.engine.source import INTEGER, Source, is_one_of
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
 from duckdb_priv.methods.common.domain import Domain
-from duckdb_priv.methods.common.perturbation import open_coins
+from duckdb_priv.methods.common.perturbation import open_random_bits
 from duckdb_priv.release import catalog
 from duckdb_priv.sqltext.literals import texts
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -155,7 +155,7 @@ class CutDomain(Domain):
     """What rounds."""
 
     @property
-    def coins(self) -> Mapping[str, KeyedBits | FreshBits]:
+    def random_bits(self) -> Mapping[str, KeyedBits | FreshBits]:
         """The bits that round."""
         return {} if self.bits is None else {self._stream: self.bits}
 
@@ -181,7 +181,7 @@ def rounding_bits(workspace: Workspace, source: Source, cut: Cut) -> KeyedBits |
         "attribute": cut.attribute.lower(),
         "edges": cut.edges,
     }
-    return open_coins(workspace, source, context).bits
+    return open_random_bits(workspace, source, context).bits
 
 
 def as_published(workspace: Workspace, source: Source, *releases: str) -> Source:

@@ -1,4 +1,4 @@
-"""Dealing records into decoy groups, set-wise: rank them within their values, group, draw what is shown.
+"""Assigning records into decoy groups, set-wise: rank them within their values, group, draw what is shown.
 
 A record's rank within its value is the number of records of that value in lower ranges of the order bits, which the
 plan knows from counts, and its rank within the range: no sort is larger than a range.
@@ -28,7 +28,7 @@ from duckdb_priv.mechanism.decoy_groups import (
 from duckdb_priv.mechanism.eligibility import require_eligible
 from duckdb_priv.mechanism.largest_first import LargestFirstGroups
 from duckdb_priv.mechanism.ranged_groups import RangedGroups
-from duckdb_priv.methods.common.dealing import MARK, Dealt, Grouping, context_of, range_bits
+from duckdb_priv.methods.common.assigning import MARK, Assigned, Grouping, context_of, range_bits
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.release.model import to_json
 from duckdb_priv.sqltext.quoting import identifier
@@ -54,7 +54,12 @@ class Key:
 
 
 def key_of_groups(
-    workspace: Workspace, source: Source, domain: Domain, n: int, grouping: Grouping, dealt: Dealt
+    workspace: Workspace,
+    source: Source,
+    domain: Domain,
+    n: int,
+    grouping: Grouping,
+    assigned: Assigned,
 ) -> Key:
     """Derive a key from everything that defines the groups, the records included; or take a fresh one.
 
@@ -64,7 +69,7 @@ def key_of_groups(
     if not source.record_id:
         secret = randomness.new_secret()
         return Key(randomness.KeyedWords.derive(secret, ""), randomness.fingerprint(secret))
-    records = dealt.answers.digest(n)
+    records = assigned.answers.digest(n)
     secret = workspace.secret()
     text = to_json(
         context_of(domain, grouping)
@@ -87,7 +92,7 @@ class Ranges:
     bits: tuple[int, ...]
     """By attribute: how many bits say in which range a record is."""
     kept: str = "true"
-    """The records that are not left out, as a condition on rows of DEALT."""
+    """The records that are not left out, as a condition on rows of ASSIGNED."""
     left_out: int = 0
 
     @property
@@ -96,17 +101,17 @@ class Ranges:
         return int(self.counts[0].sum())
 
 
-def count_ranges(dealt: Dealt, domains: Sequence[Domain], gamma: int) -> Ranges:
+def count_ranges(assigned: Assigned, domains: Sequence[Domain], gamma: int) -> Ranges:
     """Count the records with random bits; raises InvalidParameter if they cannot be grouped."""
     bits = tuple(range_bits(sum(domain.counts), domain.size) for domain in domains)
     counts = []
     for n, domain in enumerate(domains):
-        counts.append(dealt.answers.counts(n, domain.size, bits[n]))
+        counts.append(assigned.answers.counts(n, domain.size, bits[n]))
         require_eligible(counts[n].sum(axis=1), gamma, labels_of(domain))
     return Ranges(tuple(counts), bits)
 
 
-def without_surplus(dealt: Dealt, ranges: Ranges, gamma: int, words: WordStreams) -> Ranges:
+def without_surplus(assigned: Assigned, ranges: Ranges, gamma: int, words: WordStreams) -> Ranges:
     """Leave records out until groups can be filled.
 
     They are chosen by the first attribute, each record with the same chance, and fewer than gamma. All
@@ -123,12 +128,12 @@ def without_surplus(dealt: Dealt, ranges: Ranges, gamma: int, words: WordStreams
         )
     counts = tuple(each.copy() for each in ranges.counts)
     first: dict[int, tuple[int, int]] = {}
-    left_out = dealt.answers.last(last, len(counts), ranges.bits[0])
+    left_out = assigned.answers.last(last, len(counts), ranges.bits[0])
     for record in left_out:
         for n, (code, order, _) in enumerate(record):
             counts[n][code, order >> (64 - ranges.bits[n])] -= 1
-        code, *coins = record[0]
-        first[code] = min(first.get(code, (1 << 64, 0)), (coins[0], coins[1]))
+        code, *random_bits = record[0]
+        first[code] = min(first.get(code, (1 << 64, 0)), (random_bits[0], random_bits[1]))
     kept = " AND ".join(
         f"NOT (_code0 = {code} AND ({order_sql(0)} > {order}::UBIGINT OR"
         f" ({order_sql(0)} = {order}::UBIGINT AND {word_sql(0)} >= {word}::UBIGINT)))"
@@ -144,45 +149,45 @@ def rank_sql(n: int, bits: int = 0) -> str:
 
 
 def show(
-    dealt: Dealt,
+    assigned: Assigned,
     source: Source,
     domains: Sequence[Domain],
     keys: Sequence[Key],
     grouping: Grouping,
     ranges: Ranges,
     *,
-    told: bool = False,
+    reported: bool = False,
 ) -> Kernel:
     """Return what groups the records by every attribute, and gives the published rows.
 
-    Where it is to be ``told`` what each record shows, that is a step, the table SHOWN.
+    Where it is to be ``reported`` what each record shows, that is a step, the table SHOWN.
     """
     # What is spread over processes, or does not fit in memory, is done a block at a time.
-    whole = dealt.portions == 1 and not dealt.elsewhere
+    whole = assigned.portions == 1 and not assigned.elsewhere
     make = partial(GROUPINGS[grouping.name], whole=whole)
     made = [
         RangedGroups.of(make(counts.sum(axis=1), grouping.gamma, key.words), counts)
         for counts, key in zip(ranges.counts, keys, strict=True)
     ]
-    if dealt.elsewhere:
+    if assigned.elsewhere:
         return in_stages(
-            dealt.kernel,
+            assigned.kernel,
             source,
             made,
             [rank_sql(n, bits) for n, bits in enumerate(ranges.bits)],
             ranges.kept,
             partial(published_sql, source, domains),
         )
-    rows = f"(FROM {dealt.table} WHERE {ranges.kept})"
-    if told:
+    rows = f"(FROM {assigned.table} WHERE {ranges.kept})"
+    if reported:
         rows = f"(SELECT *, {MARK} AS _mark FROM {rows})"
     numbers = range(len(domains))
     for n, bits in enumerate(ranges.bits):
         columns = [f"_public{each}" for each in range(len(source.public))]
         columns += [f"_shown{each}" for each in numbers[:n]]
-        columns += [f"_coins{each}" for each in numbers[n + 1 :]]
-        columns += [f"_code{each}" for each in (numbers if told else numbers[n + 1 :])]
-        carried = "".join(f"{each}, " for each in [*columns, *(["_mark"] if told else [])])
+        columns += [f"_random{each}" for each in numbers[n + 1 :]]
+        columns += [f"_code{each}" for each in (numbers if reported else numbers[n + 1 :])]
+        carried = "".join(f"{each}, " for each in [*columns, *(["_mark"] if reported else [])])
         ranked = (
             f"SELECT {carried}{cell_sql(n, bits)} AS _cell{n},"
             f" {rank_sql(n, bits)} AS _rank{n}, {word_sql(n)} AS _word{n} FROM {rows}"
@@ -191,12 +196,12 @@ def show(
             f"(SELECT {carried}_priv_decoy({place(f'groups{n}')}::UBIGINT, 0::UINTEGER,"
             f" _cell{n}, _rank{n}, _word{n}) AS _shown{n} FROM ({ranked}))"
         )
-    steps = list(dealt.kernel.steps)
-    if told:
+    steps = list(assigned.kernel.steps)
+    if reported:
         steps.append(Step(SHOWN, f"FROM {rows}"))
         rows = SHOWN
     return replace(
-        dealt.kernel,
+        assigned.kernel,
         select=published_sql(source, domains, rows),
         groups={f"groups{n}": of for n, of in enumerate(made)},
         steps=tuple(steps),
@@ -233,7 +238,7 @@ class Column(NamedTuple):
 
 
 def in_stages(
-    dealing: Kernel,
+    assigning: Kernel,
     source: Source,
     groups: Sequence[RangedGroups],
     ranks: Sequence[str],
@@ -242,7 +247,7 @@ def in_stages(
 ) -> Kernel:
     """Return the stages that give records their bits, and group them by one attribute after the other.
 
-    ``dealing`` gives their codes and random bits, ``ranks`` are the ranks of a record within its cells,
+    ``assigning`` gives their codes and random bits, ``ranks`` are the ranks of a record within its cells,
     ``kept`` are the records that are not left out, and ``published`` writes the query of the rows from what is shown.
     """
     attributes = range(len(groups))
@@ -250,14 +255,14 @@ def in_stages(
         Column(name, source.types[name], f"_public{n}", f"{identifier(name)} AS _public{n}")
         for n, name in enumerate(source.public)
     ]
-    row = [*public, *(each for n in attributes for each in _coins(n)), _cell(0, groups[0])]
-    stages = [replace(dealing, select=f"SELECT {_made(row)} FROM ({dealing.select})")]
+    row = [*public, *(each for n in attributes for each in _random_bits(n)), _cell(0, groups[0])]
+    stages = [replace(assigning, select=f"SELECT {_made(row)} FROM ({assigning.select})")]
     rows = f"(FROM ({_read(row)}) WHERE {kept})"
     for n, of in enumerate(groups):
         number = f"{place(f'groups{n}')}::UBIGINT"
         ranked = f"SELECT *, {ranks[n]} AS _rank{n}, {word_sql(n)} AS _word{n} FROM {rows}"
         done = [*public, *map(_shown, attributes[:n])]
-        todo = [each for m in attributes[n + 1 :] for each in _coins(m)]
+        todo = [each for m in attributes[n + 1 :] for each in _random_bits(m)]
         ranking = Kernel(
             _types(row), "", groups={f"groups{n}": of}, alone=False, together=(f"_priv_cell{n}",)
         )
@@ -278,17 +283,17 @@ def in_stages(
         row = [*done, _shown(n), *todo, *(_cell(m, groups[m]) for m in attributes[n + 1 : n + 2])]
         stages.append(replace(ranking, select=f"SELECT {_made(row)} FROM ({shown})"))
         rows = f"({_read(row)})"
-    last = Kernel(_types(row), published(rows), tables=dealing.tables)
+    last = Kernel(_types(row), published(rows), tables=assigning.tables)
     return replace(last, before=tuple(stages))
 
 
-def _coins(n: int) -> list[Column]:
+def _random_bits(n: int) -> list[Column]:
     """Hand on the code of a true value, and its bits."""
     order, word = f"_priv_order{n}", f"_priv_word{n}"
     halves = f"first_half := {unsigned(order)}, second_half := {unsigned(word)}"
     return [
         Column(f"_priv_code{n}", "UINTEGER", f"_code{n}", f"_priv_code{n} AS _code{n}"),
-        Column(order, "BIGINT", signed(order_sql(n)), f"struct_pack({halves}) AS _coins{n}"),
+        Column(order, "BIGINT", signed(order_sql(n)), f"struct_pack({halves}) AS _random{n}"),
         Column(word, "BIGINT", signed(word_sql(n)), ""),
     ]
 

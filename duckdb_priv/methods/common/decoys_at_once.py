@@ -20,41 +20,43 @@ from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.decoy_groups import GroupPlan, below, code_type
 from duckdb_priv.mechanism.record_order import Each, Keys, in_order
-from duckdb_priv.methods.common.dealing import MARK, Dealt, keys_of, read_in_memory
+from duckdb_priv.methods.common.assigning import MARK, Assigned, keys_of, read_in_memory
 from duckdb_priv.methods.common.decoys import SHOWN
 
 
 def show_at_once(
-    workspace: Workspace, dealt: Dealt, kernel: Kernel, public: int
+    workspace: Workspace, assigned: Assigned, kernel: Kernel, public: int
 ) -> tuple[str, ...]:
     """Materialize each record's published value as table SHOWN. Return the kernel steps whose tables now exist.
 
-    ``dealt`` is where SQL reads it, and ``public`` is the number of public columns.
+    ``assigned`` is where SQL reads it, and ``public`` is the number of public columns.
     """
     plans = [groups.plan for groups in kernel.groups.values()]
     codes = [f"_code{n}" for n in range(len(plans))]
-    records = dealt.drawn
+    records = assigned.drawn
     if records is None:
-        coins = ", ".join([*codes, *(f"_coins{n}" for n in range(len(plans)))])
-        query = f"SELECT {coins} FROM {dealt.table} ORDER BY rowid"
+        random_bits = ", ".join([*codes, *(f"_random{n}" for n in range(len(plans)))])
+        query = f"SELECT {random_bits} FROM {assigned.table} ORDER BY rowid"
         records = workspace.cursor.sql(query).to_arrow_table(PIECE)
     kept = np.ones(len(records), np.bool_)
-    told = {f"_shown{n}": _shown(workspace, plan, records, n, kept) for n, plan in enumerate(plans)}
+    reported = {
+        f"_shown{n}": _shown(workspace, plan, records, n, kept) for n, plan in enumerate(plans)
+    }
     columns = [*(f"_public{n}" for n in range(public)), *codes]
-    if dealt.drawn is None:
-        told = {name: pa.array(shown, mask=~kept) for name, shown in told.items()}
-        workspace.cursor.register("_priv_at_once", pa.table(told))
-        listed = ", ".join([*columns, f"{MARK} AS _mark", *told])
+    if assigned.drawn is None:
+        reported = {name: pa.array(shown, mask=~kept) for name, shown in reported.items()}
+        workspace.cursor.register("_priv_at_once", pa.table(reported))
+        listed = ", ".join([*columns, f"{MARK} AS _mark", *reported])
         workspace.cursor.execute(
             f"CREATE OR REPLACE TEMP TABLE {SHOWN} AS SELECT {listed}"
-            f" FROM {dealt.table} POSITIONAL JOIN _priv_at_once WHERE _shown0 IS NOT NULL"
+            f" FROM {assigned.table} POSITIONAL JOIN _priv_at_once WHERE _shown0 IS NOT NULL"
         )
         workspace.cursor.unregister("_priv_at_once")
     else:
-        made = {"_mark": pc.struct_field(records["_coins0"], "mark"), **told}
+        made = {"_mark": pc.struct_field(records["_random0"], "mark"), **reported}
         table = pa.table({**{name: records[name] for name in columns}, **made})
         read_in_memory(workspace, SHOWN, without(table, np.flatnonzero(~kept).tolist()))
-    return (*dealt.staged, SHOWN)
+    return (*assigned.staged, SHOWN)
 
 
 def _shown(

@@ -17,29 +17,29 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_groups import DecoyGroups, GroupPlan, code_type
 from duckdb_priv.mechanism.record_order import Keys, in_order
-from duckdb_priv.methods.common.dealing import Dealt, in_ranges, keys_of
+from duckdb_priv.methods.common.assigning import Assigned, in_ranges, keys_of
 from duckdb_priv.methods.common.decoys import SHOWN
 from duckdb_priv.methods.common.decoys_at_once import drawn_members, without
 
 
 def show_in_ranges(
-    workspace: Workspace, dealt: Dealt, kernel: Kernel, public: int
+    workspace: Workspace, assigned: Assigned, kernel: Kernel, public: int
 ) -> tuple[str, ...]:
-    """Materialize table SHOWN, with ``dealt`` cut into ranges. Return the kernel steps whose tables now exist.
+    """Materialize table SHOWN, with ``assigned`` cut into ranges. Return the kernel steps whose tables now exist.
 
     ``public`` is the number of public columns.
     """
     cursor = workspace.cursor
     plans = [groups.plan for groups in kernel.groups.values()]
-    bits = dealt.portions.bit_length() - 1
-    read, left = dealt.table, [f"_public{n}" for n in range(public)]
+    bits = assigned.portions.bit_length() - 1
+    read, left = assigned.table, [f"_public{n}" for n in range(public)]
     for n, plan in enumerate(plans):
-        rest = [f"{what}{m}" for m in range(n + 1, len(plans)) for what in ("_code", "_coins")]
-        columns = ", ".join([*left, f"_code{n}", f"_coins{n}", *rest])
+        rest = [f"{what}{m}" for m in range(n + 1, len(plans)) for what in ("_code", "_random")]
+        columns = ", ".join([*left, f"_code{n}", f"_random{n}", *rest])
         made = f"temp.main._priv_shown{n}" if rest else SHOWN
         grown = GrowingTable(cursor, made, large=bool(rest))
         groups = RangeByRange(plan, workspace)
-        for number in range(dealt.portions):
+        for number in range(assigned.portions):
             query = f"SELECT {columns} FROM {read} WHERE _range = {number}"
             records = cursor.sql(query).to_arrow_table(PIECE)
             if not len(records):
@@ -50,7 +50,7 @@ def show_in_ranges(
             grown.add(in_ranges(table, n + 1, bits) if rest else table)
         drop_large(cursor, read)
         read, left = made, [*left, f"_shown{n}"]
-    return (*dealt.staged, SHOWN)
+    return (*assigned.staged, SHOWN)
 
 
 class RangeByRange:

@@ -23,7 +23,7 @@ from duckdb_priv.mechanism.uniform import Uniform, epsilon_amplification, epsilo
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.local_privacy import uniform_guarantees
 from duckdb_priv.methods.common.operator_audit import stored_code
-from duckdb_priv.methods.common.perturbation import Coins, Drawn, Exchange, Perturbation
+from duckdb_priv.methods.common.perturbation import Drawn, Exchange, Perturbation, RandomBits
 from duckdb_priv.release.model import Blocks, Guarantee, SensitiveAttribute
 
 
@@ -48,7 +48,7 @@ class Coarser:
     attribute: SensitiveAttribute
     shown: tuple[str | None, ...]
     """What the finer column can show: values, or numbers of blocks."""
-    draw: Callable[[Domain, Coins], Drawn]
+    draw: Callable[[Domain, RandomBits], Drawn]
     epsilon: float
     guarantees: Sequence[Guarantee]
     parameters: Mapping[str, Any]
@@ -69,7 +69,7 @@ def coarser_uniform(finer: SensitiveAttribute, release: str, asked: Asked) -> Co
         finer,
         release,
         target,
-        lambda domain, coins: Perturbation(domain, coins, *again.thresholds()),
+        lambda domain, random_bits: Perturbation(domain, random_bits, *again.thresholds()),
     )
 
 
@@ -86,7 +86,7 @@ def _as_uniform(
     finer: SensitiveAttribute,
     release: str,
     target: Uniform,
-    draw: Callable[[Domain, Coins], Drawn],
+    draw: Callable[[Domain, RandomBits], Drawn],
 ) -> Coarser:
     return Coarser(
         replace(
@@ -138,7 +138,7 @@ def coarser_blocks(
             },
         ),
         tuple(str(number) for number in range(outcomes)),
-        lambda domain, coins: Perturbation(domain, coins, *again.thresholds()),
+        lambda domain, random_bits: Perturbation(domain, random_bits, *again.thresholds()),
         epsilon,
         guarantees_of(finer.name, code, amplification),
         {"epsilon": epsilon, "blocks": outcomes, "holding": holding, "shared": shared},
@@ -172,5 +172,5 @@ def coarser_operator(
     transition = np.maximum(target.retention * weights + (1 - target.retention) / size, 0)
     tables = alias_tables(transition / transition.sum(axis=0))
     return _as_uniform(
-        finer, release, target, lambda domain, coins: Exchange(domain, coins, tables)
+        finer, release, target, lambda domain, random_bits: Exchange(domain, random_bits, tables)
     )

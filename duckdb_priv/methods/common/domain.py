@@ -57,7 +57,7 @@ class Domain:
         """Type as the catalog says it: that of the source, and ENUM for texts whose column is one."""
         return "ENUM" if _is_text(self.source_type) and shown_type(self.values) else self.value_type
 
-    def laid_out(self, **numbers: Any) -> Table:
+    def as_table(self, **numbers: Any) -> Table:
         """Return that table, with columns of numbers beside each value."""
         columns = {
             "position": pa.array(range(self.size), pa.uint32()),
@@ -71,7 +71,7 @@ class Domain:
         )
 
     @property
-    def coins(self) -> Mapping[str, KeyedBits | FreshBits]:
+    def random_bits(self) -> Mapping[str, KeyedBits | FreshBits]:
         """Random bits that finding the value of a record takes, by the names of their places."""
         return {}
 

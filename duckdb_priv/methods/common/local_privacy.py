@@ -17,7 +17,7 @@ from duckdb_priv.methods.common.findings import (
     finding,
     source_changed,
 )
-from duckdb_priv.methods.common.perturbation import Perturbation, open_coins
+from duckdb_priv.methods.common.perturbation import Perturbation, open_random_bits
 from duckdb_priv.release.model import Guarantee, SensitiveAttribute
 from duckdb_priv.release.promise import of_value
 
@@ -78,7 +78,9 @@ def uniform_perturbation(
         "domain": domain.digest,
         "retention": operator.retention,
     }
-    return Perturbation(domain, open_coins(workspace, source, context), *operator.thresholds())
+    return Perturbation(
+        domain, open_random_bits(workspace, source, context), *operator.thresholds()
+    )
 
 
 def uniform_attribute(release: str, domain: Domain, operator: Uniform) -> SensitiveAttribute:

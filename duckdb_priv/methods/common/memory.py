@@ -17,7 +17,7 @@ from duckdb_priv.engine.marking import VALUES, mark_of_text, mark_stream
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.decoy_batches import Batch
-from duckdb_priv.methods.common.dealing import DEALT, MARK
+from duckdb_priv.methods.common.assigning import ASSIGNED, MARK
 from duckdb_priv.methods.common.decoys import SHOWN
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.release.catalog import table_definitions
@@ -99,17 +99,17 @@ class Memory:
         """
         table = recalled(n)
         self.workspace.cursor.execute(
-            f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT told.mark, kept.shown, kept.pair"
-            f" FROM ({told_sql(self.workspace, domain, n, DEALT)}) AS told JOIN {KEPT} AS kept USING (mark, value)"
+            f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT own.mark, kept.shown, kept.pair"
+            f" FROM ({marks_sql(self.workspace, domain, n, ASSIGNED)}) AS own JOIN {KEPT} AS kept USING (mark, value)"
             " WHERE lower(release) = lower(?) AND attribute = ?",
             [self.release, domain.attribute.lower()],
         )
         return table
 
-    def keep_standing(self, attribute: str, pairs: str) -> None:
+    def keep_remaining(self, attribute: str, pairs: str) -> None:
         """Keep how many records are published as the release is now, by a query of the ``pair`` of each."""
         self.workspace.cursor.execute(
-            f"UPDATE priv.shown_pair SET standing = (SELECT count(*) FROM ({pairs}) AS p WHERE p.pair = number)"
+            f"UPDATE priv.shown_pair SET remaining = (SELECT count(*) FROM ({pairs}) AS p WHERE p.pair = number)"
             " WHERE lower(release) = lower(?) AND attribute = ?",
             [self.release, attribute.lower()],
         )
@@ -118,8 +118,8 @@ class Memory:
         """Count what the records of each batch have shown, by value: all of them, and those that are published."""
         place = {value: position for position, value in enumerate(values)}
         found: list[Batch] = []
-        for batch, shown, drawn, standing in self.workspace.rows(
-            "SELECT batch, shown, sum(records)::BIGINT, sum(standing)::BIGINT FROM priv.shown_pair"
+        for batch, shown, drawn, remaining in self.workspace.rows(
+            "SELECT batch, shown, sum(records)::BIGINT, sum(remaining)::BIGINT FROM priv.shown_pair"
             " JOIN (SELECT pair, count(*) AS records FROM priv.shown_record GROUP BY pair) AS kept ON pair = number"
             " WHERE lower(release) = lower(?) AND attribute = ? GROUP BY ALL ORDER BY batch",
             [self.release, attribute.lower()],
@@ -128,7 +128,7 @@ class Memory:
                 found.append(Batch(*np.zeros((2, len(values)), np.int64)))
             if shown in place:
                 found[batch].drawn[place[shown]] += drawn
-                found[batch].standing[place[shown]] += standing
+                found[batch].remaining[place[shown]] += remaining
         return found
 
 
@@ -137,7 +137,7 @@ def recalled(n: int) -> str:
     return f"temp.main._priv_recalled{n}"
 
 
-def told_sql(workspace: Workspace, domain: Domain, n: int, table: str) -> str:
+def marks_sql(workspace: Workspace, domain: Domain, n: int, table: str) -> str:
     """Write the query of the marks of records with random bits: ``mark`` of the record, ``value`` of its true value."""
     return (
         f"SELECT {MARK} AS mark, d.value FROM {table}"

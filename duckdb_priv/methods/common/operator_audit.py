@@ -91,7 +91,7 @@ def audit_operator(subject: Subject, operator: Matrix) -> list[AuditRow]:
             "How much reconstruction can enlarge an error; NULL if some values cannot be distinguished.",
             condition if np.isfinite(condition) else None,
             # If values have the same noise the release says so, and does not offer a linear estimate.
-            bool(condition <= MAX_CONDITION_NUMBER) or "not_told_apart" in subject.claims,
+            bool(condition <= MAX_CONDITION_NUMBER) or "not_distinguished" in subject.claims,
             subject.attribute.name,
             largest=MAX_CONDITION_NUMBER,
         ),

@@ -22,7 +22,7 @@ from duckdb_priv.sqltext.templates import body, expand, place, read
 
 
 @dataclass(frozen=True)
-class Coins:
+class RandomBits:
     """The random bits of one perturbed attribute."""
 
     bits: randomness.KeyedBits | randomness.FreshBits
@@ -30,7 +30,9 @@ class Coins:
     fresh: bool
 
 
-def open_coins(workspace: Workspace, source: Source, context: dict[str, object]) -> Coins:
+def open_random_bits(
+    workspace: Workspace, source: Source, context: dict[str, object]
+) -> RandomBits:
     """Derive random bits: keyed by everything that defines them if records have ids, else fresh.
 
     The form of the record id is a part of that, since 7 and '7' are drawn differently, and so is the population: equal
@@ -40,23 +42,23 @@ def open_coins(workspace: Workspace, source: Source, context: dict[str, object])
         secret = workspace.secret()
         text = to_json({**context, "record_id": source.id_form, "population": source.population})
         bits = randomness.KeyedBits.derive(secret, text)
-        return Coins(bits, randomness.fingerprint(secret, text), fresh=False)
-    return Coins(
+        return RandomBits(bits, randomness.fingerprint(secret, text), fresh=False)
+    return RandomBits(
         randomness.FreshBits(), randomness.fingerprint(randomness.new_secret()), fresh=True
     )
 
 
-def fresh_coins(workspace: Workspace, source: Source) -> Coins:
+def fresh_bits(workspace: Workspace, source: Source) -> RandomBits:
     """Return bits of one publication: the same records, published again, have others.
 
     Where a record may be read again while it is published, they are drawn by a key that is kept nowhere.
     """
     answers = aggregates_of(workspace, source)
     if not answers.rereads:
-        return open_coins(workspace, replace(source, record_id=()), {})
+        return open_random_bits(workspace, replace(source, record_id=()), {})
     secret = answers.once("key of coins", randomness.new_secret)
     bits = randomness.KeyedBits.derive(secret, "coins of one publication")
-    return Coins(bits, randomness.fingerprint(secret), fresh=True)
+    return RandomBits(bits, randomness.fingerprint(secret), fresh=True)
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,11 @@ class Drawn:
     """
 
     domain: Domain
-    coins: Coins
+    random_bits: RandomBits
 
     def tables(self) -> dict[str, Table]:
         """Return the tables that are looked up by record: the domain, and what else a value is drawn by."""
-        return {self.domain.table: self.domain.laid_out()}
+        return {self.domain.table: self.domain.as_table()}
 
     def carried(self, n: int) -> Sequence[str]:
         """List what a record takes along from the domain, to be drawn by."""
@@ -133,7 +135,7 @@ class PerturbationByValue(Drawn):
 
     def tables(self) -> dict[str, Table]:
         """Return the domain with the two numbers of each value beside it."""
-        return {self.domain.table: self.domain.laid_out(keep=self.keep, width=self.width)}
+        return {self.domain.table: self.domain.as_table(keep=self.keep, width=self.width)}
 
     def carried(self, n: int) -> Sequence[str]:
         """Return the names of the two numbers, which go along."""
@@ -256,9 +258,13 @@ def perturb_kernel(source: Source, perturbations: Sequence[Drawn]) -> Kernel:
     return Kernel(
         reads=source.read_types,
         select=_published_sql(source, perturbations, place(DRAWN)),
-        coins={
-            **{f"coins{n}": each.coins.bits for n, each in enumerate(perturbations)},
-            **{name: bits for each in perturbations for name, bits in each.domain.coins.items()},
+        random_bits={
+            **{f"random{n}": each.random_bits.bits for n, each in enumerate(perturbations)},
+            **{
+                name: bits
+                for each in perturbations
+                for name, bits in each.domain.random_bits.items()
+            },
         },
         drawing=_drawing(source, perturbations, place(RECORDS)),
         tables={name: table for each in perturbations for name, table in each.tables().items()},
@@ -268,7 +274,7 @@ def perturb_kernel(source: Source, perturbations: Sequence[Drawn]) -> Kernel:
 def perturb_sql(source: Source, perturbations: Sequence[Drawn], records: str) -> str:
     """Write the query that gives the published rows of a table expression, in no order.
 
-    The bits of attribute ``n`` are those of the placeholder ``coins{n}``.
+    The bits of attribute ``n`` are those of the placeholder ``random{n}``.
     """
     return _published_sql(source, perturbations, _drawing(source, perturbations, records).sql)
 
@@ -278,7 +284,7 @@ def _drawing(source: Source, perturbations: Sequence[Drawn], records: str) -> Dr
     function, _ = source.drawing("bits")
     domains = [each.domain for each in perturbations]
     carried = [column for n, each in enumerate(perturbations) for column in each.carried(n)]
-    keyed = {f"coins{n}": each.keyed(n) for n, each in enumerate(perturbations)}
+    keyed = {f"random{n}": each.keyed(n) for n, each in enumerate(perturbations)}
     return Drawing(coded_sql(source, domains, records, carried), function, keyed)
 
 

@@ -17,7 +17,7 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
 from duckdb_priv.ledger.marks import number_of
-from duckdb_priv.methods.common.dealing import Dealt, Grouping
+from duckdb_priv.methods.common.assigning import Assigned, Grouping
 from duckdb_priv.methods.common.decoys import Key
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.release import catalog
@@ -47,7 +47,7 @@ def remember(
     source: Source,
     domains: Sequence[Domain],
     keys: Sequence[Key],
-    dealt: Dealt,
+    assigned: Assigned,
     kept: str = "true",
 ) -> None:
     """Keep the marks of the records with random bits; ``kept`` are those that are published, as a condition."""
@@ -55,13 +55,13 @@ def remember(
         for domain, key in zip(domains, keys, strict=True):
             workspace.cursor.execute(
                 f"INSERT INTO priv.mark SELECT {number_of(key.fingerprint)}::UBIGINT, mark, 0, NULL, 1"
-                f" FROM {dealt.answers.marks(kept)} WHERE mark NOT IN ({grouped_sql(source, [domain])})"
+                f" FROM {assigned.answers.marks(kept)} WHERE mark NOT IN ({grouped_sql(source, [domain])})"
             )
 
 
-def drop_known(source: Source, domains: Sequence[Domain], dealt: Dealt) -> None:
+def drop_known(source: Source, domains: Sequence[Domain], assigned: Assigned) -> None:
     """Leave out of the records what has been published before."""
-    if not dealt.answers.leave_out(grouped_sql(source, domains)):
+    if not assigned.answers.leave_out(grouped_sql(source, domains)):
         raise InvalidSource(
             f"every record of {source.name!r} is already published", hint="nothing was changed"
         )

@@ -44,7 +44,7 @@ def pairs_of(attribute: SensitiveAttribute) -> tuple[Pair, ...]:
     """Return how any two true values of an attribute are distinguished; empty if that takes too long."""
     if attribute.blocks:
         return (code_pair(*stored_code(attribute, attribute.blocks)),)
-    if form_of(attribute).alike:
+    if form_of(attribute).symmetric:
         own, other = attribute.numbers["own"][0], attribute.numbers["other"][0]
         return (code_pair(Code(attribute.size), own / other),)
     kinds = None
@@ -234,11 +234,11 @@ def audit_order(subject: Subject) -> AuditRow:
     """Check that the rows are in the order of their own columns, so that nothing remembers that of the source."""
     types = types_of(subject.workspace.cursor, subject.table)
     (moved,) = subject.workspace.rows(
-        "SELECT count(*) FROM (SELECT _priv_stands,"
-        f" row_number() OVER (ORDER BY {total_order(types)}, _priv_stands) AS belongs"
+        "SELECT count(*) FROM (SELECT _priv_place,"
+        f" row_number() OVER (ORDER BY {total_order(types)}, _priv_place) AS belongs"
         # A column may be called rowid.
-        f" FROM (SELECT *, row_number() OVER () AS _priv_stands FROM {subject.table}))"
-        " WHERE _priv_stands <> belongs"
+        f" FROM (SELECT *, row_number() OVER () AS _priv_place FROM {subject.table}))"
+        " WHERE _priv_place <> belongs"
     )[0]
     return finding(
         "order_of_rows",

@@ -16,7 +16,7 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.alias import alias_tables
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
-from duckdb_priv.methods.common.perturbation import Redrawn, open_coins, perturb_kernel
+from duckdb_priv.methods.common.perturbation import Redrawn, open_random_bits, perturb_kernel
 from duckdb_priv.methods.distribution.arguments import DistributionArguments
 from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
 
@@ -43,7 +43,9 @@ def plan(
         provenance=dict.fromkeys(source.sensitive, "source"),
         guarantees=guarantees,
         ledger=[
-            LedgerEntry(each.domain.attribute, None, each.coins.fingerprint, each.coins.fresh)
+            LedgerEntry(
+                each.domain.attribute, None, each.random_bits.fingerprint, each.random_bits.fresh
+            )
             for each in redrawn
         ],
         strongest=guarantees[0].statement,
@@ -58,7 +60,7 @@ def plan(
 def _redrawn(workspace: Workspace, source: Source, domain: Domain) -> Redrawn:
     tables = alias_tables(_shares(domain)[:, np.newaxis])
     digest = hashlib.sha256(tables.bounds.tobytes() + tables.aliases.tobytes()).hexdigest()
-    coins = open_coins(
+    random_bits = open_random_bits(
         workspace,
         source,
         {
@@ -68,7 +70,7 @@ def _redrawn(workspace: Workspace, source: Source, domain: Domain) -> Redrawn:
             "distribution": digest,
         },
     )
-    return Redrawn(domain, coins, tables)
+    return Redrawn(domain, random_bits, tables)
 
 
 def _shares(domain: Domain) -> np.ndarray:

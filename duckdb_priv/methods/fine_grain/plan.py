@@ -12,7 +12,11 @@ from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.methods.common.domain import warn_of_domain
-from duckdb_priv.methods.common.perturbation import PerturbationByValue, open_coins, perturb_kernel
+from duckdb_priv.methods.common.perturbation import (
+    PerturbationByValue,
+    open_random_bits,
+    perturb_kernel,
+)
 from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.methods.common.tables import shown
@@ -53,8 +57,8 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: FineGrai
             LedgerEntry(
                 attribute=each.domain.attribute,
                 epsilon=epsilon if math.isfinite(epsilon) else None,
-                coins=each.coins.fingerprint,
-                fresh=each.coins.fresh,
+                fingerprint=each.random_bits.fingerprint,
+                fresh=each.random_bits.fresh,
             )
             for each, epsilon in zip(perturbations, epsilons, strict=True)
         ],
@@ -76,7 +80,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: FineGrai
 
 def _perturbation(workspace: Workspace, source: Source, program: Program) -> PerturbationByValue:
     keep, width = program.operator.thresholds()
-    coins = open_coins(
+    random_bits = open_random_bits(
         workspace,
         source,
         {
@@ -85,10 +89,10 @@ def _perturbation(workspace: Workspace, source: Source, program: Program) -> Per
             "domain": program.domain.digest,
             "keep": hashlib.sha256(keep.tobytes()).hexdigest(),
             # Bits that were used with other noise would not be charged again, and the noise would be free.
-            **({"frequencies": program.reference.coins} if program.reference.coins else {}),
+            **({"frequencies": program.reference.noise_id} if program.reference.noise_id else {}),
         },
     )
-    return PerturbationByValue(program.domain, coins, keep, width)
+    return PerturbationByValue(program.domain, random_bits, keep, width)
 
 
 def _attribute(release: str, program: Program) -> SensitiveAttribute:
@@ -98,7 +102,7 @@ def _attribute(release: str, program: Program) -> SensitiveAttribute:
         name=program.domain.attribute,
         type=program.domain.catalog_type,
         values=program.domain.values,
-        form="singular" if program.alike else "rank_one",
+        form="singular" if program.indistinct else "rank_one",
         numbers={
             "retention": operator.retentions.tolist(),
             "background": operator.background.tolist(),
@@ -147,22 +151,22 @@ def _guarantees(program: Program) -> list[Guarantee]:
         )
     if program.tolerance is not None or program.reference.epsilon:
         found.append(_of_reference(attribute, program.reference))
-    if program.alike:
+    if program.indistinct:
         found.append(
             Guarantee(
-                "not_told_apart",
+                "not_distinguished",
                 f"These values of {attribute} have the same noise, and only their total can be"
-                f" reconstructed: {', '.join(map(shown, program.alike))}.",
-                value=len(program.alike),
+                f" reconstructed: {', '.join(map(shown, program.indistinct))}.",
+                value=len(program.indistinct),
                 attribute=attribute,
-                parameters={"values": program.alike},
+                parameters={"values": program.indistinct},
             )
         )
     return found
 
 
 def _of_reference(attribute: str, reference: Reference) -> Guarantee:
-    told = (
+    reported = (
         "were counted with noise and rounded to half powers of two: seeing them changes the odds of two true values"
         f" of a record by a factor of {factor(reference.epsilon)} (epsilon = {reference.epsilon:.4g})"
         if reference.epsilon
@@ -170,7 +174,7 @@ def _of_reference(attribute: str, reference: Reference) -> Guarantee:
     )
     return Guarantee(
         "reference_frequencies",
-        f"The retentions of {attribute} follow from these frequencies of its values, which {told}.",
+        f"The retentions of {attribute} follow from these frequencies of its values, which {reported}.",
         value=reference.epsilon,
         attribute=attribute,
         parameters={"frequencies": reference.frequencies.tolist()},
@@ -183,9 +187,13 @@ def _warnings(program: Program) -> list[str]:
         warnings.append(
             f"direction 'upward' does not bound how far the probability of a value of {name} may fall"
         )
-    if program.alike:
-        listed = ", ".join(map(shown, program.alike[:LISTED]))
-        more = f", and {len(program.alike) - LISTED} more" if len(program.alike) > LISTED else ""
+    if program.indistinct:
+        listed = ", ".join(map(shown, program.indistinct[:LISTED]))
+        more = (
+            f", and {len(program.indistinct) - LISTED} more"
+            if len(program.indistinct) > LISTED
+            else ""
+        )
         warnings.append(
             f"the requirements leave no retention to {listed}{more} of {name}: they cannot be"
             " distinguished, and their counts cannot be reconstructed; write a min_retention to avoid this"

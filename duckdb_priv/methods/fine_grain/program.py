@@ -54,7 +54,7 @@ class Program:
         }
 
     @property
-    def alike(self) -> list[str | None]:
+    def indistinct(self) -> list[str | None]:
         """The values that cannot be distinguished: those of retention 0, if there are several."""
         of = zip(self.domain.values, self.operator.identifiable, strict=True)
         return [value for value, identifiable in of if not identifiable]

@@ -29,7 +29,7 @@ class Reference:
     frequencies: Vector
     epsilon: float = 0.0
     """The epsilon that they reveal about a record, beside what it shows; 0 if they come from elsewhere."""
-    coins: str = ""
+    noise_id: str = ""
     """Fingerprint of the noise that they were counted with."""
 
 

@@ -44,7 +44,7 @@ def coarser(attribute: SensitiveAttribute, release: str, asked: Asked) -> Coarse
             lists={"weights": invert(composed).tolist(), "operator": composed.T.tolist()},
         ),
         attribute.values,
-        lambda domain, coins: Exchange(domain, coins, tables),
+        lambda domain, random_bits: Exchange(domain, random_bits, tables),
         guarantees[0].value or 0.0,
         guarantees,
         {"epsilon": guarantees[0].value},

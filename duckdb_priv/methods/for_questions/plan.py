@@ -30,7 +30,7 @@ from duckdb_priv.mechanism.questions import (
 from duckdb_priv.methods.common.asked import gram_of, named
 from duckdb_priv.methods.common.bins import Binned, Edges, of_attribute, open_binned
 from duckdb_priv.methods.common.local_privacy import asked_amplification, rho_guarantee
-from duckdb_priv.methods.common.perturbation import Exchange, open_coins, perturb_kernel
+from duckdb_priv.methods.common.perturbation import Exchange, open_random_bits, perturb_kernel
 from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.methods.for_questions.arguments import RANDOM, ForQuestionsArguments
@@ -117,8 +117,8 @@ def plan(
             LedgerEntry(
                 attribute=each.attribute,
                 epsilon=math.log(each.amplification),
-                coins=draw.coins.fingerprint,
-                fresh=draw.coins.fresh,
+                fingerprint=draw.random_bits.fingerprint,
+                fresh=draw.random_bits.fresh,
             )
             for each, draw in zip(of, draws, strict=True)
         ],
@@ -158,7 +158,7 @@ def _parameters(
 def _exchange(workspace: Workspace, source: Source, each: Answering) -> Exchange:
     tables, domain = alias_tables(each.operator), each.binned.domain
     digest = hashlib.sha256(tables.bounds.tobytes() + tables.aliases.tobytes()).hexdigest()
-    coins = open_coins(
+    random_bits = open_random_bits(
         workspace,
         source,
         {
@@ -170,7 +170,7 @@ def _exchange(workspace: Workspace, source: Source, each: Answering) -> Exchange
             "matrix": digest,
         },
     )
-    return Exchange(domain, coins, tables)
+    return Exchange(domain, random_bits, tables)
 
 
 def _attribute(release: str, each: Answering) -> SensitiveAttribute:

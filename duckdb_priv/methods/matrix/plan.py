@@ -24,7 +24,7 @@ from duckdb_priv.mechanism.operator import (
     ldp_epsilon,
 )
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
-from duckdb_priv.methods.common.perturbation import Exchange, open_coins, perturb_kernel
+from duckdb_priv.methods.common.perturbation import Exchange, open_random_bits, perturb_kernel
 from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.common.shuffles import shuffle_guarantees
 from duckdb_priv.methods.common.tables import as_domain_value, named_tables, read_columns, shown
@@ -82,8 +82,8 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: MatrixAr
             LedgerEntry(
                 attribute=each.domain.attribute,
                 epsilon=each.epsilon if math.isfinite(each.epsilon) else None,
-                coins=perturbation.coins.fingerprint,
-                fresh=perturbation.coins.fresh,
+                fingerprint=perturbation.random_bits.fingerprint,
+                fresh=perturbation.random_bits.fresh,
             )
             for each, perturbation in zip(exchanged, perturbations, strict=True)
         ],
@@ -153,7 +153,7 @@ def _operator(cells: MatrixCells, domain: Domain) -> Matrix:
 def _perturbation(workspace: Workspace, source: Source, each: Exchanged) -> Exchange:
     tables = alias_tables(each.operator)
     digest = hashlib.sha256(tables.bounds.tobytes() + tables.aliases.tobytes()).hexdigest()
-    coins = open_coins(
+    random_bits = open_random_bits(
         workspace,
         source,
         {
@@ -163,7 +163,7 @@ def _perturbation(workspace: Workspace, source: Source, each: Exchanged) -> Exch
             "matrix": digest,
         },
     )
-    return Exchange(each.domain, coins, tables)
+    return Exchange(each.domain, random_bits, tables)
 
 
 def _attribute(release: str, each: Exchanged) -> SensitiveAttribute:

@@ -42,7 +42,7 @@ def plan(
     decided = decide(workspace, source, arguments)
     domain, requirement = decided.domain, decided.requirement
     perturbation = decided.perturbation
-    entry = ledger_entry(source, domain, requirement, perturbation.coins)
+    entry = ledger_entry(source, domain, requirement, perturbation.random_bits)
     samples, sampling = _sampled(workspace, source, release, decided)
     kernel = replace(sampling, source=replace(sampling.source, table=SAMPLED)).kernel(
         source, perturbation, lambda sql: sql
@@ -54,7 +54,7 @@ def plan(
     return Plan(
         mechanism=MECHANISM,
         parameters={**requirement.parameters, "sampling": "public", "together": together},
-        kernel=replace(kernel, coins={"coins0": perturbation.coins.bits}, steps=()),
+        kernel=replace(kernel, random_bits={"random0": perturbation.random_bits.bits}, steps=()),
         columns=columns_of(sampling.source, domain),
         attributes=[attribute_of(release, domain, requirement)],
         provenance={domain.attribute: domain.provenance},

@@ -22,7 +22,7 @@ from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.methods.common.domain import Domain
-from duckdb_priv.methods.common.perturbation import Drawn, open_coins, perturb_sql
+from duckdb_priv.methods.common.perturbation import Drawn, open_random_bits, perturb_sql
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.signed import signed
 from duckdb_priv.sqltext.templates import body, expand, place, read
@@ -43,7 +43,7 @@ class Sampling:
     """To be perturbed: the sampled records, as a source whose table has places of a kernel."""
     steps: tuple[Step, ...]
     """What is made first: the large groups, the values that each has, and how many records represent them."""
-    coins: Mapping[str, randomness.KeyedBits | randomness.FreshBits]
+    random_bits: Mapping[str, randomness.KeyedBits | randomness.FreshBits]
     tables: Mapping[str, Table] = field(default_factory=dict)
 
     def kernel(self, source: Source, perturbation: Drawn, sql: Callable[[str], str]) -> Kernel:
@@ -51,7 +51,7 @@ class Sampling:
         return Kernel(
             reads=source.read_types,
             select=sql(perturb_sql(self.source, [perturbation], self.source.table)),
-            coins={**self.coins, "coins0": perturbation.coins.bits},
+            random_bits={**self.random_bits, "random0": perturbation.random_bits.bits},
             tables={**self.tables, **perturbation.tables()},
             steps=self.steps,
             alone=False,
@@ -82,7 +82,7 @@ def sample_groups(
             Step(VALUES, sql("group_values")),
             Step(SAMPLE, sql("systematic_sample")),
         ),
-        coins_of_groups(workspace, source, context),
+        bits_of_groups(workspace, source, context),
     )
 
 
@@ -93,12 +93,12 @@ def most_of_value(workspace: Workspace, source: Source, domain: Domain, sample_s
     return 1 + int((groups.count * sample_size // groups.size).max(initial=0))
 
 
-def coins_of_groups(
+def bits_of_groups(
     workspace: Workspace, source: Source, context: Mapping[str, object]
 ) -> dict[str, randomness.KeyedBits | randomness.FreshBits]:
     """Derive the bits that order the values of a group and the records of a value, and those of its start."""
     return {
-        f"{purpose}_coins": open_coins(workspace, source, {**context, "purpose": purpose}).bits
+        f"{purpose}_bits": open_random_bits(workspace, source, {**context, "purpose": purpose}).bits
         for purpose in ("order", "start", "within")
     }
 
@@ -120,7 +120,7 @@ def _id_type(source: Source) -> str:
 
 def order_drawn(source: Source, records: str) -> Drawing:
     """Return the records of large groups, a query, with the bits that order those of a value."""
-    return Drawing(records, source.drawing("bits")[0], {"within_coins": "_priv_code"})
+    return Drawing(records, source.drawing("bits")[0], {"within_bits": "_priv_code"})
 
 
 def group_sql(
@@ -163,10 +163,10 @@ def group_sql(
         "drawn_number": "NULL::BIGINT" if is_text else "_priv_id",
         "drawn_text": "_priv_id" if is_text else "NULL::VARCHAR",
         "sampled_id": f"t._priv_{'texts' if is_text else 'numbers'}[t._priv_number]",
-        "order": place("order_coins"),
-        "start": place("start_coins"),
-        "groups": place("groups_coins"),
-        "marks": place("marks_coins"),
+        "order": place("order_bits"),
+        "start": place("start_bits"),
+        "groups": place("groups_bits"),
+        "marks": place("marks_bits"),
         "group": steady_sql(source.public, source.types),
         "id_of_coded": "_priv_text" if is_text else "_priv_number",
         "large": LARGE,

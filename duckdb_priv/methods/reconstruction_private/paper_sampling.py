@@ -27,7 +27,7 @@ from duckdb_priv.methods.reconstruction_private.micro_groups import (
     VALUES,
     Sampling,
     as_source,
-    coins_of_groups,
+    bits_of_groups,
     group_sql,
 )
 from duckdb_priv.sqltext.quoting import identifiers
@@ -59,7 +59,7 @@ def sample_as_in_paper(
             Step(VALUES, sql("group_values")),
             Step(SAMPLE, sql("independent_sample")),
         ),
-        coins_of_groups(workspace, source, context),
+        bits_of_groups(workspace, source, context),
         {"_priv_thresholds": Table.of(thresholds)},
     )
     return sampling, int(groups.number[groups.size > allowed].sum())

@@ -20,7 +20,7 @@ from duckdb_priv.mechanism.tails import tails
 from duckdb_priv.mechanism.uniform import Uniform, epsilon_retention
 from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
 from duckdb_priv.methods.common.local_privacy import uniform_guarantees
-from duckdb_priv.methods.common.perturbation import Coins, Perturbation, open_coins
+from duckdb_priv.methods.common.perturbation import Perturbation, RandomBits, open_random_bits
 from duckdb_priv.methods.reconstruction_private.arguments import ReconstructionPrivateArguments
 from duckdb_priv.methods.reconstruction_private.micro_groups import (
     LARGE,
@@ -158,8 +158,8 @@ def decide(
         "within": "keyed order",
         **requirement.parameters,
     }
-    coins = open_coins(workspace, source, context)
-    perturbation = Perturbation(domain, coins, *requirement.operator.thresholds())
+    random_bits = open_random_bits(workspace, source, context)
+    perturbation = Perturbation(domain, random_bits, *requirement.operator.thresholds())
     return Decided(domain, requirement, context, perturbation)
 
 
@@ -181,7 +181,7 @@ def plan(
     """Decide everything about a reconstruction-private release of a source."""
     decided = decide(workspace, source, arguments)
     domain, requirement, context = decided.domain, decided.requirement, decided.context
-    perturbation, coins = decided.perturbation, decided.perturbation.coins
+    perturbation, random_bits = decided.perturbation, decided.perturbation.random_bits
     paper = arguments.sampling == "paper"
     staged: tuple[str, ...] = ()
     if paper:
@@ -232,7 +232,7 @@ def plan(
         attributes=[attribute_of(release, domain, requirement, paper=paper)],
         provenance={domain.attribute: domain.provenance},
         guarantees=guarantees,
-        ledger=[ledger_entry(source, domain, requirement, coins, paper=paper)],
+        ledger=[ledger_entry(source, domain, requirement, random_bits, paper=paper)],
         strongest=guarantees[0].statement,
         rows_expected=expected,
         sample=paper,
@@ -285,14 +285,19 @@ def attribute_of(
 
 
 def ledger_entry(
-    source: Source, domain: Domain, requirement: Requirement, coins: Coins, *, paper: bool = False
+    source: Source,
+    domain: Domain,
+    requirement: Requirement,
+    random_bits: RandomBits,
+    *,
+    paper: bool = False,
 ) -> LedgerEntry:
     """Return what the ledger keeps of the attribute."""
     return LedgerEntry(
         attribute=domain.attribute,
         epsilon=None if paper else requirement.operator.ldp_epsilon,
-        coins=coins.fingerprint,
-        fresh=coins.fresh,
+        fingerprint=random_bits.fingerprint,
+        fresh=random_bits.fresh,
         grouped=True,
         notes={GROUPED_BY: sorted(name.lower() for name in source.public)},
     )

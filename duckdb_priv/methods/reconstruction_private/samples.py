@@ -16,7 +16,7 @@ from duckdb_priv.engine.kernel import Kernel, Step
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.methods.common.domain import Domain
-from duckdb_priv.methods.common.perturbation import Perturbation, open_coins
+from duckdb_priv.methods.common.perturbation import Perturbation, open_random_bits
 from duckdb_priv.methods.reconstruction_private.micro_groups import LARGE, Sampling, group_sql
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import expand
@@ -61,7 +61,7 @@ class Samples:
     def mark(self, perturbation: Perturbation, context: Mapping[str, object]) -> None:
         """Materialize the records with their marks, and those of them that are new."""
         marks: dict[str, randomness.KeyedBits | randomness.FreshBits] = {
-            f"{purpose}_coins": open_coins(
+            f"{purpose}_bits": open_random_bits(
                 self.workspace, self.source, {**context, "purpose": f"marks of {purpose}"}
             ).bits
             for purpose in ("groups", "marks")
@@ -71,7 +71,7 @@ class Samples:
         Kernel(
             reads={},
             select="",
-            coins=marks,
+            random_bits=marks,
             tables=perturbation.tables(),
             steps=(
                 Step(MARKED, marked),
@@ -85,7 +85,7 @@ class Samples:
         Kernel(
             reads={},
             select="",
-            coins=sampling.coins,
+            random_bits=sampling.random_bits,
             tables=perturbation.tables(),
             steps=(
                 *sampling.steps,
@@ -98,19 +98,19 @@ class Samples:
 
     def waiting(self) -> int | None:
         """Count the new records, if all of them wait and nobody left a group or a value; otherwise None."""
-        ((anew, gone, waiting),) = self.workspace.rows(
+        ((new, gone, waiting),) = self.workspace.rows(
             f"SELECT (SELECT count(*) FROM {REPRESENTED}), (SELECT count(*) FROM priv.sampled_record WHERE release = ?"
-            f" AND stands AND NOT EXISTS (FROM {MARKED} WHERE _priv_grouped = grouped AND _priv_mark = mark)),"
+            f" AND in_version AND NOT EXISTS (FROM {MARKED} WHERE _priv_grouped = grouped AND _priv_mark = mark)),"
             f" (SELECT count(*) FROM {NEW})",
             [self.release],
         )
-        return None if anew or gone else int(waiting)
+        return None if new or gone else int(waiting)
 
     def keep(self) -> RowsOfGroups:
         """Keep who represents whom from now on, and count the draws."""
         run, release = self.workspace.cursor.execute, self.release
         run(
-            "UPDATE priv.sampled_record SET stands = false WHERE release = ? AND stands AND NOT EXISTS"
+            "UPDATE priv.sampled_record SET in_version = false WHERE release = ? AND in_version AND NOT EXISTS"
             f" (FROM {MARKED} WHERE _priv_grouped = grouped AND _priv_mark = mark)",
             [release],
         )
@@ -135,17 +135,17 @@ def rows_together(workspace: Workspace, release: str, sample_size: int) -> float
     ((least,),) = workspace.rows(
         """
         WITH batches AS (
-            SELECT grouped, scale, count(*) AS ever, count(*) FILTER (stands) AS now
+            SELECT grouped, scale, count(*) AS ever, count(*) FILTER (in_version) AS now
             FROM priv.sampled_record WHERE release = $1 AND scale > 1 GROUP BY ALL
         ), gone AS (
-            SELECT grouped, count(*) FILTER (NOT stands) AS records
+            SELECT grouped, count(*) FILTER (NOT in_version) AS records
             FROM priv.sampled_record WHERE release = $1 GROUP BY grouped
         )
-        SELECT min(standing / added) FROM (
-            SELECT sum(now * scale ** 2) AS standing,
+        SELECT min(remaining / added) FROM (
+            SELECT sum(now * scale ** 2) AS remaining,
                 sum(scale ** 2) + least(sum(ever * scale ** 2), 4 * max(scale) * any_value(records)) AS added
             FROM batches JOIN gone USING (grouped) GROUP BY grouped
-        ) WHERE standing > 0
+        ) WHERE remaining > 0
         """,
         [release],
     )
@@ -159,7 +159,7 @@ def draws_of(workspace: Workspace, release: str) -> tuple[int, int]:
     ((present, ever),) = workspace.rows(
         "SELECT coalesce(max(present), 0), coalesce(max(ever), 0) FROM ("
         "SELECT count(DISTINCT mark) FILTER (here) AS present, count(DISTINCT mark) AS ever FROM ("
-        "SELECT grouped, mark, bool_or(stands) OVER (PARTITION BY grouped, mark) AS here, scale"
+        "SELECT grouped, mark, bool_or(in_version) OVER (PARTITION BY grouped, mark) AS here, scale"
         " FROM priv.sampled_record WHERE release = ?) WHERE scale IS NOT NULL GROUP BY grouped)",
         [release],
     )

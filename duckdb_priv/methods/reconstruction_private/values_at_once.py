@@ -52,11 +52,14 @@ def values_at_once(
     if domain.size > DENSE * sample_size:
         return False
     cursor = workspace.cursor
-    create_table(cursor, domain.table, domain.laid_out())
+    create_table(cursor, domain.table, domain.as_table())
     records = group_sql(source, domain, sample_size)("grouped_records")
     drawing, query = order_drawn(source, records), fill(records, {RECORDS: source.table})
     ordered = drawing.at_once(
-        cursor, query, sampling.coins, lambda each: workspace.has_room(source.rows * each)
+        cursor,
+        query,
+        sampling.random_bits,
+        lambda each: workspace.fits_in_memory(source.rows * each),
     )
     if ordered is not None:
         parts = [*pieces(ordered)] or [ordered]
@@ -66,13 +69,15 @@ def values_at_once(
         )
     else:
         counted = _counted(workspace, query, domain.size)
-        if counted is None or not _has_room(workspace, source, counted, domain.size, sample_size):
+        if counted is None or not _fits_in_memory(
+            workspace, source, counted, domain.size, sample_size
+        ):
             return False
         firsts, most = first_records(
             counted,
             domain.size,
             sample_size,
-            lambda keep: drawing.in_pieces(cursor, query, sampling.coins, keep),
+            lambda keep: drawing.in_pieces(cursor, query, sampling.random_bits, keep),
         )
     sql = group_sql(source, domain, sample_size, most, ordered=ORDERED)
     cursor.register(ORDERED, firsts)
@@ -109,7 +114,7 @@ def first_records(
 def _counted(workspace: Workspace, records: str, values: int) -> Integers | None:
     """Count the records of each cell; None if the counts do not fit in memory."""
     groups = count_of(workspace.cursor, LARGE)
-    if not workspace.has_room(BYTES_OF_CELL * (groups + 1) * values):
+    if not workspace.fits_in_memory(BYTES_OF_CELL * (groups + 1) * values):
         return None
     counted = workspace.integers(
         f"SELECT _priv_group, _priv_code, count(*) AS rows FROM ({records}) GROUP BY ALL"
@@ -119,12 +124,14 @@ def _counted(workspace: Workspace, records: str, values: int) -> Integers | None
     return rows
 
 
-def _has_room(
+def _fits_in_memory(
     workspace: Workspace, source: Source, rows: Integers, values: int, sample_size: int
 ) -> bool:
     """Return whether the records that are kept fit in memory."""
     kept = np.minimum(rows, _enough(_most_of_value(rows, values, sample_size))).sum()
-    return workspace.has_room(float(kept) * (BYTES_OF_RECORD + TEXT * (not source.integer_id)))
+    return workspace.fits_in_memory(
+        float(kept) * (BYTES_OF_RECORD + TEXT * (not source.integer_id))
+    )
 
 
 def _enough(most: int) -> float:

@@ -32,7 +32,7 @@ from duckdb_priv.methods.common.hierarchy import (
     open_hierarchies,
     read_levels,
 )
-from duckdb_priv.methods.common.perturbation import Coins, fresh_coins
+from duckdb_priv.methods.common.perturbation import RandomBits, fresh_bits
 from duckdb_priv.methods.safe_k.arguments import SafeKArguments
 from duckdb_priv.methods.safe_k.terms import Terms, guarantees_of, warn_of_delta
 from duckdb_priv.release.model import LedgerEntry, SensitiveAttribute
@@ -62,7 +62,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SafeKArg
         levels, nodes = _choose_levels(workspace, source, hierarchies, terms)
     else:
         levels, nodes = read_levels(arguments.levels, hierarchies), 1
-    coins = fresh_coins(workspace, source)
+    random_bits = fresh_bits(workspace, source)
     domains = [
         each.generalized(workspace, level) for each, level in zip(hierarchies, levels, strict=True)
     ]
@@ -78,7 +78,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SafeKArg
     return Plan(
         mechanism=MECHANISM,
         parameters=parameters,
-        kernel=_kernel(workspace, source, hierarchies, levels, domains, coins, terms),
+        kernel=_kernel(workspace, source, hierarchies, levels, domains, random_bits, terms),
         columns={**dict.fromkeys(source.public, "generalized"), SCALE: "scale"},
         attributes=[
             SensitiveAttribute(
@@ -98,7 +98,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SafeKArg
             LedgerEntry(
                 EVERYTHING,
                 terms.epsilon,
-                coins.fingerprint,
+                random_bits.fingerprint,
                 fresh=True,
                 delta=terms.delta,
                 notes={"hierarchies": arguments.hierarchies},
@@ -155,14 +155,14 @@ def _kernel(
     hierarchies: Sequence[Hierarchy],
     levels: Sequence[int],
     domains: Sequence[Sequence[str | None]],
-    coins: Coins,
+    random_bits: RandomBits,
     terms: Terms,
 ) -> Kernel:
     """Return what samples and generalizes the records, and leaves out small groups."""
     # Only our own names are inside, whatever the columns of the source are called.
     numbered = list(enumerate(zip(hierarchies, levels, domains, strict=True)))
     # Fresh bits are drawn for nobody in particular.
-    keyed = source if isinstance(coins.bits, KeyedBits) else replace(source, record_id=())
+    keyed = source if isinstance(random_bits.bits, KeyedBits) else replace(source, record_id=())
     id_number, id_text = keyed.id_arguments
     drawn = expand(
         body(read("publisher/fragments", "safe_k_drawn")),
@@ -173,7 +173,7 @@ def _kernel(
             "id_number": id_number,
             "id_text": id_text,
             "source": f"{place(RECORDS)} AS s",
-            "stream": place("coins"),
+            "stream": place("random"),
             "threshold": str(math.floor(Fraction(terms.beta) * 2**64)),
             "shown": ", ".join(f"l{n}.generalized AS _priv_shown{n}" for n, _ in numbered),
             "levels": " ".join(
@@ -185,7 +185,7 @@ def _kernel(
     drawing = Kernel(
         reads=source.read_types,
         select=drawn,
-        coins={"coins": coins.bits},
+        random_bits={"random": random_bits.bits},
         tables={
             f"_priv_level_{n}": each.leaves(workspace, level) for n, (each, level, _) in numbered
         },

@@ -28,7 +28,11 @@ from duckdb_priv.methods.common.crowds import (
     sizes_of_groups,
 )
 from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
-from duckdb_priv.methods.common.perturbation import PerturbationByRecord, open_coins, perturb_sql
+from duckdb_priv.methods.common.perturbation import (
+    PerturbationByRecord,
+    open_random_bits,
+    perturb_sql,
+)
 from duckdb_priv.methods.shuffled.arguments import MIN_EPSILON, ShuffledArguments
 from duckdb_priv.release.model import SCALE, Guarantee, LedgerEntry, SensitiveAttribute
 from duckdb_priv.release.promise import factor
@@ -66,7 +70,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: Shuffled
     perturbations = [
         PerturbationByRecord(
             domain,
-            open_coins(
+            open_random_bits(
                 workspace,
                 source,
                 {**context, "attribute": domain.attribute.lower(), "domain": domain.digest},
@@ -99,8 +103,8 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: Shuffled
                 attribute=each.domain.attribute,
                 epsilon=arguments.epsilon,
                 delta=arguments.delta,
-                coins=each.coins.fingerprint,
-                fresh=each.coins.fresh,
+                fingerprint=each.random_bits.fingerprint,
+                fresh=each.random_bits.fresh,
             )
             for each in perturbations
         ],
@@ -169,7 +173,7 @@ def _kernel(
     return Kernel(
         reads=source.read_types,
         select=perturb_sql(with_scale, perturbations, records),
-        coins={f"coins{n}": each.coins.bits for n, each in enumerate(perturbations)},
+        random_bits={f"random{n}": each.random_bits.bits for n, each in enumerate(perturbations)},
         tables={SIZES: table}
         | {name: table for each in perturbations for name, table in each.tables().items()},
         steps=(groups_of(source),),

@@ -16,10 +16,17 @@ from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.eligibility import largest_gamma
-from duckdb_priv.methods.common.dealing import DEALT, MARK, Dealt, Grouping, deal, dealt_in
+from duckdb_priv.methods.common.assigning import (
+    ASSIGNED,
+    MARK,
+    Assigned,
+    Grouping,
+    assign,
+    assigned_in,
+)
 from duckdb_priv.methods.common.decoys import count_ranges, key_of_groups, show, without_surplus
 from duckdb_priv.methods.common.domain import Domain, open_domains
-from duckdb_priv.methods.common.memory import KEPT, Memory, recalled, told_sql
+from duckdb_priv.methods.common.memory import KEPT, Memory, marks_sql, recalled
 from duckdb_priv.methods.common.republication import (
     domains_of_both,
     grouped_sql,
@@ -45,10 +52,10 @@ class Followed:
     arguments: SpluArguments
     grouping: Grouping
     domains: Sequence[Domain]
-    dealt: Dealt
+    assigned: Assigned
     memory: Memory
 
-    def batch(self, n: int) -> tuple[Dealt, int, bool]:
+    def batch(self, n: int) -> tuple[Assigned, int, bool]:
         """Materialize the records that have shown nothing for their value of an attribute.
 
         Returns them, how many they are, and whether they can be grouped: they are enough, and eligible. Left out are
@@ -59,17 +66,17 @@ class Followed:
         self.workspace.cursor.execute(
             f"CREATE OR REPLACE TEMP TABLE {BATCH} AS"
             f" SELECT _code{n} AS _code0, struct_pack(mark := {MARK},"
-            f" first_half := _coins{n}.first_half, second_half := _coins{n}.second_half) AS _coins0"
-            f" FROM {DEALT} JOIN ({told_sql(self.workspace, domain, n, DEALT)}) AS told ON told.mark = {MARK} WHERE"
-            f" NOT EXISTS (FROM {KEPT} AS kept WHERE kept.attribute = $2 AND kept.mark = told.mark"
-            " AND kept.value = told.value)"
-            f" AND (told.mark NOT IN ({grouped_sql(self.source, [domain])})"
+            f" first_half := _random{n}.first_half, second_half := _random{n}.second_half) AS _random0"
+            f" FROM {ASSIGNED} JOIN ({marks_sql(self.workspace, domain, n, ASSIGNED)}) AS m ON m.mark = {MARK} WHERE"
+            f" NOT EXISTS (FROM {KEPT} AS kept WHERE kept.attribute = $2 AND kept.mark = m.mark"
+            " AND kept.value = m.value)"
+            f" AND (m.mark NOT IN ({grouped_sql(self.source, [domain])})"
             f" OR EXISTS (FROM {KEPT} AS kept WHERE kept.attribute = $2"
-            " AND lower(kept.release) = lower($1) AND kept.mark = told.mark))",
+            " AND lower(kept.release) = lower($1) AND kept.mark = m.mark))",
             [self.memory.release, name],
         )
-        kernel = Kernel({}, "", tables={domain.table: domain.laid_out()}, alone=False)
-        batch = dealt_in(self.workspace, kernel, BATCH)
+        kernel = Kernel({}, "", tables={domain.table: domain.as_table()}, alone=False)
+        batch = assigned_in(self.workspace, kernel, BATCH)
         counts = batch.answers.counts(0, domain.size, 0)
         rows, gamma = int(counts.sum()), self.grouping.gamma
         enough = rows >= fewest_of_a_batch(self.arguments)
@@ -85,7 +92,7 @@ class Followed:
         key = key_of_groups(self.workspace, self.source, domain, 0, self.grouping, batch)
         ranges = without_surplus(batch, count_ranges(batch, [domain], gamma), gamma, key.words)
         source = replace(self.source, public=())
-        kernel = show(batch, source, [domain], [key], self.grouping, ranges, told=True)
+        kernel = show(batch, source, [domain], [key], self.grouping, ranges, reported=True)
         self.memory.keep(source, [domain], kernel, batch.staged)
         remember(self.workspace, self.source, [domain], [key], batch, ranges.kept)
         return key.fingerprint
@@ -106,7 +113,7 @@ class Followed:
             f" JOIN {domain.table} AS p{n} ON p{n}.published::VARCHAR IS NOT DISTINCT FROM s{n}.shown"
             for n, domain in enumerate(self.domains)
         )
-        return f"SELECT {columns} FROM {DEALT} {joins}"
+        return f"SELECT {columns} FROM {ASSIGNED} {joins}"
 
     def waiting_values(self) -> dict[str, dict[str | None, int]]:
         """Count, by attribute and value, the records without a row, after ``rows_sql`` was written."""
@@ -118,38 +125,38 @@ class Followed:
             domain.attribute: {
                 domain.values[code]: rows
                 for code, rows in self.workspace.rows(
-                    f"SELECT _code{n}, count(*) FROM {DEALT} WHERE NOT ({shown}) GROUP BY ALL"
+                    f"SELECT _code{n}, count(*) FROM {ASSIGNED} WHERE NOT ({shown}) GROUP BY ALL"
                 )
             }
             for n, domain in enumerate(self.domains)
         }
 
-    def keep_standing(self) -> None:
+    def keep_remaining(self) -> None:
         """Keep how many records of each batch are published, after ``rows_sql`` was written."""
         tables = [recalled(n) for n in range(len(self.domains))]
         known = " AND ".join(f"mark IN (SELECT mark FROM {each})" for each in tables)
         for table, domain in zip(tables, self.domains, strict=True):
-            self.memory.keep_standing(domain.attribute, f"SELECT pair FROM {table} WHERE {known}")
+            self.memory.keep_remaining(domain.attribute, f"SELECT pair FROM {table} WHERE {known}")
 
 
-def open_dealt(
+def open_assigned(
     workspace: Workspace, source: Source, release: str, arguments: SpluArguments
 ) -> Followed:
-    """Deal the records of a source that a release is of; raises InvalidParameter where the two do not fit."""
+    """Assign the records of a source that a release is of; raises InvalidParameter where the two do not fit."""
     grouping = Grouping(MECHANISM, arguments.gamma, arguments.grouping)
     known = domains_of_both(workspace, source, release, grouping)
     domains = open_domains(workspace, source, known)
     marks = open_marks(workspace, source)
-    dealt = deal(workspace, source, domains, grouping, marks, stored=True)
+    assigned = assign(workspace, source, domains, grouping, marks, stored=True)
     memory = Memory(workspace, release)
-    return Followed(workspace, source, arguments, grouping, domains, dealt, memory)
+    return Followed(workspace, source, arguments, grouping, domains, assigned, memory)
 
 
 def waiting(
     workspace: Workspace, source: Source, release: str, arguments: SpluArguments
 ) -> int | None:
     """Count the records that wait, if the next version would be the current one; None if it would not."""
-    records = open_dealt(workspace, source, release, arguments)
+    records = open_assigned(workspace, source, release, arguments)
     found = [records.batch(n) for n in range(len(records.domains))]
     if any(grouped for _, _, grouped in found):
         return None
@@ -184,11 +191,11 @@ def entered(workspace: Workspace, source: Source, release: str) -> str:
 
 def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArguments) -> Plan:
     """Decide everything about the next version of a release whose records are known by what they showed."""
-    records = open_dealt(workspace, source, release, arguments)
+    records = open_assigned(workspace, source, release, arguments)
     domains, memory = records.domains, records.memory
-    coins = [records.group(n) for n in range(len(domains))]
+    random_bits = [records.group(n) for n in range(len(domains))]
     select = records.rows_sql()
-    records.keep_standing()
+    records.keep_remaining()
     batches = [memory.batches(domain.attribute, domain.values) for domain in domains]
     ((rows,),) = workspace.rows(f"SELECT count(*) FROM ({select})")
     made = plan_of(
@@ -197,11 +204,11 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         domains,
         records.grouping,
         batches,
-        kernel=replace(records.dealt.kernel, select=select),
-        staged=records.dealt.staged,
+        kernel=replace(records.assigned.kernel, select=select),
+        staged=records.assigned.staged,
         ledger=[
             _entry(workspace, release, domain, each)
-            for domain, each in zip(domains, coins, strict=True)
+            for domain, each in zip(domains, random_bits, strict=True)
         ],
         rows=rows,
         left_out=source.rows - rows,
@@ -209,10 +216,12 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     return replace(made, waiting=records.waiting_values())
 
 
-def _entry(workspace: Workspace, release: str, domain: Domain, coins: str | None) -> LedgerEntry:
+def _entry(
+    workspace: Workspace, release: str, domain: Domain, random_bits: str | None
+) -> LedgerEntry:
     """Return what grouped the records that are new; where none was grouped, that the groups are those of before."""
-    if coins is not None:
-        return LedgerEntry(domain.attribute, None, coins, fresh=False, grouped=True)
+    if random_bits is not None:
+        return LedgerEntry(domain.attribute, None, random_bits, fresh=False, grouped=True)
     ((before,),) = workspace.rows(
         "SELECT arg_max(coins, number) FROM priv.ledger WHERE lower(release) = lower(?)"
         " AND lower(attribute) = lower(?)",

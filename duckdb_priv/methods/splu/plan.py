@@ -41,7 +41,7 @@ from duckdb_priv.mechanism.splu_reconstruction import (
     cell_errors,
     choose,
 )
-from duckdb_priv.methods.common.dealing import Grouping, deal
+from duckdb_priv.methods.common.assigning import Grouping, assign
 from duckdb_priv.methods.common.decoys import count_ranges, key_of_groups, show, without_surplus
 from duckdb_priv.methods.common.decoys_at_once import show_at_once
 from duckdb_priv.methods.common.decoys_in_ranges import show_in_ranges
@@ -77,33 +77,33 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         domains_of_both(workspace, source, release, grouping) if append else None,
     )
     marks = open_marks(workspace, source)
-    dealt = deal(workspace, source, domains, grouping, marks, stored=append)
+    assigned = assign(workspace, source, domains, grouping, marks, stored=append)
     if append:
-        drop_known(source, domains, dealt)
+        drop_known(source, domains, assigned)
     keys = [
-        key_of_groups(workspace, source, domain, n, grouping, dealt)
+        key_of_groups(workspace, source, domain, n, grouping, assigned)
         for n, domain in enumerate(domains)
     ]
     gamma = grouping.gamma
-    ranges = without_surplus(dealt, count_ranges(dealt, domains, gamma), gamma, keys[0].words)
+    ranges = without_surplus(assigned, count_ranges(assigned, domains, gamma), gamma, keys[0].words)
     if append:
         _require_batch(ranges.rows, gamma)
-    remember(workspace, source, domains, keys, dealt, ranges.kept)
+    remember(workspace, source, domains, keys, assigned, ranges.kept)
     memory = Memory(workspace, release)
-    told = bool(source.record_id) and dealt.few and (bool(memory) or not append)
-    cut = dealt.portions > 1
-    kernel = show(dealt, source, domains, keys, grouping, ranges, told=told or cut)
-    staged, batches = dealt.staged, None
+    reported = bool(source.record_id) and assigned.few and (bool(memory) or not append)
+    cut = assigned.portions > 1
+    kernel = show(assigned, source, domains, keys, grouping, ranges, reported=reported or cut)
+    staged, batches = assigned.staged, None
     if cut:
-        staged = show_in_ranges(workspace, dealt, kernel, len(source.public))
-    elif told:
+        staged = show_in_ranges(workspace, assigned, kernel, len(source.public))
+    elif reported:
         if not append:
             # Of a batch the records that are known were deleted from the table.
-            staged = show_at_once(workspace, dealt, kernel, len(source.public))
+            staged = show_at_once(workspace, assigned, kernel, len(source.public))
         staged = memory.keep(source, domains, kernel, staged)
         batches = [memory.batches(domain.attribute, domain.values) for domain in domains]
     earlier, before = earlier_rows(workspace, source, domains, release) if append else (None, 0)
-    if memory and not dealt.few:
+    if memory and not assigned.few:
         _give_up(memory, domains, before)
     return plan_of(
         release,
@@ -287,8 +287,8 @@ def _mixed(batches: Sequence[Batch], gamma: int) -> Mixture | None:
 def _of_batches(
     release: str, domain: Domain, batches: Sequence[Batch], mixed: Mixture, gamma: int
 ) -> SensitiveAttribute:
-    standing = np.sum([batch.standing for batch in batches], axis=0)
-    shares = likely_shares(mixed.weights, mixed.operator, standing)
+    remaining = np.sum([batch.remaining for batch in batches], axis=0)
+    shares = likely_shares(mixed.weights, mixed.operator, remaining)
     terms = score_terms(mixed.weights, mixed.operator, shares)
     return SensitiveAttribute(
         release=release,

@@ -69,8 +69,8 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: UniformA
             LedgerEntry(
                 attribute=each.domain.attribute,
                 epsilon=operator.ldp_epsilon,
-                coins=each.coins.fingerprint,
-                fresh=each.coins.fresh,
+                fingerprint=each.random_bits.fingerprint,
+                fresh=each.random_bits.fresh,
             )
             for each, operator in zip(perturbations, operators, strict=True)
         ],

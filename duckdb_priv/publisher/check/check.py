@@ -14,7 +14,6 @@ from duckdb_priv.mechanism.determination import require_certainty
 from duckdb_priv.mechanism.uniform import Uniform, epsilon_retention, max_retention
 from duckdb_priv.methods.common.domain import given_domains
 from duckdb_priv.methods.common.parameters import DOMAIN, EPSILON, RETENTION, RHO1, RHO2
-from duckdb_priv.publisher.check.alone import alone_with_public_columns
 from duckdb_priv.publisher.check.determined import (
     coarser_forms,
     groups_of_one_value,
@@ -37,6 +36,7 @@ from duckdb_priv.publisher.check.record_ids import (
     similar_record_ids,
     unusable_record_ids,
 )
+from duckdb_priv.publisher.check.unique import unique_in_public_columns
 from duckdb_priv.release.arguments import (
     COLUMNS,
     NAME,
@@ -55,7 +55,7 @@ CHECKS: tuple[Callable[[Examination], list[Finding]], ...] = (
     identifiers_among,
     telling_texts,
     exact_times,
-    alone_with_public_columns,
+    unique_in_public_columns,
     several_records_per_person,
     texts_that_compare_as_equal,
 )

@@ -71,7 +71,7 @@ def public_columns_that_tell(exam: Examination) -> list[Finding]:
     telling = {
         key: each for key, each in single.items() if each.evident and each.share >= least[key[0][0]]
     }
-    findings = [_told(exam, *key, each) for key, each in telling.items()]
+    findings = [_reported(exam, *key, each) for key, each in telling.items()]
     # A column that tells by itself tells with every other one, too.
     innocent = [
         name
@@ -147,7 +147,7 @@ def _sets_that_tell(
             for part in combinations(columns, size)
         ]
         if each.evident and each.share >= GAIN + max(parts):
-            found.append(_told(exam, columns, other, each))
+            found.append(_reported(exam, columns, other, each))
     return found
 
 
@@ -247,7 +247,7 @@ def _question(exam: Examination, counted: str, prior: str) -> str:
     )
 
 
-def _told(exam: Examination, columns: Columns, other: str, found: Determination) -> Finding:
+def _reported(exam: Examination, columns: Columns, other: str, found: Determination) -> Finding:
     severity: Severity = "blocker" if found.share >= REFUSED else "warning"
     who = "public column" if len(columns) == 1 else "the public columns"
     verb = "tells" if len(columns) == 1 else "together tell"
@@ -279,7 +279,7 @@ def siblings_of_sensitive_columns(exam: Examination) -> list[Finding]:
     found = []
     for sensitive in exam.source.sensitive:
         for public in exam.source.public:
-            if reason := _called_alike(public, sensitive) or _shared_values(
+            if reason := _similar_names(public, sensitive) or _shared_values(
                 exam, public, sensitive
             ):
                 share, what = reason
@@ -298,10 +298,10 @@ def siblings_of_sensitive_columns(exam: Examination) -> list[Finding]:
     return found
 
 
-def _called_alike(public: str, sensitive: str) -> tuple[float | None, str] | None:
+def _similar_names(public: str, sensitive: str) -> tuple[float | None, str] | None:
     """Return whether two names differ in a number only.
 
-    >>> _called_alike("diag_2", "diag_1") is not None, _called_alike("age", "diag_1") is not None
+    >>> _similar_names("diag_2", "diag_1") is not None, _similar_names("age", "diag_1") is not None
     (True, False)
     """
     stems = [NUMBERED.sub("", name).lower() for name in (public, sensitive)]

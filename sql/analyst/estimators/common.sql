@@ -130,7 +130,7 @@ least(greatest(u.estimate, u.least), u.most)
 -- Whether the rows show more than one value, or are so few that they may all show the same. A record shows any one
 -- value with a probability of at most a, so n rows all show one with at most a ** (n - 1), here 1e-9. Asked if
 -- a value may well be shown by none: it takes two more aggregates, which cost a count of ten million rows a half.
-s.first IS DISTINCT FROM s.last OR s.rows < (1 + 20.7233e0 / ln((1 / s.alike)))
+s.first IS DISTINCT FROM s.last OR s.rows < (1 + 20.7233e0 / ln((1 / s.agreement)))
 
 -- name: as_many
 -- Whether this many of the rows, and this few, may show the value, whichever records have it: of independent records that show it with a
@@ -160,8 +160,8 @@ min(@column@)
 -- name: rows.last
 @last@
 
--- name: rows.alike
-@alike@
+-- name: rows.agreement
+@agreement@
 
 -- name: em_start
 -- Every value with the same share.

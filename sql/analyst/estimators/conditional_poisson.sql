@@ -67,7 +67,7 @@ list_max(s.chances)
 -- name: plausible
 @as_many@ AND @several@
 
--- name: alike
+-- name: agreement
 -- The largest probability with which a record shows any one value.
 1 / @constant.gamma@
 

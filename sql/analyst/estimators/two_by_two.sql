@@ -21,7 +21,7 @@
 -- name: plausible
 @as_many@ AND @several@
 
--- name: alike
+-- name: agreement
 -- The largest probability with which a record shows any one value.
 list_max(@numbers.own@)
 

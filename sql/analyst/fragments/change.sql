@@ -3,7 +3,7 @@
 -- the query inside: DuckDB 1.2 would confuse them.
 WITH read AS MATERIALIZED (
     @here@
-), told AS MATERIALIZED (
+), reported AS MATERIALIZED (
     SELECT CASE
         WHEN NOT coalesce(that.created_at < this.created_at, false)
             THEN error('what is attached as older is no earlier version of "' || @release@ || '"'
@@ -60,7 +60,7 @@ WITH read AS MATERIALIZED (
 ), moved AS (
     SELECT *, least(_priv_more + _priv_fewer, CASE WHEN {whole} THEN rows_moved
         ELSE _priv_differing + greatest(rows_moved - (SELECT count(*) FROM differing), 0) END) AS _priv_moved
-    FROM differences CROSS JOIN told
+    FROM differences CROSS JOIN reported
 ), bounded AS (
     -- Whatever the records that moved have, their noise is at most that of the noisiest. Rows that are seen to differ tell more: their
     -- squares, what these vary by, and for each row that may hide behind another one the noise of a record that has the value. The law

@@ -4,13 +4,13 @@
 WITH counted AS (@counted@
 ), prior AS (@prior@
 ), total AS (
-    SELECT told, sum(rows) AS records FROM prior GROUP BY told
+    SELECT target, sum(rows) AS records FROM prior GROUP BY target
 ), grouped AS (
-    SELECT given, told, key, sum(rows)::BIGINT AS size, max(rows) AS most, arg_max(value, rows) AS value
+    SELECT given, target, key, sum(rows)::BIGINT AS size, max(rows) AS most, arg_max(value, rows) AS value
     FROM counted GROUP BY ALL
 )
-SELECT given, told, size, count(*) AS groups,
+SELECT given, target, size, count(*) AS groups,
     count(*) FILTER (most >= @certainty@ * size AND most * (records - rows) >= @odds@ * (size - most) * rows
         AND rows < records) AS determined
-FROM grouped JOIN prior USING (told, value) JOIN total USING (told)
+FROM grouped JOIN prior USING (target, value) JOIN total USING (target)
 GROUP BY ALL ORDER BY ALL

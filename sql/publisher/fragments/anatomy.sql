@@ -1,5 +1,5 @@
 -- The published rows: every record with its group, and the values of that group in the order of the domain.
 WITH ranked AS (
-    SELECT *, @ranks@ FROM @dealt@
+    SELECT *, @ranks@ FROM @assigned@
 )
 SELECT @published@ FROM ranked @groups@ @values@

@@ -12,5 +12,5 @@ WITH coded AS (
     FROM coded JOIN grouped USING (_priv_group)
 )
 SELECT marked.*, known.mark IS NOT NULL AS _priv_known, known.scale AS _priv_scale
-FROM marked LEFT JOIN (FROM priv.sampled_record WHERE release = @release@ AND stands) AS known
+FROM marked LEFT JOIN (FROM priv.sampled_record WHERE release = @release@ AND in_version) AS known
     ON known.grouped = _priv_grouped AND known.mark = _priv_mark

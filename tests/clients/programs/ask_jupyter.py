@@ -15,8 +15,8 @@ from sqlalchemy.dialects import registry
 
 registry.register("duckdb_priv", "duckdb_priv.ordinary.dialect", "Dialect")
 QUESTION = "SELECT ward, count(*) AS flu FROM uniform WHERE disease = 'flu' AND age > 30 GROUP BY ward ORDER BY ward"
-shell, said = InteractiveShell.instance(), io.StringIO()
-with redirect_stdout(said), redirect_stderr(said):
+shell, stated = InteractiveShell.instance(), io.StringIO()
+with redirect_stdout(stated), redirect_stderr(stated):
     shell.run_line_magic("load_ext", "sql")
     shell.run_line_magic("config", "SqlMagic.displaycon = False")
     shell.run_line_magic("sql", f"duckdb_priv:///{sys.argv[1]} --alias plain")

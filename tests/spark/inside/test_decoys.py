@@ -15,7 +15,7 @@ from spark.tables import CARERS, contents, files, same_functions
 
 import duckdb_priv.spark
 from duckdb_priv.mechanism import decoy_groups
-from duckdb_priv.methods.common import dealing as records_dealt
+from duckdb_priv.methods.common import assigning as records_assigned
 from duckdb_priv.spark import tasks, writing
 
 Connection = duckdb.DuckDBPyConnection
@@ -37,23 +37,23 @@ PUBLISHED = {
 
 
 def by_duckdb(connection: Connection, table: str, **arguments: Any) -> dict[str, Any]:
-    said = ", ".join(f"{name} := {value!r}" for name, value in (ARGUMENTS | arguments).items())
-    (told,) = (
-        connection.sql(f"FROM priv.publish_splu('{table}', 'r', {said})")
+    stated = ", ".join(f"{name} := {value!r}" for name, value in (ARGUMENTS | arguments).items())
+    (reported,) = (
+        connection.sql(f"FROM priv.publish_splu('{table}', 'r', {stated})")
         .to_arrow_table()
         .to_pylist()
     )
-    return {name: value for name, value in told.items() if name != "seconds"}
+    return {name: value for name, value in reported.items() if name != "seconds"}
 
 
 def by_spark(
     connection: Connection, frame: DataFrame, path: Path, **arguments: Any
 ) -> dict[str, Any]:
-    told = duckdb_priv.spark.publish(
+    reported = duckdb_priv.spark.publish(
         connection, frame, "splu", source="carers", release="r", path=path, types={"age": "UTINYINT"},
         **(ARGUMENTS | arguments),
     )  # fmt: skip
-    return {name: value for name, value in told.items() if name not in ("seconds", "path")}
+    return {name: value for name, value in reported.items() if name not in ("seconds", "path")}
 
 
 def same(mine: Connection, theirs: Connection) -> None:
@@ -110,7 +110,7 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name, size in sizes.items():
         monkeypatch.setattr(decoy_groups, name, size)
-    monkeypatch.setattr(records_dealt, "RANGE", 512)
+    monkeypatch.setattr(records_assigned, "RANGE", 512)
     monkeypatch.setattr(writing, "ROWS_OF_TASK", 1500)
     monkeypatch.setattr(writing, "in_tasks", in_tasks)
 
@@ -127,21 +127,21 @@ def test_a_frame_is_grouped_as_duckdb_groups_it_and_more_is_appended(
     """However it is divided and ordered, whatever is tried again, and whichever engine was there before."""
     first = carers.where("id < 3402")
     theirs.execute("CREATE TABLE all_carers AS FROM carers; DELETE FROM carers WHERE id >= 3402")
-    told = by_duckdb(theirs, "carers")
+    reported = by_duckdb(theirs, "carers")
     divided = first.repartition(5, "wing").orderBy(f.hash("id")).coalesce(3)
     with prepared() as other, prepared() as publisher:
-        assert by_spark(publisher, divided, tmp_path / "a [b]") == told
+        assert by_spark(publisher, divided, tmp_path / "a [b]") == reported
         same(publisher, theirs)
         same_functions(theirs, tmp_path / "a [b]", tmp_path / "theirs")
         monkeypatch.setattr(writing, "in_tasks", failing(writing.in_tasks, tmp_path / "failed"))
-        assert by_spark(other, first, tmp_path / "b") == told
+        assert by_spark(other, first, tmp_path / "b") == reported
         assert len(list(tmp_path.glob("failed*"))) > 3
         assert files(tmp_path / "b") == files(tmp_path / "a [b]")
         # Rows come to those of the other engine.
         theirs.execute("INSERT INTO carers FROM all_carers WHERE id >= 3402")
         publisher.execute(f"CREATE TABLE carers AS FROM '{folder}/carers.parquet'")
-        told = by_duckdb(publisher, "carers", append=True)
-        assert by_spark(theirs, carers, tmp_path / "c", append=True) == told
+        reported = by_duckdb(publisher, "carers", append=True)
+        assert by_spark(theirs, carers, tmp_path / "c", append=True) == reported
         same(publisher, theirs)
         # Of records that Spark moves nothing is kept but their marks.
         assert contents(publisher, "priv.shown_record") == []

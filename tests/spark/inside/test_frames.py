@@ -221,7 +221,7 @@ def test_old_dates_and_zeros_inside_are_written_as_duckdb_writes_them(
         assert publisher.sql(signs).fetchall() == theirs.sql(signs).fetchall() == [(0,)]
 
 
-def test_what_a_record_lacks_is_said_for_spark(
+def test_what_a_record_lacks_is_reported_for_spark(
     publisher: Connection, persons: DataFrame, tmp_path: Path
 ) -> None:
     missing = persons.withColumn("id", f.when(f.col("id") > 4, f.col("id")))

@@ -70,12 +70,12 @@ def test_ids_that_differ_in_case_blanks_or_zeros_are_warned_of(
     receipt = duckdb_priv.spark.publish(
         publisher, frame, "uniform", source="codes", release="r", path=tmp_path / "r", **arguments
     )
-    ((told,),) = publisher.execute(
+    ((reported,),) = publisher.execute(
         "SELECT warnings FROM priv.publish_uniform('codes', 's', sensitive := 'disease',"
         " record_id := ['code', 'part'], epsilon := 1.0)"
     ).fetchall()
     number = {1: "120", 3: "about "}[classes]
-    for warnings in (receipt["warnings"], told):
+    for warnings in (receipt["warnings"], reported):
         (warning,) = (each for each in warnings if "upper and lower case" in each)
         assert warning.startswith(number)
-    assert classes > 1 or receipt["warnings"] == told
+    assert classes > 1 or receipt["warnings"] == reported

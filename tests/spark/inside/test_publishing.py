@@ -109,9 +109,9 @@ def test_a_frame_gives_the_release_that_duckdb_gives(
         publisher, persons, method, source="persons", release="r", path=tmp_path / "r", **arguments
     )
     call = f"priv.publish_{method}('persons', 'r', {sql(arguments)})"
-    (told,) = theirs.sql(f"FROM {call}").to_arrow_table().to_pylist()
-    assert {each: receipt[each] for each in told if each != "seconds"} == {
-        each: value for each, value in told.items() if each != "seconds"
+    (reported,) = theirs.sql(f"FROM {call}").to_arrow_table().to_pylist()
+    assert {each: receipt[each] for each in reported if each != "seconds"} == {
+        each: value for each, value in reported.items() if each != "seconds"
     }
     assert contents(publisher, "r") == contents(theirs, "r")
     for table, columns in PUBLISHED.items():

@@ -65,7 +65,7 @@ def refreshed(connection: Connection) -> dict[str, Any]:
     return row
 
 
-def told(row: dict[str, Any]) -> dict[str, Any]:
+def reported(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in row if name not in ("path", "exported", "seconds")}
 
 
@@ -82,7 +82,7 @@ def test_versions_are_those_of_duckdb(
     )  # fmt: skip
     call = f"FROM priv.publish_uniform('persons', 'r', {sql(ARGUMENTS)})"
     (row,) = theirs.sql(call).to_arrow_table().to_pylist()
-    assert told(mine) == told(row)
+    assert reported(mine) == reported(row)
     assert 0 < row["rows_published"] < row["rows_source"] == 3000
     same(publisher, theirs)
 
@@ -97,7 +97,7 @@ def test_versions_are_those_of_duckdb(
     publisher.execute(withdrawn)
     frame = frame_of(spark, theirs, tmp_path / "1.parquet")
     mine = duckdb_priv.spark.refresh(publisher, frame, "r", path=tmp_path / "1")
-    assert told(mine) == told(refreshed(theirs))
+    assert reported(mine) == reported(refreshed(theirs))
     assert mine["path"] == str(tmp_path / "1")
     assert (mine["version"], mine["gone_records"] > 100, mine["new_records"]) == (2, True, 2)
     same(publisher, theirs)

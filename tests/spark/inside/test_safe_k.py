@@ -60,10 +60,10 @@ def test_a_frame_gives_the_sample_that_duckdb_gives_and_another_one_each_time(
             publisher, frame, "safe_k", path=tmp_path / "r", levels=LEVELS, **given
         )
         patched.setattr(Aggregates, "rereads", True)
-        said = ", ".join(
+        stated = ", ".join(
             f"{name} := {value!r}" for name, value in (ARGUMENTS | {"levels": LEVELS}).items()
         )
-        theirs.sql(f"FROM priv.publish_safe_k('persons', 'r', {said})").fetchall()
+        theirs.sql(f"FROM priv.publish_safe_k('persons', 'r', {stated})").fetchall()
     for table, columns in PUBLISHED.items():
         assert contents(publisher, table, columns) == contents(theirs, table, columns), table
     same_functions(theirs, tmp_path / "r", tmp_path / "theirs")
@@ -80,7 +80,7 @@ def test_a_frame_gives_the_sample_that_duckdb_gives_and_another_one_each_time(
     )
     assert contents(publisher, "r") != contents(theirs, "r")
     # Its key is that of this publication alone, and is nowhere afterwards.
-    (key,) = {bits.key for work in sent for bits in work.kernel.coins.values()}
+    (key,) = {bits.key for work in sent for bits in work.kernel.random_bits.values()}
     assert all(
         key not in path.read_bytes() and key.hex().encode() not in path.read_bytes()
         for path in tmp_path.rglob("*")

@@ -9,9 +9,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from duckdb_priv.engine.aggregates import Aggregates, DealtAggregates
+from duckdb_priv.engine.aggregates import Aggregates, AssignedAggregates
 from duckdb_priv.engine.kernel import Kernel, Step
-from duckdb_priv.methods.common import dealing as records_dealt
+from duckdb_priv.methods.common import assigning as records_assigned
 
 PUBLISH = (
     "FROM priv.publish_splu('visits', 'r', sensitive := 'ward', gamma := 3, record_id := 'id',"
@@ -34,12 +34,12 @@ def con(prepared: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
     connection.sql(PUBLISH.format("")).fetchall()
     connection.execute(f"INSERT INTO visits {visits(300, 400)}")
 
-    def dealt(self: Aggregates, dealing: Kernel, bits: Sequence[int]) -> DealtAggregates:
-        steps = (Step(records_dealt.DEALT, dealing.select),)
-        replace(dealing, steps=steps).stage(self.workspace.cursor, self.source.table)
-        return DealtAggregates(self.workspace, records_dealt.DEALT)
+    def assigned(self: Aggregates, assigning: Kernel, bits: Sequence[int]) -> AssignedAggregates:
+        steps = (Step(records_assigned.ASSIGNED, assigning.select),)
+        replace(assigning, steps=steps).stage(self.workspace.cursor, self.source.table)
+        return AssignedAggregates(self.workspace, records_assigned.ASSIGNED)
 
-    monkeypatch.setattr(Aggregates, "dealt", dealt)
+    monkeypatch.setattr(Aggregates, "assigned", assigned)
     return connection
 
 

@@ -19,7 +19,7 @@ LARGEST = 4
 """Most columns of a set that is looked for."""
 
 
-def alone_with_public_columns(exam: Examination) -> list[Finding]:
+def unique_in_public_columns(exam: Examination) -> list[Finding]:
     """Count the records that nobody else shares all public columns with."""
     public = exam.source.public
     if not public or exam.rows < 2:

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
 from duckdb_priv.engine.aggregates import (
-    DealtAggregates,
+    AssignedAggregates,
     among_sql,
     cell_sql,
     order_sql,
@@ -40,24 +40,24 @@ MARK = "_priv_mark"
 
 
 @dataclass(frozen=True)
-class SparkDealt(DealtAggregates):
+class SparkAssigned(AssignedAggregates):
     """What is asked of the records of a frame."""
 
     source: Source
     frame: SparkFrame
-    dealing: Kernel = field(repr=False)
-    """Gives the rows that DealtAggregates speaks of, marks included."""
+    assigning: Kernel = field(repr=False)
+    """Gives the rows that AssignedAggregates speaks of, marks included."""
     bits: tuple[int, ...]
 
     def _asked(self, *question: object) -> tuple[object, ...]:
         """Name a question, which is about the published records, with these bits."""
-        return (*question, *self.dealing.coins.values(), self.frame.known)
+        return (*question, *self.assigning.random_bits.values(), self.frame.known)
 
     def _from_tasks(self, select: str, schema: str) -> DataFrame:
-        """Ask the tasks piece by piece; ``select`` reads the rows from ``dealt``."""
-        query = f"WITH dealt AS MATERIALIZED ({self.dealing.select}) {select}"
-        work = Ask(replace(self.dealing, select=query), self.frame.setting)
-        return in_tasks(self.frame.records(self.dealing.reads), work, schema)
+        """Ask the tasks piece by piece; ``select`` reads the rows from ``assigned``."""
+        query = f"WITH assigned AS MATERIALIZED ({self.assigning.select}) {select}"
+        work = Ask(replace(self.assigning, select=query), self.frame.setting)
+        return in_tasks(self.frame.records(self.assigning.reads), work, schema)
 
     def _cells(self) -> pa.Table:
         """Count the records by attribute and cell."""
@@ -68,7 +68,7 @@ class SparkDealt(DealtAggregates):
                 f"SELECT {n} AS attribute, ({cell_sql(n, bits)})::BIGINT AS cell, count(*) AS records,"
                 f" bit_xor({order_sql(n)} >> 32::UBIGINT)::BIGINT AS high,"
                 f" bit_xor({order_sql(n)} & {LOW}::UBIGINT)::BIGINT AS low,"
-                f" sum({order_sql(n)}::HUGEINT)::DECIMAL(38, 0) AS total FROM dealt GROUP BY ALL"
+                f" sum({order_sql(n)}::HUGEINT)::DECIMAL(38, 0) AS total FROM assigned GROUP BY ALL"
                 for n, bits in enumerate(self.bits)
             )
             return (
@@ -118,7 +118,7 @@ class SparkDealt(DealtAggregates):
         made = ", ".join(
             f"({column})::BIGINT AS {name}" for column, name in zip(columns, names, strict=True)
         )
-        select = f"SELECT {made} FROM dealt WHERE {among_sql(last, bits)}"
+        select = f"SELECT {made} FROM assigned WHERE {among_sql(last, bits)}"
         most = max(number for number, _ in last.values())
         backwards = Window.partitionBy("code0").orderBy(f.desc("order0"), f.desc("word0"))
 
@@ -141,7 +141,7 @@ class SparkDealt(DealtAggregates):
 
     def marks(self, kept: str = "true") -> str:
         """Let Spark write the marks into files."""
-        select = f"SELECT {signed('_coins0.mark')} AS mark FROM dealt WHERE {kept}"
+        select = f"SELECT {signed('_random0.mark')} AS mark FROM assigned WHERE {kept}"
         folder = self.frame.write(
             self._asked("marks", kept), lambda: self._from_tasks(select, "mark bigint")
         )
@@ -149,7 +149,7 @@ class SparkDealt(DealtAggregates):
 
     def leave_out(self, known: str) -> int:
         """Let Spark leave records out, whose marks it finds in a file that DuckDB writes."""
-        folder, self.frame.known = self.frame.laid_aside(
+        folder, self.frame.known = self.frame.stored_rows(
             self.workspace, f"SELECT DISTINCT {signed('mark')} AS {MARK} FROM ({known})"
         )
         marks = self.frame.transfer.read(folder)
@@ -159,7 +159,7 @@ class SparkDealt(DealtAggregates):
         marking = Kernel(
             types,
             f"SELECT {identifiers(list(types))}, {signed(bits)} AS {MARK} FROM {place(RECORDS)} AS s",
-            {"marks": self.dealing.coins["marks"]},
+            {"marks": self.assigning.random_bits["marks"]},
         )
         marked = self.frame.beside(marking, MARK)
         self.frame.entering = marked.join(marks, MARK, "left_anti").drop(MARK)

@@ -13,29 +13,29 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from duckdb_priv.engine import drawing, randomness, udfs
-from duckdb_priv.engine.aggregates import DealtAggregates, aggregates_of
+from duckdb_priv.engine.aggregates import AssignedAggregates, aggregates_of
 from duckdb_priv.engine.growing import GrowingTable, put_together, taken_apart
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step, create_table
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.record_order import Keys
 from duckdb_priv.methods.common.domain import Domain
-from duckdb_priv.methods.common.perturbation import coded_sql, open_coins
+from duckdb_priv.methods.common.perturbation import coded_sql, open_random_bits
 from duckdb_priv.sqltext.templates import body, expand, place, read
 
-DEALT = "temp.main._priv_dealt"
+ASSIGNED = "temp.main._priv_assigned"
 CODED = "temp.main._priv_coded"
 """The input, portion by portion: records with the positions of their true values."""
 PORTION = 1 << 21
 """Records in a portion, if not all of them fit in memory."""
-MARK = "_coins0.mark"
-"""What identifies a record of DEALT later."""
+MARK = "_random0.mark"
+"""What identifies a record of ASSIGNED later."""
 RANGE = 1 << 17
 """Records in a range of the order bits, about."""
 CELLS = 1 << 16
 """Most counts by value and range that a plan holds: beyond, the records of a value are few anyway."""
-BYTES_OF_COINS, BYTES_OF_COLUMN = 32, 16
-"""Bytes that a record of DEALT takes for an attribute, and for a public column, about."""
+BYTES_OF_BITS, BYTES_OF_COLUMN = 32, 16
+"""Bytes that a record of ASSIGNED takes for an attribute, and for a public column, about."""
 
 
 Sources = Mapping[str, randomness.KeyedBits | randomness.FreshBits]
@@ -53,31 +53,31 @@ class Grouping:
 
 
 @dataclass(frozen=True)
-class Dealt:
+class Assigned:
     """Records with their codes and random bits."""
 
     kernel: Kernel
     """What deals them."""
     table: str
-    """Where planning reads them: DEALT, where they are on the publisher's cursor."""
-    answers: DealtAggregates
+    """Where planning reads them: ASSIGNED, where they are on the publisher's cursor."""
+    answers: AssignedAggregates
     """Who counts them."""
     few: bool = False
     """Whether they take a small part of the memory, and what each of them shows is kept."""
     portions: int = 1
-    """Number of ranges of the order of the first attribute into which DEALT is cut; ``_range`` numbers them."""
+    """Number of ranges of the order of the first attribute into which ASSIGNED is cut; ``_range`` numbers them."""
     drawn: pa.Table | None = None
-    """The records, if all their bits were drawn at once: DEALT reads them here."""
+    """The records, if all their bits were drawn at once: ASSIGNED reads them here."""
     elsewhere: bool = False
     """Whether they are where DuckDB does not read them; the kernel gives them then."""
 
     @property
     def staged(self) -> tuple[str, ...]:
         """The steps of the kernel whose tables are on the publisher's cursor."""
-        return () if self.elsewhere else (DEALT,)
+        return () if self.elsewhere else (ASSIGNED,)
 
 
-def deal(
+def assign(
     workspace: Workspace,
     source: Source,
     domains: Sequence[Domain],
@@ -85,58 +85,60 @@ def deal(
     marks: randomness.KeyedBits | None,
     *,
     stored: bool = False,
-) -> Dealt:
+) -> Assigned:
     """Give the records of a source their codes and random bits, attribute by attribute.
 
-    They are in DEALT: in memory if they take a small part of it, unless they must be ``stored`` so that some can
+    They are in ASSIGNED: in memory if they take a small part of it, unless they must be ``stored`` so that some can
     be deleted; otherwise in a temporary table, of which DuckDB moves to disk what does not fit.
 
     ``marks`` are the bits of the marks, which come with those of the first attribute (MARK); no other process needs
     them, so the kernel has none.
     """
-    coins = {
-        f"coins{n}": open_coins(
+    random_bits = {
+        f"random{n}": open_random_bits(
             workspace, source, context_of(domain, grouping) | {"purpose": "order and draw"}
         ).bits
         for n, domain in enumerate(domains)
     }
-    query = _deal_sql(source, domains, "NULL")
+    query = _assign_sql(source, domains, "NULL")
     kernel = Kernel(
         reads=source.read_types,
         select="",
-        coins=coins,
-        tables={domain.table: domain.laid_out() for domain in domains},
+        random_bits=random_bits,
+        tables={domain.table: domain.as_table() for domain in domains},
         alone=False,
     )
-    marked = coins if marks is None else {**coins, "marks": marks}
-    marked_query = query if marks is None else _deal_sql(source, domains, place("marks"))
+    marked = random_bits if marks is None else {**random_bits, "marks": marks}
+    marked_query = query if marks is None else _assign_sql(source, domains, place("marks"))
     bits = [range_bits(source.rows, domain.size) for domain in domains]
-    dealing = replace(kernel, select=marked_query, coins=marked, alone=True)
-    if there := aggregates_of(workspace, source).dealt(dealing, bits):
+    assigning = replace(kernel, select=marked_query, random_bits=marked, alone=True)
+    if there := aggregates_of(workspace, source).assigned(assigning, bits):
         kernel = replace(kernel, select=query, alone=True)
-        return Dealt(kernel, source.table, there, elsewhere=True)
-    row = BYTES_OF_COINS * len(domains) + BYTES_OF_COLUMN * len(source.public)
-    few = stored or workspace.has_room(source.rows * row)
+        return Assigned(kernel, source.table, there, elsewhere=True)
+    row = BYTES_OF_BITS * len(domains) + BYTES_OF_COLUMN * len(source.public)
+    few = stored or workspace.fits_in_memory(source.rows * row)
     cut = 0 if few else (-(-source.rows // PORTION) - 1).bit_length()
     drawn = None if stored else _draw_at_once(workspace, source, domains, marked)
     if drawn is not None:
-        read_in_memory(workspace, DEALT, drawn)
-    elif not _deal_in_portions(workspace, source, domains, marked, cut):
+        read_in_memory(workspace, ASSIGNED, drawn)
+    elif not _assign_in_portions(workspace, source, domains, marked, cut):
         cut = 0
-        structs = {f"_coins{n}": udfs.COINS for n in range(len(domains))}
-        made = (DEALT, marked_query) if few else taken_apart(DEALT, marked_query, structs)
-        replace(kernel, coins=marked, steps=(Step(*made),)).stage(workspace.cursor, source.table)
+        structs = {f"_random{n}": udfs.RANDOM_BITS for n in range(len(domains))}
+        made = (ASSIGNED, marked_query) if few else taken_apart(ASSIGNED, marked_query, structs)
+        replace(kernel, random_bits=marked, steps=(Step(*made),)).stage(
+            workspace.cursor, source.table
+        )
         if not few:
-            put_together(workspace.cursor, DEALT, structs)
-    kernel = replace(kernel, steps=(Step(DEALT, query),))
-    dealt = replace(dealt_in(workspace, kernel, DEALT), few=few, portions=1 << cut)
+            put_together(workspace.cursor, ASSIGNED, structs)
+    kernel = replace(kernel, steps=(Step(ASSIGNED, query),))
+    assigned = replace(assigned_in(workspace, kernel, ASSIGNED), few=few, portions=1 << cut)
     if drawn is None:
-        return dealt
-    return replace(dealt, answers=DrawnAggregates(workspace, DEALT, drawn), drawn=drawn)
+        return assigned
+    return replace(assigned, answers=DrawnAggregates(workspace, ASSIGNED, drawn), drawn=drawn)
 
 
 @dataclass(frozen=True)
-class DrawnAggregates(DealtAggregates):
+class DrawnAggregates(AssignedAggregates):
     """Counts records that are all in memory: the same answers in a third of the time."""
 
     drawn: pa.Table
@@ -169,13 +171,15 @@ class DrawnAggregates(DealtAggregates):
 
 def keys_of(piece: pa.Table, n: int) -> Keys:
     """Return the sort key of records for an attribute."""
-    coins = piece[f"_coins{n}"]
-    halves = (pc.struct_field(coins, half).to_numpy() for half in ("first_half", "second_half"))
+    random_bits = piece[f"_random{n}"]
+    halves = (
+        pc.struct_field(random_bits, half).to_numpy() for half in ("first_half", "second_half")
+    )
     return Keys(piece[f"_code{n}"].to_numpy(), *halves)
 
 
 def _draw_at_once(
-    workspace: Workspace, source: Source, domains: Sequence[Domain], coins: Sources
+    workspace: Workspace, source: Source, domains: Sequence[Domain], random_bits: Sources
 ) -> pa.Table | None:
     """Give all records their bits at once, if they are many and fit in memory; None if they do not."""
     if source.rows <= drawing.FEW:
@@ -184,16 +188,16 @@ def _draw_at_once(
     table = drawing.in_memory(
         workspace.cursor,
         coded_sql(source, domains, source.table),
-        lambda each: workspace.has_room(source.rows * (each + BYTES_OF_COINS * len(domains))),
+        lambda each: workspace.fits_in_memory(source.rows * (each + BYTES_OF_BITS * len(domains))),
         integers=source.integer_id,
     )
-    return None if table is None else _with_coins(workspace, len(domains), coins, table)
+    return None if table is None else _with_bits(workspace, len(domains), random_bits, table)
 
 
-def _deal_in_portions(
-    workspace: Workspace, source: Source, domains: Sequence[Domain], coins: Sources, cut: int
+def _assign_in_portions(
+    workspace: Workspace, source: Source, domains: Sequence[Domain], random_bits: Sources, cut: int
 ) -> bool:
-    """Make the table DEALT portion by portion, if records are many; return whether Arrow keeps what they hold.
+    """Make the table ASSIGNED portion by portion, if records are many; return whether Arrow keeps what they hold.
 
     Those of a portion are sorted by the first bits of their order, ``cut`` many, so that few are read for one range.
     """
@@ -204,33 +208,35 @@ def _deal_in_portions(
     query = coded_sql(source, domains, source.table)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE {CODED} AS {query}")
     ((first, last),) = workspace.rows(f"SELECT min(rowid), max(rowid) FROM {CODED}")
-    dealt = GrowingTable(cursor, DEALT, large=cut > 0)
+    assigned = GrowingTable(cursor, ASSIGNED, large=cut > 0)
     for start in range(first, last + 1, PORTION):
         portion = f"(FROM {CODED} WHERE rowid BETWEEN {start} AND {start + PORTION - 1})"
         table = drawing.in_memory(cursor, portion, lambda each: True, integers=source.integer_id)
         if table is None:
             return False
-        dealt.add(in_ranges(_with_coins(workspace, len(domains), coins, table), 0, cut))
+        assigned.add(in_ranges(_with_bits(workspace, len(domains), random_bits, table), 0, cut))
     cursor.execute(f"DROP TABLE {CODED}")
     return True
 
 
 def _lay_out(workspace: Workspace, domains: Sequence[Domain]) -> None:
     for domain in domains:
-        create_table(workspace.cursor, domain.table, domain.laid_out())
+        create_table(workspace.cursor, domain.table, domain.as_table())
 
 
-def _with_coins(workspace: Workspace, attributes: int, coins: Sources, table: pa.Table) -> pa.Table:
+def _with_bits(
+    workspace: Workspace, attributes: int, random_bits: Sources, table: pa.Table
+) -> pa.Table:
     """Draw the bits of records with ids and codes, and drop the ids."""
 
     def draw(n: int, piece: pa.Table) -> pa.Array:
-        marks = None if n else coins.get("marks")
+        marks = None if n else random_bits.get("marks")
         ids = piece["_number"], piece["_text"]
-        return udfs.dealt(coins[f"coins{n}"], marks, *ids, piece[f"_code{n}"])
+        return udfs.assigned(random_bits[f"random{n}"], marks, *ids, piece[f"_code{n}"])
 
     for n in range(attributes):
         drawn = workspace.each(partial(draw, n), drawing.pieces(table))
-        table = table.append_column(f"_coins{n}", pa.chunked_array(drawn))
+        table = table.append_column(f"_random{n}", pa.chunked_array(drawn))
     return table.drop_columns(["_number", "_text"])
 
 
@@ -238,7 +244,7 @@ def in_ranges(records: pa.Table, n: int, bits: int) -> pa.Table:
     """Number the ranges of the order of an attribute that records are in, and put them one after the other."""
     if not bits:
         return records.append_column("_range", pa.array(np.zeros(len(records), np.uint16)))
-    order = pc.struct_field(records[f"_coins{n}"], "first_half").to_numpy()
+    order = pc.struct_field(records[f"_random{n}"], "first_half").to_numpy()
     number = (order >> np.uint64(64 - bits)).astype(np.uint16)
     by_range = np.argsort(number, kind="stable")
     return records.append_column("_range", pa.array(number)).take(by_range)
@@ -249,20 +255,20 @@ def read_in_memory(workspace: Workspace, name: str, table: pa.Table) -> None:
     workspace.cursor.register(name.split(".")[-1], table)
 
 
-def dealt_in(workspace: Workspace, kernel: Kernel, table: str) -> Dealt:
+def assigned_in(workspace: Workspace, kernel: Kernel, table: str) -> Assigned:
     """Return records that are in a table."""
-    return Dealt(kernel, table, DealtAggregates(workspace, table))
+    return Assigned(kernel, table, AssignedAggregates(workspace, table))
 
 
-def _deal_sql(source: Source, domains: Sequence[Domain], marks: str) -> str:
-    drawn, ids = source.drawing("coins")
+def _assign_sql(source: Source, domains: Sequence[Domain], marks: str) -> str:
+    drawn, ids = source.drawing("random_bits")
     return expand(
-        body(read("publisher/fragments", "deal")),
+        body(read("publisher/fragments", "assign")),
         {
             "coded": coded_sql(source, domains, place(RECORDS)),
-            "coins": ", ".join(
-                f"{drawn}({'NULL' if n else marks}::UBIGINT, {place(f'coins{n}')}::UBIGINT,"
-                f" {ids}, _code{n}) AS _coins{n}"
+            "random": ", ".join(
+                f"{drawn}({'NULL' if n else marks}::UBIGINT, {place(f'random{n}')}::UBIGINT,"
+                f" {ids}, _code{n}) AS _random{n}"
                 for n in range(len(domains))
             ),
         },
