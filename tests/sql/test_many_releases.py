@@ -169,7 +169,7 @@ def test_a_name_that_does_not_exist_is_reported_with_those_that_do(visits):
         duckdb.Error, match='no release is called "plain"; nothing is published here yet'
     ):
         one(visits, "SELECT priv.reconstructed_count('plain', disease, 'flu') FROM visits")
-    visits.execute(PUBLISH.format("plain"))
+    visits.execute(PUBLISH.format("plain").replace("gender", "age"))
     visits.execute(OTHERS["two"])
     with pytest.raises(duckdb.Error, match='no release is called "none"; there is "plain", "two"'):
         one(visits, "SELECT priv.reconstructed_count('none', noisy_disease, 'flu') FROM plain")
