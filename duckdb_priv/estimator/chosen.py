@@ -38,7 +38,7 @@ from duckdb_priv.estimator.written import (
 )
 from duckdb_priv.release.model import EXTREMES, MATRICES, NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
-from duckdb_priv.sqltext.literals import SEPARATORS, packed, texts
+from duckdb_priv.sqltext.literals import SEPARATORS, exact, packed, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import MARKED_ARGUMENT, body, fill, read
 
@@ -335,10 +335,10 @@ class Chosen(Lookup):
     def is_value(self, text: str) -> str:
         """Write whether a text is a value of its domain."""
         every = f"CAST(priv.{TEXTS}({self._key}) AS VARCHAR)"
-        between = self._between(every)
+        between, text = self._between(every), exact(text)
         # Without the casts DuckDB 1.5 does not know the type of what is NULL.
         enclosed = f"CAST({between} || {text} || {between} AS VARCHAR)"
-        return f"(contains({every} COLLATE C, {enclosed}) AND NOT contains({text} COLLATE C, {between}))"
+        return f"(contains({every} COLLATE C, {enclosed}) AND NOT contains({text}, {between}))"
 
     def listing(self) -> str:
         """Write the first values of its domain, for people."""

@@ -19,7 +19,7 @@ QUOTED = f"'''' || replace({VALUE}, '''', '''''') || ''''"
 OF_EACH = {
     "database": "coalesce('\"' || replace(database, '\"', '\"\"') || '\".', '')",
     "bit": "CAST(1 << (i - 1) AS VARCHAR)",
-    "value": f"coalesce({QUOTED}, 'NULL::VARCHAR')",
+    "value": f"coalesce({QUOTED}, 'NULL')",
 }
 """How they are written in the parts of the query that are those of one attribute; ``i`` numbers the attributes."""
 ARGUMENTS = {

@@ -106,7 +106,7 @@ def _weight(of: SensitiveAttribute) -> str:
         **{f"row.{name}": kept_list(of, name, _place(of)) for name in of.lists},
         **{f"constant.{name}": repr(each) for name, each in of.constants.items()},
     }
-    shown = f"coalesce({position(f'{identifier(of.column)}::VARCHAR', of.values)}, {of.size})"
+    shown = f"coalesce({position(identifier(of.column), of.values)}, {of.size})"
     return f"list_extract({fill(expand(sections['row'], sections), places)}, {shown})"
 
 

@@ -192,7 +192,7 @@ def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:
 def _guards(lookup: Lookup) -> dict[str, str]:
     """Return what a call must satisfy."""
     has_weighed = any(FORMS[form].weighed for form in lookup.shapes)
-    value_fits = lookup.is_value("CAST(_value AS VARCHAR)")
+    value_fits = lookup.is_value("_value")
     if any(shape.has_missing for shape in lookup.shapes.values()):
         value_fits = f"CASE WHEN _value IS NULL THEN {lookup.has_missing()} ELSE {value_fits} END"
     return {

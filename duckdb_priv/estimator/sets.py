@@ -32,6 +32,7 @@ from duckdb_priv.estimator.set_formulas import (
 from duckdb_priv.estimator.written import Lookup, decoded_rows
 from duckdb_priv.release.model import MATRICES, NUMBERS
 from duckdb_priv.sqltext.folding import folded
+from duckdb_priv.sqltext.literals import exact
 from duckdb_priv.sqltext.templates import fill, template
 
 
@@ -508,7 +509,7 @@ class Sets:
         )
 
     def _shows(self, values: str) -> str:
-        found = f"list_contains({listed(values)}, CAST(_column AS VARCHAR) COLLATE C)"
+        found = f"list_contains({listed(values)}, {exact('_column')})"
         if not self._shape.has_missing:
             return found
         return f"({found} OR (_column IS NULL AND {lists_missing(listed(values))}))"
@@ -576,7 +577,7 @@ class Sets:
         if self._shape.enumerated:
             return f"coalesce({self._of.place().replace('_column', column)} + 1, {self._of.size()})"
         texts, size = self._of.texts(), self._of.size()
-        return f"coalesce(list_position({texts}, CAST({column} AS VARCHAR) COLLATE C), {size})"
+        return f"coalesce(list_position({texts}, {exact(column)}), {size})"
 
     def _positions(self, values: str | None) -> str:
         """Write the places in the domain of a set of values, from 1."""
@@ -584,7 +585,7 @@ class Sets:
         if values is None:
             return f"range(1, {size} + 1)"
         texts = self._of.texts()
-        return f"list_distinct([coalesce(list_position({texts}, v COLLATE C), {size}) FOR v IN {listed(values)}])"
+        return f"list_distinct([coalesce(list_position({texts}, {exact('v')}), {size}) FOR v IN {listed(values)}])"
 
     def _keep(self, sql: str) -> str:
         return f"(t).{self._weights.setdefault(sql, f'w{len(self._weights)}')}"

@@ -388,7 +388,7 @@ class Written(Lookup):
                 return f"enum_code(TRY_CAST(_column AS {of.column_type}))::INTEGER"
             if of.blocks:
                 return "TRY_CAST(_column AS INTEGER)"
-            return f"({position('CAST(_column AS VARCHAR)', of.values)} - 1)"
+            return f"({position('_column', of.values)} - 1)"
 
         return self._chosen(write, is_enumerated)
 

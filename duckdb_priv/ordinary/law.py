@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from duckdb_priv.estimator.weights import formulas, numbers_of, weight
 from duckdb_priv.ordinary.names import LINE, text
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, Release, unknown_form
+from duckdb_priv.sqltext.literals import exact
 from duckdb_priv.sqltext.quoting import literal
 
 
@@ -75,7 +76,7 @@ def classes_sql(
             values = f"CAST({reported} AS VARCHAR[])"
             where.append(
                 f"CASE WHEN {x}.value IS NULL THEN len({values}) > list_count({values})"
-                f" ELSE list_contains({values}, {x}.value COLLATE C) END"
+                f" ELSE list_contains({values}, {exact(f'{x}.value')}) END"
             )
             shown.append(f"{x}.value IS NOT DISTINCT FROM list_extract({values}, 1)")
         else:

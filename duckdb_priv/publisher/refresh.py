@@ -62,7 +62,8 @@ def unchanged(
     if digest == stated.digest:
         return _nothing(workspace, stated)
     _require_columns(workspace, follows, source)
-    if waiting := _waiting(workspace, stated, follows, source):
+    found = _moved(workspace, follows, source) if follows.method.refreshing.remembers else None
+    if waiting := _waiting(workspace, stated, follows, source, found):
         return waiting
     if refused := follows.method.refreshing.refused:
         raise GuaranteeViolated(
@@ -154,17 +155,21 @@ def _moved(workspace: Workspace, follows: Succession, source: Source) -> Moved |
 
 
 def _waiting(
-    workspace: Workspace, stated: Declared, follows: Succession, source: Source
+    workspace: Workspace,
+    stated: Declared,
+    follows: Succession,
+    source: Source,
+    found: Moved | None,
 ) -> dict[str, Any] | None:
     """Return how many new records wait for more, where they join a release that stays.
 
-    Raises GuaranteeViolated where others left or changed, and what their rows show was not kept.
+    ``found`` is how far the source has moved. Raises GuaranteeViolated where others left or changed, and what their
+    rows show was not kept.
     """
     refreshing = follows.method.refreshing
     batch = refreshing.batch
     if not refreshing.remembers:
         return None
-    found = _moved(workspace, follows, source)
     assert found is not None
     _, arguments = follows.method.read({**stated.arguments, "release": stated.release})
     if follows.remembered:
@@ -346,7 +351,7 @@ def _state(
                 return CURRENT, f"nothing has changed since version {stated.version}", NOTHING
             _require_columns(other, follows, source)
             found = _moved(other, follows, source)
-            waiting = _waiting(other, stated, follows, source)
+            waiting = _waiting(other, stated, follows, source, found)
             _require_end(other, follows, source)
     except PrivError as error:
         return REFUSED, one_line(str(error)), None

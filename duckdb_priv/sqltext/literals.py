@@ -79,24 +79,35 @@ def position(text: str, values: Iterable[str | None]) -> str:
     >>> print(position("x", ["a"]).replace(texts(["a"]), "l"))
     list_position(l, CAST(x AS VARCHAR) COLLATE C)
     """
-    return f"list_position({texts(values)}, CAST({text} AS VARCHAR) COLLATE C)"
+    return f"list_position({texts(values)}, {exact(text)})"
+
+
+def exact(value: str) -> str:
+    """Write an SQL expression as a text that is compared byte for byte, whichever collation a session has.
+
+    Functions take it for NULL, too, which has no type of its own.
+
+    >>> print(exact("x"))
+    CAST(x AS VARCHAR) COLLATE C
+    """
+    return f"CAST({value} AS VARCHAR) COLLATE C"
 
 
 def is_among(text: str, values: Iterable[str | None]) -> str:
-    """Write whether an SQL expression of type VARCHAR is among texts, byte for byte: in a list that is one literal.
+    """Write whether an SQL expression is among texts, byte for byte: in a list that is one literal.
 
     Very many of them are searched as one text.
     Each literal of a list is planned for itself, which costs more than all the rest where there are fifty.
 
     >>> is_among("x", ["a", "b"])
-    "(x COLLATE C IN ('a', 'b'))"
+    "(CAST(x AS VARCHAR) COLLATE C IN ('a', 'b'))"
     >>> is_among("x", map(str, range(9))).replace("\x1f", "|")
-    "list_contains(string_split('0|1|2|3|4|5|6|7|8', '|'), x COLLATE C)"
-    >>> is_among("x", map(str, range(9999)))[-36:].replace("\x1f", "|")
-    " AND NOT contains(x COLLATE C, '|'))"
+    "list_contains(string_split('0|1|2|3|4|5|6|7|8', '|'), CAST(x AS VARCHAR) COLLATE C)"
+    >>> is_among("x", map(str, range(9999)))[-53:].replace("\x1f", "|")
+    " AND NOT contains(CAST(x AS VARCHAR) COLLATE C, '|'))"
     """
     present, separator = _separated(values)
-    text = f"{text} COLLATE C"
+    text = exact(text)
     if 0 < len(present) <= FEW:
         return f"({text} IN ({', '.join(map(literal, present))}))"
     if 0 < len(present) < MANY:
@@ -104,7 +115,7 @@ def is_among(text: str, values: Iterable[str | None]) -> str:
     between = literal(separator)
     everything = literal("".join(separator + value for value in present) + separator)
     return (
-        f"(contains({everything} COLLATE C, {between} || {text} || {between})"
+        f"(contains({exact(everything)}, {between} || {text} || {between})"
         f" AND NOT contains({text}, {between}))"
     )
 
