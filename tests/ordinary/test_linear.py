@@ -47,6 +47,9 @@ def test_ordinary_queries_answer_what_the_weights_add_up_to(form: str, release) 
                 refused += 1
                 continue
             assert len(found) == len(expected), (title, rewrite_sql(connection, ordinary))
+            if ordinary.startswith("PIVOT"):
+                # Its rows come in no order, and sqlglot reads no PIVOT that puts them into one.
+                found, expected = sorted(found), sorted(expected)
             for row, right in zip(found, expected, strict=True):
                 assert all(map(same, row, right)), (
                     title,
