@@ -31,11 +31,11 @@ COMMENT ON COLUMN priv.coefficient.attribute IS 'Name of the sensitive attribute
 COMMENT ON COLUMN priv.coefficient.position IS 'Place of the value in the domain, from 0; the missing value comes last.';
 COMMENT ON COLUMN priv.coefficient.value IS 'The value, as text; NULL is the missing value.';
 COMMENT ON COLUMN priv.coefficient.own IS 'Probability that a record that truly has the value shows it.';
-COMMENT ON COLUMN priv.coefficient.other IS 'Probability that a record that truly has another value shows this one, where it does not depend on which.';
-COMMENT ON COLUMN priv.coefficient.retention IS 'Probability that a record that truly has the value is not redrawn, where each value has its own.';
-COMMENT ON COLUMN priv.coefficient.background IS 'r of the estimate (observed - sum of r over all rows) / retention, where each value has its own retention.';
+COMMENT ON COLUMN priv.coefficient.other IS 'Probability that a record that truly has another value shows this one, if it is the same for every other value.';
+COMMENT ON COLUMN priv.coefficient.retention IS 'Probability that a record with the value is not redrawn, if each value has a probability of its own.';
+COMMENT ON COLUMN priv.coefficient.background IS 'r of the estimate (observed - sum of r over all rows) / retention, if each value has a retention of its own.';
 COMMENT ON COLUMN priv.coefficient.inclusion IS 'Probability that a decoy group holds the value.';
-COMMENT ON COLUMN priv.coefficient.odds IS 'Odds of the value in the conditional Poisson law of a decoy group; equal where inclusion is.';
+COMMENT ON COLUMN priv.coefficient.odds IS 'Odds of the value in the conditional Poisson law of a decoy group. Values of equal inclusion have equal odds.';
 COMMENT ON COLUMN priv.coefficient.potential IS 'W[value, y] = inclusion * (potential - potential of y) / (odds of y - odds), for published values y of other odds.';
 COMMENT ON COLUMN priv.coefficient.own_weight IS 'W[value, value].';
 COMMENT ON COLUMN priv.coefficient.tied_weight IS 'W[value, y] for other published values y of the same odds.';
@@ -44,7 +44,7 @@ COMMENT ON COLUMN priv.coefficient.slope IS 'How much the variance of the estima
 COMMENT ON COLUMN priv.coefficient.half_step IS 'Half the distance between neighbouring estimates: the continuity correction of the interval.';
 COMMENT ON COLUMN priv.coefficient.scatter IS 'What a record that truly has another value adds to the variance of the estimate, on average over the release.';
 COMMENT ON COLUMN priv.coefficient.most_scatter IS 'The most that a record can add to the variance of the estimate.';
-COMMENT ON COLUMN priv.coefficient.upward IS 'How far the law of the noise leans towards large estimates: third cumulant over variance, at most.';
-COMMENT ON COLUMN priv.coefficient.downward IS 'The same towards small estimates.';
+COMMENT ON COLUMN priv.coefficient.upward IS 'Skewness of the noise towards large estimates: the third cumulant over the variance, at most.';
+COMMENT ON COLUMN priv.coefficient.downward IS 'Skewness of the noise towards small estimates.';
 COMMENT ON COLUMN priv.coefficient.weights IS 'W[value, y] for every published value y in order of position: the sum over the rows is the estimate.';
 COMMENT ON COLUMN priv.coefficient.operator IS 'Pr[published = y | true = value] for every y in order of position.';

@@ -10,8 +10,8 @@ CREATE TABLE priv.guarantee (
 );
 COMMENT ON TABLE  priv.guarantee IS 'What each release promises: verified when it was published.';
 COMMENT ON COLUMN priv.guarantee.release IS 'Name of the published table.';
-COMMENT ON COLUMN priv.guarantee.attribute IS 'Name of the sensitive attribute; NULL where it speaks of the whole record.';
+COMMENT ON COLUMN priv.guarantee.attribute IS 'Name of the sensitive attribute; NULL if the guarantee is about the whole record.';
 COMMENT ON COLUMN priv.guarantee.guarantee IS 'Short name of the guarantee.';
 COMMENT ON COLUMN priv.guarantee.parameters IS 'Its parameters, a JSON object.';
-COMMENT ON COLUMN priv.guarantee.value IS 'Its number.';
+COMMENT ON COLUMN priv.guarantee.value IS 'Its value, for instance epsilon.';
 COMMENT ON COLUMN priv.guarantee.statement IS 'The guarantee in words.';

@@ -6,7 +6,7 @@ CREATE TABLE priv.warning (
     warning VARCHAR NOT NULL CHECK (warning <> ''),
     PRIMARY KEY (release, number)
 );
-COMMENT ON TABLE  priv.warning IS 'PRIVATE, never exported: what the publisher was warned of when a release was published.';
+COMMENT ON TABLE  priv.warning IS 'PRIVATE, never exported: the warnings of each publication.';
 COMMENT ON COLUMN priv.warning.release IS 'Name of the published table.';
 COMMENT ON COLUMN priv.warning.number IS 'Place of the warning in the receipt, from 1.';
 COMMENT ON COLUMN priv.warning.warning IS 'The warning; it may quote shares of true values.';

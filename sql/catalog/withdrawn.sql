@@ -1,4 +1,4 @@
--- priv.withdrawn: whose records are published no more. Private: never exported.
+-- priv.withdrawn: records and people that are no longer published. Private: never exported.
 
 CREATE TABLE priv.withdrawn (
     population   VARCHAR   NOT NULL,
@@ -7,7 +7,7 @@ CREATE TABLE priv.withdrawn (
     mark         UBIGINT   NOT NULL,
     withdrawn_at TIMESTAMP NOT NULL
 );
-COMMENT ON TABLE  priv.withdrawn IS 'PRIVATE, never exported: records and people that enter nothing further that is published of their population.';
+COMMENT ON TABLE  priv.withdrawn IS 'PRIVATE, never exported: records and people that no later publication of their population contains.';
 COMMENT ON COLUMN priv.withdrawn.population IS 'The population in which the id means one record, or one person.';
 COMMENT ON COLUMN priv.withdrawn.kind IS 'Whether a record was withdrawn, or all records of a person.';
 COMMENT ON COLUMN priv.withdrawn.id_columns IS 'The columns of the id, in lower case.';
