@@ -57,6 +57,7 @@ def places() -> Iterator[tuple[str, str]]:
     """Return which file of the project becomes which page."""
     yield "docs/site/index.md", "index.md"
     yield "docs/site/derivations.md", "derivations.md"
+    yield "docs/site/measurements.md", "measurements.md"
     yield "README.md", "start.md"
     yield "docs/notebook.ipynb", "notebook.md"
     for path in sorted((ROOT / "docs").glob("*.md")):
@@ -66,8 +67,8 @@ def places() -> Iterator[tuple[str, str]]:
     for path in sorted((ROOT / "duckdb_priv" / "mechanism").glob("*.md")):
         yield f"duckdb_priv/mechanism/{path.name}", f"derivations/{path.name}"
     yield "benchmarks/papers/RESULTS.md", "papers.md"
-    yield "benchmarks/results/RESULTS.md", "measurements.md"
-    yield "benchmarks/results/EVIDENCE.md", "evidence.md"
+    for path in sorted((ROOT / "benchmarks" / "results").glob("*.md")):
+        yield f"benchmarks/results/{path.name}", f"measurements/{path.name}"
 
 
 def moved(text: str, source: Path, place: Path, pages: dict[Path, Path]) -> str:

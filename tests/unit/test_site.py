@@ -31,6 +31,8 @@ def test_every_page_of_the_project_has_its_place(site: Path) -> None:
         assert (site / f"methods/{page.parent.name}.html").is_file()
     for page in (ROOT / "duckdb_priv/mechanism").glob("*.md"):
         assert (site / f"derivations/{page.stem}.html").is_file()
+    for page in (ROOT / "benchmarks/results").glob("*.md"):
+        assert (site / f"measurements/{page.stem}.html").is_file()
 
 
 def test_the_reference_has_every_function_and_table(site: Path) -> None:
