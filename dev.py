@@ -1,6 +1,6 @@
-"""Sets everything up in .venv and runs it: ``python3 dev.py demo``, ``docs`` or ``test``.
+"""Installs the project in .venv and runs a task: ``python3 dev.py demo``, ``docs`` or ``test``.
 
-Needs nothing but Python 3.11 or newer with pip.
+Needs only Python 3.11 or newer, with pip.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 OLDEST_DUCKDB = "1.5.6"
-"""The tests run on the newest DuckDB, and those that are marked `surface` on this one, too."""
+"""All tests run on the newest DuckDB. The tests marked `surface` run on this version, too."""
 IN_PARALLEL = (
     "-q", "-n", "auto", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder",
     "--durations", "10",
 )  # fmt: skip
-"""The tests of a file share what they set up, so they stay together, and the long files come early; the slowest tests
-are named."""
+"""Options of pytest: tests of one file run in one process, since they share fixtures. The longest files start first,
+and the slowest tests are listed at the end."""
 SIGN_OF_LIFE = 5
-"""Seconds between two lines that say how far an installation is."""
+"""Seconds between two progress lines of an installation."""
 
 
 def environment(name: str, *packages: str) -> Path:
-    """Return the folder of programs of a virtual environment that has some packages, installed if need be."""
+    """Make a virtual environment with these packages, unless it exists; return its folder of programs."""
     folder = ROOT / name
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
     made_for = hashlib.sha256(
@@ -50,7 +50,7 @@ def environment(name: str, *packages: str) -> Path:
 
 
 def install(folder: Path, python: Path, *packages: str) -> None:
-    """Install packages: pip says which it fetches, and a line every few seconds how many are there."""
+    """Install packages with pip, and print every few seconds how many are installed."""
     command = [
         str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off",
         *packages,
@@ -71,7 +71,7 @@ def install(folder: Path, python: Path, *packages: str) -> None:
 
 
 def oldest_duckdb(programs: Path) -> Path:
-    """Return a folder that holds the oldest DuckDB, and goes before the newest one on Python's path."""
+    """Install the oldest DuckDB in a folder of its own; return the folder, which goes first on Python's path."""
     folder = programs.parent / f"duckdb-{OLDEST_DUCKDB}"
     if not folder.is_dir():
         made = folder.with_name(f"{folder.name}.part")
@@ -85,7 +85,7 @@ def oldest_duckdb(programs: Path) -> Path:
 
 
 def run(*command: str | Path, environ: Mapping[str, str] | None = None) -> None:
-    """Run a command in the project's folder, and stop with its exit code if it fails."""
+    """Run a command in the project's folder. If the command fails, exit with its code."""
     settings = [f"{name}={value}" for name, value in (environ or {}).items()]
     print("+", *settings, *(Path(command[0]).name, *command[1:]), flush=True)
     code = subprocess.run(
@@ -98,7 +98,7 @@ def run(*command: str | Path, environ: Mapping[str, str] | None = None) -> None:
 def run_together(
     aside: Sequence[str | Path], environ: Mapping[str, str], *command: str | Path
 ) -> None:
-    """Run a command, and one aside whose output follows: neither waits for the last tests of the other."""
+    """Run two commands at the same time; the output of ``aside`` is printed after that of the other command."""
     with (
         tempfile.TemporaryFile() as output,
         subprocess.Popen(
@@ -121,25 +121,25 @@ def run_together(
 
 
 def demo(*options: str) -> None:
-    """Show the main job on data that it makes itself."""
+    """Publish and query generated data with ``duckdb-priv demo``."""
     run(environment(".venv", ".") / "duckdb-priv", "demo", *options)
 
 
 def docs() -> None:
-    """Make the pages of the site in build/site; a link to nowhere is an error."""
+    """Build the documentation site in build/site. A broken link is an error."""
     python = environment(".venv", ".[docs]") / "python"
     run(python, "docs/site/gather.py", "build/pages")
     run(python, "-m", "sphinx", "--fail-on-warning", "--keep-going", "build/pages", "build/site")
 
 
 def faster_memory() -> dict[str, str]:
-    """Name jemalloc to the loader, where it is installed: planning a query takes many small pieces of memory."""
+    """Return the environment variable that loads jemalloc, if installed: it speeds up the planning of queries."""
     found = ctypes.util.find_library("jemalloc") if sys.platform == "linux" else None
     return {"LD_PRELOAD": found} if found else {}
 
 
 def test(*options: str) -> None:
-    """Check style, types, layers and behaviour; options go to pytest, and then only pytest runs."""
+    """Run ruff, mypy, lint-imports and pytest. With options, run only pytest with these options."""
     programs = environment(".venv", ".[test]")
     if options:
         run(programs / "python", "-m", "pytest", *options)

@@ -34,13 +34,13 @@ _EXPORTS = {
     "rewrite_sql": "duckdb_priv.ordinary.rewrite:rewrite_sql",
     "verify": "duckdb_priv.publisher.verify:verify",
 }
-"""Where each name that is loaded late comes from."""
+"""The module and object of each name that is loaded on first use."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Kept, so that the next look-up finds it without coming here.
+    # The next look-up finds the name in the module and does not call this function.
     return globals().setdefault(name, resolve_name(_EXPORTS[name]))
 
 

@@ -1,12 +1,11 @@
-"""Makes a connection able to speak priv.*: functions, catalog, secret and macros.
+"""Prepares a connection for publishing: installs the functions, catalog, secret and macros of the schema priv.
 
-Creating the macros takes a third of a second, so they leave a mark in the catalog: a digest of the library's version
-and of their text. Where the mark is right, the first installation in a process registers the functions and trusts the
-macros. A later one, which a user may call because something is missing, lists them and restores what was dropped
-or replaced by hand; the listing, of every function that DuckDB has, is most of what that costs.
+Creating the macros takes a third of a second. So the catalog records a digest of the library's version and of the
+macros' text. If that digest is right, the first call of ``install`` in a process creates no macros. A later call, made
+perhaps because a macro is missing, lists the macros and creates all of them if one was dropped or replaced.
 
-A file in a storage format older than that of DuckDB 1.5 does not keep the word MATERIALIZED of a macro, without which
-a procedure might run twice: there the macros are created again every time.
+Storage formats older than DuckDB 1.5's drop the word MATERIALIZED from a macro, and then a procedure might run twice.
+In such files the macros are created at every call.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from duckdb_priv.version import __version__
 
 SCHEMA = "priv"
 FORGETFUL = frozenset({"v1.0.0+", "v1.2.0+", "v1.3.0+", "v1.4.0+"})
-"""Storage formats, as DuckDB names them, in which a macro loses the word MATERIALIZED."""
+"""DuckDB's names of the storage formats in which a macro loses the word MATERIALIZED."""
 
 _one_at_a_time = threading.Lock()
 _opening = threading.Lock()
@@ -44,14 +43,14 @@ _opening = threading.Lock()
 def install(connection: duckdb.DuckDBPyConnection, *, secret: bytes | None = None) -> None:
     """Prepare a connection for publishing, in its current database.
 
-    Registers the functions once per DuckDB instance, brings the catalog in the schema ``priv`` up to date, makes
-    the secret at the first call, and creates the macros. Calling it again changes nothing, unless a macro was
-    dropped or replaced by hand: then all are created again.
+    Registers the functions once per DuckDB instance, updates the catalog in the schema ``priv``, makes the secret at
+    the first call, and creates the macros. A second call changes nothing, unless a macro was dropped or replaced by
+    hand. Then it creates all macros again.
 
-    ``secret`` is 32 bytes that the caller keeps instead of the database; every later call needs the same.
+    ``secret`` is 32 bytes that the caller keeps instead of the database. Every later call needs the same bytes.
 
-    Raises NotInstalled where the schema ``priv``, or a function's name, is taken by something else, and
-    where the database is read-only, a release file, or of a newer library.
+    Raises NotInstalled if other objects have the name of the schema ``priv`` or of a function. The same error is
+    raised if the database is read-only, is a release file, or was prepared by a newer library.
 
     >>> import duckdb
     >>> con = duckdb.connect()
@@ -73,7 +72,7 @@ def install(connection: duckdb.DuckDBPyConnection, *, secret: bytes | None = Non
     if read_only:
         raise NotInstalled(
             f"database {database!r} is read-only, and publishing writes to it",
-            hint="open it for writing; a release is read without installing anything",
+            hint="open it for writing; a release can be read without installing anything",
         )
     with _one_at_a_time:
         complete = storage not in FORGETFUL and _has_mark(connection)
@@ -105,11 +104,11 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """Open a database and prepare it for publishing.
 
-    A file that is made is readable by its owner only, since it keeps a secret. What a killed program spilled beside it
-    is removed. With an ``encryption_key`` it is, or must be, encrypted: it is attached under the name of the file, and
-    ``cursor()`` of the connection does not use it (``USE`` that name there).
+    A new database file is readable only by its owner, since it keeps the secret. Temporary files that a killed program
+    left beside it are removed. With an ``encryption_key``, a new file is encrypted and an existing file must be. The
+    database is then attached under the name of the file: a ``cursor()`` of the connection needs ``USE`` of that name.
 
-    Raises NotInstalled as ``install`` does, and where this DuckDB cannot encrypt.
+    Raises NotInstalled as ``install`` does, and if this DuckDB cannot encrypt.
 
     >>> con = connect()
     >>> con.execute("SELECT count(*) FROM priv.release").fetchall()
@@ -133,7 +132,7 @@ def connect(
 
 
 def _has_mark(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether the current database was prepared by this very library."""
+    """Return whether the current database was prepared by this version of the library."""
     with suppress(duckdb.CatalogException, duckdb.BinderException):
         rows = connection.execute("SELECT name FROM priv.migration").fetchall()
         return {name for (name,) in rows} == {*templates.names("migrations"), mark()}
@@ -141,9 +140,9 @@ def _has_mark(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _listed(connection: duckdb.DuckDBPyConnection, database: str) -> tuple[set[str], set[str]]:
-    """List the functions that have names of ours, and the macros of a database that have a comment.
+    """Return the names of the functions that begin with _priv_, and of the database's macros that have a comment.
 
-    A macro that was replaced by hand has none. Those of the schema estimated are a release's own.
+    A macro that was replaced by hand has no comment. Functions of the schema estimated belong to a release.
     """
     rows = connection.execute(
         "SELECT function_name, starts_with(function_name, '_priv_') FROM duckdb_functions()"
@@ -155,7 +154,10 @@ def _listed(connection: duckdb.DuckDBPyConnection, database: str) -> tuple[set[s
 
 
 def _registered(connection: duckdb.DuckDBPyConnection, functions: set[str]) -> Instance | None:
-    """Find the instance that these functions are of, and refuse others of their names."""
+    """Return the instance that registered these functions; None if there are no functions.
+
+    Raises NotInstalled if something else registered functions of these names.
+    """
     if not functions:
         return None
     name = (
@@ -171,7 +173,7 @@ def _registered(connection: duckdb.DuckDBPyConnection, functions: set[str]) -> I
 
 
 def _register(connection: duckdb.DuckDBPyConnection) -> Instance | None:
-    """Register the functions, which serve every connection to this instance; None where one is there already."""
+    """Register the functions for every connection to this DuckDB instance; None if one of the names is taken."""
     instance = Instance(find_procedure)
     instance.functions = functions = (
         *Runner(instance).functions(),
@@ -192,8 +194,8 @@ def _register(connection: duckdb.DuckDBPyConnection) -> Instance | None:
 
 def _taken(name: str) -> NotInstalled:
     return NotInstalled(
-        f"the function {name!r} exists and is not of this duckdb_priv",
-        hint="names that begin with _priv_ are taken; register yours under others",
+        f"the function {name!r} exists and was not registered by this duckdb_priv",
+        hint="names that begin with _priv_ are reserved; register your function under another name",
     )
 
 
@@ -211,7 +213,7 @@ def _create_macros(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def mark() -> str:
-    """Return what tells the macros of this library from those of another: its version and a digest of their text."""
+    """Return the catalog entry of this library's macros: the version and a digest of the macros' text."""
     digest = hashlib.sha256()
     for text in (
         *publisher_macros().values(),

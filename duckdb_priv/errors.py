@@ -1,8 +1,8 @@
-"""Every exception of the package, and the shape of its message.
+"""The exceptions of the package and the layout of their messages.
 
-A message says what is wrong, which value it is about, and, behind ``Hint:``, what to do
-next. No message ever contains a value of a record, a record id or the secret: messages end in the logs of schedulers.
-They name columns, and count.
+A message says what is wrong and which argument or column is concerned. After ``Hint:`` it says what to do. Messages
+end in the logs of schedulers, so none contains a value of a record, a record id or the secret. They name columns and
+give counts.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 LISTED = 30
-"""How many names a hint lists."""
+"""The largest number of names that a hint lists."""
 ECHOED = 100
-"""How many characters of a wrong value a message repeats."""
+"""The largest number of characters of a wrong value that a message repeats."""
 
 
 def echoed(value: Any) -> str:
-    """Write a given value, as much of it as fits in a message.
+    """Write a value for a message, cut to ECHOED characters.
 
     >>> echoed("x" * 200) == "'" + "x" * 98 + "…"
     True
@@ -28,12 +28,12 @@ def echoed(value: Any) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return as much of a text as a message has room for."""
+    """Cut a text to ECHOED characters."""
     return text if len(text) <= ECHOED else text[: ECHOED - 1] + "…"
 
 
 def how_many(number: int, thing: str) -> str:
-    """Write a number of things.
+    """Write a number and a noun, in the singular or plural.
 
     >>> how_many(1, "value"), how_many(2000, "value")
     ('1 value', '2,000 values')
@@ -53,11 +53,11 @@ def one_line(text: str) -> str:
 UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\r(?!\n)"
 )
-"""What may steer a terminal, or turn the order of its text: all but tabs and ends of lines."""
+"""Characters, except tabs and line ends, that can send commands to a terminal or reverse its text."""
 
 
 def visible(text: str) -> str:
-    """Write a text so that a terminal shows it and does nothing else.
+    """Replace a text's control characters by their codes, so that a terminal only shows the text.
 
     >>> print(visible("a\x1b[31mb\u202ec"))
     a\\u001b[31mb\\u202ec
@@ -80,11 +80,11 @@ class PrivError(Exception):
 
 
 class InvalidParameter(PrivError, ValueError):
-    """A number or option lies outside what the mathematics allows."""
+    """An argument is outside the range that the mathematics allows."""
 
 
 class InvalidSource(PrivError):
-    """The source table, one of its columns, or a value in it cannot be published as asked."""
+    """The source table, one of its columns, or a value in it cannot be published with these arguments."""
 
 
 class ReleaseExists(PrivError):
@@ -92,7 +92,7 @@ class ReleaseExists(PrivError):
 
 
 class UnknownName(PrivError):
-    """Nothing of the kind that was asked for has this name."""
+    """No column, release or other object of the requested kind has this name."""
 
     @classmethod
     def among(
@@ -104,9 +104,9 @@ class UnknownName(PrivError):
         of: str | None = None,
         also: str | None = None,
     ) -> Self:
-        """Name the nearest of the known names, upper and lower case being the same, or list them.
+        """Make the error; its hint is the known name most like ``name`` in any case, or the list of known names.
 
-        ``of`` says whose names they are; ``also`` is said behind the nearest one, and instead of the list.
+        ``of`` is the owner of the names. ``also`` is added after the nearest name, and replaces the list.
 
         >>> print(UnknownName.among("column", "diseas", ["id", "disease"], of="'visits'"))
         'visits' has no column 'diseas'
@@ -140,15 +140,15 @@ class UnknownRelease(UnknownName):
 
 
 class NotInstalled(PrivError):
-    """The connection has no schema priv, or another one hides it."""
+    """The connection has no schema priv, or another object of that name hides it."""
 
 
 class PublicationFailed(PrivError):
-    """A publication was given up, and nothing of it was kept."""
+    """A publication failed and was rolled back."""
 
 
 class GuaranteeViolated(PrivError):
-    """A guarantee that a release would claim does not hold, so nothing was published."""
+    """A guarantee of the planned release does not hold, so nothing was published."""
 
 
 class InvalidReleaseFile(PrivError):
@@ -156,8 +156,8 @@ class InvalidReleaseFile(PrivError):
 
 
 class NotVerified(InvalidReleaseFile):
-    """A release is not what its signature, its catalog or this library says."""
+    """A release contradicts its signature, its catalog or this library."""
 
 
 class QueryRefused(PrivError):
-    """A query asks of a release what only the true table could answer, or what cannot be estimated."""
+    """A query needs the true table, or a number that cannot be estimated from a release."""

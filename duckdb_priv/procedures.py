@@ -1,4 +1,4 @@
-"""The procedures behind ``priv.*``, by name; the module of each is loaded when it is first called."""
+"""The procedures of the schema priv by name. The module of a procedure is loaded at its first call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duckdb_priv.engine.procedures import Procedure
 from duckdb_priv.methods.register import METHODS
 
 PUBLISH = "publish_"
-"""How the procedures of the methods begin."""
+"""The prefix of the procedures that publish with a method."""
 PROCEDURES = {
     "advise": "duckdb_priv.evaluation.advise",
     "aggregate_utility": "duckdb_priv.evaluation.utility",
@@ -33,11 +33,11 @@ PROCEDURES = {
     "withdraw": "duckdb_priv.publisher.withdrawal",
     "workload": "duckdb_priv.evaluation.workload",
 }
-"""The module that has a function of this name."""
+"""The module that defines each procedure, as a function of the same name."""
 
 
 def find_procedure(name: str) -> Procedure:
-    """Return a procedure by its name: one of these, the one by which a method publishes, or one of a method's own."""
+    """Return a procedure by its name: one of PROCEDURES, or one that publishes with a method or is part of it."""
     for method in METHODS.values():
         if name == f"{PUBLISH}{method.name}":
             publish: Callable[..., Any] = _load("duckdb_priv.publisher.publish", "publish")

@@ -45,12 +45,12 @@ for each in (*operations.COMMANDS, secret_commands):
 
 @main.command()
 @click.argument("file", default=MEMORY)
-@click.option(
-    "-c", "commands", metavar="SQL", multiple=True, help="Run SQL, and leave; repeatable."
-)
+@click.option("-c", "commands", metavar="SQL", multiple=True, help="Run SQL and exit; repeatable.")
 @click.option("-f", "scripts", metavar="SCRIPT", multiple=True, help="Run a script before any -c.")
-@click.option("--mode", type=click.Choice(list(MODES)), default="duckbox", help="How answers look.")
-@click.option("--history/--no-history", default=True, help="Remember what is typed, in a file.")
+@click.option("--mode", type=click.Choice(list(MODES)), default="duckbox", help="Output format.")
+@click.option(
+    "--history/--no-history", default=True, help="Keep a history of statements in a file."
+)
 @beside_options
 def shell(
     file: str,
@@ -60,9 +60,9 @@ def shell(
     history: bool,
     beside: Beside,
 ) -> None:
-    """Publish in SQL: open FILE, or a database in memory, as DuckDB's shell does.
+    """Open the database FILE, or one in memory, in an SQL shell that can publish.
 
-    Without -c and -f, reads from the terminal, or from a pipe up to the first error.
+    Without -c and -f, the shell reads statements from the terminal, or from a pipe until the first error.
     """
     with one_sentence():
         opened = Shell(file, beside, out=sys.stdout, console=Console(stderr=True))
@@ -74,7 +74,7 @@ def shell(
                 opened.run(command.splitlines(keepends=True))
             if not commands and not scripts:
                 if sys.stdin.isatty() and sys.stdout.isatty():
-                    # prompt_toolkit takes a moment to load.
+                    # Imported here because prompt_toolkit is slow to load.
                     from duckdb_priv.shell.terminal import interact
 
                     interact(opened, keep_history=history)
@@ -83,8 +83,8 @@ def shell(
 
 
 def say_verified(file: str, key: str | None) -> None:
-    """Print on stderr whether a release is what its publisher signed; raises NotVerified where it must be."""
-    # What writes macros and views takes a moment to load.
+    """Verify a release's signature and print the result on stderr. Raises NotVerified only if a key is given."""
+    # Imported here because this module is slow to load.
     from duckdb_priv.publisher.verify import verify
 
     try:
@@ -105,9 +105,9 @@ LIST = """
 
 @main.command()
 @click.argument("file")
-@click.option("--mode", type=click.Choice(list(MODES)), default="duckbox", help="How it looks.")
+@click.option("--mode", type=click.Choice(list(MODES)), default="duckbox", help="Output format.")
 def releases(file: str, mode: str) -> None:
-    """List what FILE has published, or holds if it is a release."""
+    """List the releases published from the database FILE, or the release in a release file."""
     with one_sentence(), closing(open_for_reading(file)) as connection:
         require_catalog(connection, file)
         show(connection, LIST, mode)
@@ -116,12 +116,16 @@ def releases(file: str, mode: str) -> None:
 @main.command()
 @click.argument("file", required=False)
 @click.argument("release", required=False)
-@click.option("--release-file", metavar="FILE", help="A release: the card says what FILE says.")
-@click.option("-o", "path", metavar="PATH", default="card.html", help="Where the card goes.")
+@click.option(
+    "--release-file", metavar="FILE", help="A release file to describe without its source."
+)
+@click.option(
+    "-o", "path", metavar="PATH", default="card.html", help="Write the card to this file."
+)
 @click.option(
     "--explorer",
     metavar="URL",
-    help="With --release-file: the address of its explorer, to which the card then links.",
+    help="With --release-file: link the card to the release's explorer at this address.",
 )
 @key_option
 @beside_options
@@ -134,20 +138,20 @@ def report(
     key: str | None,
     beside: Beside,
 ) -> None:
-    """Write a card on RELEASE of the database FILE: one HTML page, beside the truth.
+    """Write a card about RELEASE of the database FILE: one HTML page that compares estimates with the truth.
 
-    With --release-file instead of FILE and RELEASE, the card is computed from the release alone, and can be
-    handed out with it.
+    With --release-file instead of FILE and RELEASE, the card is computed from the release file only. You can share
+    that card together with the file.
     """
-    # numpy and jinja2 take a moment to load.
+    # Imported here because numpy and jinja2 are slow to load.
     from duckdb_priv.card.report import analyst_card, publisher_card, write
 
     if (release is None) == (release_file is None) or (file is None) == (release_file is None):
         raise click.UsageError("name FILE and RELEASE, or --release-file FILE")
     if key is not None and release_file is None:
-        raise click.UsageError("--key is for a release: name --release-file")
+        raise click.UsageError("--key needs --release-file")
     if explorer is not None and release_file is None:
-        raise click.UsageError("--explorer is for the card that is handed out: name --release-file")
+        raise click.UsageError("--explorer needs --release-file")
     with one_sentence():
         if release_file is not None:
             say_verified(release_file, key)
@@ -168,19 +172,17 @@ def report(
     "--question",
     metavar="TEXT",
     default="",
-    help="Ask this first, as the page writes it for you to share.",
+    help="Show this question first: the text after # in a link that the page gave you.",
 )
 @click.option(
-    "--browser/--no-browser", default=True, help="Open the page, or only say where it is."
+    "--browser/--no-browser", default=True, help="Open the page, or only print its address."
 )
-@click.option(
-    "--install", is_flag=True, help="Fetch what the page counts with: 36 MB, once, with npm."
-)
+@click.option("--install", is_flag=True, help="Download the page's DuckDB, once, with npm: 36 MB.")
 @click.option(
     "--write",
     "folder",
     metavar="DIR",
-    help="Write the page into a new folder, for any web server; with FILE, which it then opens.",
+    help="Write the page, and FILE if given, into a new folder for any web server.",
 )
 @key_option
 def explore(
@@ -193,8 +195,8 @@ def explore(
 ) -> None:
     """Explore the release FILE in a browser, without SQL: bars and trends with intervals.
 
-    The page is given out to this machine alone, and counts by itself: no question leaves the browser. Without FILE it
-    asks for one.
+    Only this machine can open the page. All questions are answered inside the browser. Without FILE, the page asks
+    for a file.
     """
     from duckdb_priv.explorer import parts
     from duckdb_priv.explorer.server import Explorer
@@ -212,7 +214,7 @@ def explore(
             return
         with Explorer(parts.parts(), None if file is None else Path(file)) as server:
             address = server.address(question)
-            click.echo(f"{address}\nThe page is there until Ctrl-C.")
+            click.echo(f"{address}\nPress Ctrl-C to stop serving the page.")
             if browser:
                 webbrowser.open(address)
             with suppress(KeyboardInterrupt):
@@ -220,11 +222,11 @@ def explore(
 
 
 @main.command()
-@click.option("--rows", type=click.IntRange(min=1_000), default=500_000, help="How many people.")
-@click.option("--seed", type=int, default=1, help="Which people; the perturbation is always fresh.")
+@click.option("--rows", type=click.IntRange(min=1_000), default=500_000, help="Number of people.")
+@click.option("--seed", type=int, default=1, help="Seed of the people; the noise is always new.")
 @click.option("--keep", metavar="DIR", help="Keep the database and the release in this folder.")
 def demo(rows: int, seed: int, keep: str | None) -> None:
-    """Publish a census of made-up people, and compare what an analyst counts with the truth."""
+    """Publish a census of made-up people, and compare estimates from the release with the true counts."""
     from duckdb_priv.shell.demo import run
 
     with one_sentence():
@@ -232,7 +234,7 @@ def demo(rows: int, seed: int, keep: str | None) -> None:
 
 
 def show(connection: duckdb.DuckDBPyConnection, statement: str, mode: str) -> None:
-    """Run a statement and print what it returns."""
+    """Run a statement and print its rows."""
     prepare(connection)
     execution = Execution(connection, Console(stderr=True))
     with closing(Printer()) as printer:

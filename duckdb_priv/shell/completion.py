@@ -1,4 +1,4 @@
-"""Proposes how a word goes on: SQL, tables, columns, and priv.* with its parameters."""
+"""Completes words of SQL: keywords, tables, columns, and functions of the schema priv with their parameters."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from duckdb_priv.sqltext.quoting import identifier
 
 WORD = re.compile(r"[\w.]*$")
 PLAIN = re.compile(r"[a-z_][a-z0-9_]*$")
-"""CatalogNames that need no quotes, unless they are keywords."""
+"""Names that need no quotes, unless they are keywords."""
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A text that may replace the last characters, and what it is."""
+    """A completion: the text, the number of typed characters that it replaces, and its description."""
 
     text: str
     replaces: int
@@ -28,14 +28,14 @@ class Proposal:
 
 @dataclass(frozen=True)
 class CatalogNames:
-    """What the catalog of a database knows."""
+    """The names in the catalog of a database."""
 
     keywords: dict[str, bool] = field(default_factory=dict)
-    """By keyword: whether it needs quotes as a name."""
+    """Maps each keyword to whether it needs quotes as a name."""
     columns: dict[str, list[str]] = field(default_factory=dict)
-    """By table or view, with its schema unless that is main: its columns."""
+    """Maps each table or view, with its schema unless that is main, to its columns."""
     functions: dict[str, list[str]] = field(default_factory=dict)
-    """By function, with its schema if that is priv: the parameters of priv.* that are written name := value."""
+    """Maps each function to its named parameters, which only functions of the schema priv have."""
 
 
 def read_names(connection: duckdb.DuckDBPyConnection) -> CatalogNames:
@@ -77,7 +77,7 @@ def read_names(connection: duckdb.DuckDBPyConnection) -> CatalogNames:
 
 
 def propose(text: str, names: CatalogNames) -> Iterator[Proposal]:
-    """Yield how the statement may go on behind its last character, the likeliest first.
+    """Yield completions of a statement's last word, the likeliest first.
 
     >>> names = CatalogNames({"select": True}, {"visits": ["id"]}, {"priv.publish_splu": ["gamma"]})
     >>> [each.text for each in propose("sel", names)]
@@ -98,13 +98,13 @@ def propose(text: str, names: CatalogNames) -> Iterator[Proposal]:
         for candidate, what in candidates
         if candidate.lower().startswith(word.lower()) and candidate != word
     ]
-    # Someone who has begun the name of a parameter hardly wants one of the many functions that begin the same way.
+    # If the word begins a parameter's name, the many functions with the same beginning are not proposed.
     parameters = [each for each in found if word and each.text.endswith(" := ")]
     yield from parameters or found
 
 
 def _texts(names: CatalogNames) -> Iterator[tuple[str, str]]:
-    """Yield what priv.* takes as texts: names of tables and columns."""
+    """Yield the names of tables and columns, which functions of the schema priv take as texts."""
     for table in names.columns:
         yield table, "table"
     for table, columns in names.columns.items():
@@ -131,7 +131,7 @@ def _words(text: str, word: str, names: CatalogNames) -> Iterator[tuple[str, str
 
 
 def _is_baseline(function: str) -> bool:
-    """Return whether a function is offered last: it is there to compare with, never to publish for real."""
+    """Return whether a function is proposed last because it is only a baseline for comparisons."""
     return function.startswith("priv.") and topic_of(function.removeprefix("priv.")) == BASELINES
 
 
@@ -140,7 +140,7 @@ def _quoted(name: str, names: CatalogNames) -> str:
 
 
 def open_call(text: str) -> str:
-    """Return the function whose parenthesis is still open, or nothing.
+    """Return the function whose parenthesis is still open; an empty text if there is none.
 
     >>> open_call("SELECT max(priv.weight('r', f(x), ")
     'priv.weight'

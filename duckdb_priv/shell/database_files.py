@@ -1,4 +1,4 @@
-"""Opens files for the command line, and says in a sentence why one cannot be opened."""
+"""Opens database files for the command line, and explains in one sentence why a file cannot be opened."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 
 MEMORY = ":memory:"
 EXPECTED = (PrivError, duckdb.Error, pa.ArrowException, OSError, UnicodeError)
-"""What may go wrong at a shell without anything being wrong with it. Arrow hands on errors of DuckDB as its own."""
+"""Exceptions whose message is shown without a traceback. Arrow reraises errors of DuckDB as its own."""
 
 LOCKED = re.compile(
     r"Could not set lock on file .*?Conflicting lock is held(?: in .*?\(PID (\d+)\))?"
@@ -29,19 +29,19 @@ LOCKED = re.compile(
 
 
 class CannotOpen(PrivError):
-    """A file of the command line is not there, not readable, or not what it should be."""
+    """A file of the command line does not exist, cannot be read, or is of the wrong kind."""
 
 
 @dataclass(frozen=True)
 class Beside:
-    """What a publisher's database is opened with."""
+    """Options for opening a publisher's database."""
 
     secret: bytes | None = None
-    """The secret, where its owner keeps it."""
+    """The secret, if it is kept outside the database."""
     scripts: tuple[str, ...] = ()
-    """Files of SQL that run first, for extensions and keys of object stores."""
+    """SQL files to run first, for example to load extensions or keys of object stores."""
     attached: tuple[str, ...] = ()
-    """Databases to read from, as NAME=PATH, PATH AS NAME, or a path whose name is taken."""
+    """Databases to attach for reading: NAME=PATH, PATH AS NAME, or a path, of which DuckDB makes the name."""
 
     def prepare(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Run the scripts, and attach the databases for reading."""
@@ -55,7 +55,7 @@ ALONE = Beside()
 
 
 def attach(connection: duckdb.DuckDBPyConnection, name: str | None, path: str) -> None:
-    """Attach a database for reading, under the name that is given or that DuckDB takes from its path."""
+    """Attach a database for reading under ``name``, or under the name that DuckDB makes of its path."""
     if ":" not in path:
         must_exist(path)
     alias = "" if name is None else f" AS {identifier(name)}"
@@ -63,7 +63,7 @@ def attach(connection: duckdb.DuckDBPyConnection, name: str | None, path: str) -
 
 
 def named_database(text: str) -> tuple[str | None, str]:
-    """Read what --attach takes: the name of a database, if it has one, and where it is.
+    """Split an argument of --attach into the database's name, which may be None, and its path.
 
     >>> named_database("clinic=postgres:dbname=clinic"), named_database("clinic.duckdb AS c")
     (('clinic', 'postgres:dbname=clinic'), ('c', 'clinic.duckdb'))
@@ -78,9 +78,9 @@ def named_database(text: str) -> tuple[str | None, str]:
 
 
 def attach_verified(connection: duckdb.DuckDBPyConnection, statement: str) -> list[str]:
-    """Run an ATTACH; a release is verified first, since what is in it would run with all that this connection may do.
+    """Run an ATTACH statement. A release is verified first, since its macros run with this connection's permissions.
 
-    Returns what was verified, in sentences. Raises NotVerified, and leaves nothing attached then.
+    Returns sentences about the verification. Raises NotVerified, and then the release is not attached.
     """
     stated = []
     before = set(_databases(connection))
@@ -109,10 +109,10 @@ def _databases(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str | N
 
 
 def open_known(path: str, beside: Beside = ALONE) -> duckdb.DuckDBPyConnection:
-    """Open a publisher's database that has been one before.
+    """Open a database from which something has been published.
 
-    Raises CannotOpen where the file is not there, empty or no database, and UnknownRelease where nothing was ever
-    published from it: then it stays as it is.
+    Raises CannotOpen if the file does not exist, is empty or is not a database. Raises UnknownRelease if nothing was
+    ever published from it, and then does not change the file.
     """
     with closing(open_for_reading(path)) as connection:
         require_catalog(connection, path)
@@ -120,7 +120,7 @@ def open_known(path: str, beside: Beside = ALONE) -> duckdb.DuckDBPyConnection:
 
 
 def require_catalog(connection: duckdb.DuckDBPyConnection, path: str) -> None:
-    """Raise UnknownRelease unless something has been published from a database, or it is a release."""
+    """Raise UnknownRelease unless a database is a release, or something has been published from it."""
     known = connection.execute(
         "SELECT 1 FROM system.main.duckdb_tables()"
         " WHERE schema_name = 'priv' AND table_name = 'release'"
@@ -128,29 +128,30 @@ def require_catalog(connection: duckdb.DuckDBPyConnection, path: str) -> None:
     if not known:
         raise UnknownRelease(
             f"nothing was ever published from {path!r}",
-            hint=f"duckdb-priv shell {path} opens it for publishing",
+            hint=f"run duckdb-priv shell {path} to publish from it",
         )
 
 
 def open_publisher(path: str, beside: Beside = ALONE) -> duckdb.DuckDBPyConnection:
-    """Open a database for publishing, and make it if it is not there.
+    """Open a database for publishing, or create it.
 
-    Raises CannotOpen, and NotInstalled as install() does: for a release, for instance.
+    Raises CannotOpen, and NotInstalled as install() does, for instance for a release.
 
     >>> open_publisher("/no/such/folder/visits.duckdb")
     Traceback (most recent call last):
     duckdb_priv.shell.database_files.CannotOpen: the folder '/no/such/folder' does not exist
-    Hint: make it first, or name another one
+    Hint: create the folder, or name another one
     """
     folder = Path(path).parent
     if path != MEMORY and not folder.is_dir():
         raise CannotOpen(
-            f"the folder {str(folder)!r} does not exist", hint="make it first, or name another one"
+            f"the folder {str(folder)!r} does not exist",
+            hint="create the folder, or name another one",
         )
     _refuse_folder(path)
     stop = Event()
     try:
-        # DuckDB 1.5 may crash at exit when Ctrl-C hits it in the middle of an installation.
+        # DuckDB 1.5 may crash at exit if Ctrl-C interrupts install().
         with on_ctrl_c(stop.set):
             connection = connect(path, secret=beside.secret)
     except duckdb.Error as error:
@@ -167,9 +168,9 @@ def open_publisher(path: str, beside: Beside = ALONE) -> duckdb.DuckDBPyConnecti
 
 
 def open_for_reading(path: str) -> duckdb.DuckDBPyConnection:
-    """Open a database or a release that is there, without writing to it.
+    """Open an existing database or release read-only.
 
-    A stranger may have made it: its content reaches no other file.
+    The file may come from a stranger, so its SQL cannot read or write other files.
 
     >>> open_for_reading("/no/such/file.duckdb")
     Traceback (most recent call last):
@@ -185,13 +186,13 @@ def open_for_reading(path: str) -> duckdb.DuckDBPyConnection:
 
 
 def must_exist(path: str) -> None:
-    """Raise CannotOpen unless there is a file."""
+    """Raise CannotOpen unless the file exists and is not empty."""
     if not Path(path).exists():
         raise CannotOpen(f"there is no file {path!r}")
     _refuse_folder(path)
     if Path(path).is_file() and not Path(path).stat().st_size:
         raise CannotOpen(
-            f"{path!r} is an empty file", hint="perhaps it was cut off on its way, or never written"
+            f"{path!r} is an empty file", hint="copy it again; the last copy may have failed"
         )
 
 
@@ -206,7 +207,7 @@ def _reason(path: str, error: duckdb.Error) -> CannotOpen:
         process = f" (process {lock[1]})" if lock[1] else ""
         return CannotOpen(
             f"{path!r} is open in another program{process}",
-            hint="close it there first: DuckDB lets one program write to a file at a time",
+            hint="close it there first: DuckDB lets only one program at a time write to a file",
         )
     if "not a valid DuckDB database file" in text:
         return CannotOpen(f"{path!r} is not a DuckDB database")
@@ -216,12 +217,12 @@ def _reason(path: str, error: duckdb.Error) -> CannotOpen:
 
 
 def explain(error: BaseException) -> str:
-    """Return the message of an error, as a terminal may show it."""
+    """Return the message of an error without control characters."""
     return visible(_explained(error))
 
 
 def _explained(error: BaseException) -> str:
-    """Return the message of an error, as the person at the shell should read it.
+    """Return the message of an error without DuckDB's and Python's prefixes.
 
     >>> _explained(duckdb.InvalidInputException("Invalid Input Error: no release is called 'x'"))
     "no release is called 'x'"
@@ -231,6 +232,6 @@ def _explained(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{str(error.filename)!r}: {str(error.strerror).lower()}"
     if isinstance(error, UnicodeError):
-        return "what was read is not text in UTF-8"
-    # What priv.* refuses, it refuses by error(), which puts these words in front.
+        return "the input is not UTF-8 text"
+    # The SQL function error(), which macros call, adds this prefix.
     return str(error).strip().removeprefix("Invalid Input Error: ")

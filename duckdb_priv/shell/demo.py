@@ -1,4 +1,4 @@
-"""The demo: publish a census of made-up people, count on the release, and compare with the truth."""
+"""The demo: publishes a census of made-up people, and compares estimates from the release with the true counts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ QUESTION = re.compile(r"-- question: (.*)\n((?s:.*?);)\n-- truth\n((?s:.*?);)\n"
 
 @dataclass(frozen=True)
 class DemoQuestion:
-    """What an analyst asks of a release, and the same asked of the source."""
+    """A question of an analyst, as SQL on the release and as SQL on the source."""
 
     title: str
     release_sql: str
@@ -50,9 +50,9 @@ def questions() -> list[DemoQuestion]:
 
 
 def run(console: Console, *, rows: int, seed: int, keep: str | None = None) -> None:
-    """Run the demo; with ``keep``, leave the database and the release in that folder.
+    """Run the demo. With ``keep``, write the database and the release to that folder.
 
-    Raises CannotOpen if the folder holds a demo already.
+    Raises CannotOpen if the folder already holds a demo.
     """
     with _folder(keep) as folder:
         console.rule("[bold]The publisher", align="left")
@@ -62,9 +62,9 @@ def run(console: Console, *, rows: int, seed: int, keep: str | None = None) -> N
             console.rule("[bold]The analyst", align="left")
             size = (folder / RELEASE).stat().st_size / 1e6
             console.print(
-                f"Opens {RELEASE} ({size:.1f} MB) with plain DuckDB: no Python, no extension, no key;"
-                f" {CARD} beside it says what it is."
-                " What a row shows may be false;"
+                f"Opens {RELEASE} ({size:.1f} MB) with plain DuckDB: no Python, no extension, no key."
+                f" {CARD} beside it describes the release."
+                " The value in a row may be false;"
                 " counts are estimated from all rows.\n"
             )
             with closing(duckdb.connect(str(folder / RELEASE), read_only=True)) as release:
@@ -84,12 +84,12 @@ def _folder(keep: str | None) -> Iterator[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     if taken := [name for name in (SOURCE, RELEASE, CARD) if (folder / name).exists()]:
         raise CannotOpen(
-            f"{keep!r} holds a file {taken[0]!r} already", hint="name another folder for --keep"
+            f"{keep!r} already contains a file {taken[0]!r}", hint="name another folder for --keep"
         )
     try:
         yield folder
     except BaseException:
-        # Half a demo would keep the next one out.
+        # Files of an unfinished demo would prevent the next demo in this folder.
         for name in (SOURCE, f"{SOURCE}.wal", RELEASE, CARD):
             (folder / name).unlink(missing_ok=True)
         if made:
@@ -103,8 +103,8 @@ def _publish(console: Console, publisher: Execution, rows: int, seed: int, path:
     console.print(f"Has a table of {rows:,} made-up people ({seconds:.1f} s):\n")
     _show_sample(console, publisher, "person")
     console.print(
-        "Publishes it with occupation and income perturbed: what is published of either turns no"
-        " prior of 10% or less into a posterior of more than 50%:\n"
+        "Publishes the table with perturbed occupation and income. A published row turns no"
+        " prior of 10% or less about either into a posterior above 50%:\n"
     )
     statement = templates.body(templates.read("demo", "publish"))
     _show_sql(console, statement)
@@ -113,7 +113,7 @@ def _publish(console: Console, publisher: Execution, rows: int, seed: int, path:
     console.print(f"{reported['guarantee']} ({reported['seconds']:.1f} s)\n")
     export = "FROM priv.export_release('census', {});"
     seconds = _timed(lambda: publisher.fetch(export.format(literal(str(path)))))
-    console.print(f"Hands out one file ({seconds:.1f} s):\n")
+    console.print(f"Writes one file to share ({seconds:.1f} s):\n")
     _show_sql(console, export.format(literal(RELEASE)))
 
 
@@ -136,7 +136,7 @@ def _compare(console: Console, analyst: Execution, publisher: Execution) -> None
 
 
 def _comparison(estimated: ResultSet, true: ResultSet) -> tuple[Table, list[bool]]:
-    """Set the estimates beside the truth; rows belong together that agree on the columns that both have."""
+    """Join estimates and true counts on their common columns; return a table, and whether each interval covers."""
     names, rows = estimated
     keys = [name for name in names if name in true[0]]
     truths = {
@@ -162,20 +162,20 @@ def _comparison(estimated: ResultSet, true: ResultSet) -> tuple[Table, list[bool
 
 
 def _advise(console: Console, folder: Path | None, rows: int, seed: int) -> None:
-    """Print what to do next, in commands that run as they are printed."""
+    """Print the next steps as commands that you can paste."""
     program = command("duckdb-priv")
     steps = {
-        "To publish from a database of yours, as .help publish says there": (
+        "To publish from your own database (.help publish in this shell shows how)": (
             f"{program} shell hospital.duckdb"
         )
     }
     if folder is None:
         again = f"{program} demo --rows {rows} --seed {seed} --keep census_demo"
-        steps["Both files are removed. To keep them, and to go on with them"] = again
+        steps["The demo's files were removed. To keep them"] = again
     else:
         release, source = (shlex.quote(str(folder / name)) for name in (RELEASE, SOURCE))
         steps["To count on the release yourself"] = f"{command('duckdb')} {release}"
-        steps["To see whether it keeps its promise, and to publish in other ways"] = (
+        steps["To audit the release, or to publish with other methods"] = (
             f"{program} shell {source}"
         )
     for title, line in steps.items():
@@ -183,7 +183,7 @@ def _advise(console: Console, folder: Path | None, rows: int, seed: int) -> None
 
 
 def command(name: str) -> str:
-    """Write how a program is called here: by its name where that is found, else by its file beside Python."""
+    """Return the command for a program: its name if that is on the path, else its file beside Python."""
     if shutil.which(name):
         return name
     beside = shutil.which(name, path=str(Path(sys.executable).parent))
@@ -212,7 +212,7 @@ def _show_sample(console: Console, party: Execution, table: str) -> None:
 
 
 def _show_sql(console: Console, statement: str) -> None:
-    """Print SQL as it can be copied: no line is broken."""
+    """Print SQL without breaking lines, so that you can copy it."""
     syntax = Syntax("", "sql", theme="ansi_dark", background_color="default")
     text = syntax.highlight(textwrap.indent(statement, "    "))
     text.rstrip()

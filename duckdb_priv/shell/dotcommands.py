@@ -1,4 +1,4 @@
-"""The dot commands of the shell, named as DuckDB's shell names them."""
+"""The dot commands of the shell, with the names of DuckDB's shell."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 
 
 class Controls(Protocol):
-    """What a dot command needs of the shell."""
+    """The part of the shell that dot commands use."""
 
     connection: duckdb.DuckDBPyConnection
     printer: Printer
@@ -28,7 +28,7 @@ class Controls(Protocol):
 
     @property
     def window(self) -> int | None:
-        """Columns of the terminal that answers go to; None where they go elsewhere."""
+        """Columns of the terminal on which answers are printed; None if they are printed elsewhere."""
 
     def open(self, path: str) -> None:
         """Open another database."""
@@ -43,16 +43,16 @@ class Controls(Protocol):
         """Print a text."""
 
     def redirect(self, path: str | None, *, once: bool = False) -> None:
-        """Send answers elsewhere, or only the next one."""
+        """Print the answers, or only the next one, to a file."""
 
 
 class Leave(Exception):
-    """The user leaves the shell."""
+    """The user quits the shell."""
 
 
 @dataclass(frozen=True)
 class DotCommand:
-    """A dot command: what may follow its name, what it does, and how."""
+    """A dot command: its arguments, its description and its function."""
 
     usage: str
     meaning: str
@@ -67,7 +67,7 @@ COMMANDS: dict[str, DotCommand] = {}
 def command(
     usage: str, meaning: str, *, fewest: int = 0, most: int = 1
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a function a dot command; it takes the shell, and as many words as may follow."""
+    """Register a function as a dot command. It is called with the shell and the words after the command's name."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         COMMANDS[function.__name__.rstrip("_")] = DotCommand(usage, meaning, function, fewest, most)
@@ -77,11 +77,11 @@ def command(
 
 
 BARE = ("help", "exit", "quit")
-"""Commands that people type without their dot; no statement of SQL is such a word alone."""
+"""Commands that work without their dot, since none of these words is an SQL statement."""
 
 
 def meant(line: str) -> str | None:
-    """Return the dot command that a line is meant as, if it is one.
+    """Return the dot command in a line; None if the line is not a dot command.
 
     >>> meant(".tables"), meant("exit;"), meant("SELECT 1;")
     ('.tables', '.exit', None)
@@ -93,12 +93,12 @@ def meant(line: str) -> str | None:
 def run(shell: Controls, line: str) -> None:
     """Run one dot command.
 
-    Raises UnknownName for an unknown command, and InvalidParameter for wrong words behind a known one.
+    Raises UnknownName for an unknown command, and InvalidParameter for wrong arguments of a known one.
     """
     try:
         name, *words = shlex.split(line.strip().rstrip(";")[1:]) or [""]
     except ValueError as error:
-        raise InvalidParameter(f"{line.strip()!r} has a quote that nothing closes") from error
+        raise InvalidParameter(f"{line.strip()!r} has a quote without an end") from error
     if name not in COMMANDS:
         raise UnknownName.among(
             "command",
@@ -109,7 +109,8 @@ def run(shell: Controls, line: str) -> None:
     found = COMMANDS[name]
     if not found.fewest <= len(words) <= found.most:
         raise InvalidParameter(
-            f".{name} takes other words", hint=f"write .{name} {found.usage}".rstrip()
+            f".{name} has too few or too many arguments",
+            hint=f"write .{name} {found.usage}".rstrip(),
         )
     found.function(shell, *words)
 
@@ -127,10 +128,10 @@ def switch(text: str) -> bool:
 
 @command(
     "[PATTERN]",
-    "List priv.* and these commands by what one wants to do; one function with its example",
+    "List functions of priv and commands by task; describe a single function with its example",
 )
 def help_(shell: Controls, pattern: str = "") -> None:
-    """Describe the dot commands, and what the schema priv has."""
+    """Describe the dot commands and the functions of the schema priv."""
     pattern = pattern.lower().removeprefix("priv.").removeprefix(".")
     commands = [
         (f".{name} {found.usage}".rstrip(), found.meaning)
@@ -144,13 +145,15 @@ def help_(shell: Controls, pattern: str = "") -> None:
         [pattern],
     ).fetchall()
     if not commands and not functions:
-        raise InvalidParameter(f"nothing is called {pattern!r}", hint=".help lists everything")
+        raise InvalidParameter(
+            f"no command or function is called {pattern!r}", hint=".help lists all of them"
+        )
     only = reference(functions[0][0]) if len(functions) == 1 and not commands else ""
     shell.write(only or grouped(commands, functions, shell.window))
 
 
 def reference(name: str) -> str:
-    """Return the reference entry of a function, the head of its SQL file; nothing for a function of the user's.
+    """Return the header of a function's SQL file; an empty text for a function that the library does not have.
 
     >>> print(reference("ldp_epsilon").splitlines()[0])
     priv.ldp_epsilon(retention, m) -> DOUBLE
@@ -163,7 +166,7 @@ def reference(name: str) -> str:
     return ""
 
 
-@command("[PATTERN]", "List tables and views, those of the schema priv aside")
+@command("[PATTERN]", "List tables and views outside the schema priv")
 def tables(shell: Controls, pattern: str = "%") -> None:
     """List tables and views."""
     shell.execute(
@@ -178,7 +181,7 @@ def tables(shell: Controls, pattern: str = "%") -> None:
 
 @command("[PATTERN]", "Show the CREATE statements of tables and views")
 def schema(shell: Controls, pattern: str = "%") -> None:
-    """Show how tables and views were made."""
+    """Show the CREATE statements of tables and views."""
     statements = shell.connection.execute(
         "SELECT sql FROM (SELECT schema_name, table_name AS name, sql FROM duckdb_tables()"
         " WHERE database_name = current_database() UNION ALL"
@@ -190,7 +193,7 @@ def schema(shell: Controls, pattern: str = "%") -> None:
     shell.write("".join(f"{sql.strip()}\n" for (sql,) in statements))
 
 
-@command("[MODE]", f"Show or set how answers are printed: {', '.join(MODES)}")
+@command("[MODE]", f"Show or set the output mode: {', '.join(MODES)}")
 def mode(shell: Controls, name: str = "") -> None:
     """Show or set the output mode."""
     if not name:
@@ -199,7 +202,7 @@ def mode(shell: Controls, name: str = "") -> None:
         shell.printer.mode = name
     else:
         raise InvalidParameter(
-            f"there is no output mode {name!r}", hint=f"take one of {', '.join(MODES)}"
+            f"there is no output mode {name!r}", hint=f"write one of {', '.join(MODES)}"
         )
 
 
@@ -209,7 +212,7 @@ def headers(shell: Controls, state: str) -> None:
     shell.printer.headers = switch(state)
 
 
-@command("on|off", "Print how long each statement takes", fewest=1)
+@command("on|off", "Print the time that each statement takes", fewest=1)
 def timer(shell: Controls, state: str) -> None:
     """Turn the timer on or off."""
     shell.timer = switch(state)
@@ -217,7 +220,7 @@ def timer(shell: Controls, state: str) -> None:
 
 @command(
     "on|off",
-    "Read queries as if a release were the true table; for one: ESTIMATE SELECT …",
+    "Answer queries on a release by estimates; for a single query write ESTIMATE SELECT …",
     fewest=1,
 )
 def estimates(shell: Controls, state: str) -> None:
@@ -225,28 +228,28 @@ def estimates(shell: Controls, state: str) -> None:
     shell.estimates = switch(state)
 
 
-@command("[FILE]", "Print answers to FILE, or again here")
+@command("[FILE]", "Print answers to FILE; without FILE, print them here again")
 def output(shell: Controls, path: str | None = None) -> None:
-    """Send answers elsewhere."""
+    """Print answers to a file."""
     shell.redirect(path)
 
 
 @command("FILE", "Print the next answer to FILE", fewest=1)
 def once(shell: Controls, path: str) -> None:
-    """Send one answer elsewhere."""
+    """Print one answer to a file."""
     shell.redirect(path, once=True)
 
 
-@command("[ROWS]", "Show or set how many rows a box shows")
+@command("[ROWS]", "Show or set the number of rows that a box shows")
 def maxrows(shell: Controls, rows: str = "") -> None:
-    """Show or set the height of a box."""
+    """Show or set the number of rows that a box shows."""
     if not rows:
         shell.write(f"current maximum of rows: {shell.printer.max_rows}\n")
     elif rows.isdecimal() and int(rows) > 0:
         shell.printer.max_rows = int(rows)
     else:
         raise InvalidParameter(
-            f"{rows!r} is no number of rows", hint="write a whole number from 1 on"
+            f"{rows!r} is not a number of rows", hint="write a whole number of at least 1"
         )
 
 
@@ -258,7 +261,7 @@ READERS = {
     ".json": "read_json",
     ".jsonl": "read_json",
 }
-"""By the end of a file's name: what reads it."""
+"""The DuckDB function that reads files with this suffix."""
 
 
 @command("FILE TABLE", "Read a CSV, Parquet or JSON file into a new table", fewest=2, most=2)
@@ -267,15 +270,15 @@ def import_(shell: Controls, path: str, table: str) -> None:
     reader = next((READERS[end] for end in READERS if path.lower().endswith(end)), None)
     if reader is None:
         raise InvalidParameter(
-            f"{path!r} has no ending that says how to read it",
-            hint=f"it may end in {', '.join(READERS)};"
+            f"{path!r} has no known file suffix",
+            hint=f"known are {', '.join(READERS)};"
             f" else write CREATE TABLE {identifier(table)} AS FROM read_csv({literal(path)})",
         )
     shell.execute(f"CREATE TABLE {identifier(table)} AS FROM {reader}({literal(path)})")
     shell.execute(f"DESCRIBE {identifier(table)}")
 
 
-@command("", "List the databases that are open", most=0)
+@command("", "List the open databases", most=0)
 def databases(shell: Controls) -> None:
     """List databases."""
     shell.execute(

@@ -1,7 +1,8 @@
-"""Runs a statement on a thread of its own, so that the terminal can stop it and show how far it is.
+"""Runs a statement on its own thread, so that the main thread can stop it and show its progress.
 
-Ctrl-C stops the statement, and the procedures that it called: they work on cursors of their own. The bar is
-what DuckDB says of the statement; while a procedure is at work, what it is doing, and how far its own statement is.
+Ctrl-C stops the statement and the procedures that it called, which run statements on cursors of their own. The
+progress bar shows DuckDB's progress of the statement. While a procedure runs, the bar shows the procedure's stage and
+the progress of its current statement.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from duckdb_priv.engine.instance import Instance, find
 from duckdb_priv.engine.procedures import show_progress
 
 TICK = 0.1
-"""Seconds between two looks at a statement at work."""
+"""Seconds between two updates of the progress bar."""
 PATIENCE = 2.0
-"""Seconds after which the bar appears."""
+"""Seconds after which the progress bar appears."""
 
 
 class Stopped(Exception):
@@ -34,7 +35,7 @@ class Stopped(Exception):
 
 T = TypeVar("T")
 ResultSet = tuple[list[str], list[tuple[Any, ...]]]
-"""The names of columns, and rows."""
+"""The names of the columns, and the rows."""
 
 
 class Execution:
@@ -50,7 +51,7 @@ class Execution:
             self._instance.watched = True
 
     def fetch(self, statement: str, parameters: Mapping[str, Any] | None = None) -> ResultSet:
-        """Run a statement and fetch everything; raises as run() does.
+        """Run a statement and fetch all rows; raises as run() does.
 
         >>> con = duckdb.connect()
         >>> Execution(con, Console()).fetch("SELECT $a AS a", {"a": 1})
@@ -65,9 +66,9 @@ class Execution:
         return self.run(work)
 
     def run(self, work: Callable[[Callable[[], None]], T]) -> T:
-        """Do the work on another thread; it calls what it is given before it prints, and between its steps.
+        """Call ``work`` on another thread. Its argument is a function to call before printing and between steps.
 
-        Raises what the work raises, Stopped if the user stopped it, and KeyboardInterrupt if that came too late.
+        Raises the exceptions of ``work``, Stopped if Ctrl-C stopped it, and KeyboardInterrupt if Ctrl-C came too late.
         """
         self._stop.clear()
         bar = Bar(self._console)
@@ -91,13 +92,13 @@ class Execution:
         return future.result()
 
     def _interrupt(self) -> None:
-        # Again at every tick: an interrupt that comes before the first task of a query is forgotten.
+        # Repeated at every tick: DuckDB forgets an interrupt that comes before the first task of a query.
         self._connection.interrupt()
         if self._instance is not None:
             self._instance.interrupt()
 
     def _progress(self) -> tuple[float | None, str]:
-        """Return how far it is, in percent where that is known, and with what."""
+        """Return the progress in percent, None if unknown, and the stage of the running procedure."""
         if self._instance is not None and self._instance.working:
             return self._instance.progress(), self._instance.stage
         percent = self._connection.query_progress()
@@ -105,15 +106,15 @@ class Execution:
 
 
 def watched(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
-    """Do work that asks a connection many things, which Ctrl-C stops, and show on a terminal how far it is."""
+    """Call ``work``, which runs statements on a connection, with a progress bar. Ctrl-C stops it."""
     return Execution(connection, Console(stderr=True)).run(lambda _step: work())
 
 
 @contextmanager
 def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
-    """Let Ctrl-C do this, and nothing else; for the main thread only.
+    """Call ``act`` on Ctrl-C instead of raising KeyboardInterrupt; for the main thread only.
 
-    Where it is ignored, as in what a shell runs in the background, it stays so.
+    If SIGINT is ignored, as in background jobs of a shell, it stays ignored.
     """
     before = signal.getsignal(signal.SIGINT)
     if before == signal.SIG_IGN:
@@ -131,7 +132,7 @@ def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
 
 
 def instance_of(connection: duckdb.DuckDBPyConnection) -> Instance | None:
-    """Return what runs the procedures of a connection, if duckdb_priv has prepared it."""
+    """Return the instance that runs a connection's procedures; None if duckdb_priv has not prepared it."""
     try:
         (name,) = connection.execute("SELECT _priv_instance(1)").fetchall()[0]
     except duckdb.CatalogException:
@@ -140,7 +141,7 @@ def instance_of(connection: duckdb.DuckDBPyConnection) -> Instance | None:
 
 
 class Bar:
-    """How far a statement is, on a terminal, while it takes long and prints nothing."""
+    """A progress bar on a terminal, shown until the statement prints."""
 
     def __init__(self, console: Console) -> None:
         self._started = time.monotonic()
@@ -158,7 +159,7 @@ class Bar:
         self._task = self._progress.add_task("", total=None, percent="", stage="")
 
     def update(self, percent: float | None, stage: str) -> None:
-        """Show the bar, or only that something is at work, and what is being done, if it is time."""
+        """Show the progress and the stage, once PATIENCE is over; a spinner if the progress is unknown."""
         with self._lock:
             if not self._open or time.monotonic() - self._started < PATIENCE:
                 return
@@ -172,7 +173,7 @@ class Bar:
             self._progress.start()
 
     def close(self) -> None:
-        """Wipe the bar away, for good."""
+        """Remove the bar for good."""
         with self._lock:
             if self._open:
                 self._open = False

@@ -1,4 +1,4 @@
-"""The secret that is kept outside of the database: in a file, behind a command, or in an environment variable."""
+"""Reads a secret that is kept outside the database: from a file, a command or an environment variable."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from duckdb_priv.errors import InvalidParameter, echoed
 VARIABLE = "DUCKDB_PRIV_SECRET"
 HEX = re.compile(rb"[0-9a-fA-F]{%d}" % (2 * SECRET_BYTES))
 COMMAND_SECONDS = 60.0
-"""How long a command may take to hand over the secret."""
+"""The longest time that the command for the secret may take."""
 
 
 def given_secret(file: str | None, command: str | None) -> bytes | None:
-    """Return the secret from a file, from what a command prints, or from the environment; None where none is given.
+    """Return the secret from a file, a command's output or the environment; None if none of them gives one.
 
-    Raises InvalidParameter where it is given twice, is not of the right length or readable by other users, and where
-    the command fails.
+    Raises InvalidParameter if both a file and a command are given, if the command fails, if other users can read the
+    file, or if the secret has the wrong length.
     """
     variable = os.environ.get(VARIABLE)
     if file is not None and command is not None:
@@ -38,7 +38,7 @@ def given_secret(file: str | None, command: str | None) -> bytes | None:
 
 
 def parsed(data: bytes, what: str) -> bytes:
-    """Read a secret that is written as bytes, as 64 digits to the base 16, or in base64.
+    """Decode a secret that is written as bytes, as 64 hexadecimal digits, or in base64.
 
     >>> parsed(b"00" * 32 + b"\\n", "the secret") == parsed(bytes(32), "the secret")
     True
@@ -46,7 +46,7 @@ def parsed(data: bytes, what: str) -> bytes:
     Traceback (most recent call last):
     ...
     duckdb_priv.errors.InvalidParameter: the secret is not 32 bytes long
-    Hint: write it as 64 digits to the base 16, or in base64; duckdb-priv secret new FILE makes one
+    Hint: write it as 64 hexadecimal digits or in base64; duckdb-priv secret new FILE makes one
     """
     text = data.strip()
     found = data
@@ -60,7 +60,7 @@ def parsed(data: bytes, what: str) -> bytes:
     if len(found) != SECRET_BYTES:
         raise InvalidParameter(
             f"{what} is not {SECRET_BYTES} bytes long",
-            hint=f"write it as {2 * SECRET_BYTES} digits to the base 16, or in base64;"
+            hint=f"write it as {2 * SECRET_BYTES} hexadecimal digits or in base64;"
             " duckdb-priv secret new FILE makes one",
         )
     return found
@@ -85,7 +85,7 @@ def _printed_by(command: str) -> bytes:
             f"the command for the secret took more than {COMMAND_SECONDS:.0f} seconds"
         ) from None
     if done.returncode:
-        # What it printed may be a part of the secret.
+        # The message omits the command's output, which may contain a part of the secret.
         raise InvalidParameter(
             f"the command for the secret ended with {done.returncode}",
             hint="run it in your terminal to see why",

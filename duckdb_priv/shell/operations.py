@@ -1,4 +1,4 @@
-"""The commands of a pipeline: check, audit, refresh and export, with results that programs read."""
+"""The commands for pipelines, such as check, audit, refresh and export, whose results programs can read."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ Row = dict[str, Any]
 @click.argument("file")
 @click.argument("source")
 @click.option("--sensitive", multiple=True, required=True, help="A column to protect; repeatable.")
-@click.option("--record-id", multiple=True, help="What tells records apart; repeatable.")
-@click.option("--person", multiple=True, help="What tells whose record it is; repeatable.")
-@click.option("--public", multiple=True, help="A column to publish as it is; repeatable.")
+@click.option("--record-id", multiple=True, help="A column of the record id; repeatable.")
+@click.option("--person", multiple=True, help="A column that identifies the person; repeatable.")
+@click.option("--public", multiple=True, help="A column to publish unchanged; repeatable.")
 @click.option("--exclude", multiple=True, help="A column to leave out; repeatable.")
-@click.option("--retention", type=float, help="Of how many records the value is kept.")
-@click.option("--epsilon", type=float, help="How much noise there will be, as an epsilon.")
-@click.option("--rho1", type=float, help="With --rho2: what was thought at most so likely …")
-@click.option("--rho2", type=float, help="… stays at most so likely.")
+@click.option("--retention", type=float, help="The planned retention probability.")
+@click.option("--epsilon", type=float, help="The planned epsilon.")
+@click.option("--rho1", type=float, help="The planned bound on the prior.")
+@click.option("--rho2", type=float, help="The planned bound on the posterior.")
 @fail_on_option
 @beside_options
 @results_options
 def check(
     file: str, source: str, fail_on: str, beside: Beside, results: Results, **asked: Any
 ) -> None:
-    """Look for what would be wrong with publishing SOURCE, a table of the database FILE.
+    """Check SOURCE, a table of the database FILE, for problems before it is published.
 
     Prints a line for each finding, the worst first.
     """
@@ -64,7 +64,7 @@ def check(
         results.row(finding, finding_sentence(finding))
     results.found = any(is_at_least(finding, fail_on) for finding in findings)
     if not findings:
-        results.say(f"nothing was found in {source}")
+        results.say(f"no problem was found in {source}")
 
 
 @click.command()
@@ -73,9 +73,9 @@ def check(
 @beside_options
 @results_options
 def audit(file: str, only: tuple[str, ...], beside: Beside, results: Results) -> None:
-    """Recompute what the releases of the database FILE claim, from their operators and sources.
+    """Recompute the guarantees of the releases of the database FILE from their operators and sources.
 
-    Ends with 3 where a claim does not hold.
+    The exit code is 3 if a guarantee does not hold.
     """
     with closing(open_known(file, beside)) as connection:
         for release in only or _releases(connection):
@@ -94,9 +94,9 @@ def audit(file: str, only: tuple[str, ...], beside: Beside, results: Results) ->
 def refresh(
     file: str, only: tuple[str, ...], dry_run: bool, beside: Beside, results: Results
 ) -> None:
-    """Publish the next version of every release of FILE whose source has changed, and export it again.
+    """Publish and export the next version of every release of FILE whose source has changed.
 
-    Prints a line for each release. Ends with 1 where one could not be refreshed or exported.
+    Prints a line for each release. The exit code is 1 if a release could not be refreshed or exported.
     """
     with closing(open_known(file, beside)) as connection:
         rows = refresh_all(connection, only, dry_run=dry_run)
@@ -113,9 +113,9 @@ def refresh(
 @beside_options
 @results_options
 def registry(file: str, only: tuple[str, ...], beside: Beside, results: Results) -> None:
-    """Describe the releases of the database FILE for a public registry, and for an impact assessment.
+    """Describe the releases of the database FILE for a public registry and an impact assessment.
 
-    Everything is read from the catalog and the ledger.
+    The description is computed from the catalog and the ledger.
     """
     with closing(open_known(file, beside)) as connection:
         for release in only or _releases(connection):
@@ -132,23 +132,23 @@ def registry(file: str, only: tuple[str, ...], beside: Beside, results: Results)
     "format_",
     type=click.Choice(["duckdb", "parquet"]),
     default="duckdb",
-    help="Of PATH.",
+    help="Format of PATH.",
 )
 @click.option(
     "--metadata",
     type=click.Choice(["croissant", "dcat", "datapackage"]),
     multiple=True,
-    help="Describe it for programs, beside it; repeatable.",
+    help="Also write a description in this metadata format; repeatable.",
 )
 @click.option(
     "--dialect",
     "dialects",
     type=click.Choice(["spark", "postgres", "bigquery", "trino", "snowflake"]),
     multiple=True,
-    help="Write views of estimates for this database, beside it; repeatable.",
+    help="Also write views of estimates for this database; repeatable.",
 )
-@click.option("--sign", is_flag=True, help="Sign it: see duckdb-priv key new.")
-@click.option("--key-file", metavar="KEY", help="What to sign it with, unless it is the usual key.")
+@click.option("--sign", is_flag=True, help="Sign the file with a key from duckdb-priv key new.")
+@click.option("--key-file", metavar="KEY", help="Sign with this key instead of the default key.")
 @dry_run_option
 @beside_options
 @results_options
@@ -165,7 +165,7 @@ def export(
     beside: Beside,
     results: Results,
 ) -> None:
-    """Write RELEASE of the database FILE to PATH, to hand it out."""
+    """Write RELEASE of the database FILE to PATH, a file that you can share."""
     named = given(
         {
             "format": format_,
@@ -197,8 +197,8 @@ def export(
 def verify(file: str, key: str | None, fail_on: str, results: Results) -> None:
     """Check that the release FILE, or a folder of Parquet files, is what its publisher signed.
 
-    Nothing of it is run. Every macro and view must be what this library writes for its catalog. Without --key it says
-    what could not be checked, which is a warning for --fail-on.
+    No SQL of the release is run. Every macro and view must equal the one that this library writes for the catalog.
+    Without --key, the command lists what it could not check, which is a warning for --fail-on.
     """
     from duckdb_priv.publisher.verify import verify as verified
 
@@ -212,16 +212,16 @@ def verify(file: str, key: str | None, fail_on: str, results: Results) -> None:
 
 @click.group("key")
 def key_commands() -> None:
-    """Keys that releases are signed with."""
+    """Manage keys for signing releases."""
 
 
 @key_commands.command("new")
 @click.argument("file", required=False)
 @results_options
 def new(file: str | None, results: Results) -> None:
-    """Make a key in FILE, which only you may read, and the public one beside it: FILE.pub.
+    """Make a private key in FILE, which only you can read, and its public key in FILE.pub.
 
-    Without FILE, the key is made where sign := true looks for it.
+    Without FILE, the key becomes the default key of sign := true.
     """
     from duckdb_priv.publisher.signing import default_place, new_key
 
@@ -237,7 +237,7 @@ def new(file: str | None, results: Results) -> None:
 @only_option
 @dry_run_option
 @click.option(
-    "--fail-on", type=click.Choice(LEVELS), help="In place of fail_on in the file: see check."
+    "--fail-on", type=click.Choice(LEVELS), help="Overrides fail_on of the file; as in check."
 )
 @beside_options
 @results_options
@@ -249,10 +249,10 @@ def publish(
     beside: Beside,
     results: Results,
 ) -> None:
-    """Publish what the TOML file PLAN declares: what is new or has changed, and the next version of the rest.
+    """Publish the new and changed releases that the TOML file PLAN declares, and refresh its other releases.
 
-    What has changed in the file is shown as a diff. Ends with 3, and publishes nothing, where something in a source is
-    as severe as --fail-on.
+    Changes of a declaration are shown as a diff. A release is not published if a finding in its source is at least as
+    severe as --fail-on; the exit code is then 3.
     """
     from duckdb_priv.shell.plan import read_plan
     from duckdb_priv.shell.publishing import FOUND, publish_all
@@ -291,7 +291,7 @@ def publish(
 @click.argument("releases", nargs=-1)
 @results_options
 def declare(file: str, releases: tuple[str, ...], results: Results) -> None:
-    """Write what is declared of RELEASES of the database FILE, or of all, as a file for publish."""
+    """Write a file for publish that declares RELEASES, or all releases, of the database FILE."""
     from duckdb_priv.methods.register import METHODS
     from duckdb_priv.publisher.declared import all_declared
     from duckdb_priv.shell.plan import stated, written
@@ -322,7 +322,7 @@ COMMANDS = (check, publish, declare, audit, registry, refresh, export, verify, k
 def call(
     connection: duckdb.DuckDBPyConnection, function: str, *values: Any, **named: Any
 ) -> list[Row]:
-    """Call a table function of the schema priv, and return its rows by the names of their columns."""
+    """Call a table function of the schema priv, and return its rows as dictionaries."""
     written = ", ".join([*("?" for _ in values), *(f"{name} := ?" for name in named)])
     answer = connection.execute(f"FROM priv.{function}({written})", [*values, *named.values()])
     names = [column[0] for column in answer.description]
@@ -330,7 +330,7 @@ def call(
 
 
 def tried(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, Any]) -> list[Row]:
-    """Run a procedure, keep nothing of it, and return what it would have returned."""
+    """Run a procedure, roll it back, and return its rows."""
     instance = instance_of(connection)
     if instance is None:
         raise NotInstalled("the connection is not prepared for publishing")
@@ -372,7 +372,7 @@ def _audit_sentence(release: str, row: Mapping[str, Any]) -> str:
 
 
 def _registry_text(row: Mapping[str, Any]) -> str:
-    """Write what a registry asks for, a line each, then the paragraphs of the assessment."""
+    """Write each entry for the registry on a line, then the impact assessment."""
     stated = {
         name: "; ".join(value) if isinstance(value, list) else value
         for name, value in row.items()

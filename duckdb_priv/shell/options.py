@@ -1,4 +1,4 @@
-"""Options that commands share, each said once."""
+"""The options that several commands share."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from duckdb_priv.shell.outcome import Results, one_sentence
 Command = Callable[..., Any]
 
 LEVELS = ("blocker", "warning")
-"""Severities at which a command may end with 3, worst first."""
+"""Severities for --fail-on, worst first."""
 
 
 def beside_options(command: Command) -> Command:
-    """Give a command the options that say what a publisher's database is opened with, as ``beside``."""
+    """Add the options for opening a publisher's database to a command, as its argument ``beside``."""
 
     @click.option(
         "--attach",
         "attached",
         metavar="[NAME=]PATH",
         multiple=True,
-        help="Attach a database that sources are in, for reading; repeatable.",
+        help="Attach a database to read sources from; repeatable.",
     )
     @click.option(
         "--init",
         "first",
         metavar="SCRIPT",
         multiple=True,
-        help="Run a file of SQL before anything else; repeatable.",
+        help="Run this SQL file first; repeatable.",
     )
     @click.option(
-        "--secret-file", metavar="FILE", help="A file with the secret, readable by you alone."
+        "--secret-file", metavar="FILE", help="A file with the secret, which only you can read."
     )
     @click.option(
         "--secret-command",
         metavar="COMMAND",
-        help=f"A command that prints the secret. Without both, ${VARIABLE} is taken.",
+        help=f"A command that prints the secret. Without both, ${VARIABLE} is used.",
     )
     @wraps(command)
     def wrapped(
@@ -55,7 +55,7 @@ def beside_options(command: Command) -> Command:
     ) -> Any:
         with one_sentence():
             secret = given_secret(secret_file, secret_command)
-        # Also what the statements of scripts write, and what DuckDB spills for them.
+        # Files that scripts and DuckDB write meanwhile are readable only by their owner, too.
         with made_for_owner():
             return command(*arguments, beside=Beside(secret, first, attached), **options)
 
@@ -63,10 +63,10 @@ def beside_options(command: Command) -> Command:
 
 
 def results_options(command: Command) -> Command:
-    """Give a command the options that say how it prints, as ``results``, and its exit code."""
+    """Add the options for printing to a command, as its argument ``results``, and set its exit code."""
 
-    @click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line.")
-    @click.option("--quiet", is_flag=True, help="Print no words beside results and errors.")
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+    @click.option("--quiet", is_flag=True, help="Print only results and errors.")
     @wraps(command)
     def wrapped(*arguments: Any, as_json: bool, quiet: bool, **options: Any) -> Any:
         results = Results(as_json, quiet)
@@ -81,15 +81,15 @@ only_option = click.option(
     "--only", metavar="RELEASE", multiple=True, help="Only this release; repeatable."
 )
 key_option = click.option(
-    "--key", metavar="PUBLIC", help="The public key of its publisher, or a file with it."
+    "--key", metavar="PUBLIC", help="The public key of the publisher, or a file with this key."
 )
 dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Say what would be done, and write nothing."
+    "--dry-run", is_flag=True, help="Print what would be done, and change nothing."
 )
 fail_on_option = click.option(
     "--fail-on",
     type=click.Choice(LEVELS),
     default=LEVELS[0],
     show_default=True,
-    help="End with 3 where a finding is at least so severe.",
+    help="Exit with code 3 if a finding is at least this severe.",
 )

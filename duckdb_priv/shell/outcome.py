@@ -1,4 +1,4 @@
-"""How a command ends and what it prints: results on stdout, words on stderr, an exit code for a scheduler."""
+"""Prints a command's results on stdout and its messages on stderr, and sets its exit code."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from duckdb_priv.shell.database_files import EXPECTED, explain
 from duckdb_priv.shell.execution import Stopped
 
 FAILED, FOUND, INTERRUPTED = 1, 3, 130
-"""Exit codes: something failed; a finding is at or above --fail-on; Ctrl-C, as shells have it. Wrong use is 2."""
+"""Exit codes: an error; a finding at or above --fail-on; Ctrl-C, as in other shells. Click uses 2 for wrong usage."""
 
 
 @dataclass
 class Results:
-    """What a command prints, one line a result, and how it ends."""
+    """Prints a command's results, one a line, and ends the command with its exit code."""
 
     as_json: bool = False
     quiet: bool = False
@@ -30,27 +30,27 @@ class Results:
     found: bool = False
 
     def row(self, row: Mapping[str, Any], sentence: str) -> None:
-        """Print a result: as a JSON object, or in words."""
+        """Print a result as a JSON object or as a sentence."""
         click.echo(visible(json_line(row) if self.as_json else sentence))
 
     def say(self, words: str) -> None:
-        """Print words about what happens, unless --quiet."""
+        """Print a message on stderr, unless --quiet."""
         if not self.quiet:
             click.echo(visible(words), err=True)
 
     def fail(self, words: str) -> None:
-        """Print what failed, and let the command end with 1."""
+        """Print an error on stderr, and make the exit code 1."""
         self.failed = True
         click.echo(visible(words), err=True)
 
     def end(self) -> None:
-        """End the command: with 1 where something failed, else with 3 where something was found."""
+        """End the command with exit code 1 after an error, else with 3 after a finding."""
         if self.failed or self.found:
             raise click.exceptions.Exit(FAILED if self.failed else FOUND)
 
 
 def json_line(row: Mapping[str, Any]) -> str:
-    """Write a row as JSON: no number in it that JSON has no word for.
+    """Write a row as JSON; infinity and NaN, which JSON lacks, become texts.
 
     >>> print(json_line({"epsilon": float("inf"), "release": "é"}))
     {"epsilon": "Infinity", "release": "é"}
@@ -66,7 +66,7 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """Turn what may go wrong into a message and an exit code."""
+    """Turn expected exceptions into a message and an exit code."""
     try:
         yield
     except (Stopped, KeyboardInterrupt):
@@ -79,7 +79,7 @@ def one_sentence() -> Iterator[None]:
             raise _stopped() from None
         raise click.ClickException(explain(error)) from error
     except RuntimeError as error:
-        # So DuckDB names a Ctrl-C that reaches it on the main thread, where only short statements run.
+        # DuckDB raises RuntimeError after a Ctrl-C during a short statement on the main thread.
         if "interrupted" in str(error).lower():
             raise _stopped() from None
         raise

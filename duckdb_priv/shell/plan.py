@@ -1,4 +1,4 @@
-"""Publications that are declared in a TOML file: how it is read, written and compared."""
+"""Reads, writes and compares TOML files that declare publications."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from duckdb_priv.shell.options import LEVELS
 
 KEYS = ("database", "attach", "init", "fail_on", "release")
 OWN = ("method", "export")
-"""What the table of a release says beside the arguments of its method."""
+"""The keys of a release's TOML table that are not arguments of its method."""
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 NOTHING = {"null": True}
-"""How TOML, which has no word for it, writes the missing value."""
+"""The TOML value that stands for NULL, which TOML lacks."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A release as the file declares it."""
+    """A release that a file declares."""
 
     release: str
     method: Method
     arguments: Mapping[str, Any]
-    """What its method is given, by name; paths are those of the file."""
+    """The arguments of the method by name. Paths are written as in the file."""
     export: Mapping[str, Any] | None
 
     @property
     def stated(self) -> dict[str, Any]:
-        """Everything that differs from what would be so anyway, by the names that the file has."""
+        """The declared values that differ from their defaults, by key."""
         return stated(self.method, self.arguments, self.export)
 
 
@@ -54,15 +54,15 @@ class Publications:
 
 
 def read_plan(path: str) -> Publications:
-    """Read a file of publications; its paths are relative to it.
+    """Read a file of publications. Paths in it are relative to its folder.
 
-    Raises InvalidParameter where it is no TOML or says what makes no sense, and UnknownName for a key that nothing has.
+    Raises InvalidParameter for a file that is not TOML or has an invalid value, and UnknownName for an unknown key.
     """
     place = Path(path)
     try:
         given = tomllib.loads(place.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise InvalidParameter(f"{echoed(path)} is no TOML: {error}") from None
+        raise InvalidParameter(f"{echoed(path)} is not TOML: {error}") from None
     given = _with_nothing(given)
     _known(given, KEYS, path)
     wrong = [
@@ -76,7 +76,7 @@ def read_plan(path: str) -> Publications:
         if not isinstance(given.get(name, kind()), kind)
     ]
     if not given.get("database") or not given.get("release"):
-        wrong.append("it names a database and at least one [release.NAME]")
+        wrong.append("a database and at least one [release.NAME] are required")
     if given.get("fail_on", LEVELS[0]) not in LEVELS:
         wrong.append(f"fail_on must be one of {', '.join(LEVELS)}")
     if wrong:
@@ -132,7 +132,7 @@ def _known(given: Mapping[str, Any], known: Any, of: str) -> None:
 
 
 def arguments_of(method: Method) -> dict[str, Any]:
-    """List what can be declared of a method, with what is so otherwise."""
+    """Return the arguments that can be declared for a method, with their defaults."""
     request = SensitiveRequest if method.sensitive else Request
     return {
         name: None if default is MISSING else default
@@ -144,7 +144,7 @@ def arguments_of(method: Method) -> dict[str, Any]:
 def stated(
     method: Method, arguments: Mapping[str, Any], export: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Return what is declared, without what would be so anyway: one name is the same as a list of it."""
+    """Return the declared values that differ from their defaults. A name and a list of this one name are equal."""
     usual = arguments_of(method)
     found = {"method": method.name} | {
         name: plain
@@ -168,7 +168,7 @@ def _plain(value: Any) -> Any:
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Write what differs between two declarations, as lines of a diff.
+    """Write the differences between two declarations as lines of a diff.
 
     >>> print("\\n".join(changes({"epsilon": 1.0, "person": "nbr"}, {"epsilon": 2.0, "person": "nbr"})))
     - epsilon = 1.0

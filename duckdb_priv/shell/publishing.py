@@ -1,4 +1,4 @@
-"""Carries out what a file of publications declares: publishes what is new or has changed, refreshes the rest."""
+"""Publishes the new and changed releases that a TOML file declares, and refreshes its other releases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 QUERY = re.compile(r"\s*(SELECT|FROM|WITH)\b", re.IGNORECASE)
 FILES = re.compile(r".*(\.parquet|\*)", re.DOTALL)
 FOUND = "found"
-"""The state of a release that was not published for what was found in its source."""
+"""The state of a release that was not published because of findings in its source."""
 
 
 def publish_all(
@@ -39,7 +39,7 @@ def publish_all(
     fail_on: str,
     dry_run: bool,
 ) -> Iterator[dict[str, Any]]:
-    """Carry out what is declared, and yield what became of each release; one that fails keeps no other from it."""
+    """Publish or refresh each declared release and yield its result. If one release fails, the next is still tried."""
     names = [each.release for each in plan.releases]
     for name in only:
         if name not in names:
@@ -57,7 +57,7 @@ def publish_all(
 
 
 class _Publication:
-    """One release that is declared in a file."""
+    """The publication of one release that a file declares."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class _Publication:
         ((self.database,),) = connection.execute("SELECT current_database()").fetchall()
 
     def result(self, fail_on: str) -> dict[str, Any]:
-        """Publish, refresh or leave the release, and say what became of it."""
+        """Publish or refresh the release if necessary, and return the result."""
         release = self.planned.release
         before = declared.find(self.connection, release)
         there = {} if before is None else self._as_declared(before)
@@ -99,11 +99,11 @@ class _Publication:
         return there or {"method": before.mechanism}
 
     def source_text(self) -> str | None:
-        """Return the query or the files of the view that was made for the release."""
+        """Return the query or the files that the release's source view was made from; None without such a view."""
         return source_text(self.connection, self.planned.release)
 
     def _found(self, fail_on: str) -> str | None:
-        """Return what in the source is too severe; None where nothing is."""
+        """Return the findings in the source that are too severe; None if there are none."""
         if not self.planned.method.sensitive:
             return None
         asked = {
@@ -142,7 +142,7 @@ class _Publication:
         }
 
     def _source(self, workspace: Workspace) -> str:
-        """Name the table to publish; for a query or files, a view that is made of them."""
+        """Return the name of the table to publish. If the source is a query or files, make a view of it."""
         text = str(self.planned.arguments["source"])
         query = self._query(text)
         if query is None:
@@ -153,8 +153,8 @@ class _Publication:
             [workspace.database, name],
         ):
             raise InvalidParameter(
-                f"a table is called {name!r}, as the view for the source of {self.planned.release!r} would be",
-                hint="rename it",
+                f"the source of {self.planned.release!r} needs a view called {name!r}, and a table has that name",
+                hint="rename the table",
             )
         if self.source_text() != text:
             workspace.cursor.execute(f"CREATE OR REPLACE VIEW main.{identifier(name)} AS {query}")
@@ -170,7 +170,7 @@ class _Publication:
         return None
 
     def _exported(self, row: dict[str, Any]) -> str | None:
-        """Export the release as the file says, unless that is done, and return where it is."""
+        """Export the release as the file declares, unless the export is current; return the exported path."""
         wanted = self.planned.stated.get("export")
         if wanted is None:
             return None
@@ -193,12 +193,12 @@ def _but_export(declaration: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def view_name(release: str) -> str:
-    """Name the view of a query or files that a release is published from."""
+    """Return the name of the view from which a release is published if its source is a query or files."""
     return f"{release}_source"
 
 
 def source_text(connection: duckdb.DuckDBPyConnection, release: str) -> str | None:
-    """Return the query or the files that a release is published from, where a view was made of them."""
+    """Return the query or the files that a release's source view was made from; None without such a view."""
     rows = connection.execute(
         "SELECT comment FROM duckdb_views() WHERE database_name = current_database() AND schema_name = 'main'"
         " AND view_name = ? AND comment IS NOT NULL",

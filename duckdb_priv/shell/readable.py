@@ -1,4 +1,4 @@
-"""Estimates as people read them on a terminal: the nearest that is possible, and what the true value is between."""
+"""Formats estimates for a terminal: rounds counts, limits shares, and writes a count's interval in one column."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sqlglot.errors import SqlglotError
 from duckdb_priv.sqltext.quoting import identifier
 
 ENDS = ("_stderr", "_low", "_high")
-"""How the names of the columns end that follow an estimate."""
+"""Suffixes of the three columns that follow an estimate."""
 ShownAs = Callable[[str], list[str]]
-"""From the name of an estimate, the columns that are shown instead of its four."""
+"""Maps the name of an estimate to the SQL of the columns that replace it and the three columns after it."""
 
 
 def readable(relation: duckdb.DuckDBPyRelation, asked: str) -> duckdb.DuckDBPyRelation:
-    """Show counts of an answer in whole records, shares from 0 to 1, and no estimate outside of its interval.
+    """Round the counts of an answer to whole records, and limit shares to [0, 1] and estimates to their intervals.
 
     ``asked`` is the query before it was rewritten.
 
@@ -46,21 +46,21 @@ def readable(relation: duckdb.DuckDBPyRelation, asked: str) -> duckdb.DuckDBPyRe
 
 
 def _written_as(asked: str, columns: int) -> list[ShownAs]:
-    """Return how each column of a query is written if it is an estimate; there are at most so many columns."""
+    """Return, for each of at most ``columns`` columns of a query, the format of its estimates."""
     unknown: list[ShownAs] = [_within] * columns
     try:
         query = sqlglot.parse_one(asked, dialect="duckdb")
     except SqlglotError:
         return unknown
     selects = query.selects if isinstance(query, exp.Query) else []
-    # A star is several columns.
+    # A star expands to an unknown number of columns.
     if any(each.is_star for each in selects):
         return unknown
     return [_kind(each.unalias()) for each in selects] + unknown
 
 
 def _kind(aggregate: exp.Expr) -> ShownAs:
-    """Return how an aggregate is written: a count, a share, or something else."""
+    """Return the format of an aggregate's estimates: that of a count, of a share, or of another number."""
     if isinstance(aggregate, exp.Filter):
         return _kind(aggregate.this)
     if isinstance(aggregate, exp.Count | exp.CountIf):

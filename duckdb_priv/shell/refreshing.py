@@ -1,4 +1,4 @@
-"""All releases of a database that are due are refreshed, one result for each."""
+"""Refreshes all releases of a database that are due."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FAILED = "failed"
 
 
 def no_release() -> UnknownRelease:
-    """Say that a database was opened for publishing, and that nothing is published from it."""
+    """Make the error for a database without a release."""
     return UnknownRelease(
         "this database has no release", hint="FROM priv.publish_uniform(…) publishes one"
     )
@@ -23,12 +23,12 @@ def no_release() -> UnknownRelease:
 def refresh_all(
     connection: duckdb.DuckDBPyConnection, only: Collection[str], *, dry_run: bool
 ) -> Iterator[dict[str, Any]]:
-    """Refresh every release for which it is advised, or say which ones would be.
+    """Refresh every release that is due. With ``dry_run``, only report which releases are due.
 
-    Yields for each its name, a state and a statement, and more where it was refreshed.
+    Yields one row for each release: its name, a state, a statement, and the receipt if the release was refreshed. If
+    one release fails, the others are still refreshed.
 
-    A release that cannot be refreshed keeps no other from it. Raises UnknownRelease where there is none at all, or none
-    of a name in ``only``.
+    Raises UnknownRelease if the database has no release, or none of a name in ``only``.
     """
     known = [row[0] for row in _listed(connection)]
     if not known:
@@ -38,7 +38,7 @@ def refresh_all(
         if name.lower() not in {each.lower() for each in known}:
             raise UnknownRelease.among("release", name, known)
     tried = set()
-    # What is derived from another release is due when that one has been refreshed.
+    # A derived release becomes due when the release that it is derived from has been refreshed.
     while not dry_run and (
         due := [
             release
@@ -76,7 +76,7 @@ def _refresh(connection: duckdb.DuckDBPyConnection, release: str) -> dict[str, A
 
 
 def sentence(row: Mapping[str, Any]) -> str:
-    """Write what became of a release in one line.
+    """Write the result for a release in one line.
 
     >>> sentence({"release": "r", "state": "current", "statement": "nothing has changed since version 1"})
     'r: nothing has changed since version 1'

@@ -1,8 +1,8 @@
-"""Prints results as DuckDB's shell does, from Arrow batches that are read once.
+"""Prints results in the formats of DuckDB's shell, from Arrow batches that are read once.
 
-A statement such as ``FROM priv.publish_…`` has effects, so what it returned must never be computed again to be
-shown. Its batches are handed to a DuckDB of the printer's own, which knows how to write every type as text and
-how to draw a box; the connection of the user is not touched.
+A statement such as ``FROM priv.publish_…`` has effects, so printing must not run it again. The printer passes the
+batches to a DuckDB connection of its own, which formats every type as text and draws boxes. The user's connection is
+not used.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ import pyarrow as pa
 from rich.cells import cell_len
 
 BATCH_ROWS = 2048
-"""Rows that are read at a time."""
+"""Rows of one Arrow batch."""
 BOX_FETCHED = 10_000
-"""Rows that are fetched for a box; a longer result is cut off, and the box says so."""
+"""The largest number of rows that are fetched for a box. The box says if the result is longer."""
 BOX_SHOWN = 40
 """Rows that a box shows, unless .maxrows says otherwise."""
 STATEMENT = "statement"
-"""The column in which ``priv.advise`` says what to run, and ``priv.audit`` what holds: the best comes first."""
+"""The column whose first value is printed in full below the box, so that you can paste it."""
 FINDINGS = ["severity", "columns", "what", "do"]
-"""The columns of ``priv.check_source``: sentences, which a box would cut."""
+"""The columns of ``priv.check_source``, whose sentences a box would cut."""
 UNLIMITED = 1 << 20
-"""Width of a box where nobody looks at it on a screen."""
+"""Width of a box that is not printed on a terminal."""
 
 QUOTED = re.compile(r"[^ !#-&(-+\--~]")
-"""What puts a field of CSV into quotes: a comma, a quote, and anything that is not printable ASCII."""
+"""A character that needs quotes in CSV: a comma, a quote, or a character that is not printable ASCII."""
 NUMERIC = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)|\"NULL\")$")
 JSON_BARE = re.compile(
     r"(BOOLEAN|U?(TINY|SMALL)INT|U?INTEGER|BIGINT|FLOAT|DOUBLE)$|(STRUCT|MAP|UNION|TUPLE)\(|.*\]$"
@@ -41,8 +41,8 @@ JSON_BARE = re.compile(
 
 
 def prepare(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let a connection hand over values of every type as what they are, HUGEINT and TIMETZ too."""
-    # Where settings are locked, as in a release that is only listed, this one was made before.
+    """Set a connection to export every type to Arrow without loss, also HUGEINT and TIMETZ."""
+    # A connection with locked settings, as ``open_for_reading`` makes it, has this setting already.
     ((lossless,),) = connection.execute(
         "SELECT current_setting('arrow_lossless_conversion')"
     ).fetchall()
@@ -57,7 +57,7 @@ class Printer:
         self.mode = "duckbox"
         self.headers = True
         self.width: int | None = None
-        """Columns of the terminal; None where there is none."""
+        """Columns of the terminal; None if the output is not a terminal."""
         self.max_rows = BOX_SHOWN
         self._engine = duckdb.connect()
         prepare(self._engine)
@@ -67,7 +67,7 @@ class Printer:
         self._engine.close()
 
     def chunks(self, reader: pa.RecordBatchReader) -> Iterator[str]:
-        """Read a result once, and yield its text piece by piece.
+        """Read a result once, and yield its text in pieces.
 
         >>> con, printer = duckdb.connect(), Printer()
         >>> printer.mode = "list"
@@ -79,7 +79,7 @@ class Printer:
         return MODES[self.mode](self, reader)
 
     def _batches(self, reader: pa.RecordBatchReader) -> Iterator[duckdb.DuckDBPyRelation]:
-        """Pass on one batch after the other, its columns numbered: two columns of a result may have one name."""
+        """Yield the batches with numbered columns, since two columns of a result may have the same name."""
         self._set_time_zone(reader.schema)
         for batch in reader:
             if batch.num_rows:
@@ -90,7 +90,7 @@ class Printer:
         self._engine.execute("SET TimeZone = ?", [zones[0] if zones else "UTC"])
 
     def _rows(self, reader: pa.RecordBatchReader) -> Iterator[tuple[str, ...]]:
-        """Yield every row as texts, a missing value as NULL."""
+        """Yield every row as texts; a missing value is the text NULL."""
         for batch in self._batches(reader):
             rows = batch.project("coalesce(CAST(COLUMNS(*) AS VARCHAR), 'NULL')").fetchall()
             yield from rows if self.width is None else (tuple(map(in_line, row)) for row in rows)
@@ -143,14 +143,14 @@ class Printer:
             yield from self._first_statement(table, drawn.getvalue())
 
     def _first_statement(self, table: pa.Table, drawn: str) -> Iterator[str]:
-        """Write what the first row says, where its box cuts it: one line, so that SQL can be pasted as it is."""
+        """Write the first row's statement in full if the box cuts it, on one line so that you can paste it."""
         if STATEMENT in table.column_names and table.num_rows:
             (text,) = next(self._rows(table.slice(0, 1).select([STATEMENT]).to_reader()))
             if text not in drawn:
                 yield f"{STATEMENT} of the first row:\n{text}\n"
 
     def _findings(self, table: pa.Table, width: int) -> Iterator[str]:
-        """Write each finding as a head and two paragraphs: what is so, and what to do."""
+        """Write each finding as a heading and two paragraphs: what was found and what to do."""
         for severity, columns, what, do in zip(*(each.to_pylist() for each in table), strict=True):
             yield f"{severity}: {', '.join(columns)}\n" if columns else f"{severity}\n"
             for mark, text in (("  ", what), ("  do: ", do)):
@@ -164,7 +164,7 @@ class Printer:
                 yield "".join(f"{line}\n" for line in lines)
 
     def _upright(self, table: pa.Table) -> str:
-        """Write one row as lines, each column with its value beside it, broken between words."""
+        """Write one row as a list of columns and their values, with long values wrapped."""
         (row,) = self._rows(table.to_reader())
         names = list(map(in_line, table.column_names))
         lists = [_lines(column[0]) for column in table.columns]
@@ -182,7 +182,7 @@ class Printer:
         return "".join(lines)
 
     def _is_too_wide(self, table: pa.Table) -> bool:
-        """Return whether a box of this row would lose columns or cut texts off."""
+        """Return whether a box of this row would hide columns or cut texts."""
         (row,) = self._rows(table.to_reader())
         needed = sum(
             max(cell_len(name), max(map(cell_len, value.splitlines() or [""]))) + len("│  ")
@@ -262,11 +262,11 @@ MODES: dict[str, Callable[[Printer, pa.RecordBatchReader], Iterator[str]]] = {
     "list": Printer._list,
     "trash": Printer._trash,
 }
-"""The output modes, by the names that DuckDB's shell gives them."""
+"""The output modes by their names in DuckDB's shell."""
 
 
 def in_line(text: str) -> str:
-    """Write a text in one line of a terminal."""
+    """Write a text on one line, with ``\\n`` for its line breaks."""
     return text.replace("\n", "\\n")
 
 
@@ -280,7 +280,7 @@ def csv_field(text: str) -> str:
 
 
 def _lines(value: pa.Scalar) -> list[str]:
-    """Return the texts of a list, each for a line of its own; nothing for any other value.
+    """Return the texts of a list as bulleted lines; an empty list for any other value.
 
     >>> _lines(pa.scalar(["one warning", "another"])), _lines(pa.scalar("text")), _lines(pa.scalar([1, 2]))
     (['- one warning', '- another'], [], [])
@@ -310,7 +310,7 @@ def markdown_field(text: str) -> str:
 
 
 def centre(text: str, width: int) -> str:
-    """Put a text into the middle, an odd blank behind it; wide characters count as two.
+    """Centre a text; an odd blank follows the text, and wide characters count as two columns.
 
     >>> centre("日本", 7)
     ' 日本  '
@@ -320,7 +320,7 @@ def centre(text: str, width: int) -> str:
 
 
 def numbered(table: pa.Table) -> pa.Table:
-    """Name the columns c0, c1, ….
+    """Rename the columns of a table to c0, c1, ….
 
     >>> numbered(pa.table([[1], [2]], names=["a", "a"])).column_names
     ['c0', 'c1']
@@ -329,7 +329,7 @@ def numbered(table: pa.Table) -> pa.Table:
 
 
 def unique(names: Sequence[str]) -> list[str]:
-    """Number names that occur before, upper and lower case being the same.
+    """Number names that occur before, ignoring case.
 
     >>> unique(["a", "A", "b", "a"])
     ['a', 'A_1', 'b', 'a_2']

@@ -1,4 +1,4 @@
-"""The commands for the secret: make one, say which one a database has, change it, keep a copy."""
+"""The commands that make, identify, replace and back up a secret."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from duckdb_priv.shell.outcome import Results
 
 @click.group("secret")
 def secret_commands() -> None:
-    """The secret that noise is derived from. No command prints it."""
+    """Manage the secret from which noise is derived. No command prints the secret."""
 
 
 @secret_commands.command("new")
 @click.argument("file")
 @results_options
 def new(file: str, results: Results) -> None:
-    """Make a secret in the new FILE, which only you may read, for --secret-file."""
+    """Write a new secret to the new FILE, which only you can read, for --secret-file."""
     made = new_secret()
     write_for_owner(Path(file), written(made), "a secret")
     mark = fingerprint(made)
@@ -38,7 +38,7 @@ def new(file: str, results: Results) -> None:
 @beside_options
 @results_options
 def show_fingerprint(file: str, beside: Beside, results: Results) -> None:
-    """Print the fingerprint of the secret that the database FILE publishes with."""
+    """Print the fingerprint of the secret of the database FILE."""
     with closing(open_known(file, beside)) as connection:
         ((mark,),) = connection.execute("SELECT fingerprint FROM priv.secret").fetchall()
     results.row({"file": file, "fingerprint": mark}, mark)
@@ -50,13 +50,13 @@ def show_fingerprint(file: str, beside: Beside, results: Results) -> None:
 @beside_options
 @results_options
 def rotate(file: str, dry_run: bool, beside: Beside, results: Results) -> None:
-    """Give the database FILE a new secret, and say what that costs."""
+    """Give the database FILE a new secret, and print what that costs."""
     with closing(open_known(file, beside)) as connection:
         (row,) = (
             tried(connection, "rotate_secret", {}) if dry_run else call(connection, "rotate_secret")
         )
     if dry_run:
-        # Of a secret that nobody has.
+        # The fingerprint belongs to a secret that was not kept.
         del row["fingerprint"]
         results.row(row, row["statement"])
     else:
@@ -68,13 +68,13 @@ def rotate(file: str, dry_run: bool, beside: Beside, results: Results) -> None:
 @click.argument("to")
 @results_options
 def backup(file: str, to: str, results: Results) -> None:
-    """Write the secret that the database FILE keeps to the new file TO, which only you may read."""
+    """Write the secret of the database FILE to the new file TO, which only you can read."""
     with closing(open_known(file)) as connection:
         kept = stored_secret(connection)
     if kept is None:
         raise InvalidParameter(
-            "the secret of this database is kept by its owner, and not in it",
-            hint="copy the file that --secret-file takes",
+            "this database does not contain its secret: its owner keeps it elsewhere",
+            hint="copy the file that you give to --secret-file",
         )
     write_for_owner(Path(to), written(kept), "a secret")
     results.row({"file": to, "fingerprint": fingerprint(kept)}, fingerprint(kept))

@@ -1,7 +1,6 @@
-"""The core of the shell: lines of SQL and dot commands in, text out. It knows nothing of terminals.
+"""The core of the shell: reads lines of SQL and dot commands, and prints the answers, on any output.
 
-Every statement runs exactly once, since ``FROM priv.publish_…`` has effects. What is typed goes to DuckDB, and
-nowhere else: no log holds it.
+Every statement runs exactly once, since ``FROM priv.publish_…`` has effects. Statements are not logged.
 """
 
 from __future__ import annotations
@@ -26,28 +25,28 @@ from duckdb_priv.shell.statements import is_blank, split, without_prefix
 ESTIMATE = "estimate"
 """The word before a query that makes its answer an estimate."""
 REPORTS = (["Count"], ["Success"])
-"""Columns of what DuckDB 2 returns for a statement that has no rows of its own."""
+"""Column names of the reports that DuckDB 2 returns for statements without result rows."""
 
 
 Shown = Callable[[duckdb.DuckDBPyRelation], duckdb.DuckDBPyRelation]
-"""How an answer is shown."""
+"""Formats an answer before it is printed."""
 
 
-def _as_it_is(answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+def _unchanged(answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     return answer
 
 
 class Shell:
-    """A database that is open for publishing, and how its answers are printed."""
+    """A database opened for publishing, with the settings for printing answers."""
 
     def __init__(
         self, path: str = MEMORY, beside: Beside = ALONE, *, out: TextIO, console: Console
     ) -> None:
         self.console = console
-        """Where the progress of statements is shown; never where answers go."""
+        """The console for progress bars and notes; answers are printed to ``out``."""
         self.timer = False
         self.estimates = False
-        """Whether queries are read as if a release were the true table."""
+        """Whether queries on a release are answered by estimates."""
         self._stdout = out
         self._out = out
         self._once = False
@@ -58,14 +57,14 @@ class Shell:
         self.printer = Printer()
 
     def open(self, path: str) -> None:
-        """Open another database, and close the one before; if that fails, keep it."""
+        """Open another database, then close the current one. If opening fails, keep the current one."""
         before = self.connection
         self._use(path)
         before.close()
 
     def _use(self, path: str) -> None:
         connection = open_publisher(path, self._beside)
-        # A name in SQL must never be looked up among Python's variables.
+        # DuckDB must not look up table names among Python's variables.
         connection.execute("SET python_enable_replacements = false")
         prepare(connection)
         self.connection = connection
@@ -93,13 +92,13 @@ class Shell:
         self._pending = "" if is_blank(rest) else rest
 
     def finish(self) -> None:
-        """Run the rest without a semicolon, when no more lines come."""
+        """Run the last statement, which has no semicolon, at the end of the input."""
         rest, self._pending = self._pending, ""
         if not is_blank(rest):
             self.execute(rest)
 
     def run(self, lines: Iterable[str]) -> None:
-        """Take many lines, to the end or the first error; nothing is left over then."""
+        """Run lines until their end or the first error, and drop an unfinished statement."""
         try:
             for line in lines:
                 self.feed(line)
@@ -120,7 +119,7 @@ class Shell:
             self._reading.pop()
 
     def execute(self, statement: str) -> None:
-        """Run one statement, and print what it returns.
+        """Run one statement and print its answer.
 
         Raises duckdb.Error, or Stopped after Ctrl-C.
         """
@@ -153,35 +152,35 @@ class Shell:
             self.write(f"Run Time (s): real {time.perf_counter() - started:.3f}\n")
 
     def _meant(self, statement: str) -> str:
-        """Return the statement that answers by estimates, where that is asked for."""
+        """Rewrite a query to estimates if it begins with ESTIMATE or ``.estimates`` is on."""
         query = without_prefix(statement, ESTIMATE)
         if query is None and not self.estimates:
             return statement
-        # Loaded here: ordinary SQL comes with an extra, which the rest of the shell does without.
+        # Imported here because only the optional extra for ordinary SQL installs what this module imports.
         from duckdb_priv.ordinary.rewrite import rewrite_sql
 
         return rewrite_sql(self.connection, query or statement, intervals=True)
 
     def _shown(self, asked: str, meant: str) -> Shown:
-        """Return how an answer is shown: estimates as people read them, where they are read in a box."""
+        """Return the format of an answer: estimates in a box on a terminal are rounded for people."""
         if meant == asked or self.window is None or self.printer.mode != "duckbox":
-            return _as_it_is
+            return _unchanged
         from duckdb_priv.shell.readable import readable
 
         return lambda answer: readable(answer, without_prefix(asked, ESTIMATE) or asked)
 
     @property
     def window(self) -> int | None:
-        """Columns of the terminal that answers go to; None where they go elsewhere."""
+        """Columns of the terminal on which answers are printed; None if they are printed elsewhere."""
         return shutil.get_terminal_size().columns if self._out.isatty() else None
 
     def write(self, text: str) -> None:
-        """Print a text where answers go."""
+        """Print a text to the output of answers."""
         self._out.write(visible(text) if self._out.isatty() else text)
         self._out.flush()
 
     def redirect(self, path: str | None, *, once: bool = False) -> None:
-        """Send answers to a file, or back to where they went first; ``once`` is for the next statement only."""
+        """Print answers to a file, or to the first output if ``path`` is None; ``once`` lasts for one statement."""
         out = self._stdout if path is None else open(path, "w", encoding="utf-8", newline="")  # noqa: SIM115
         if self._out is not self._stdout:
             self._out.close()
@@ -194,9 +193,9 @@ def print_answer(
     printer: Printer,
     out: TextIO,
     step: Callable[[], None],
-    shown: Shown = _as_it_is,
+    shown: Shown = _unchanged,
 ) -> None:
-    """Run a statement once, and print what it returns; ``step`` is called before every piece.
+    """Run a statement once and print its answer; ``step`` is called before every piece.
 
     >>> import sys
     >>> con, printer = duckdb.connect(), Printer()

@@ -1,4 +1,4 @@
-"""Cuts what is typed into statements, with DuckDB's own tokenizer."""
+"""Splits text into statements with DuckDB's tokenizer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import duckdb
 
 
 def split(text: str) -> tuple[list[str], str]:
-    """Return the statements that a semicolon ends, and the rest.
+    """Return the statements that end with a semicolon, and the remaining text.
 
-    A semicolon inside a text, a quoted name or a comment ends nothing.
+    A semicolon inside a literal, a quoted name or a comment does not end a statement.
 
     >>> split("SELECT ';'; SELECT 1")
     (["SELECT ';';"], ' SELECT 1')
@@ -23,7 +23,7 @@ def split(text: str) -> tuple[list[str], str]:
 
 
 def is_complete(text: str) -> bool:
-    """Return whether nothing but a comment follows the last semicolon.
+    """Return whether only blanks and comments follow the last semicolon.
 
     >>> is_complete("SELECT 'it;"), is_complete("SELECT 1; -- one")
     (False, True)
@@ -32,19 +32,19 @@ def is_complete(text: str) -> bool:
 
 
 def is_blank(text: str) -> bool:
-    """Return whether there is nothing to run, and nothing unfinished: only blanks, comments and semicolons.
+    """Return whether a text contains only blanks, complete comments and semicolons.
 
     >>> is_blank("-- nothing;"), is_blank(" ; "), is_blank("'"), is_blank("/* more")
     (True, True, False, False)
     """
-    # An unfinished text or comment swallows the semicolon that is put behind it.
+    # An unfinished literal or comment would contain the semicolon that is added at the end.
     found = tokens(f"{text}\n;")
     last = len(text.encode()) + 1
     return all(token == ";" for _, token in found) and found[-1:] == [(last, ";")]
 
 
 def without_prefix(statement: str, word: str) -> str | None:
-    """Return what follows a word that a statement begins with, or None if it begins otherwise.
+    """Return the rest of a statement after its first word ``word``; None if it begins with another word.
 
     >>> without_prefix("Estimate SELECT 1", "estimate"), without_prefix("SELECT 1", "estimate")
     (' SELECT 1', None)
@@ -58,17 +58,17 @@ def without_prefix(statement: str, word: str) -> str | None:
 
 
 def in_text(text: str) -> bool:
-    """Return whether the end of an unfinished statement lies inside quotes.
+    """Return whether an unfinished statement ends inside a literal.
 
     >>> in_text("FROM priv.publish_uniform('vis"), in_text("SELECT 'it''s' "), in_text("SELECT ''")
     (True, False, False)
     """
-    # One more quote closes a text that is open, and a semicolon behind it is seen. Otherwise the quote opens one.
+    # A quote is added, then a semicolon. The semicolon is a token only if the quote closed an open literal.
     return tokens(f"{text}';")[-1:] == [(len(text.encode()) + 1, ";")]
 
 
 def tokens(text: str) -> list[tuple[int, str]]:
-    """List the tokens with the bytes at which they begin, comments left out; of each only its first byte."""
+    """List the first byte of each token and the token's offset in bytes, without comments."""
     data = text.encode()
     return [
         (offset, data[offset : offset + 1].decode(errors="replace"))

@@ -1,4 +1,4 @@
-"""The shell on a terminal: line editing, history, completion and colours around its core."""
+"""The interactive shell: adds line editing, history, completion and colours to ``session.Shell``."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ TAKE_FILES = (".read ", ".open ", ".output ", ".once ", ".import ")
 
 
 def interact(shell: Shell, *, keep_history: bool) -> None:
-    """Read and run statements until the user leaves; an error ends a statement, never the shell."""
+    """Read and run statements until the user quits. After an error, the shell reads the next statement."""
     shell.write(
         f"duckdb_priv {__version__} on DuckDB {duckdb.__version__}, database {shell.path}\n"
-        "A statement ends with a semicolon; .help lists commands and priv.*; .quit leaves\n"
+        "End statements with a semicolon; .help lists commands and functions; .quit exits\n"
     )
     completer = ShellCompleter(shell)
     session: PromptSession[str] = PromptSession(
@@ -69,7 +69,7 @@ def interact(shell: Shell, *, keep_history: bool) -> None:
 
 
 def is_finished(text: str) -> bool:
-    """Return whether Enter runs what is typed; otherwise it begins a new line.
+    """Return whether Enter runs the text; otherwise Enter begins a new line.
 
     >>> is_finished(".mode csv"), is_finished("SELECT 1"), is_finished("SELECT 1;")
     (True, False, True)
@@ -78,7 +78,7 @@ def is_finished(text: str) -> bool:
 
 
 class ShellCompleter(Completer):
-    """Completes dot commands and SQL; it reads the catalog once between two statements."""
+    """Completes dot commands and SQL. The catalog is read at most once per statement."""
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
@@ -90,7 +90,7 @@ class ShellCompleter(Completer):
         self._names = None
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
-        """Yield how the text may go on."""
+        """Yield the completions of the text before the cursor."""
         text = document.text_before_cursor
         if text.startswith(TAKE_FILES):
             word = text.split(maxsplit=1)[1] if not text.endswith(" ") else ""
@@ -99,7 +99,7 @@ class ShellCompleter(Completer):
             yield from _dot_completions(text)
         else:
             if self._names is None:
-                # In a transaction that has failed, DuckDB answers nothing.
+                # DuckDB refuses every query in a failed transaction.
                 with suppress(duckdb.Error):
                     self._names = read_names(self._shell.connection)
             for each in propose(text, self._names or CatalogNames()):
@@ -122,16 +122,16 @@ def _dot_completions(text: str) -> Iterator[Completion]:
 
 
 def history_path() -> Path:
-    """Return where the history is kept: the user's XDG state folder."""
+    """Return the history's file in the user's XDG state folder."""
     base = os.environ.get("XDG_STATE_HOME", "")
     folder = Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state"
     return folder / "duckdb_priv" / "history"
 
 
 def open_history() -> History:
-    """Open the history for its owner only: statements may hold values of people.
+    """Open the history file, which only its owner can read: statements may contain values of people.
 
-    Where it cannot be written, what is typed is remembered until the shell ends.
+    If the file cannot be written, the history is kept in memory.
     """
     path = history_path()
     try:

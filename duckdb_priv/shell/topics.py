@@ -1,4 +1,4 @@
-"""What .help says: the dot commands and priv.*, grouped by what one wants to do, wrapped to the window."""
+"""Writes the text of .help: dot commands and functions of the schema priv, grouped by task."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 NARROWEST = 60
-"""Columns below which nothing is wrapped any more."""
+"""The smallest width to which text is wrapped."""
 INDENT = 4
 UNSEEN = 100
-"""Columns where nobody looks at it on a screen."""
+"""The width of text that is not printed on a terminal."""
 
 
 @dataclass(frozen=True)
 class Topic:
-    """One thing that people want to do, and what they call for it: names, or patterns with a star."""
+    """A task, and the names of the functions for it. A name may be a pattern with a star."""
 
     title: str
     names: tuple[str, ...]
     brief: bool = False
-    """Whether only the names are listed; what each does is asked for by name."""
+    """Whether .help lists only names here; .help NAME then describes the function."""
 
 
 BASELINES = "Compare with methods that do not protect (baselines)"
@@ -63,12 +63,12 @@ TOPICS = (
     Topic("Hierarchies for safe k-anonymity", ("*hierarch*",)),
     Topic("Calculators (.help NAME …)", ("*",), brief=True),
 )
-"""In the order in which they are shown; a name belongs to the topic that spells it out, else to the first that fits."""
+"""The topics in the order of .help. A function belongs to the topic with its full name, else to the first that fits."""
 COMMANDS = "Commands of the shell"
 
 
 def topic_of(name: str) -> str:
-    """Return where a function of priv.* is listed.
+    """Return the title of the topic under which a function is listed.
 
     >>> topic_of("publish_uniform"), topic_of("publish_anatomy"), topic_of("ldp_epsilon")
     ('Publish', 'Compare with methods that do not protect (baselines)', 'Calculators (.help NAME …)')
@@ -83,7 +83,7 @@ def topic_of(name: str) -> str:
 def grouped(
     commands: Sequence[tuple[str, str]], functions: Iterable[tuple[str, str]], width: int | None
 ) -> str:
-    """Write dot commands and functions, each with its meaning, under their topics.
+    """Write dot commands and functions with their meanings under their topics.
 
     >>> print(grouped([(".quit", "Leave")], [("audit", "Recompute every guarantee.")], 60), end="")
     Check what was published
@@ -108,7 +108,7 @@ def grouped(
 
 
 def names(entries: Sequence[tuple[str, str]], width: int | None) -> str:
-    """Write names alone, one behind the other.
+    """Write only the names, separated by commas.
 
     >>> names([("priv.a", "One."), ("priv.b", "Two.")], 80)
     '    priv.a, priv.b\\n'
@@ -128,7 +128,7 @@ def names(entries: Sequence[tuple[str, str]], width: int | None) -> str:
 
 
 def aligned(entries: Sequence[tuple[str, str]], width: int | None) -> str:
-    """Write two columns; no line is longer than the window, and none breaks within a word.
+    """Write names and meanings in two columns, wrapped to the width between words.
 
     >>> print(aligned([(".quit", "Leave"), (".read FILE", "Run")], None), end="")
         .quit       Leave

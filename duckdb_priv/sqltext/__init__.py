@@ -1,1 +1,1 @@
-"""Text as SQL: quoting, literals, and the files of the folder sql/ with their places filled."""
+"""Writes SQL text: quoted names, literals, and the templates in the folder sql/."""

@@ -1,4 +1,4 @@
-"""Aggregates of DuckDB by their full names: the schema ``estimated`` of a release file has others of the same names."""
+"""Qualifies DuckDB's aggregates, because the schema ``estimated`` of a release has aggregates of the same names."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from duckdb_priv.sqltext.quoting import TOKEN
 
 NAMES = "any_value|arg_max|avg|bool_and|bool_or|count|count_if|histogram|list|max|min|sum"
 CALL = re.compile(rf"""{TOKEN.pattern}|(?<![\w."])({NAMES})\(""")
-"""A call of one of them, as the group; literals, quoted names and comments are skipped."""
+"""A call of one of these aggregates, whose name is the group. Literals, quoted names and comments match without it."""
 
 
 @lru_cache(maxsize=100)
 def qualified(text: str) -> str:
-    """Write the calls of these aggregates so that they mean DuckDB's own after USE estimated, too.
+    """Qualify the calls of these aggregates, so that they call DuckDB's own functions even after USE estimated.
 
     >>> print(qualified("sqrt(sum(x)) || 'sum(' || count(*)"))
     sqrt(system.main.sum(x)) || 'sum(' || system.main.count(*)

@@ -1,4 +1,4 @@
-"""Calls of our own procedures, as statements that can be run."""
+"""Writes statements that call the procedures of the schema priv."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def call(function: str, given: Iterable[Any], named: Mapping[str, Any]) -> str:
 
 
 def written(value: Any) -> str:
-    """Write an argument.
+    """Write an argument as an SQL literal, list or struct.
 
     >>> written({"age": 2}), written(0.5), written(("a", "b"))
     ("{'age': 2}", '0.5e0', "['a', 'b']")

@@ -1,4 +1,4 @@
-"""Arithmetic with literals, done when a text is written: what is bound at every question costs every question."""
+"""Folds constants in SQL text when the text is written, so that DuckDB need not bind them at every query."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 INNER = re.compile(
     rf"\((?<![\w\])]\()(?<!\bIN \()\s*{NUMBER}(?:\s*(?:\*\*|[-+*/])\s*{NUMBER})*\s*\)"
 )
-"""Parentheses with nothing but numbers in them, unless the text right before makes them arguments."""
+"""Parentheses that contain only arithmetic with numbers, and are not the arguments of a function or of IN."""
 LOGARITHM = re.compile(rf"ln\((?<!\wln\()({NUMBER})\)")
 BETWEEN = re.compile(f"({TOKEN.pattern})")
 OPERATIONS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
@@ -27,9 +27,9 @@ OPERATIONS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
 
 
 def folded(text: str) -> str:
-    """Replace arithmetic with literals in parentheses by its result, a DOUBLE as DuckDB has it.
+    """Replace arithmetic between literals in parentheses by its result, the same DOUBLE that DuckDB computes.
 
-    Only what holds a DOUBLE is replaced: whole numbers stay what they are.
+    Arithmetic without a DOUBLE literal is left unchanged.
 
     >>> print(folded("(x - (0.5e0) * 2) / ((1 - 0.5e0) / 2) + f(1 - 0.5e0) || '(1 - 0.5e0)'"))
     (x - 0.5e0 * 2) / 0.25e0 + f(1 - 0.5e0) || '(1 - 0.5e0)'
@@ -53,14 +53,14 @@ def _logarithm(found: re.Match[str]) -> str:
 
 def _result(found: re.Match[str]) -> str:
     body = found[0]
-    # Python and DuckDB differ in how several powers bind.
+    # Python and DuckDB associate repeated powers differently.
     if "e" not in body or body.count("**") > 1:
         return body
     try:
         value = _value(ast.parse(body, mode="eval").body)
     except ArithmeticError:
         return body
-    # A sign binds otherwise than parentheses.
+    # A minus sign without parentheses may bind differently.
     return literal(value) if value >= 0 and value != float("inf") else body
 
 

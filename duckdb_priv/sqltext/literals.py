@@ -1,4 +1,4 @@
-"""Lists as SQL literals that are quick to plan, however long they are."""
+"""Writes lists as single SQL literals: DuckDB plans one long text much faster than a list of many literals."""
 
 from __future__ import annotations
 
@@ -14,30 +14,27 @@ SEPARATORS = "\x1f\x1e\x1d\x1c\x01\x02\x03\x04\x05\x06\x07"
 """Candidates for the character between two texts of a list."""
 
 FEW = 5
-"""How many texts of a list are planned as fast one by one."""
+"""The longest list whose texts are written as separate literals."""
 LITERAL = re.compile(r"\(?('(?:[^']|'')*')\)?")
-"""A text as it is written, in parentheses or without."""
+"""A text literal, with or without parentheses."""
 SEARCHED = 500
-"""Up to how many texts functions find one of a dictionary faster than a cast finds one of each row."""
+"""The longest list that ``looked_up`` searches with functions; for longer lists a cast is faster."""
 EXACT, ROUNDED = 11, 4
-"""Characters of an encoded number: all of its bits, or the first 24, of which 12 are digits."""
+"""Characters of an encoded number: for all 64 bits, or for the first 24 bits, of which 12 are of the mantissa."""
 MANY = 5000
-"""From how many on a list takes longer to make than one text takes to search."""
+"""The length from which on splitting a text into a list costs more than searching the text."""
 
 
 def texts(values: Iterable[str | None]) -> str:
-    """Write a list of texts, the missing one left out, as one literal that is split.
-
-    That is far faster to plan than a list of literals.
-    """
+    """Write a list of texts without NULL, as one literal that ``string_split`` splits."""
     present, separator = _separated(values)
     return f"string_split({literal(separator.join(present))}, {literal(separator)})"
 
 
 def packed(texts: Iterable[str]) -> str:
-    """Put texts into one, from which ``list_slice(string_split(p, left(p, 1)), 2, -2)`` takes them again.
+    """Join texts into one text p. The SQL ``list_slice(string_split(p, left(p, 1)), 2, -2)`` splits p again.
 
-    The first character is what ends each text. Texts that are packed themselves may be among them.
+    The first character of p is the separator, which follows each text. A packed text may be packed again.
 
     >>> packed(["a", "", "b"]).replace("\x1f", "|")
     '|a||b|'
@@ -47,7 +44,7 @@ def packed(texts: Iterable[str]) -> str:
 
 
 def enum(values: Iterable[str | None]) -> str:
-    """Write the ENUM type of texts, the missing one left out.
+    """Write the ENUM type of these texts without NULL.
 
     >>> print(enum(["it's", "b", None]))
     ENUM('it''s', 'b')
@@ -56,10 +53,10 @@ def enum(values: Iterable[str | None]) -> str:
 
 
 def looked_up(text: str, values: Sequence[str], kind: str) -> str:
-    """Write an SQL expression of type VARCHAR as an ENUM of texts; a text that is none of them is an error.
+    """Convert an SQL expression of type VARCHAR to the ENUM of these texts; any other text is an error.
 
-    Rows of a Parquet file refer to a dictionary of texts. DuckDB calls functions for each text of a dictionary; a
-    cast looks each row's up. A list is searched from its start, so of many texts a cast is faster.
+    The rows of a Parquet file refer to a dictionary of texts. DuckDB calls a function once per text of the dictionary,
+    but casts once per row. Functions search a list from its start, so for many texts the cast is faster.
 
     >>> print(looked_up("x", ["a"], "e").replace(position("x", ["a"]), "p").replace(texts(["a"]), "l"))
     CASE WHEN p IS NULL AND x IS NOT NULL THEN x::e ELSE list_extract(l::e[], p) END
@@ -74,7 +71,9 @@ def looked_up(text: str, values: Sequence[str], kind: str) -> str:
 
 
 def position(text: str, values: Iterable[str | None]) -> str:
-    """Write which of texts an SQL expression is, byte for byte, counted from 1; NULL if it is none, as NULL itself.
+    """Write the position of an SQL expression's value in a list of texts, from 1; NULL if the value is not in it.
+
+    Texts are compared byte for byte.
 
     >>> print(position("x", ["a"]).replace(texts(["a"]), "l"))
     list_position(l, CAST(x AS VARCHAR) COLLATE C)
@@ -83,9 +82,9 @@ def position(text: str, values: Iterable[str | None]) -> str:
 
 
 def exact(value: str) -> str:
-    """Write an SQL expression as a text that is compared byte for byte, whichever collation a session has.
+    """Convert an SQL expression to a text that is compared byte for byte under any collation of the session.
 
-    Functions take it for NULL, too, which has no type of its own.
+    The cast gives a NULL literal the type VARCHAR, so functions accept it.
 
     >>> print(exact("x"))
     CAST(x AS VARCHAR) COLLATE C
@@ -94,10 +93,10 @@ def exact(value: str) -> str:
 
 
 def is_among(text: str, values: Iterable[str | None]) -> str:
-    """Write whether an SQL expression is among texts, byte for byte: in a list that is one literal.
+    """Write the condition that an SQL expression equals one of these texts, compared byte for byte.
 
-    Very many of them are searched as one text.
-    Each literal of a list is planned for itself, which costs more than all the rest where there are fifty.
+    A few texts are written as an IN list. Longer lists are one literal that is split, and very long lists are searched
+    as one text: DuckDB plans each literal of an IN list separately, and fifty cost more than the rest of a query.
 
     >>> is_among("x", ["a", "b"])
     "(CAST(x AS VARCHAR) COLLATE C IN ('a', 'b'))"
@@ -121,7 +120,7 @@ def is_among(text: str, values: Iterable[str | None]) -> str:
 
 
 def concatenated(*texts: str) -> str:
-    """Write SQL expressions of texts as one text, in which a missing one is empty: one function is planned, not many.
+    """Concatenate SQL expressions with one call of ``concat``, where NULL is empty. Adjacent literals are merged.
 
     >>> print(concatenated("'a'", "b", "('c')", "'d'"), concatenated("'a'", "'b'"))
     concat('a', b, 'cd') 'ab'
@@ -138,19 +137,19 @@ def concatenated(*texts: str) -> str:
 
 
 def _separated(values: Iterable[str | None]) -> tuple[list[str], str]:
-    """Return the texts that are not missing, and a character that is in none of them."""
+    """Return the texts that are not NULL, and a separator that none of them contains."""
     present = [value for value in values if value is not None]
     for separator in SEPARATORS:
         if not any(separator in value for value in present):
             return present, separator
     raise InvalidSource(
-        "a sensitive column holds every control character there is",
-        hint="clean its values in a view, and publish the view",
+        "the texts of a sensitive column contain all control characters that could separate them",
+        hint="remove control characters in a view, and publish the view",
     )
 
 
 def doubles(values: Sequence[float]) -> str:
-    """Write a list of numbers, as one literal where they differ.
+    """Write a list of numbers: as one literal that is split, or as one repeated number if all are equal.
 
     >>> print(doubles([0.5, 0.5]), doubles([0.1, 2]))
     [0.5e0 FOR i IN range(2)] string_split('0.1,2.0', ',')::DOUBLE[]
@@ -161,9 +160,9 @@ def doubles(values: Sequence[float]) -> str:
 
 
 def encoded(rows: Iterable[Iterable[float]], characters: int = EXACT) -> str:
-    """Write rows of numbers as a text that is half as long as their digits: the bits of each number, in base64.
+    """Encode rows of numbers in base64, which takes half as many characters as their digits.
 
-    With ``ROUNDED`` characters, each is rounded towards zero by less than one part in 4,096.
+    With ``ROUNDED`` characters, each number is rounded towards zero by less than one part in 4,096.
 
     >>> encoded([[0.1], [2]]), encoded([[0.1, 2]], ROUNDED)
     ('P7mZmZmZmZo|QAAAAAAAAAA', 'P7mZ,QAAA')
@@ -175,7 +174,7 @@ def encoded(rows: Iterable[Iterable[float]], characters: int = EXACT) -> str:
 
 
 def decoded(row: str, characters: int = EXACT) -> str:
-    """Write the list of the numbers of a row that ``encoded`` wrote.
+    """Write the SQL expression that decodes one row of ``encoded`` to a list of numbers.
 
     >>> print(decoded("'P7mZmZmZmZo'"))
     [from_base64(n || '=')::BIT::DOUBLE FOR n IN string_split('P7mZmZmZmZo', ',')]

@@ -1,4 +1,4 @@
-"""Variances, correlations and regressions as functions of sums over records, which is what can be estimated."""
+"""Formulas of variances, correlations and regressions from sums over records, since sums can be estimated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ OF_ONE = {
     "stddev_samp": "CASE WHEN n > 1 THEN sqrt(greatest(xx / (n - 1), 0)) END",
 }
 OF_ONE |= {"variance": OF_ONE["var_samp"], "stddev": OF_ONE["stddev_samp"]}
-"""Aggregates of x: of the number n of records that have it, and of the sum xx of squared distances from the mean."""
+"""Aggregates of x. n is the number of records in which x is not NULL; xx sums the squared distances from the mean."""
 OF_PAIRS = {
     "covar_pop": "CASE WHEN n > 0 THEN xy / n END",
     "covar_samp": "CASE WHEN n > 1 THEN xy / (n - 1) END",
@@ -24,5 +24,5 @@ OF_PAIRS = {
     "regr_sxy": "CASE WHEN n > 0 THEN xy END",
     "regr_count": "n",
 }
-"""Aggregates of pairs y, x of which none is missing: of their sums x and y too, and of products of distances xy."""
+"""Aggregates of pairs (y, x) without NULL. x and y are sums; xy sums the products of the distances from the means."""
 MOMENTS = OF_ONE | OF_PAIRS

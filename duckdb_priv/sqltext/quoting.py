@@ -1,4 +1,4 @@
-"""Names and values as SQL text: the only place that quotes."""
+"""Quotes names and values as SQL text. No other module quotes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from duckdb_priv.errors import InvalidParameter
 
 TOKEN = re.compile(r"""'[^']*(?:''[^']*)*'|"[^"]*(?:""[^"]*)*"|--[^\n]*""")
-"""What holds text as it is: literals, quoted names, comments. Long runs in a literal are matched at once."""
+"""A literal, a quoted name or a comment."""
 PLAIN = re.compile("[a-z_][a-z0-9_]*")
 KEYWORDS = """
     all analyse analyze and anti any array as asc asof asymmetric at authorization between bigint binary bit
@@ -23,11 +23,11 @@ KEYWORDS = """
     unpack unpivot using values varchar variadic verbose when where window with xmlattributes xmlconcat
     xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable
 """
-"""Words that DuckDB 1.4 to 2.0 do not take for a name everywhere."""
+"""Words that DuckDB 1.4 to 2.0 do not accept everywhere as a name without quotes."""
 
 
 def identifier(name: str) -> str:
-    """Quote a name of a table, column or schema.
+    """Quote the name of a table, column or schema.
 
     >>> print(identifier('we"ird'))
     "we""ird"
@@ -36,7 +36,7 @@ def identifier(name: str) -> str:
 
 
 def plain_identifier(name: str) -> str:
-    """Quote a name only where DuckDB needs it: for statements that people read and paste.
+    """Quote a name only if DuckDB requires quotes: for statements that people read and paste.
 
     >>> print(plain_identifier("visits_public"), plain_identifier("Age"), plain_identifier("order"))
     visits_public "Age" "order"
@@ -54,7 +54,7 @@ def identifiers(names: Iterable[str]) -> str:
 
 
 def in_types(types: Mapping[str, str], between: str = ", ") -> str:
-    """Write columns as they are selected in given types, under their names.
+    """Write a select list that casts each column to the given type and keeps its name.
 
     >>> in_types({"age": "UTINYINT", "sex": "VARCHAR"})
     '"age"::UTINYINT AS "age", "sex"::VARCHAR AS "sex"'
@@ -65,9 +65,7 @@ def in_types(types: Mapping[str, str], between: str = ", ") -> str:
 
 
 def literal(value: str | float | bool | None) -> str:
-    """Write a value as an SQL literal.
-
-    A number is written so that it is read back as the same DOUBLE.
+    """Write a value as an SQL literal. A float is written such that DuckDB reads the same DOUBLE.
 
     >>> print(literal("it's"), literal(0.1), literal(None), literal(True))
     'it''s' 0.1e0 NULL true
@@ -90,7 +88,7 @@ def literal(value: str | float | bool | None) -> str:
 
 
 def without_carriage_returns(script: str) -> str:
-    """Write the literals of a script so that it can be read as lines of text, which may change how they end.
+    """Escape the carriage returns in a script's literals, so that reading the script as text lines keeps them.
 
     >>> print(without_carriage_returns("SELECT 'it''s \\\\ one\\r', 2"))
     SELECT E'it''s \\\\ one\\r', 2
@@ -106,7 +104,7 @@ def without_carriage_returns(script: str) -> str:
 
 
 def listed(texts: Iterable[str]) -> str:
-    """Write a list of texts.
+    """Write a list of texts as an SQL literal of type VARCHAR[].
 
     >>> listed(["age"]), listed([])
     ("['age']::VARCHAR[]", '[]::VARCHAR[]')

@@ -1,4 +1,4 @@
-"""How many rows a table, a view or a query in parentheses has, and which columns."""
+"""Reads the number of rows and the columns of a table, a view or a query in parentheses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def count_of(connection: Any, rows: str) -> int:
-    """Count rows.
+    """Count the rows of a table, a view or a query in parentheses.
 
     >>> import duckdb
     >>> with duckdb.connect() as connection:
@@ -18,7 +18,7 @@ def count_of(connection: Any, rows: str) -> int:
 
 
 def types_of(connection: Any, rows: str) -> dict[str, str]:
-    """Return the columns, in their order, with their types.
+    """Return the type of each column, in the order of the columns.
 
     >>> import duckdb
     >>> with duckdb.connect() as connection:

@@ -1,4 +1,4 @@
-"""64 bits as a signed number of the same order, where there are no unsigned ones: in Spark, and in its files."""
+"""Converts UBIGINT to BIGINT and back, keeping the order: Spark and its files have no unsigned integers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ HALF = 1 << 63
 
 
 def signed(bits: str) -> str:
-    """Write bits, a UBIGINT, as a BIGINT.
+    """Write the conversion of a UBIGINT to the BIGINT of the same rank.
 
     >>> signed("b")
     '((b)::HUGEINT - 9223372036854775808)::BIGINT'
@@ -15,7 +15,7 @@ def signed(bits: str) -> str:
 
 
 def unsigned(number: str) -> str:
-    """Write the bits of such a number.
+    """Write the conversion of such a BIGINT back to the UBIGINT.
 
     >>> unsigned("n")
     '((n)::HUGEINT + 9223372036854775808)::UBIGINT'

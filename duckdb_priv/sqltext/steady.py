@@ -1,4 +1,4 @@
-"""Writes the text of a value so that it does not depend on a time zone."""
+"""Writes the conversion of a value to a text that does not depend on the session's time zone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from duckdb.sqltypes import DuckDBPyType
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 WITH_ZONE = "TIMESTAMP WITH TIME ZONE"
-"""The type whose text DuckDB writes in the time zone of the session, also within lists and similar types."""
+"""The type whose text depends on the session's time zone, also within lists, structs, maps and unions."""
 
 
 def steady_text(value: str, kind: str) -> str:
-    """Write the text of an SQL expression of a type.
+    """Write the conversion of an SQL expression of the type ``kind`` to text.
 
     >>> print(steady_text("age", "INTEGER"))
     age::VARCHAR
@@ -24,7 +24,7 @@ def steady_text(value: str, kind: str) -> str:
     [CASE WHEN isfinite(_priv_1) THEN epoch_us(_priv_1)::VARCHAR ELSE _priv_1::VARCHAR END FOR _priv_1 IN days]::VARCHAR
     """
     if kind == WITH_ZONE:
-        # What is infinite has no microseconds.
+        # Infinite timestamps have no microseconds.
         return (
             f"CASE WHEN isfinite({value}) THEN epoch_us({value})::VARCHAR ELSE {value}::VARCHAR END"
         )
@@ -32,7 +32,7 @@ def steady_text(value: str, kind: str) -> str:
 
 
 def _steady(value: str, kind: str, depth: int) -> str:
-    """Replace times with a zone in a value by texts."""
+    """Replace the timestamps with a time zone in a value by texts."""
     if WITH_ZONE not in kind:
         return value
     if kind == WITH_ZONE:
@@ -51,7 +51,7 @@ def _steady(value: str, kind: str, depth: int) -> str:
         return f"[{{{entry}}} FOR {each} IN map_entries({value})]"
     take, fields = "struct_extract", read.children
     if read.id == "union":
-        # The first child is the number of the member that it holds; the others are NULL.
+        # The first child is the number of the member in use. All other members are NULL.
         take, fields = "union_extract", fields[1:]
     packed = ", ".join(
         f"{identifier(name)}: {_steady(f'{take}({value}, {literal(name)})', str(of), depth)}"

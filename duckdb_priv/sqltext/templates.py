@@ -1,10 +1,10 @@
-"""The SQL of the project is in files; this module finds, orders and fills them.
+"""Finds, orders and fills the SQL templates in the folder sql/.
 
-A file holds one object, or one fragment that several objects share, or several sections, each under a line ``--
-name: estimate``. A file names what is filled in between two at-signs, as in ``@estimate@``; the filling is text
-that is SQL already, and may name further fillings. In the text of a query that a macro runs, the
-arguments of the macro are in braces, as in ``{condition}``. When a file is read, both are marked with NULs, which no
-SQL text can hold: so a value or a name of the user's that looks like ``@estimate@`` does not change.
+A file holds one object, one fragment that several objects share, or several sections. A section begins with a line
+like ``-- name: estimate``. A placeholder is a name between at-signs, as in ``@estimate@``. It is replaced by SQL text,
+which may contain further placeholders. If a macro runs a query as a text, the macro's arguments are in braces there,
+as in ``{condition}``. When a file is read, placeholders and arguments are marked with NUL characters, which no SQL
+text contains. So a user's value or name that looks like ``@estimate@`` is never replaced.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def everything(folder: str) -> list[str]:
 
 
 def body(text: str) -> str:
-    """Drop the comment lines of a file, so that it can be used inside an expression, and mark its places.
+    """Drop the comment lines of a file and mark its placeholders, so that it can be used inside an expression.
 
     >>> body("-- why\\n1 + 1\\n")
     '1 + 1'
@@ -85,7 +85,7 @@ def sections(folder: str, name: str) -> Mapping[str, str]:
 
 
 def template(text: str) -> str:
-    """Mark every ``@name@`` and ``{name}`` in a text of our own as a place to fill.
+    """Mark every ``@name@`` and ``{name}`` in a text of the library as a placeholder.
 
     >>> template("SELECT @sum@;")
     'SELECT \\x00sum\\x00;'
@@ -94,7 +94,7 @@ def template(text: str) -> str:
 
 
 def place(name: str) -> str:
-    """Mark one place by its name, which may end in a number.
+    """Write a marked placeholder of this name, which may end in a number.
 
     >>> fill(f"FROM {place('records')}", {"records": "t"})
     'FROM t'
@@ -103,7 +103,7 @@ def place(name: str) -> str:
 
 
 def fill(text: str, fillings: Mapping[str, str]) -> str:
-    """Fill every marked place, also those that a filling brings along.
+    """Fill every marked placeholder, also those inside the fillings.
 
     >>> fill(template("SELECT @sum@;"), {"sum": template("@one@ + @one@"), "one": "'@sum@'"})
     "SELECT '@sum@' + '@sum@';"
@@ -112,7 +112,7 @@ def fill(text: str, fillings: Mapping[str, str]) -> str:
 
 
 def expand(text: str, fillings: Mapping[str, str]) -> str:
-    """Fill the marked places that there is a filling for, and leave the others marked.
+    """Fill the marked placeholders that have a filling, and leave the others marked.
 
     >>> expand(template("@one@ + @two@"), {"one": "1"})
     '1 + \\x00two\\x00'
@@ -124,7 +124,7 @@ def expand(text: str, fillings: Mapping[str, str]) -> str:
 
 
 def computed(text: str, arguments: Mapping[str, str]) -> str:
-    """Write a text as an SQL expression, in which every marked ``{name}`` is an argument of a macro.
+    """Write a text as an SQL expression that concatenates it, where every marked ``{name}`` is a macro's argument.
 
     >>> computed(template("FROM t WHERE {condition}"), {"condition": "_condition"})
     "'FROM t WHERE ' || _condition || ''"

@@ -168,7 +168,7 @@ def test_it_keeps_both_files_on_request(kept: tuple[Path, list[str], Result]) ->
         assert "person_id" not in columns
     again = CliRunner().invoke(main, command)
     assert again.exit_code == 1
-    assert "holds a file 'publisher.duckdb' already" in again.stderr
+    assert "already contains a file 'publisher.duckdb'" in again.stderr
 
 
 @pytest.mark.parametrize("there", [False, True])

@@ -336,7 +336,9 @@ def test_a_function_name_that_is_taken_where_the_database_is_prepared(hospital, 
         else:
             function, types, returns = SAME_SIGNATURE[name]
             connection.create_function(name, function, types, returns, type="arrow")
-        refused(connection, f"the function '{name}' exists and is not of this duckdb_priv")
+        refused(
+            connection, f"the function '{name}' exists and was not registered by this duckdb_priv"
+        )
 
 
 @pytest.mark.parametrize("name", ["_priv_bits", "_priv_instance", "_priv_anything"])
@@ -347,7 +349,9 @@ def test_a_function_name_that_is_taken(name, kind):
             connection.execute(f"CREATE MACRO {name}(x) AS x")
         else:
             connection.create_function(name, lambda x: x, ["BIGINT"], "BIGINT", type="arrow")
-        refused(connection, f"the function '{name}' exists and is not of this duckdb_priv")
+        refused(
+            connection, f"the function '{name}' exists and was not registered by this duckdb_priv"
+        )
 
 
 def test_a_catalog_of_a_newer_version(con, inventory):

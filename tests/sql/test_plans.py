@@ -164,7 +164,7 @@ def test_one_that_fails_keeps_no_other_and_a_finding_is_3(plan, tmp_path):
         ("card = false", "card = 'no'", "card must be true or false"),
         ('"uniform"', '"unifrom"', "unifrom"),
         ("retention = 0.5", "", "retention"),
-        ("0.5", "0,5", "is no TOML"),
+        ("0.5", "0,5", "is not TOML"),
         ("[release.r]", "[releases.r]", "did you mean 'release'?"),
         ('method = "uniform"', "", "names no method"),
         ("[release.r]", "[release.x]\n[release.r]", "names no method"),

@@ -370,7 +370,7 @@ def test_the_command_writes_either_card(tmp_path: Path) -> None:
         ),
         (
             [str(database), "r", "--explorer", "https://x.example"],
-            "is for the card that is handed out",
+            "--explorer needs --release-file",
         ),
     ):
         result = CliRunner().invoke(main, ["report", *arguments, "-o", str(tmp_path / "d.html")])

@@ -530,10 +530,10 @@ def test_the_timer_prints_a_time(shell: Screen) -> None:
         (".timer perhaps", "'perhaps' is neither on nor off"),
         (".timer", "write .timer on|off"),
         (".read a b", "write .read FILE"),
-        (".read 'a", "a quote that nothing closes"),
-        (".help zebra", "nothing is called 'zebra'"),
-        (".maxrows none", "'none' is no number of rows"),
-        (".import visits.xlsx visits", "no ending that says how to read it"),
+        (".read 'a", "a quote without an end"),
+        (".help zebra", "no command or function is called 'zebra'"),
+        (".maxrows none", "'none' is not a number of rows"),
+        (".import visits.xlsx visits", "has no known file suffix"),
         (".import visits.csv", "write .import FILE TABLE"),
     ],
 )
@@ -655,7 +655,7 @@ def test_releases_and_export(tmp_path: Path) -> None:
         (("export", "{folder}/no.duckdb", "r", "x"), "there is no file"),
         (("export", "{folder}/plain.duckdb", "r", "x"), "nothing was ever published"),
         (("shell", "-f", "{folder}/no.sql"), "no such file"),
-        (("shell", "-f", "{folder}/bytes.sql"), "not text in UTF-8"),
+        (("shell", "-f", "{folder}/bytes.sql"), "is not UTF-8 text"),
     ],
 )
 def test_a_wrong_file_is_reported_in_a_sentence(
