@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
-import sys
 import textwrap
 import threading
 import time
@@ -15,12 +13,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from programs import Program, run
 
 import duckdb_priv
 from duckdb_priv.engine import instance, procedures, randomness
 from duckdb_priv.publisher import steps
 
-ROWS = 50_000
+ROWS = 12_000
 PUBLISH = "FROM priv.publish_uniform('stays', 'later', sensitive := 'disease', retention := 0.5, record_id := 'id')"
 HOOK = textwrap.dedent(
     """
@@ -49,7 +48,7 @@ HOOK = textwrap.dedent(
     connection = duckdb_priv.connect(path)
     connection.execute("SET threads = 2")
     {
-        "in the middle of the rows": lambda: stop(randomness.KeyedBits, "draw_for_integers", 20),
+        "in the middle of the rows": lambda: stop(randomness.KeyedBits, "draw_for_integers", 3),
         "before the catalog": lambda: stop(catalog, "write"),
         "before the macros": lambda: (stop(macros, "add"), stop(macros, "create")),
         "before the commit": lambda: stop(procedures, "_commit"),
@@ -90,7 +89,6 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def assert_only_the_earlier_release(database: Path) -> None:
-    """Open the database plainly, then publish from it again."""
     with duckdb.connect(str(database)) as con:
         tables = con.execute(
             "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' ORDER BY ALL"
@@ -104,23 +102,19 @@ def assert_only_the_earlier_release(database: Path) -> None:
             "SELECT priv.reconstructed_count('earlier', noisy_disease, 'flu') FROM earlier"
         ).fetchall()
         assert abs(estimate - ROWS / 3) < ROWS / 30
+
+
+def assert_published_again(database: Path) -> None:
+    """Only the earlier release is there, and the later one is published."""
+    assert_only_the_earlier_release(database)
     with duckdb_priv.connect(database) as con:
         assert con.execute(PUBLISH).fetchall()[0][0] == "later"
 
 
-def start(
-    database: Path, moment: str, statement: str, end: str, patience: float
-) -> subprocess.Popen:
+def start(database: Path, moment: str, statement: str, end: str, patience: float) -> Program:
     """Run a statement in another process, up to a moment."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", HOOK + end, str(database), moment, statement, str(patience)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stdout is not None
-    if child.stdout.readline() != "here\n":
-        pytest.fail(child.communicate()[1])
+    child = Program(HOOK + end, database, moment, statement, patience)
+    child.wait_until_it_prints("here")
     return child
 
 
@@ -131,8 +125,7 @@ def start(
 def test_killed_while_publishing(database, moment):
     child = start(database, moment, PUBLISH, "connection.execute(statement).fetchall()", 60)
     child.kill()
-    child.communicate()
-    assert_only_the_earlier_release(database)
+    assert_published_again(database)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +145,6 @@ def test_killed_while_exporting(database, tmp_path, without_cards, form, moment)
     statement = f"FROM priv.export_release('earlier', '{place}', format := '{form}')"
     child = start(database, moment, statement, "connection.execute(statement).fetchall()", 60)
     child.kill()
-    child.communicate()
     # A folder cannot be exchanged for another in one step: between two renames the earlier one is beside it.
     kept = place if place.exists() else next(tmp_path.glob(f".{place.name}.*.earlier"))
     assert contents(kept) == before
@@ -170,16 +162,10 @@ def test_killed_while_exporting(database, tmp_path, without_cards, form, moment)
 def test_killed_at_any_moment(database):
     """Without hooks: three moments that nobody chose."""
     for part in range(1, 4):
-        child = subprocess.Popen(
-            [sys.executable, "-c", HOOK_FREE, str(database), PUBLISH],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert child.stdout is not None
-        assert child.stdout.readline() == "here\n"
+        child = Program(HOOK_FREE, database, PUBLISH)
+        child.wait_until_it_prints("here")
         time.sleep(0.05 * part)
         child.kill()
-        child.communicate()
         with duckdb_priv.connect(database) as con:
             names = con.execute("SELECT release FROM priv.release ORDER BY release").fetchall()
             assert names in ([("earlier",)], [("earlier",), ("later",)])
@@ -236,9 +222,9 @@ def test_ctrl_c_in_the_moment_of_the_commit(database):
 def interrupted(database: Path, moment: str) -> tuple[str, list[list[str]]]:
     """Press Ctrl-C while a script publishes; it goes on and publishes again."""
     child = start(database, moment, PUBLISH, AFTER_INTERRUPT, 2)
-    child.send_signal(signal.SIGINT)
-    answer, errors = child.communicate(timeout=60)
-    assert child.returncode == 0, errors
+    child.interrupt()
+    code, answer, errors = child.end()
+    assert code == 0, errors
     # On a slow machine, DuckDB's progress bar is before it.
     reported, left = json.loads(answer.splitlines()[-1])
     return reported, left
@@ -256,12 +242,12 @@ def con(prepared):
     connection.close()
 
 
-def at_the_twentieth_piece(monkeypatch, do) -> None:
+def at_the_third_piece(monkeypatch, do) -> None:
     """Do something, once, in another thread, while the rows are drawn."""
     draw, pieces = randomness.KeyedBits.draw_for_integers, iter(range(10**9))
 
     def drawing(self, ids, codes):
-        if next(pieces) == 20:
+        if next(pieces) == 2:
             worker = threading.Thread(target=do)
             worker.start()
             worker.join()
@@ -278,7 +264,7 @@ def left_behind(con) -> list:
 
 
 def test_interrupted_from_another_thread(con, monkeypatch):
-    at_the_twentieth_piece(monkeypatch, con.interrupt)
+    at_the_third_piece(monkeypatch, con.interrupt)
     with pytest.raises(duckdb.InterruptException):
         con.execute(PUBLISH).fetchall()
     assert left_behind(con) == []
@@ -289,7 +275,7 @@ def test_interrupted_by_a_front_end(con, monkeypatch):
     # A call that has to wait waits for minutes, however loaded the machine is.
     monkeypatch.setattr(procedures, "TURN_WAIT", 600.0)
     monkeypatch.setattr(procedures, "COMMIT_WAIT", 600.0)
-    at_the_twentieth_piece(monkeypatch, instance.interrupt)
+    at_the_third_piece(monkeypatch, instance.interrupt)
     with pytest.raises(
         duckdb.Error, match="the statement was interrupted, and nothing of it was kept"
     ):
@@ -329,20 +315,13 @@ LIMITED = textwrap.dedent(
 
 def run_limited(database: Path, statement: str, limit: int) -> str:
     """Run a statement where no file may grow beyond a limit."""
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(database), statement, str(limit)],
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return done.stdout
+    return run(LIMITED, database, statement, limit)[1]
 
 
 def test_a_full_disk_during_the_publication(database):
     reported = run_limited(database, PUBLISH, 50_000)
     assert "File too large" in reported
-    assert_only_the_earlier_release(database)
+    assert_published_again(database)
 
 
 @pytest.mark.parametrize("form", ["duckdb", "parquet"])
@@ -393,4 +372,4 @@ def test_a_full_disk(small_disk):
                 con.execute(statement).fetchall()
     (small_disk / "filler").unlink()
     assert not list(small_disk.glob("*file.duckdb*"))
-    assert_only_the_earlier_release(path)
+    assert_published_again(path)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import duckdb
 import pytest
+from programs import run
 
 import duckdb_priv
 from duckdb_priv.engine.private_files import SPILLED
@@ -21,10 +21,11 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="files have no such modes here"),
 ]
 
-VISITS = "CREATE TABLE visits AS SELECT i AS id, i % 50 AS ward, 'd' || i % 7 AS disease FROM range(300_000) AS t(i)"
+ROWS = 20_000
+VISITS = f"CREATE TABLE visits AS SELECT i AS id, i % 50 AS ward, 'd' || i % 7 AS disease FROM range({ROWS}) AS t(i)"
 PUBLISH = "FROM priv.publish_uniform('visits', 'out', sensitive := 'disease', retention := 0.5, record_id := 'id')"
 SPILL = "CREATE TEMP TABLE large AS SELECT i, hash(i)::VARCHAR AS h FROM range(2_000_000) AS t(i)"
-PROGRAM = (sys.executable, "-c", "from duckdb_priv.shell.cli import main; main()")
+COMMAND = "import os; os.umask(0o022); from duckdb_priv.shell.cli import main; main()"
 KILLED = textwrap.dedent(
     """
     import os, signal, sys
@@ -50,23 +51,26 @@ KILLED = textwrap.dedent(
 
 
 def kill(path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(path), PUBLISH, SPILL],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    code, _, errors = run(KILLED, path, PUBLISH, SPILL)
+    assert code == -signal.SIGKILL, errors
 
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Path:
-    path = tmp_path / "hospital.duckdb"
+@pytest.fixture(scope="module")
+def prepared_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("left") / "hospital.duckdb"
     with duckdb_priv.connect(path) as con:
         con.execute(VISITS)
     return path
+
+
+@pytest.fixture
+def database(prepared_database: Path, tmp_path: Path) -> Path:
+    """A database of the same mode."""
+    return Path(shutil.copy(prepared_database, tmp_path))
 
 
 def test_what_is_left_is_its_owners_and_goes_at_the_next_opening(database):
@@ -82,7 +86,7 @@ def test_what_is_left_is_its_owners_and_goes_at_the_next_opening(database):
     ]  # fmt: skip
     with duckdb_priv.connect(database) as con:
         assert not folder.exists()
-        assert con.execute("SELECT count(*) FROM out").fetchall() == [(300_000,)]
+        assert con.execute("SELECT count(*) FROM out").fetchall() == [(ROWS,)]
     assert [each.name for each in database.parent.iterdir()] == [database.name]
 
 
@@ -96,12 +100,9 @@ def test_what_a_running_publisher_has_spilled_stays(database):
         with duckdb_priv.connect(database):
             assert largest.exists()
         assert con.execute("SELECT count(DISTINCT h) FROM large").fetchall() == [(2_000_000,)]
-        other = subprocess.run(
-            [*PROGRAM, "audit", str(database)],
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-        assert other.returncode == 1
-        assert "is open in another program" in other.stderr
+        code, _, errors = run(COMMAND, "audit", database)
+        assert code == 1
+        assert "is open in another program" in errors
         assert largest.exists()
 
 
@@ -127,7 +128,7 @@ def test_the_command_line_makes_files_for_their_owner_and_releases_for_readers(
     release = tmp_path / "out.duckdb"
     if command == "shell":
         given = [
-            "shell", str(database),
+            "shell", database,
             "-c", f"{PUBLISH}; CHECKPOINT; CREATE TABLE more AS FROM visits",
             "-c", f"FROM priv.export_release('out', '{release}', metadata := ['dcat'])",
             "-c", f"COPY visits TO '{tmp_path / 'visits.csv'}'",
@@ -138,12 +139,9 @@ def test_the_command_line_makes_files_for_their_owner_and_releases_for_readers(
             f'database = "{database}"\n[release.out]\nmethod = "uniform"\nsource = "visits"\nsensitive = "disease"\n'
             'retention = 0.5\nrecord_id = "id"\nexport = {path = "out.duckdb", metadata = "dcat"}\n'
         )
-        given = ["publish", str(plan)]
-    done = subprocess.run(
-        ["sh", "-c", 'umask 022; exec "$@"', "sh", *PROGRAM, *given],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+        given = ["publish", plan]
+    code, _, errors = run(COMMAND, *given)
+    assert code == 0, errors
     found = {each.name: mode(each) for each in tmp_path.iterdir() if each.suffix != ".toml"}
     for_readers = {"out.duckdb", "out.html", "out.dcat.json"}
     assert for_readers <= set(found)
@@ -152,4 +150,4 @@ def test_the_command_line_makes_files_for_their_owner_and_releases_for_readers(
     }
     assert {found[name] for name in for_readers} == {0o644}
     with duckdb.connect(str(release), read_only=True) as reader:
-        assert reader.execute("SELECT count(*) FROM out").fetchall() == [(300_000,)]
+        assert reader.execute("SELECT count(*) FROM out").fetchall() == [(ROWS,)]
