@@ -1,7 +1,7 @@
-"""Drawing from any distribution with one comparison: alias tables, exact in integers.
+"""Alias tables: draw from any distribution with one look-up and one comparison, in exact integers.
 
-The 2^64 words are cut into at least m equal bins. A word in bin j gives j if it lies low enough in the
-bin, else the alias of the bin: so one look-up and one comparison draw from any distribution.
+The 2^64 words are divided into at least m equal bins. A word in bin j gives j if its place in the bin is below a bound,
+else the alias of the bin.
 Derivation: ``alias.md`` beside this file. Source: Walker, "An efficient method for generating
 discrete random variables with general distributions" (1977).
 """
@@ -21,8 +21,8 @@ from duckdb_priv.mechanism.uniform import WORDS
 def words_of(operator: Matrix) -> list[list[int]]:
     """Return, for each original value, how many of the 2^64 words publish it as each value.
 
-    Row x has m integers that sum to 2^64. Probabilities from 2^-11 up are met exactly, smaller ones
-    rounded down by less than one word; the most probable value takes what is left over.
+    Row x has m integers that sum to 2^64. Probabilities of at least 2^-11 are exact; smaller ones are rounded down by
+    less than one word. The remaining words publish the most probable value.
 
     >>> [[count / 2**64 for count in counts] for counts in words_of(np.array([[0.75, 0.5], [0.25, 0.5]]))]
     [[0.75, 0.25], [0.5, 0.5]]
@@ -36,7 +36,7 @@ def words_of(operator: Matrix) -> list[list[int]]:
 
 
 def as_drawn(operator: Matrix) -> Matrix:
-    """Return the operator that 64 bits draw from in place of this one, to double precision.
+    """Return the operator with each probability rounded to 64 bits, as the alias tables draw it, in doubles.
 
     >>> as_drawn(np.array([[0.75, 1e-30], [0.25, 1.0]]))
     array([[0.75, 0.  ],
@@ -47,14 +47,14 @@ def as_drawn(operator: Matrix) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class AliasTables:
-    """One alias table for each original value, with B bins: the power of two next to m from above."""
+    """One alias table for each original value. Each has B bins; B is the least power of two that is at least m."""
 
     bits: int
-    """How many bits a place in a bin has; the others say which bin it is. A bin has ``2**bits`` words."""
+    """A bin has ``2**bits`` words: the low bits of a word are its place in the bin, the high bits number the bin."""
     bounds: NDArray[np.uint64]
     """Entry [x, j]: how many words of bin j publish j itself, shape (m, B)."""
     aliases: NDArray[np.uint32]
-    """Entry [x, j]: what the other words of bin j publish, shape (m, B)."""
+    """Entry [x, j]: the value that the other words of bin j publish, shape (m, B)."""
 
 
 def alias_tables(operator: Matrix) -> AliasTables:
@@ -75,7 +75,7 @@ def alias_tables(operator: Matrix) -> AliasTables:
 
 
 def _alias_table(counts: list[int]) -> tuple[list[int], list[int]]:
-    """Fill every bin with words of its own value, and of at most one other."""
+    """Return the bounds and aliases of one original value: each bin publishes its own value and one other at most."""
     size = WORDS // len(counts)
     left = counts.copy()
     bounds, aliases = [size] * len(counts), list(range(len(counts)))

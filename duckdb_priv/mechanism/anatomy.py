@@ -1,7 +1,6 @@
-"""Anatomy: groups of l records with different values, whose values are published as they are.
+"""Anatomy: groups of at least l records with different values; the values of each group are published unchanged.
 
-Every record joins a group in which nobody else has its value. What is published is the group of each record,
-and the values of each group: the records of a group share its values among each other.
+The release shows the group of each record and the list of values of each group, but not which record has which value.
 Derivation, and what this does not protect: ``anatomy.md`` beside this file.
 Source: Xiao, Tao, "Anatomy: simple and effective privacy preservation" (VLDB 2006), section 5, figure 3.
 """
@@ -19,12 +18,12 @@ from duckdb_priv.mechanism.eligibility import require_eligible
 from duckdb_priv.mechanism.largest_first import largest_first
 
 _RESIDUE = 0
-"""Stream of the words that assign the records which fill no group."""
+"""Number of the word stream that assigns left-over records to groups."""
 
 
 @dataclass(frozen=True)
 class AnatomyGroups:
-    """Which group each record is in, ordered by value, and within a value by its rank in keyed hash order."""
+    """The group of each record. Records are in order of value, and within a value in keyed hash order."""
 
     value: NDArray[np.uint32]
     """(rows,) the code of each record's value."""
@@ -34,9 +33,9 @@ class AnatomyGroups:
     """(rows,) the group of each record; the values of one group are distinct."""
 
     def background(self) -> NDArray[np.float64]:
-        """Return, per value, which share of the records of other values has it among the values of its group.
+        """Return, for each value, the share of records with another value whose group contains it.
 
-        Two groups {0, 1}: of the two records with another value than 0, both are in a group with it.
+        There are two groups {0, 1}. Both records with value 1 are in a group that contains value 0:
 
         >>> pairs = AnatomyGroups(np.array([0, 0, 1, 1], "u4"), np.array([0, 1, 0, 1]), np.array([0, 1, 0, 1], "u4"))
         >>> pairs.background().tolist()
@@ -52,14 +51,14 @@ class AnatomyGroups:
 def anatomy_groups(
     counts: ArrayLike, diversity: int, words: WordStreams, labels: Sequence[str] | None = None
 ) -> AnatomyGroups:
-    """Cut a histogram into groups of at least ``diversity`` (the paper's l) different values.
+    """Divide the records of a histogram into groups of at least ``diversity`` (the paper's l) different values.
 
-    As often as can be, a group takes one record of each of the l values that have most records left; then
-    each remaining record, fewer than l in all, joins a random group without its value. ``counts`` has one entry
-    per value, ``labels`` are their names for a message. Raises ``InvalidParameter`` where a value is in more
-    than 1 of l records: no such groups exist then. A Python loop over the groups.
+    Groups are made while at least l values have records left: each takes one record of each of the l values with most
+    records left. Each of the fewer than l remaining records joins a random group without its value. ``counts`` has one
+    entry per value; messages show the values as ``labels``. Raises ``InvalidParameter`` if a value is in more than 1
+    of l records, because then no such groups exist. A Python loop over the groups.
 
-    Five records in two groups of two, and the fifth joins the one without its value:
+    Four of five records form two groups of two. The fifth joins the group without its value:
 
     >>> groups = anatomy_groups([2, 1, 2], 2, lambda stream, count: np.zeros(count, np.uint64))
     >>> groups.value.tolist(), groups.group.tolist()

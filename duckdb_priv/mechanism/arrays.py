@@ -1,7 +1,4 @@
-"""Arrays by what they hold, as signatures name them.
-
-numpy's types say what an element is and leave the shape open; these names say the shape as well, for readers.
-"""
+"""Names of array types for signatures. Each says what an array holds and its shape; numpy types leave both open."""
 
 from __future__ import annotations
 
@@ -9,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
-"""Real numbers, one for each of something: shape (n,)."""
+"""Real numbers of shape (n,)."""
 Matrix = NDArray[np.float64]
-"""Real numbers in rows and columns: shape (m, n)."""
+"""Real numbers of shape (m, n)."""
 Floats = NDArray[np.float64]
-"""Real numbers of any shape, which are broadcast against each other."""
+"""Real numbers of any shape; several such arguments broadcast."""
 Integers = NDArray[np.int64]
 """Whole numbers of any shape: codes, sizes, levels."""
 Counts = NDArray[np.int64]
-"""How many records there are of each of something: shape (n,)."""
+"""Numbers of records, one for each value or group: shape (n,)."""

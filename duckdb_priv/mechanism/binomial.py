@@ -1,7 +1,7 @@
-"""Tails of the binomial distribution, from the incomplete beta function.
+"""Tail probabilities of the binomial distribution, computed with the incomplete beta function.
 
-``scipy.stats`` has them too, and takes longer to import than a small publication takes. So does ``scipy.special``,
-which is loaded at the first call: where nothing agrees, nothing is computed.
+``scipy.stats`` has these functions too, but its import takes longer than a small publication. ``scipy.special`` is also
+slow to import, so this module imports it at the first call.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from duckdb_priv.mechanism.arrays import Floats
 
 
 def cdf(successes: ArrayLike, trials: ArrayLike, chance: ArrayLike) -> Floats:
-    """Return the probability of at most so many successes; all arguments broadcast.
+    """Return the cumulative distribution: Pr[at most ``successes``]. All arguments broadcast.
 
     >>> cdf([-1, 0, 1, 2], 2, 0.5)
     array([0.  , 0.25, 0.75, 1.  ])
@@ -24,7 +24,7 @@ def cdf(successes: ArrayLike, trials: ArrayLike, chance: ArrayLike) -> Floats:
 
 
 def sf(successes: ArrayLike, trials: ArrayLike, chance: ArrayLike) -> Floats:
-    """Return the probability of more successes than these, exact to a relative 1e-13 however small.
+    """Return Pr[more than ``successes``], with a relative error of at most 1e-13 even for tiny probabilities.
 
     >>> sf([-1, 0, 1, 2], 2, 0.5)
     array([1.  , 0.75, 0.25, 0.  ])
@@ -42,7 +42,7 @@ def _tail(
     below: float,
     beyond: float,
 ) -> Floats:
-    """Return a tail, which the incomplete beta function gives for 0 <= successes < trials."""
+    """Return a tail probability: ``function`` for 0 <= successes < trials, else ``below`` or ``beyond``."""
     k, n = np.floor(np.asarray(successes, np.float64)), np.asarray(trials, np.float64)
     inside = function(np.maximum(k, 0) + 1, np.maximum(n - k, 1), chance)
     return np.asarray(np.where(k < 0, below, np.where(k >= n, beyond, inside)))

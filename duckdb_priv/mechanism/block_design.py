@@ -1,10 +1,9 @@
-"""Codes of a block design: the same guarantee with less noise, for domains of many values.
+"""Codes of a block design: the privacy of uniform perturbation with less noise, for domains of many values.
 
-A record publishes a block of values instead of a value: one that holds its true value with some probability, else
-one that does not. Each value is in equally many blocks, and any two values are, so counting the records "whose block
-holds v" is counting records that show v under uniform perturbation, with two other numbers. Uniform perturbation must
-tell one value from all others; a block only tells on which side of a cut the value lies, and the noise of that
-does not grow with the domain. Derivations: ``block_design.md`` beside this file.
+A record publishes a block of values instead of a value. Blocks that contain its true value are more probable. All
+values are in the same number of blocks, and so are all pairs of values. So the count of records whose block contains v
+is estimated as under uniform perturbation, with two other probabilities. A block only shows whether a value is in a
+set, and the noise of that does not grow with the domain. Derivations: ``block_design.md`` beside this file.
 
 Sources: Ye, Barg, "Optimal schemes for discrete distribution estimation under locally differential privacy" (2018), for
 the optimum over all subsets; Feldman, Nelson, Nguyen, Talwar, "Private frequency estimation via projective geometry"
@@ -26,17 +25,17 @@ from duckdb_priv.mechanism.difference_family import DifferenceFamily, cosets, si
 from duckdb_priv.mechanism.symmetric_code import Code
 
 MOST_VALUES = 20_000
-"""Domains beyond this have no use: their estimates are noise."""
+"""Largest domain. Estimates for larger domains would be noise."""
 MOST_BLOCKS = 1 << 17
-"""Designs have no more blocks: what releases say of a block stays small."""
+"""Most blocks of a design, so that the catalog of a release stays small."""
 LARGEST_PRIME = 300
-"""Fields for hyperplanes: one value in that many belongs to a block, which suits an epsilon of up to 5.7."""
+"""Largest prime field for hyperplanes. A block contains about one value in 300, which suits an epsilon up to 5.7."""
 LARGEST_COSET = 40
-"""Base blocks of roots of unity; where larger ones would be better, hyperplanes are as good."""
+"""Largest base block of roots of unity. If larger blocks would be better, hyperplanes are as good."""
 WORTHWHILE = 1.03
-"""Plain randomized response is taken unless a code has a standard deviation this many times smaller."""
+"""Plain randomized response is chosen unless a code has a standard deviation that is smaller by this factor."""
 NEARLY = 1.003
-"""Of designs whose standard deviations are this close, that with the fewest blocks is taken."""
+"""Among designs whose standard deviations differ by this factor at most, the one with the fewest blocks is chosen."""
 
 Builder = Callable[[], DifferenceFamily]
 
@@ -44,16 +43,17 @@ Builder = Callable[[], DifferenceFamily]
 def choose_design(values: int, amplification: float) -> DifferenceFamily:
     """Return the design of least variance for a domain of ``values`` values, at a given likelihood ratio.
 
-    Plain randomized response, whose blocks hold one value each, where nothing else is worth it. Raises
-    InvalidParameter for fewer than 2 values or more than ``MOST_VALUES``, and for a ratio of 1 or less.
+    If no design is better by the factor ``WORTHWHILE``, this is plain randomized response, whose blocks contain one
+    value each. Raises InvalidParameter for fewer than 2 values or more than ``MOST_VALUES``, and for a ratio of at
+    most 1.
 
     >>> choose_design(1383, 9.0).code, choose_design(14, 9.0).code
     (Code(outcomes=1464, holding=133, shared=12), Code(outcomes=14, holding=1, shared=0))
     """
     if values < 2 or values > MOST_VALUES:
         raise InvalidParameter(
-            f"a block design is made for 2 to {MOST_VALUES} values, not {values}",
-            hint="exclude a column with one value; group the values of a column with very many",
+            f"a block design needs 2 to {MOST_VALUES} values, got {values}",
+            hint="exclude a column with one value; group the values of a column with too many",
         )
     if not (math.isfinite(amplification) and amplification > 1):
         raise InvalidParameter(
@@ -72,10 +72,10 @@ def choose_design(values: int, amplification: float) -> DifferenceFamily:
 def operator_of_blocks(
     values: int, blocks: int, stride: int, first: Sequence[int], own: float, other: float
 ) -> tuple[Matrix, Matrix]:
-    """Return the operator of records that report blocks, and what a block counts for each value (block_design.md).
+    """Return the operator of records that report blocks, and the weight of each block for each value.
 
-    ``first`` are the blocks that hold the value at position 0; a block with the true value is reported with probability
-    ``own``, one with a given other value with ``other``.
+    ``first`` lists the blocks that contain the value at position 0. A record's block contains its true value with
+    probability ``own``, and a given other value with probability ``other``. Derivation: ``block_design.md``.
 
     >>> operator, weights = operator_of_blocks(7, 7, 1, (0, 4, 6), 0.75, 0.375)
     >>> operator.shape, bool(np.allclose(weights @ operator, np.eye(7)))
@@ -91,7 +91,7 @@ def operator_of_blocks(
 
 @cache
 def candidates(values: int) -> list[tuple[Code, Builder]]:
-    """List the codes of designs with at least ``values`` values, and what makes each design."""
+    """Return the codes of all designs with at least ``values`` values, and a function that builds each design."""
     return [*_projective(values), *_cyclotomic(values)]
 
 

@@ -1,9 +1,9 @@
-"""(epsilon, delta)-differential privacy, and what it says when neighbours are counted otherwise.
+"""(epsilon, delta)-differential privacy, and its conversion to other neighbouring relations.
 
-Neighbours differ by one record added or removed; :func:`substituted` restates a guarantee for one
-record exchanged. How the guarantees of several releases add up is written in SQL, for the ledger,
-and in ``reference/composition.py``. Derivations: ``composition.md`` beside this file. Source: Li,
-Qardaji, Su (ASIACCS 2012), section 2.6.
+Neighbouring tables differ by one record added or removed. :func:`substituted` converts a guarantee to one exchanged
+record, :func:`of_group` to several records. The ledger composes the guarantees of several releases in SQL; tests
+compare it with ``reference/composition.py``. Derivations: ``composition.md`` beside this file. Source: Li, Qardaji,
+Su (ASIACCS 2012), section 2.6.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class EpsilonDelta:
     """
 
     epsilon: float
-    """At least 0; infinite where nothing is promised."""
+    """At least 0; infinite if nothing is guaranteed."""
     delta: float = 0.0
     """In [0, 1]."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers that are no guarantee."""
+        """Raise InvalidParameter for a negative epsilon, or a delta outside [0, 1]."""
         if not self.epsilon >= 0:
             raise InvalidParameter(
                 f"epsilon must be at least 0, got {self.epsilon!r}", hint="0.1 to 2 is usual"
@@ -40,9 +40,9 @@ class EpsilonDelta:
 
 
 def substituted(release: EpsilonDelta) -> EpsilonDelta:
-    """Return what a guarantee for add and remove says where one record is exchanged for another.
+    """Convert a guarantee for one record added or removed to a guarantee for one record exchanged.
 
-    Exchanging is removing and adding: ``(2 epsilon, (1 + exp(epsilon)) delta)``.
+    An exchange removes one record and adds another: ``(2 epsilon, (1 + exp(epsilon)) delta)``.
 
     >>> substituted(EpsilonDelta(0.5))
     EpsilonDelta(epsilon=1.0, delta=0.0)
@@ -52,9 +52,10 @@ def substituted(release: EpsilonDelta) -> EpsilonDelta:
 
 
 def of_group(release: EpsilonDelta, size: int) -> EpsilonDelta:
-    """Return what a guarantee for one record says of so many that come or go together.
+    """Convert a guarantee for one record to a guarantee for ``size`` records that are added or removed together.
 
-    ``(n epsilon, delta (exp(n epsilon) - 1) / (exp(epsilon) - 1))``, the records being added one after the other.
+    Adding the n records one after the other gives
+    ``(n epsilon, delta (exp(n epsilon) - 1) / (exp(epsilon) - 1))``.
 
     >>> of_group(EpsilonDelta(0.5), 3)
     EpsilonDelta(epsilon=1.5, delta=0.0)
@@ -67,5 +68,5 @@ def of_group(release: EpsilonDelta, size: int) -> EpsilonDelta:
 
 
 def exp(x: float) -> float:
-    """Return exp(x), infinite where a float cannot hold it."""
+    """Return exp(x), or infinity if the result is too large for a float."""
     return math.exp(x) if x < 709 else math.inf

@@ -1,10 +1,9 @@
-"""Conditional Poisson design: the law of one well mixed decoy group, and its compact inverse.
+"""Conditional Poisson design: the distribution of one well mixed decoy group, and a compact inverse of its operator.
 
-Toss one independent coin per value, with odds w, and keep the outcome if exactly ``size`` coins
-show heads: no design with the same inclusion probabilities has a larger entropy. Well mixed decoy
-groups follow it with inclusion gamma f / rows, so that the matrix from true to published values and
-its inverse follow from the published histogram. Five numbers per value hold the whole inverse.
-Derivations: ``conditional_poisson.md``.
+Toss one independent coin per value, with odds w, and keep the outcome if exactly ``size`` coins show heads. No design
+with the same inclusion probabilities has a larger entropy. Well mixed decoy groups follow this design, with inclusion
+probabilities gamma f / rows. So the published histogram determines the operator and its inverse. Five numbers per value
+determine the whole inverse. Derivations: ``conditional_poisson.md``.
 Source: Chen, Dempster, Liu (1994), "Weighted finite population sampling to maximize entropy",
 Biometrika 81; Hong (2013) for the Fourier sum; the compact inverse is ours.
 """
@@ -19,10 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from duckdb_priv.errors import InvalidParameter
 
 MAX_FREQUENCIES = 4096
-"""Most distinct inclusion probabilities that are solved for: 134 MB per d x d matrix."""
+"""Largest number of distinct inclusion probabilities. A d x d matrix then takes 134 MB."""
 
 MAX_INCLUSION = 0.9999
-"""Largest inclusion probability that is solved for; beyond it the inverse is noise a thousandfold."""
+"""Largest inclusion probability. Beyond it, the inverse multiplies the noise a thousandfold."""
 
 _MAX_STEPS = 40
 _TOLERANCE = 1e-12
@@ -31,11 +30,10 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class InverseWeights:
-    """The inverse W of the matrix from true to published values, in five numbers per value.
+    """The inverse W of the operator, stored as five numbers per value.
 
-    The sum of W[x, y] over the published values y of any set of records estimates how many of them
-    hold x. W[x, x] = ``own[x]``; for y != x of the same inclusion probability W[x, y] =
-    ``tied[x]``; for all other y
+    The sum of W[x, y] over the published values y of a set of records estimates how many of them hold x. The diagonal
+    is W[x, x] = ``own[x]``. For y != x of the same inclusion probability, W[x, y] = ``tied[x]``. For all other y
 
         W[x, y] = inclusion[x] * (potential[x] - potential[y]) / (odds[y] - odds[x]).
     """
@@ -43,9 +41,9 @@ class InverseWeights:
     inclusion: NDArray[np.float64]
     """Probability that a group holds the value."""
     odds: NDArray[np.float64]
-    """The w of the design; equal exactly where ``inclusion`` is equal."""
+    """The odds w of the design. Two values have equal odds if and only if their ``inclusion`` is equal."""
     potential: NDArray[np.float64]
-    """Solves joint_inclusion @ potential = odds."""
+    """The solution of joint_inclusion @ potential = odds."""
     own: NDArray[np.float64]
     tied: NDArray[np.float64]
 
@@ -60,13 +58,13 @@ class InverseWeights:
         return weights
 
     def matrix(self) -> NDArray[np.float64]:
-        """Return all of W, (values, values)."""
+        """Return the whole matrix W, (values, values)."""
         return np.array([self.row(value) for value in range(self.odds.size)])
 
 
 @dataclass(frozen=True)
 class ConditionalPoisson:
-    """A fitted design. Values of equal inclusion probability form one class and share its numbers.
+    """A fitted design. Values of equal inclusion probability form one class, and each class has one set of numbers.
 
     >>> design = ConditionalPoisson.fit([0.8, 0.5, 0.4, 0.3], size=2)
     >>> design.joint_inclusion()[0].round(8)
@@ -81,34 +79,33 @@ class ConditionalPoisson:
     inclusion: NDArray[np.float64]
     odds: NDArray[np.float64]
     joint: NDArray[np.float64]
-    """Probability that two different values, one of either class, are both in a group."""
+    """Probability that a group holds two given different values, one of each class."""
 
     @classmethod
     def fit(cls, inclusion: ArrayLike, size: int) -> ConditionalPoisson:
-        """Find the odds that give these inclusion probabilities, by Newton's method.
+        """Return the design with these inclusion probabilities; Newton's method finds its odds.
 
-        ``inclusion`` has one entry per value, above 0 and at most ``MAX_INCLUSION``, and sums
-        to ``size``.
-        Costs O(steps * d**2 * size) for d distinct entries; a handful of steps.
+        ``inclusion`` has one entry per value, above 0 and at most ``MAX_INCLUSION``; the entries sum to ``size``. The
+        cost is O(steps * d**2 * size) for d distinct entries, with few steps.
         """
         wanted = np.asarray(inclusion, np.float64)
         if not (wanted.size and (wanted > 0).all() and (wanted <= MAX_INCLUSION).all()):
             raise InvalidParameter(
-                f"inclusion probabilities must lie above 0 and at most at {MAX_INCLUSION}, got "
+                f"inclusion probabilities must lie above 0 and be at most {MAX_INCLUSION}, got "
                 f"{wanted.min(initial=1.0):g} to {wanted.max(initial=0.0):g}",
-                hint="a value in every group tells nothing, and one in none has no weight",
+                hint="a value in every group or in no group cannot be estimated; use the 2x2 form",
             )
         if abs(wanted.sum() - size) > 1e-9 * size:
             raise InvalidParameter(
                 f"inclusion probabilities must sum to the size {size}, got {wanted.sum():.12g}",
-                hint="they are size times the shares of the values",
+                hint="pass size times the share of each value",
             )
         distinct, class_of, multiplicity = np.unique(
             wanted, return_inverse=True, return_counts=True
         )
         if distinct.size > MAX_FREQUENCIES:
             raise InvalidParameter(
-                f"the design is solved for at most {MAX_FREQUENCIES} distinct frequencies, got "
+                f"the design can have at most {MAX_FREQUENCIES} distinct frequencies, got "
                 f"{distinct.size}",
                 hint="use the 2x2 form, or merge rare values",
             )
@@ -124,8 +121,8 @@ class ConditionalPoisson:
     def operator(self) -> NDArray[np.float64]:
         """Return A, (values, values): A[y, x] = Pr[published = y | true = x].
 
-        Given the true value x, the group holds y with probability J[x, y] / inclusion[x], and each
-        of its ``size`` values is published equally often.
+        A group that holds x also holds y with probability J[x, y] / inclusion[x]. A record publishes each of the
+        ``size`` values of its group with the same probability.
         """
         inclusion: NDArray[np.float64] = self.inclusion[self.class_of]
         return self.joint_inclusion() / (self.size * inclusion)
@@ -140,9 +137,8 @@ class ConditionalPoisson:
                [0., 0., 1., 0.],
                [0., 0., 0., 1.]])
         """
-        # J maps vectors that are constant within classes to such vectors; on them it is the
-        # matrix below, here scaled to a unit diagonal. On differences of two members of one class
-        # it is the number ``apart``.
+        # J maps vectors that are constant within classes to such vectors. On these it is the matrix below, scaled
+        # to a unit diagonal. On differences of two members of one class it is multiplication by ``apart``.
         count, joint_own = self.multiplicity, np.diag(self.joint)
         scale = np.sqrt(count / self.inclusion)
         scaled = self.joint * np.outer(scale, scale)
@@ -162,11 +158,11 @@ def _solve(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the odds and joint inclusion of distinct inclusion probabilities.
 
-    Newton's method on the logarithms of the odds; the likelihood is concave. A common factor of
-    all odds is free, and chosen so that the coins show ``size`` heads on average.
+    Newton's method maximizes the likelihood, which is concave in the logarithms of the odds. A common factor of all
+    odds is free; it is chosen so that the coins show ``size`` heads on average.
     """
-    # Scaled so that rare values are as accurate, relatively, as frequent ones; the direction of a
-    # common factor, which the likelihood does not see, is filled in by ``flat``.
+    # The scaling makes rare values as accurate, relatively, as frequent ones. The likelihood does not depend on a
+    # common factor of the odds; ``flat`` makes the matrix invertible in that direction.
     scale = np.sqrt(multiplicity / wanted)
     both = np.outer(scale, scale)
     flat = np.outer(scale * wanted, scale * wanted) / size
@@ -192,12 +188,12 @@ def _solve(
 def _inclusion(
     log_odds: NDArray[np.float64], multiplicity: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return inclusion and joint inclusion probabilities of the coins given ``size`` heads.
+    """Return inclusion and joint inclusion probabilities of the coins, given ``size`` heads.
 
-    The generating function of the number of heads, ``prod(1 - p + p z)``, is summed over roots of
-    unity. Nothing cancels and nothing overflows, as it does in elementary symmetric polynomials.
-    The number of roots is odd, so that no factor vanishes, and so large that the heads beyond it,
-    which the sum cannot tell from ``size``, are rarer than 1e-30.
+    The generating function of the number of heads, ``prod(1 - p + p z)``, is summed over roots of unity. Unlike
+    recursions for elementary symmetric polynomials, this neither cancels nor overflows. The number of roots is odd, so
+    that no factor is 0. The sum also counts numbers of heads that differ from ``size`` by a multiple of the number of
+    roots; there are so many roots that their probability is below 1e-30.
     """
     points = 4 * size + 41
     turn = np.exp(2j * np.pi * np.arange(points) / points)

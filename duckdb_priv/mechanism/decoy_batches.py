@@ -1,8 +1,7 @@
-"""Reconstruct counts where records were grouped in several batches, each with decoys of its own.
+"""Reconstruct counts from several batches of records, each with its own decoy groups.
 
-A batch of new records has other frequencies than the records before it, so what a value shows differs from batch to
-batch. The operator of all published rows is a mixture, by how many records of each batch are left.
-Derivation: ``leaving.md``.
+Batches have different frequencies, so they have different operators. The operator of all published rows is a mixture
+of these, weighted by the number of records of each batch that are left. Derivation: ``leaving.md``.
 """
 
 from __future__ import annotations
@@ -18,25 +17,25 @@ from duckdb_priv.mechanism.conditional_poisson import MAX_INCLUSION, Conditional
 from duckdb_priv.mechanism.operator import invert
 
 MOST_VALUES = 100
-"""Largest domain of a mixture: all its weights are written into the functions of a release."""
+"""Largest domain of a mixture, because a release stores all its weights in macros."""
 STEPS = 500
-"""Steps of expectation maximization, at most."""
+"""Largest number of steps of expectation maximization."""
 SETTLED = 1e-9
-"""Largest change of a share of all records at which it ends."""
+"""Expectation maximization ends when no count changes by more than this share of all records."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What the records of one batch showed, by value."""
+    """The published histograms of one batch, in the order of the domain."""
 
     drawn: Counts
-    """Of all that were ever in its groups."""
+    """Published values of all records that were ever in the batch's groups."""
     remaining: Counts
-    """Of those that are still published."""
+    """Published values of the records that are still published."""
 
 
 def drawn_in_all(batches: Sequence[Batch]) -> Counts:
-    """Count what all records showed that were ever in a group."""
+    """Return the published histogram of all records that were ever in a group of any batch."""
     found: Counts = np.sum([batch.drawn for batch in batches], axis=0)
     return found
 
@@ -49,14 +48,14 @@ class Mixture:
     weights: Matrix
 
     def errors(self, counts: Counts, cell: int) -> Vector:
-        """Return the standard error of each value's count among ``cell`` records that are like a histogram."""
+        """Return the standard error of each value's count among ``cell`` records distributed as ``counts``."""
         share = counts / counts.sum()
         found: Vector = np.sqrt(cell * np.maximum(self.weights**2 @ share - share, 0))
         return found
 
 
 def mixture(batches: Sequence[Batch], gamma: int) -> Mixture | None:
-    """Return the mixture of some batches; None where it has too many values, or cannot be inverted.
+    """Return the mixture of some batches, or None if it has too many values or cannot be inverted.
 
     >>> first = Batch(np.array([40, 40, 40, 40]), np.array([20, 20, 20, 20]))
     >>> found = mixture([first, first], 2)
@@ -75,13 +74,13 @@ def mixture(batches: Sequence[Batch], gamma: int) -> Mixture | None:
 
 
 def _mixed(operators: Sequence[Matrix], batches: Sequence[Batch]) -> Matrix:
-    """Mix the operators of some batches by how many of the published rows are of each, value by value."""
+    """Return the mean of the batches' operators, weighted value by value by the published rows of each batch."""
     parts = np.array(
         [most_likely(operator, each) for operator, each in zip(operators, batches, strict=True)]
     )
     whole = parts.sum(axis=0)
     drawn = np.array([batch.drawn for batch in batches], np.float64)
-    # Of a value that no row seems to have, the share among all records that were ever drawn, or any.
+    # A value with an estimated count of 0 is weighted by all records ever drawn, or equally if there are none.
     shares = np.where(whole > 0, parts, np.where(drawn.sum(axis=0) > 0, drawn, 1.0))
     shares = shares / shares.sum(axis=0)
     mixed: Matrix = np.sum(
@@ -92,10 +91,10 @@ def _mixed(operators: Sequence[Matrix], batches: Sequence[Batch]) -> Matrix:
 
 
 def operator_of(drawn: Counts, gamma: int) -> Matrix:
-    """Return Pr[a record of x shows y], entry ``[y, x]``, of well mixed groups whose rows showed ``drawn``.
+    """Return Pr[published = y | true = x], entry ``[y, x]``, for well mixed groups with the histogram ``drawn``.
 
-    Values that are in all groups fill a place of each; the others share the places that are left by the conditional
-    Poisson law. A record of a value that no row showed would have met the others as often as they are there.
+    Values that are in all groups take one place in each. The other values share the remaining places by a conditional
+    Poisson design. A record of a value that no row showed would have had decoys in proportion to their frequencies.
 
     >>> operator_of(np.array([100, 50, 50, 0]), 2).round(4).tolist()
     [[0.5, 0.5, 0.5, 0.25], [0.25, 0.5, 0.0, 0.125], [0.25, 0.0, 0.5, 0.125], [0.0, 0.0, 0.0, 0.5]]
@@ -105,7 +104,7 @@ def operator_of(drawn: Counts, gamma: int) -> Matrix:
     joint = np.zeros((counts.size, counts.size))
     everywhere = np.zeros(counts.size, np.bool_)
     others = counts > 0
-    # Each value that turns out to be in all groups leaves one place less for the rest.
+    # Each value that is in all groups leaves one place less for the other values.
     while others.any():
         places = gamma - int(everywhere.sum())
         inclusion[others] = places * counts[others] / counts[others].sum()
@@ -133,8 +132,7 @@ def operator_of(drawn: Counts, gamma: int) -> Matrix:
 def most_likely(operator: Matrix, batch: Batch) -> Vector:
     """Return the most likely true counts of the published rows of a batch, by expectation maximization.
 
-    It begins with the same share of each value. If no record left, the rows show the counts of all that were drawn,
-    which are their own estimate.
+    The iteration starts from the shares of ``drawn``. If no record left the batch, the histogram is its own estimate.
     """
     remaining = batch.remaining.astype(np.float64)
     total = remaining.sum()

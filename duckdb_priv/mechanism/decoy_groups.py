@@ -1,9 +1,8 @@
-"""Decoy groups: cut a table into secret groups of gamma records with distinct values.
+"""Decoy groups: divide a table into secret groups of gamma records with distinct values.
 
-The plan is made from the histogram of the sensitive attribute and a keyed stream of random words
-alone: for every (value, rank of the record within its value) the group, and for every group its
-gamma values. Which record of a value has which rank is decided outside, by keyed hash order.
-Derivation, the ways that were measured, and what fixed orders cost: ``decoy_groups.md``.
+A plan is computed from the histogram of the sensitive attribute and a keyed stream of random words. It assigns a group
+to every (value, rank of the record within its value), and gamma values to every group. The caller ranks the records of
+a value, by keyed hash order. Derivation and measurements of other algorithms: ``decoy_groups.md``.
 Source: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing", for
 the groups and the order it takes from Anatomy; Ryser (1957) for the swaps.
 """
@@ -22,26 +21,26 @@ from duckdb_priv.mechanism.eligibility import require_eligible
 from duckdb_priv.mechanism.record_order import Each
 
 WordStreams = Callable[[int, int], NDArray[np.uint64]]
-"""``words(stream, count)``: the first ``count`` uniform 64-bit words of keyed stream ``stream``.
+"""``words(stream, count)`` returns the first ``count`` uniform 64-bit words of keyed stream ``stream``.
 
-A pure function of the key and its two arguments; different streams are independent.
+It is a pure function of the key and its two arguments. Different streams are independent.
 """
 
 ROUNDS = 32
-"""Rounds of swaps. 16 reach the limit law on ordinary histograms, 32 on every one measured."""
+"""Rounds of swaps. 16 reach the limit distribution on ordinary histograms, 32 on every measured histogram."""
 
 TILE = 1 << 16
-"""Most groups that are mixed with each other: large enough to mix, small enough for the cache."""
+"""Largest number of groups that are mixed with each other. A tile fits in the processor's cache."""
 
 BLOCK = 16
-"""Tiles that are made at a time: five million records where gamma is 5, in 26 MB."""
+"""Number of tiles in memory at a time: with gamma = 5, five million records in 26 MB."""
 
 _LEFT_OUT, _START, _TILES = 0, 1, 2
 
 
 @dataclass(frozen=True)
 class DecoyGroups:
-    """Which group each record is in, and which values each group holds. Secret.
+    """The group of each record, and the values of each group. Both are secret.
 
     The record of value ``v`` with rank ``r`` within that value (0, 1, … in keyed hash order) is in
     group ``group_of[first[v] + r]``, and the values of group ``g`` are ``members[g]``.
@@ -50,18 +49,17 @@ class DecoyGroups:
     members: NDArray[np.unsignedinteger]
     """(groups, gamma) value codes; the values of one group are distinct."""
     first: NDArray[np.int64]
-    """(values + 1,) where the ranks of each value begin in ``group_of``."""
+    """(values + 1,) the position in ``group_of`` of the first record of each value."""
     group_of: NDArray[np.uint32]
     """(rows,) the group of each record, by value and rank within the value."""
 
     def publish(
         self, value: NDArray[np.integer], rank: NDArray[np.integer], word: NDArray[np.uint64]
     ) -> NDArray[np.unsignedinteger]:
-        """Return the value code to publish for each record, uniform over its group's values.
+        """Return the value code to publish for each record, drawn uniformly from the values of its group.
 
-        ``word`` is one uniform 64-bit word per record; the result is a function of the arguments
-        alone, record by record. Raises ``InvalidParameter`` for a rank that the plan does not have,
-        as that of a record left out.
+        ``word`` has one uniform 64-bit word per record. Each result depends only on the record's own value, rank and
+        word. Raises ``InvalidParameter`` for a rank that has no group, as that of a record that was left out.
 
         >>> pair = DecoyGroups(np.array([[0, 1]], np.uint8), np.array([0, 1, 2]), np.zeros(2, "u4"))
         >>> code, rank = np.array([0, 0, 1]), np.array([0, 0, 0])
@@ -81,9 +79,9 @@ class DecoyGroups:
 
 
 def below(bound: int, word: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """Turn uniform 64-bit words into integers 0 … bound - 1: the high half of word * bound.
+    """Return an integer in 0 … bound - 1 for each uniform 64-bit word: the high half of word * bound.
 
-    No integer is likelier than another by more than 2**-64; ``bound`` at most 2**32.
+    The probabilities of two integers differ by 2**-64 at most. ``bound`` is at most 2**32.
 
     >>> below(10, np.array([0, 2**63, 2**64 - 1], np.uint64))
     array([0, 5, 9])
@@ -94,10 +92,10 @@ def below(bound: int, word: NDArray[np.uint64]) -> NDArray[np.intp]:
 
 
 def leave_out(counts: ArrayLike, gamma: int, words: WordStreams) -> NDArray[np.int64]:
-    """Return the histogram without the rows % gamma records that fill no group.
+    """Return the histogram without the rows % gamma records that do not fill a group.
 
-    Every record is equally likely to be left out; within a value those of the highest ranks are.
-    An eligible histogram stays eligible: no count exceeds rows // gamma, the number of groups.
+    Every record is equally likely to be left out. Within a value, the records with the highest ranks are left out. An
+    eligible histogram stays eligible: no count exceeds rows // gamma, the number of groups.
 
     >>> leave_out([3, 2, 2, 1], 2, lambda stream, count: np.zeros(count, np.uint64))
     array([3, 2, 2, 1])
@@ -108,7 +106,7 @@ def leave_out(counts: ArrayLike, gamma: int, words: WordStreams) -> NDArray[np.i
     kept = np.array(counts, np.int64)
     rows = int(kept.sum())
     chosen: set[int] = set()
-    # Floyd's sampling without replacement: one word per record, no rejection.
+    # Floyd's algorithm for sampling without replacement uses one word per record and no rejection.
     for last, word in zip(
         range(rows - rows % gamma, rows), words(_LEFT_OUT, rows % gamma), strict=True
     ):
@@ -121,63 +119,63 @@ def leave_out(counts: ArrayLike, gamma: int, words: WordStreams) -> NDArray[np.i
 
 @dataclass(frozen=True, eq=False)
 class GroupPlan:
-    """How a histogram is cut into decoy groups, as data: blocks of groups are made where they are needed. Secret."""
+    """The data from which decoy groups are computed, block by block. Secret."""
 
     histogram: NDArray[np.int64]
-    """Records of each value; their sum is a multiple of gamma (``leave_out``)."""
+    """Number of records of each value; the sum is a multiple of gamma (``leave_out``)."""
     gamma: int
     words: WordStreams = field(repr=False)
     whole: bool = False
     """Whether all groups are one block."""
 
     def same(self, other: GroupPlan) -> bool:
-        """Return whether another plan makes the same groups, block by block."""
+        """Return whether another plan has the same groups."""
         mine, theirs = ((type(each), each.gamma, each.words, each.whole) for each in (self, other))
         return mine == theirs and np.array_equal(self.histogram, other.histogram)
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return int(self.histogram.sum()) // self.gamma
 
     @property
     def blocks(self) -> int:
-        """In how many blocks they are made."""
+        """The number of blocks."""
         return 1
 
     def before(self, block: int) -> NDArray[np.int64]:
-        """Count the records of each value that are in blocks before this one: its ranks begin there."""
+        """Return the number of records of each value in earlier blocks: the first rank of each value in this block."""
         return self.histogram * block
 
     def block(self, number: int, each: Each = map) -> DecoyGroups:
-        """Make the groups of a block; a rank counts from the first that the block has of a value.
+        """Return the groups of a block. Ranks start at 0 with the block's first record of each value.
 
-        What is made apart from one another may be made in threads, by ``each``.
+        ``each`` may compute independent parts in several threads.
         """
         raise NotImplementedError
 
 
 class MixedGroups(GroupPlan):
-    """Well mixed groups, made in time linear in the rows, in memory that a block needs.
+    """A plan for well mixed groups, which takes time linear in the rows and the memory of one block.
 
-    A systematic start (the records lined up by value, record i in group i mod groups) is mixed by
-    ``ROUNDS`` rounds of keyed random swaps whose limit law is uniform over all ways to fill the
-    groups. Every T-th group belongs to one tile; tiles are mixed apart, and how many records of a
-    value a tile has is known beforehand, so that each can be made without the others.
+    The start is systematic: records are in order of value, and record i is in group i mod groups. ``ROUNDS`` rounds of
+    keyed random swaps then mix the groups. The limit distribution of the swaps is uniform over all ways to fill the
+    groups. With T tiles, every T-th group belongs to the same tile, and each tile is mixed separately. The number of
+    records of a value in a tile is known beforehand, so each tile can be computed without the others.
     """
 
     @property
     def tiles(self) -> int:
-        """How many tiles the groups form."""
+        """The number of tiles."""
         return -(-self.groups // TILE)
 
     @property
     def blocks(self) -> int:
-        """In how many blocks of tiles they are made."""
+        """The number of blocks of tiles."""
         return -(-self.tiles // self._tiles_of_block)
 
     def before(self, block: int) -> NDArray[np.int64]:
-        """Count the records of each value in the tiles of earlier blocks."""
+        """Return the number of records of each value in the tiles of earlier blocks."""
         return self.before_tile(min(block * self._tiles_of_block, self.tiles))
 
     @property
@@ -185,9 +183,9 @@ class MixedGroups(GroupPlan):
         return self.tiles if self.whole else BLOCK
 
     def before_tile(self, tile: int) -> NDArray[np.int64]:
-        """Count the records of each value in the tiles before one.
+        """Return the number of records of each value in the tiles before ``tile``.
 
-        Position p of the line is in group p mod groups, which is in tile (p mod groups) mod tiles.
+        The record at position p is in group p mod groups, which is in tile (p mod groups) mod tiles.
         """
         bounds, groups, tiles = self._bounds, self.groups, self.tiles
 
@@ -200,19 +198,19 @@ class MixedGroups(GroupPlan):
         return before
 
     def block(self, number: int, each: Each = map) -> DecoyGroups:
-        """Mix the tiles of a block."""
+        """Return the mixed groups of a block of tiles."""
         low = number * self._tiles_of_block
         return self.between(low, min(low + self._tiles_of_block, self.tiles), each)
 
     def between(self, low: int, high: int, each: Each = map) -> DecoyGroups:
-        """Mix the tiles from ``low`` to before ``high``."""
+        """Return the mixed groups of the tiles ``low`` to ``high - 1``."""
         members = np.concatenate(list(each(self._tile, range(low, high))))
         return with_ranks(members, self.before_tile(high) - self.before_tile(low), each)
 
     def _tile(self, tile: int) -> NDArray[np.unsignedinteger]:
         """Return the values of the groups of a tile, (groups, gamma)."""
-        # Row r holds positions r * groups … : a column has positions a multiple of groups apart, and
-        # a value, whose positions are consecutive and at most groups many, meets it at most once.
+        # Row r has the positions from r * groups on. Positions in one column differ by multiples of ``groups``. A value
+        # has at most ``groups`` consecutive positions, so it is in a column at most once.
         first = np.arange(self.gamma)[:, np.newaxis] * self.groups + tile
         width = len(range(tile, self.groups, self.tiles))
         ends = np.clip(-((first - self._bounds) // self.tiles), 0, width)
@@ -223,20 +221,20 @@ class MixedGroups(GroupPlan):
 
     @cached_property
     def _order(self) -> NDArray[np.intp]:
-        """The order in which the values line up."""
+        """The keyed random order of the values in the systematic start."""
         return np.argsort(self.words(_START, self.histogram.size))
 
     @cached_property
     def _bounds(self) -> NDArray[np.int64]:
-        """Where each value in that order begins, and where the last one ends."""
+        """The position of the first record of each value in that order, and the end of the last value."""
         return np.concatenate([[0], np.cumsum(self.histogram[self._order])])
 
 
 def _mix(part: NDArray[np.unsignedinteger], words: WordStreams, stream: int) -> None:
     """Mix the (gamma, groups) value codes in place by ``ROUNDS`` rounds of random swaps.
 
-    One random order of the groups, then a perfect-shuffle network: each round pairs group i with
-    group i + half and deals the pairs out interleaved, so that the next round pairs others.
+    The groups are put in a random order. Then follows a perfect-shuffle network: each round pairs group i with group
+    i + half and interleaves the pairs, so that the next round has other pairs.
     """
     gamma, groups = part.shape
     half, odd = groups // 2, groups % 2
@@ -262,14 +260,14 @@ def _swap(
     flips: NDArray[np.bool_],
     shift: int,
 ) -> None:
-    """Exchange left[i] and right[i + shift] where the coin says so and both groups stay distinct.
+    """Exchange left[i] and right[i + shift] if ``flips`` is True and the values of both groups stay distinct.
 
-    Each exchange is undone by itself, hence a symmetric step: the uniform law stays uniform.
+    Each exchange is its own inverse, so a uniform distribution of the groups stays uniform.
     """
     gamma = len(left)
     for i in range(gamma):
         one, other = left[i], right[(i + shift) % gamma]
-        # Where one equals other this reports a clash too, and there is nothing to exchange.
+        # Equal members also count as a clash; there is nothing to exchange.
         clash = (right == one).any(axis=0) | (left == other).any(axis=0)
         change = (one ^ other) * (flips[i] & ~clash)
         one ^= change
@@ -279,7 +277,7 @@ def _swap(
 def with_ranks(
     members: NDArray[np.unsignedinteger], histogram: NDArray[np.int64], each: Each = map
 ) -> DecoyGroups:
-    """Give rank r of each value the r-th group that holds the value, a stretch of groups a time."""
+    """Return the groups with their records: rank r of each value is in the r-th group that holds the value."""
     groups, gamma = members.shape
     first = np.concatenate([[0], np.cumsum(histogram)])
     group_of = np.empty(groups * gamma, np.uint32)
@@ -292,7 +290,7 @@ def with_ranks(
         return np.bincount(codes(low), minlength=histogram.size)
 
     counts = np.array(list(each(count, stretches)))
-    # The position of the next rank of each value when a stretch begins.
+    # The position of each value's next rank at the begin of each stretch of groups.
     places = first[:-1] + np.cumsum(counts, axis=0) - counts
 
     def rank(stretch: int) -> None:
@@ -307,7 +305,7 @@ def with_ranks(
 
 
 def code_type(values: int) -> np.dtype[np.unsignedinteger]:
-    """Return the smallest type that numbers so many values.
+    """Return the smallest unsigned integer type for codes of this many values.
 
     >>> code_type(256), code_type(257)
     (dtype('uint8'), dtype('uint16'))

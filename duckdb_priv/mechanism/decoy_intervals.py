@@ -1,8 +1,7 @@
-"""What score intervals need to know of a conditional Poisson release, in numbers per value.
+"""Numbers per value that score intervals need for a release of decoy groups: variance, skewness and step size.
 
-The variance of an estimate grows with the true count, its law leans, and estimates move in steps: all follow from
-the weights and the matrix of publication (``score_terms``, ``operator.half_step``). Here they are computed from the
-classes of equally frequent values, without a values x values matrix.
+All follow from the weights and the operator (``score_terms``, ``operator.half_step``). This module computes them for
+the classes of equally frequent values, without a values x values matrix.
 Source: Wilson (1927) for the score interval; ``conditional_poisson.md`` for weights and matrix.
 """
 
@@ -20,30 +19,30 @@ from duckdb_priv.mechanism.score_terms import SILENT
 
 @dataclass(frozen=True)
 class IntervalTerms:
-    """Per value, in the order of the histogram."""
+    """One number per value, in the order of the histogram."""
 
     slope: Vector
-    """How much the variance of the estimate grows when one more record truly has the value."""
+    """Increase of the estimate's variance for each further record that truly has the value."""
     half_step: Vector
-    """Half of what one more record that shows the value adds to its estimate."""
+    """Half of the increase of the estimate when one more record shows the value."""
     tied_joint: Vector
     """Probability that a group holds the value and a given other value of the same frequency."""
     scatter: Vector
-    """What one record with another value adds to the variance, on average over the release."""
+    """Variance that one record with another value adds, averaged over the release."""
     most_scatter: Vector
-    """The most that a record can add."""
+    """Largest variance that any record adds."""
     upward: Vector
-    """Third cumulant over variance of what a record adds, at most; 0 if it is negative."""
+    """Largest ratio of third cumulant to variance of a record's contribution; 0 if all are negative."""
     downward: Vector
-    """The same with the other sign."""
+    """The same ratio for the negative of the contribution."""
 
 
 def interval_terms(
     design: ConditionalPoisson, weights: InverseWeights, shown: NDArray[np.bool_]
 ) -> IntervalTerms:
-    """Return the terms of all values; ``design`` is of those that are ``shown``, ``weights`` of all.
+    """Return the terms of all values. ``design`` covers the values that are ``shown``, ``weights`` covers all.
 
-    A value that no record shows is estimated as 0, with the steps of a record that shows it alone.
+    A value that no record shows has the estimate 0; its step is that of a single record that shows it.
 
     >>> design = ConditionalPoisson.fit([0.75, 0.5, 0.5, 0.25], size=2)
     >>> terms = interval_terms(design, design.inverse(), np.ones(4, bool))
@@ -54,7 +53,7 @@ def interval_terms(
     _, first = np.unique(design.class_of, return_index=True)
     one = np.flatnonzero(shown)[first]
     own, tied = weights.own[one], weights.tied[one]
-    # Between classes a weight is a slope; on the diagonal are ties, of which there are count - 1.
+    # Between classes a weight is a slope. The diagonal is for the count - 1 other values of the same class.
     gap = weights.odds[one] - weights.odds[one][:, np.newaxis]
     np.fill_diagonal(gap, 1.0)
     rise = weights.potential[one][:, np.newaxis] - weights.potential[one]
@@ -62,7 +61,7 @@ def interval_terms(
     np.fill_diagonal(between, tied)
     others = np.broadcast_to(design.multiplicity, between.shape).astype(np.float64)
     np.fill_diagonal(others, design.multiplicity - 1.0)
-    # moved[k, l]: probability that a record of a value of class k shows a given other one of class l.
+    # moved[k, l]: probability that a record with a value of class k shows one given other value of class l.
     moved = design.joint / (size * design.inclusion[:, np.newaxis])
     np.fill_diagonal(moved, np.where(design.multiplicity > 1, np.diagonal(moved), 0.0))
     count = design.multiplicity.astype(np.float64)
@@ -71,7 +70,10 @@ def interval_terms(
         return np.asarray(own**power / size + (others * between**power * moved).sum(axis=1))
 
     def other_moments(power: int) -> Floats:
-        """Of a record of each class (columns), in the estimate of each (rows): it shows what it has, x, or another."""
+        """Return moments of the weight of a record, by its class (columns) and the class of the estimate (rows).
+
+        The record shows its own value, the estimated value, or another one.
+        """
         weight = between**power
         usual = (weight * count) @ moved.T
         itself = weight * (1 / size - np.diagonal(moved))

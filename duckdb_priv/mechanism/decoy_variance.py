@@ -1,11 +1,11 @@
-"""How far counts that are reconstructed from decoy groups will be off: bias and variance, before publishing.
+"""Bias and variance of counts that are reconstructed from decoy groups, predicted before publishing.
 
-Everything follows from the true histogram and the law of well mixed groups; nothing is drawn. To first order in the
-noise of the published histogram, from which the weights are computed. Derivation: ``decoy_variance.md``.
+The prediction uses the true histogram and the distribution of well mixed groups; it draws no groups. It is of first
+order in the noise of the published histogram, from which the weights are computed. Derivation: ``decoy_variance.md``.
 
-Source: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing", whose estimator this
-is about, corrected as in ``splu.md``; Hajek, "Asymptotic theory of rejective sampling with varying
-probabilities" (1964), for the variance of a sum over a group.
+Sources: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing", for the estimator, here
+with the corrections of ``splu.md``; Hajek, "Asymptotic theory of rejective sampling with varying probabilities"
+(1964), for the variance of a sum over a group.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from duckdb_priv.mechanism.splu_reconstruction import (
 
 
 class Errors(NamedTuple):
-    """What to expect of estimated counts, in records; both of shape (queries,)."""
+    """Bias in records and variance in squared records of estimated counts, both of shape (queries,)."""
 
     bias: Floats
-    """Of the 2x2 form where values are unequally frequent; 0 for the conditional Poisson form."""
+    """Not 0 for the 2x2 form with unequal frequencies; 0 for the conditional Poisson form."""
     variance: Floats
 
 
@@ -42,9 +42,9 @@ def expected_errors(
 ) -> Errors:
     """Return bias and variance of estimated counts over well mixed groups of ``gamma`` values.
 
-    ``counts`` (values,) are the true counts of the whole table, none of them 0; ``histograms`` (values, queries)
-    those of the subset of each query, and ``asked`` (queries,) says which value it counts. The form is the one that
-    ``choose`` takes. Raises InvalidParameter for an ineligible table.
+    ``counts`` (values,) are the true counts of the whole table, all positive. ``histograms`` (values, queries) are
+    the true counts of each query's subset, and ``asked`` (queries,) is the value that each query counts. ``choose``
+    selects the estimator. Raises InvalidParameter for an ineligible table.
 
     The published count of a value that f records hold has the variance f (1 - 1/gamma):
 
@@ -77,7 +77,7 @@ def expected_errors(
 
 
 def _law(counts: Floats, gamma: int) -> Floats:
-    """Return A[s, u], the probability that a record of u shows s."""
+    """Return A[s, u], the probability that a record with value u shows s."""
     inclusion = gamma * counts / counts.sum()
     if inclusion.max() <= MAX_INCLUSION and np.unique(inclusion).size <= MAX_FREQUENCIES:
         return ConditionalPoisson.fit(inclusion, gamma).operator()
@@ -87,7 +87,7 @@ def _law(counts: Floats, gamma: int) -> Floats:
 
 
 def _weights(counts: Floats, gamma: int) -> Floats:
-    """Return W[s, v], the weight of a record that shows v in the estimate of s; NaN where there is none."""
+    """Return W[s, v], the weight of a record that shows v in the estimate of s; NaN if s cannot be estimated."""
     form = choose(counts, gamma).weights
     if isinstance(form, TwoByTwo):
         weights = np.tile(form.other[:, np.newaxis], counts.size)
@@ -99,14 +99,14 @@ def _weights(counts: Floats, gamma: int) -> Floats:
 def _per_record(
     operator: Floats, weights: Floats, mean_weight: Floats, gamma: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Return three matrices (s, u) for a record of u, over its groups and over the draw in one.
+    """Return three matrices with an entry [s, u] for a record with value u and the estimate of s.
 
-    The variance over groups of the mean weight; the mean variance within a group of the weight, and its
-    mean covariance with whether s is shown.
+    They are: the variance of the record's mean weight between groups; the mean variance of its weight within a
+    group; the mean covariance within a group of its weight and the indicator that it shows s.
     """
     inclusion = gamma * operator
     np.fill_diagonal(inclusion, 0.0)
-    free = inclusion * (1 - inclusion)  # [v, u]: by Hajek, what v adds in the groups of u
+    free = inclusion * (1 - inclusion)  # [v, u]: Hajek's variance term of v in the groups of u
     total = free.sum(axis=0)
     share = np.divide(free, total, out=np.zeros_like(free), where=total > 0)
     centre = weights @ share

@@ -1,4 +1,4 @@
-"""Whether some columns determine another, from how often the records of a group agree, and what chance does.
+"""Test whether some columns determine another one: groups of records agree more often than by chance.
 
 Derivation: ``determination.md``.
 """
@@ -17,31 +17,31 @@ from duckdb_priv.mechanism import binomial
 from duckdb_priv.mechanism.arrays import Integers, Vector
 
 ODDS = 10.0
-"""How many times larger the odds of a value must be in a group than in the table."""
+"""Smallest factor between the odds of a value in a determined group and its odds in the table."""
 CONCLUSIVE = 0.01
-"""Largest chance of agreeing with which a group is judged on its own."""
+"""A group is conclusive by itself if its records agree by chance with at most this probability."""
 TOGETHER = 0.9
-"""Least share, corrected for chance, at which groups too small to judge one by one count."""
+"""Smaller groups count together if at least this share of them is determined, corrected for chance."""
 FALSE_ALARM = 1e-6
-"""Largest probability of as many determined groups where nothing depends on anything."""
+"""Largest probability of a false finding if the columns are independent."""
 DENSE = 16
-"""Pairs of values for each record up to which they are counted in an array with a place for each pair."""
+"""Pairs of values are counted in a dense array if there are at most this many possible pairs per record."""
 LARGEST = 2_000
-"""Groups above this size are taken for as large: they agree by chance more rarely still."""
+"""Larger groups are treated as groups of this size, which agree by chance more often."""
 DIGITS = 3
-"""Shares are rounded up to so many digits, since what depends on them is computed for each."""
+"""Shares are rounded up to this many digits, so that few different shares are computed with."""
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of records that agree on some columns, one entry for each size that occurs."""
+    """Numbers of groups of records that are equal in some columns. The arrays have one entry per group size."""
 
     sizes: Integers
-    """Records of a group."""
+    """Number of records in a group."""
     groups: Integers
-    """How many groups have this size."""
+    """Number of groups of this size."""
     determined: Integers
-    """How many of these agree on another column, as ``determines`` says."""
+    """Number of these groups that determine another column (``determination.md``)."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,17 @@ class Codes:
     """A column whose values are numbered from 0."""
 
     of: Integers
-    """The number of each record's value."""
+    """The value number of each record."""
     size: int
-    """How many values there are."""
+    """The number of different values."""
 
     @cached_property
     def counts(self) -> Integers:
-        """Records of each value."""
+        """Number of records of each value."""
         return np.bincount(self.of, minlength=self.size)
 
     def __and__(self, other: Codes) -> Codes:
-        """Number the pairs of values of two columns.
+        """Return the column of pairs of values of two columns, numbered from 0.
 
         >>> one, two = Codes(np.array([0, 1, 1]), 2), Codes(np.array([2, 0, 2]), 3)
         >>> (one & two).of
@@ -75,27 +75,27 @@ class Codes:
         return Codes(numbers[pairs], int(numbers[-1]) + 1)
 
     def first(self, records: int) -> Codes:
-        """Return the column of the first records."""
+        """Return the column for the first ``records`` records only."""
         return self if records >= len(self.of) else Codes(self.of[:records], self.size)
 
 
 @dataclass(frozen=True)
 class Determination:
-    """How far columns determine another."""
+    """To what extent some columns determine another one."""
 
     share: float
     """Share of all records whose value is determined."""
     log_chance: float
-    """Logarithm of a bound on the probability that as many groups agree by chance; 0 says nothing."""
+    """Logarithm of an upper bound of the probability that as many groups agree by chance."""
 
     @property
     def evident(self) -> bool:
-        """Whether chance is ruled out."""
+        """Whether chance is ruled out as the explanation."""
         return self.log_chance < math.log(FALSE_ALARM)
 
 
 def require_certainty(certainty: float) -> None:
-    """Raise ``InvalidParameter`` unless a certainty lies above one half: two values cannot both be certain.
+    """Raise ``InvalidParameter`` unless ``certainty`` is above one half: two values cannot both be certain.
 
     >>> require_certainty(0.95)
     """
@@ -107,7 +107,9 @@ def require_certainty(certainty: float) -> None:
 
 
 def least_count(sizes: ArrayLike, share: ArrayLike, certainty: float) -> Vector:
-    """Return how many records of a group must have a value of this share in the table to be determined.
+    """Return how many records of a group must have a value for the group to determine it.
+
+    ``share`` is the share of the value in the table.
 
     >>> least_count([2, 100], 0.5, 0.95)
     array([ 2., 95.])
@@ -120,9 +122,9 @@ def least_count(sizes: ArrayLike, share: ArrayLike, certainty: float) -> Vector:
 def chance(sizes: ArrayLike, counts: ArrayLike, certainty: float) -> Vector:
     """Return the probability that a group of each size is determined by chance.
 
-    ``counts`` has the records of each value in the table.
+    ``counts`` has the number of records of each value in the table.
 
-    Two equal values agree in half of the pairs:
+    With two equally frequent values, half of all pairs of records agree:
 
     >>> chance([2, 6], [500, 500], 0.95)
     array([0.5    , 0.03125])
@@ -142,15 +144,15 @@ def chance(sizes: ArrayLike, counts: ArrayLike, certainty: float) -> Vector:
 
 
 def groups_of(given: Codes, reported: Codes, counts: Integers, certainty: float) -> Groups:
-    """Count the groups of records that agree on a column, and those that determine another (``determination.md``).
+    """Count the groups of records that are equal in ``given``, and those that determine ``reported``.
 
-    ``counts`` has the records of each value of the other column in the whole table, or sample.
+    ``counts`` has the number of records of each value of ``reported`` in the whole table, or in the sample.
 
     >>> town, disease = Codes(np.array([0, 0, 1, 1]), 2), Codes(np.array([0, 0, 0, 1]), 20)
     >>> groups_of(town, disease, np.full(20, 5), certainty=0.95)
     Groups(sizes=array([2]), groups=array([2]), determined=array([1]))
     """
-    # Records that are unique in their value are in no group.
+    # Records with a unique value are in no group.
     several = given.counts[given.of] > 1
     given, reported = (
         Codes(given.of[several], given.size),
@@ -186,18 +188,18 @@ def groups_of(given: Codes, reported: Codes, counts: Integers, certainty: float)
 def determination(
     groups: Groups, counts: ArrayLike, records: int, certainty: float
 ) -> Determination:
-    """Return which share of ``records`` has a value of another column that its group determines.
+    """Return the share of ``records`` whose value of another column is determined by their group.
 
-    ``counts`` has the records of each value of the other column.
+    ``counts`` has the number of records of each value of the other column.
 
-    A thousand pairs, each of one of two values, are no accident:
+    There are two equally frequent values. If a thousand pairs of records all agree, chance is ruled out:
 
     >>> pairs = Groups(np.array([2]), np.array([1000]), np.array([1000]))
     >>> found = determination(pairs, [1000, 1000], 2000, certainty=0.95)
     >>> found.share, found.evident
     (1.0, True)
 
-    Half of them agreeing is one:
+    If about half of them agree, it is not:
 
     >>> pairs = Groups(np.array([2]), np.array([1000]), np.array([510]))
     >>> found = determination(pairs, [1000, 1000], 2000, certainty=0.95)

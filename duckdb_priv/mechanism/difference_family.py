@@ -1,9 +1,9 @@
-"""Block designs that turn in a circle: blocks that hold every value equally often, and every two values.
+"""Cyclic block designs, from difference families: all values, and all pairs of values, are in equally many blocks.
 
-A difference family is a few *base blocks* of numbers modulo n in which every difference but 0 occurs equally often.
-Turned by 0 to n - 1 they are all the blocks of a balanced design: of s base blocks, block ``turn * s + j`` holds v
-iff ``v - turn`` (modulo n) is in base block j. Numbered so, the blocks of v are those of 0 moved on by ``v * s``:
-a design of thousands of blocks is a short list of numbers, and membership is one subtraction and one look-up.
+A difference family has a few *base blocks* of numbers modulo n. Every difference except 0 occurs equally often in them.
+The base blocks shifted by 0 to n - 1 are the blocks of a balanced design. With s base blocks, block ``shift * s + j``
+contains v if and only if ``v - shift`` (modulo n) is in base block j. So the block numbers of v are those of 0 plus
+``v * s``. A short list of numbers describes thousands of blocks, and membership takes one subtraction and one look-up.
 Derivations: ``block_design.md`` beside this file.
 
 Sources: Singer, "A theorem in finite projective geometry and some applications to number theory" (1938), for the
@@ -26,14 +26,14 @@ from duckdb_priv.mechanism.symmetric_code import Code
 
 @dataclass(frozen=True)
 class DifferenceFamily:
-    """A balanced design, made by turning base blocks of numbers modulo ``modulus``."""
+    """A balanced design: base blocks of numbers modulo ``modulus``, and all their shifts."""
 
     modulus: int
-    """How many values the design has; a domain may use fewer."""
+    """Number of values of the design; a domain may use fewer."""
     bases: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
-        """Count every difference: only what is balanced is a design."""
+        """Raise InvalidParameter unless every difference except 0 occurs equally often."""
         indicator = np.zeros((len(self.bases), self.modulus))
         for row, base in zip(indicator, self.bases, strict=True):
             row[list(base)] = 1
@@ -42,12 +42,12 @@ class DifferenceFamily:
         if len(set(differences[1:])) > 1:
             raise InvalidParameter(
                 f"the base blocks modulo {self.modulus} are not balanced",
-                hint="every difference but 0 must occur equally often in them",
+                hint="every difference except 0 must occur equally often in them",
             )
 
     @property
     def code(self) -> Code:
-        """How many blocks there are, and how many hold a value, and two.
+        """The number of blocks, of blocks that contain a given value, and of those that contain two given values.
 
         >>> singer(5, 3).code
         Code(outcomes=31, holding=6, shared=1)
@@ -59,11 +59,11 @@ class DifferenceFamily:
 
     @property
     def stride(self) -> int:
-        """By how much the numbers of its blocks grow from a value to the next."""
+        """The difference between the block numbers of consecutive values."""
         return len(self.bases)
 
     def offsets(self) -> list[int]:
-        """List the blocks of value 0: those of a value v are ``(offset + v * stride) mod`` the number of blocks.
+        """Return the blocks of value 0. The blocks of a value v are ``(offset + v * stride) mod`` the number of blocks.
 
         >>> singer(2, 3).offsets()
         [0, 4, 6]
@@ -75,7 +75,7 @@ class DifferenceFamily:
         )
 
     def holds(self, block: ArrayLike, value: ArrayLike) -> NDArray[np.bool_]:
-        """Return whether blocks hold values; both by number, arrays that broadcast.
+        """Return whether each block contains each value. Both arguments are arrays of numbers, which broadcast.
 
         >>> singer(2, 3).holds(np.arange(7), 0).tolist()
         [True, False, False, False, True, False, True]
@@ -89,7 +89,7 @@ class DifferenceFamily:
 
 
 def is_balanced(blocks: int, stride: int, first: Sequence[int], shared: int) -> bool:
-    """Return whether any two values share ``shared`` blocks, with blocks described as in ``sums_by_block``.
+    """Return whether all pairs of values share exactly ``shared`` blocks; arguments are as in ``sums_by_block``.
 
     >>> is_balanced(7, 1, [0, 4, 6], 1), is_balanced(7, 1, [0, 1, 2], 1)
     (True, False)
@@ -103,10 +103,10 @@ def is_balanced(blocks: int, stride: int, first: Sequence[int], shared: int) -> 
 def sums_by_block(
     values: NDArray[np.float64], blocks: int, stride: int, first: Sequence[int]
 ) -> NDArray[np.float64]:
-    """Add up, for each block, the numbers of the values that it holds.
+    """Return, for each block, the sum of the numbers of the values that it contains.
 
-    ``values`` has a number for each value, in order; ``first`` are the blocks of the first one, and those of the next
-    ones are moved on by ``stride`` each.
+    ``values`` has a number for each value, in order. ``first`` lists the blocks of the first value; each next value
+    has block numbers that are larger by ``stride``, modulo the number of ``blocks``.
 
     >>> sums_by_block(np.array([1.0, 10.0]), 7, 1, [0, 4, 6]).tolist()
     [11.0, 10.0, 0.0, 0.0, 1.0, 10.0, 1.0]
@@ -114,7 +114,7 @@ def sums_by_block(
     moved = np.arange(len(values)) * stride
     sums = np.zeros(blocks)
     for block in first:
-        # A value is once in a block at most, so no place is added to twice.
+        # A block contains a value at most once, so no index occurs twice.
         sums[(moved + block) % blocks] += values
     return sums
 
@@ -122,7 +122,7 @@ def sums_by_block(
 def least_by_value(
     of_blocks: NDArray[np.float64], values: int, stride: int, first: Sequence[int]
 ) -> NDArray[np.float64]:
-    """Return, for each value, the least of the numbers of its blocks.
+    """Return, for each value, the minimum of the numbers ``of_blocks`` over the blocks that contain it.
 
     >>> least_by_value(np.arange(7.0), 2, 1, [1, 4, 6]).tolist()
     [1.0, 0.0]
@@ -135,15 +135,15 @@ def least_by_value(
 
 
 def singles(values: int) -> DifferenceFamily:
-    """Return the design whose blocks hold one value each: that of plain randomized response."""
+    """Return the design of plain randomized response, whose blocks contain one value each."""
     return DifferenceFamily(values, ((0,),))
 
 
 @lru_cache(maxsize=64)
 def cosets(prime: int, size: int) -> DifferenceFamily:
-    """Return the cosets of the ``size``-th roots of unity modulo a prime: base blocks of that size.
+    """Return the design whose base blocks are the cosets of the ``size``-th roots of unity modulo a prime.
 
-    ``size`` divides ``prime - 1``. Any two values share ``size - 1`` blocks.
+    ``size`` must divide ``prime - 1``. Any two values share ``size - 1`` blocks.
 
     >>> cosets(7, 3).bases
     ((1, 2, 4), (3, 5, 6))
@@ -167,10 +167,11 @@ def _order(number: int, prime: int) -> int:
 
 @lru_cache(maxsize=64)
 def singer(prime: int, dimension: int) -> DifferenceFamily:
-    """Return the hyperplanes of the projective space of vectors of length ``dimension`` over a prime field.
+    """Return the design whose blocks are the hyperplanes of a projective space over a prime field.
 
-    The space has ``K = (q^t - 1) / (q - 1)`` points. As powers of an element that generates them all, they are the
-    numbers modulo K; a hyperplane is where a linear recurrence of order t is 0, and the others are its turns.
+    Points are vectors of length ``dimension``. The space has ``K = (q^t - 1) / (q - 1)`` points, the powers of a
+    generator, so they are numbered modulo K. One hyperplane is the set of zeros of a linear recurrence of order t; the
+    others are its shifts.
 
     >>> singer(2, 3).bases
     ((0, 1, 3),)
@@ -188,7 +189,7 @@ def singer(prime: int, dimension: int) -> DifferenceFamily:
 
 
 def _generator(prime: int, dimension: int) -> Sequence[int]:
-    """Find c with ``x^t = c_0 + c_1 x + ...``, of which the powers of x run through all points of the space."""
+    """Return c such that the powers of x, with ``x^t = c_0 + c_1 x + ...``, are all points of the space."""
     points = (prime**dimension - 1) // (prime - 1)
     factors = prime_factors(points)
     for number in range(1, prime**dimension):
@@ -229,7 +230,7 @@ def _product(a: Sequence[int], b: Sequence[int], low: Sequence[int], prime: int)
 
 
 def prime_factors(number: int) -> list[int]:
-    """List the primes that divide a number, each once.
+    """Return the distinct primes that divide a number.
 
     >>> prime_factors(1464)
     [2, 3, 61]

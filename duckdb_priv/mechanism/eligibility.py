@@ -1,4 +1,4 @@
-"""Which tables can be cut into decoy groups: no value in more than one of gamma records.
+"""Check that a table can be divided into decoy groups: no value may be in more than 1 of gamma records.
 
 Derivation: ``decoy_groups.md``.
 Source: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing"; the
@@ -16,14 +16,14 @@ from duckdb_priv.errors import InvalidParameter
 
 
 def require_gamma(gamma: int, name: str = "gamma") -> None:
-    """Raise ``InvalidParameter`` unless gamma, or what the user calls so, is an integer of at least 2.
+    """Raise ``InvalidParameter`` unless gamma is an integer of at least 2. ``name`` is the user's word for gamma.
 
     >>> require_gamma(5)
     """
     if isinstance(gamma, bool) or not isinstance(gamma, int | np.integer) or gamma < 2:
         raise InvalidParameter(
             f"{name} must be an integer of at least 2, got {gamma!r}",
-            hint="a record hides among gamma values; 5 to 10 is usual",
+            hint="each record shows one of that many values; 5 to 10 is usual",
         )
 
 
@@ -44,10 +44,9 @@ def require_eligible(
 ) -> None:
     """Raise ``InvalidParameter`` unless groups of gamma distinct values can be made.
 
-    ``counts`` has one entry per value, the missing value included; ``labels`` are their names for
-    the message, in which gamma is called ``name``. The rule, no value in more than rows / gamma
-    records, is necessary (a value is at most once in a group) and sufficient (``mixed_groups``
-    is the construction).
+    ``counts`` has one entry per value, the missing value included. The message shows the values as ``labels``, and
+    calls gamma ``name``. No value may be in more than rows / gamma records. That is necessary, because a group holds a
+    value at most once, and sufficient: ``decoy_groups.MixedGroups`` constructs such groups.
 
     >>> require_eligible([3, 2, 2, 1], 2)
     >>> require_eligible([3, 2, 2, 1], 3, ["flu", "asthma", "HIV", "SARS"])

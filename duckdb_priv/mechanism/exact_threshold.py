@@ -1,11 +1,9 @@
 """The largest sample size for which reconstruction privacy holds by the exact tails.
 
-Publishing with sample size s does two things: a group of at most s records is perturbed whole, and
-a larger one is represented by exactly s records, ``floor(f s)`` or ``ceil(f s)`` of which hold a
-value of frequency f, by a coin with the exact mean. The definition must hold for every value of
-every such group. Tails of counts jump, so nothing here is monotone and everything is looked at:
-all counts of all sizes up to s, and for the sample every real ``f s``. Derivation:
-``exact_threshold.md``.
+A group of at most s records is perturbed whole. A larger group is represented by exactly s records: ``floor(f s)`` or
+``ceil(f s)`` of them hold a value of frequency f, with mean ``f s``. The definition must hold for every value of every
+such group. The tails are not monotone in the size or the count. So the search checks all counts of all sizes up to s,
+and for samples every real ``f s``. Derivation: ``exact_threshold.md``.
 
 Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", definition 3.
 """
@@ -22,16 +20,16 @@ from duckdb_priv.mechanism.tails import TIE
 from duckdb_priv.mechanism.uniform import Uniform
 
 LARGEST_SIZE = 1000
-"""Sizes above are not searched. A smaller s than the largest possible one is private as well."""
+"""Largest s that is searched. A larger s may be private too, but a smaller one is always allowed."""
 
 
 def exact_threshold(
     frequencies: Floats, operator: Uniform, epsilon: float, delta: float
 ) -> NDArray[np.int64]:
-    """Return the largest s, up to 1000, that is private for all frequencies up to each given one.
+    """Return, for each frequency, the largest s up to 1000 that is private for all frequencies up to it.
 
-    ``frequencies`` in (0, 1], any shape; ``0 < epsilon < 1``, ``0 < delta <= 1/2``. 0 means that
-    no s is: small samples hardly ever show a rare value at all, large ones show every value well.
+    ``frequencies`` are in (0, 1], of any shape; ``0 < epsilon < 1``, ``0 < delta <= 1/2``. The result is 0 if no s is
+    private: small samples rarely show a rare value, and large samples estimate every value well.
 
     >>> operator = Uniform(retention=0.5, domain_size=14)
     >>> exact_threshold(np.array([1.0]), operator, epsilon=0.3, delta=0.05).tolist()
@@ -50,13 +48,13 @@ def exact_threshold(
             break
         sample = _sample_fails_at(size, cumulative, operator, epsilon, delta)
         failing.append(min(whole, sample))
-    # The smallest frequency at which some size from s on is private fails: it falls with s.
+    # Per s, the smallest frequency at which all sizes of at least s fail; it does not grow with s.
     hopeless = np.maximum.accumulate(np.array(failing)[::-1])[::-1]
     return np.searchsorted(-hopeless, -frequencies, side="left").astype(np.int64)
 
 
 def _cumulative_distributions(operator: Uniform) -> Iterator[tuple[int, Floats]]:
-    """Yield n and Pr[O <= j | k of n records hold the value] as entry [k, j], for n = 1, 2, …"""
+    """Yield n and the cumulative distributions Pr[O <= j | k of n records hold the value], entry [k, j], n = 1, 2, …"""
     mass = np.ones((1, 1))
     for size in range(1, LARGEST_SIZE + 1):
         smaller, mass = mass, np.zeros((size + 1, size + 1))
@@ -70,7 +68,7 @@ def _cumulative_distributions(operator: Uniform) -> Iterator[tuple[int, Floats]]
 def _whole_group_fails_at(
     size: int, cumulative: Floats, operator: Uniform, epsilon: float, delta: float
 ) -> float:
-    """Return the smallest frequency that a group of this size reconstructs too well, or inf."""
+    """Return the smallest frequency that a whole group of this size estimates too accurately, or infinity."""
     count = np.arange(1, size + 1)
     noise = size * operator.other
     above = np.floor(noise + operator.retention * count * (1 + epsilon) + TIE).astype(np.int64)
@@ -85,24 +83,24 @@ def _whole_group_fails_at(
 def _sample_fails_at(
     size: int, cumulative: Floats, operator: Uniform, epsilon: float, delta: float
 ) -> float:
-    """Return the smallest frequency that a sample of this size reconstructs too well, or inf.
+    """Return the smallest frequency that a sample of this size estimates too accurately, or infinity.
 
-    A frequency f puts ``y = f size`` records into the sample on average, and the probability of at
-    most j observed ones is linear in y between whole numbers: ``cumulative[:, j]`` interpolated.
+    The sample has ``y = f size`` records of frequency f on average. Between whole y the cumulative distribution of
+    observed records is linear in y, so it is interpolated from ``cumulative[:, j]``.
     """
     noise = size * operator.other
     cut = np.arange(int(np.floor(noise + TIE)), size + 1)
-    # Upwards: from `start` on, y asks for more than `cut` observed records. The tail grows with y
-    # until the next cut, so it is smallest at the start.
+    # Upper tail: from y = `start` on, an estimate is too high if more than `cut` records are observed. The tail
+    # grows with y until the next cut, so its minimum is at `start`.
     start = np.maximum((cut - noise) / (operator.retention * (1 + epsilon)), 0.0)
     cuts, start = cut[start <= size], start[start <= size]
     held = np.minimum(start.astype(np.int64), size - 1)
     part = start - held
     upper = 1 - ((1 - part) * cumulative[held, cuts] + part * cumulative[held + 1, cuts])
     too_high = start[upper < delta]
-    # Downwards: from `start` to `end`, y allows at most `cut` observed records. The tail falls
-    # with y, and is below delta after `crossing`.
-    cut = cut[:-1]  # that at most `size` records are observed is certain
+    # Lower tail: from y = `start` to `end`, an estimate is too low if at most `cut` records are observed. The tail
+    # falls with y, and is below delta after `crossing`.
+    cut = cut[:-1]  # at most `size` records are always observed
     start = np.maximum((cut - noise) / (operator.retention * (1 - epsilon)), 0.0)
     end = np.minimum((cut + 1 - noise) / (operator.retention * (1 - epsilon)), size)
     likely = (cumulative[:, cut] >= delta).sum(axis=0)

@@ -1,7 +1,7 @@
-"""Fine-grain perturbation: an operator with a retention for each value.
+"""Fine-grain perturbation: an operator with a separate retention for each value.
 
-A record of value i is kept with probability ``p_i``, else drawn from the whole domain: it shows
-each other value with probability ``q_i = (1 - p_i) / m`` and its own with ``p_i + q_i``.
+A record with value i keeps it with probability ``p_i``, else its value is drawn from the whole domain. So it shows each
+other value with probability ``q_i = (1 - p_i) / m``, and its own with ``p_i + q_i``.
 Derivations: ``fine_grain.md`` beside this file.
 Source: Chaytor, Wang, "Fine grain perturbation for privacy preserving data publishing".
 """
@@ -33,16 +33,16 @@ class FineGrain:
     """
 
     retentions: Vector
-    """Probability ``p_i`` that a record of value i keeps it, shape (m,), each in [0, 1]."""
+    """Probability ``p_i`` in [0, 1] that a record with value i keeps it, shape (m,)."""
 
     def __post_init__(self) -> None:
-        """Freeze the retentions and refuse what is no probability."""
+        """Make the retentions read-only, and check that they are probabilities."""
         retentions = np.array(self.retentions, dtype=np.float64)
         retentions.flags.writeable = False
         object.__setattr__(self, "retentions", retentions)
         if retentions.ndim != 1 or retentions.size < 2:
             raise InvalidParameter(
-                f"fine-grain perturbation needs 2 retentions or more, got shape {retentions.shape}",
+                f"fine-grain perturbation needs an array of at least 2 retentions, got shape {retentions.shape}",
                 hint="give one retention for each value of the domain",
             )
         wrong = ~((retentions >= 0) & (retentions <= 1))
@@ -55,12 +55,12 @@ class FineGrain:
 
     @property
     def other(self) -> Vector:
-        """Probability ``q_i`` that a record of value i shows one given other value."""
+        """Probability ``q_i`` that a record with value i shows one given other value."""
         return (1 - self.retentions) / self.retentions.size
 
     @property
     def own(self) -> Vector:
-        """Probability ``p_i + q_i`` that a record of value i shows it."""
+        """Probability ``p_i + q_i`` that a record with value i shows it."""
         return self.retentions + self.other
 
     def matrix(self) -> Matrix:
@@ -69,9 +69,9 @@ class FineGrain:
 
     @property
     def identifiable(self) -> NDArray[np.bool_]:
-        """Which values can be reconstructed: all, unless several have retention 0.
+        """Whether each value's count can be reconstructed. All can, unless several values have retention 0.
 
-        Values of retention 0 have the same noise, so of two or more only the total is known.
+        Values with retention 0 are published with the same distribution, so only their total can be estimated.
 
         >>> FineGrain(np.array([0.0, 0.5, 0.0])).identifiable
         array([False,  True, False])
@@ -81,15 +81,15 @@ class FineGrain:
 
     @property
     def condition_number(self) -> float:
-        """The operator's condition number; infinite if some value is not identifiable."""
+        """The condition number of the operator; infinite if some value is not identifiable."""
         return condition_number(self.matrix()) if self.identifiable.all() else math.inf
 
     @property
     def background(self) -> Vector:
-        """Weights r of the counts in the estimate ``r @ O`` of every value's noise, shape (m,).
+        """Weights r of the observed counts O in the estimate ``r @ O`` of each value's background, shape (m,).
 
-        Each value is shown by ``q @ X`` records on average besides those that kept it, so
-        ``(O_x - r @ O) / p_x`` estimates its true count, from m numbers for all values together.
+        Besides the records that kept their value, ``q @ X`` records show each value on average: its background. So
+        ``(O_x - r @ O) / p_x`` estimates the true count of x, with the same m weights r for all values.
 
         >>> FineGrain(np.array([0.5, 0.5])).background
         array([0.25, 0.25])
@@ -103,9 +103,9 @@ class FineGrain:
     def weights(self) -> Matrix:
         """Return W: ``W[x] @ observed`` is the unbiased estimate of the true count of x.
 
-        The inverse in closed form, by a rank-one update; its columns sum to 1. The values of
-        retention 0 take what the others leave, in equal parts. Their rows are unbiased for that
-        part and, unless ``identifiable`` says so, not for the count of the value itself.
+        This is the inverse in closed form, by a rank-one update; its columns sum to 1. Values with retention 0 share
+        the remaining records equally. Their rows are unbiased for that equal part. They are unbiased for the count of
+        the value itself only if it is ``identifiable``.
 
         >>> FineGrain(np.array([0.5, 0.5])).weights()
         array([[ 1.5, -0.5],
@@ -119,12 +119,12 @@ class FineGrain:
         return rows
 
     def thresholds(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return (keep, width) for each value, shape (m,): how 64 bits decide, in integers.
+        """Return (keep, width) for each value, shape (m,): the integers by which a 64-bit word selects a value.
 
-        A record of value i keeps it if its word is below ``keep[i]``, else it takes the value number
-        ``(word - keep[i]) // width[i]``. Exactly ``m * width[i]`` words are not below, so the draw is exactly
-        uniform, and rounding goes towards more noise, by less than ``m / 2**64``. Only a retention
-        of 0 is rounded up, to ``(2**64 mod m) / 2**64``: the nearest that a uniform draw can come.
+        A record with value i keeps it if its word is below ``keep[i]``. Otherwise it shows value number ``(word -
+        keep[i]) // width[i]``. Exactly ``m * width[i]`` words are at least ``keep[i]``, so the draw is exactly uniform.
+        Rounding goes towards more noise, by less than ``m / 2**64``. Only a retention of 0 is rounded up, to ``(2**64
+        mod m) / 2**64``, the smallest retention with a uniform draw.
 
         >>> keep, width = FineGrain(np.array([0.0, 0.5])).thresholds()
         >>> [int(k) + 2 * int(w) == 2**64 for k, w in zip(keep, width)], keep.tolist() == [0, 2**63]
@@ -140,10 +140,10 @@ class FineGrain:
         return np.array(keep, dtype=np.uint64), np.array(widths, dtype=np.uint64)
 
     def record_utility(self, frequencies: ArrayLike) -> float:
-        """Return the expected share of records published with their own value.
+        """Return the expected share of records that are published with their own value.
 
-        ``sum_i f_i (p_i + q_i)`` for shares or counts f, shape (m,). Source: the paper's record
-        utility, and the objective of its program.
+        It is ``sum_i f_i (p_i + q_i)`` for shares or counts f, shape (m,). Source: the record utility of the paper,
+        which is the objective of its program.
 
         >>> FineGrain(np.array([0.0, 0.5])).record_utility([0.5, 0.5])
         0.625
@@ -153,8 +153,7 @@ class FineGrain:
     def expected_error(self, true_counts: ArrayLike) -> float:
         """Return the mean standard deviation of the m reconstructed frequencies.
 
-        Smaller is better; see ``operator.expected_error``. Infinite if some value is not
-        identifiable.
+        Smaller is better; see ``operator.expected_error``. The result is infinite if some value is not identifiable.
 
         >>> round(FineGrain(np.array([0.5, 0.5])).expected_error([7000, 3000]), 12)
         0.008660254038
@@ -166,7 +165,7 @@ class FineGrain:
     def upward_amplification(self) -> Vector:
         """Return the largest factor by which the odds of each value can rise, shape (m,).
 
-        Over all published values and all priors: ``(p_i + q_i) / min of q_k, k != i``.
+        The maximum over all published values and all priors is ``(p_i + q_i) / min of q_k, k != i``.
 
         >>> FineGrain(np.array([0.0, 0.5])).upward_amplification()
         array([2. , 1.5])
@@ -177,7 +176,7 @@ class FineGrain:
     def downward_amplification(self) -> Vector:
         """Return the largest factor by which the odds of each value can fall, shape (m,).
 
-        Over all published values and all priors: ``max of (p_k + q_k), k != i, over q_i``.
+        The maximum over all published values and all priors is ``max of (p_k + q_k), k != i, over q_i``.
 
         >>> FineGrain(np.array([0.0, 0.5])).downward_amplification()
         array([1.5, 2. ])
@@ -187,11 +186,11 @@ class FineGrain:
 
 
 def worst_posteriors(operator: FineGrain, requirements: Requirements) -> tuple[Vector, Vector]:
-    """Return the highest posterior after a prior of rho1, and the lowest after one of rho2.
+    """Return, for each requirement, the highest posterior after a prior of rho1, and the lowest after one of rho2.
 
-    One number for each requirement, over all priors that give its value that probability and all
-    published values, in closed form. The requirement holds upward where the first is at most rho2,
-    and downward where the second is at least rho1. Source: Evfimievski, Gehrke, Srikant (2003).
+    Both are in closed form, over all published values and all priors that give the value this probability. The
+    requirement holds upward if the first is at most rho2, and downward if the second is at least rho1. Source:
+    Evfimievski, Gehrke, Srikant (2003).
 
     >>> requirements = Requirements(2, values=[0], rho1=[0.1], rho2=[0.25])
     >>> highest, lowest = worst_posteriors(FineGrain(np.array([0.5, 0.5])), requirements)
@@ -207,7 +206,7 @@ def worst_posteriors(operator: FineGrain, requirements: Requirements) -> tuple[V
 def verify(operator: FineGrain, requirements: Requirements, direction: Direction) -> None:
     """Raise GuaranteeViolated unless the operator meets every requirement.
 
-    The odds are compared, not the probabilities: one near 1 hides what happens to the odds.
+    The check compares odds, because probabilities near 1 hide large changes of the odds.
 
     >>> requirements = Requirements(2, values=[0], rho1=[0.1], rho2=[0.25], labels="HF")
     >>> verify(FineGrain(np.array([0.6, 0.5])), requirements, "upward")

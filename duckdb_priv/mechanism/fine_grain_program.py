@@ -1,7 +1,7 @@
-"""The program of fine-grain perturbation: the largest retentions that the requirements allow.
+"""The linear program of fine-grain perturbation, which finds the best retentions that the requirements allow.
 
-The retentions solve a linear program under requirements (rho1, rho2) of the values. Derivations, and
-what the paper's own program misses: ``fine_grain.md`` beside this file.
+Each requirement (rho1, rho2) of a value is a constraint. Derivations, and a constraint that the paper's own program
+lacks: ``fine_grain.md`` beside this file.
 Source: Chaytor, Wang, "Fine grain perturbation for privacy preserving data publishing".
 """
 
@@ -18,17 +18,17 @@ from duckdb_priv.mechanism.fine_grain import FineGrain, largest_other, verify
 from duckdb_priv.mechanism.requirements import Direction, Requirements, check_direction, shares_of
 
 MARGIN = 1e-12
-"""How far, relatively, retentions stay inside their bounds, so that rounding breaks no claim."""
+"""Relative distance of retentions from their bounds, so that rounding violates no requirement."""
 
 NEGLIGIBLE_RETENTION = 1e-6
-"""Optimal retentions below this become 0: no table is large enough to count what they keep."""
+"""Optimal retentions below this become 0: no table is large enough to estimate counts with them."""
 
 
 def uniform_retention(gamma: Vector) -> float:
-    """Return the largest retention that all values can share, ``(g - 1) / (m - 1 + g)``.
+    """Return the largest retention that is allowed for all values together, ``(g - 1) / (m - 1 + g)``.
 
-    With g the smallest of ``gamma``: what uniform perturbation would have to use for everyone, and
-    the largest minimum retention that fine-grain perturbation can give.
+    g is the smallest number of ``gamma``. Uniform perturbation would have to use this retention for all values. It is
+    also the largest possible minimum retention of fine-grain perturbation.
 
     >>> uniform_retention(np.array([3.0, np.inf]))
     0.5
@@ -44,16 +44,16 @@ def optimal_operator(
     direction: Direction = "both",
     min_retention: float = 0.0,
 ) -> FineGrain:
-    """Return the operator that publishes most records as they are and meets the requirements.
+    """Return the operator that publishes the most records unchanged and meets the requirements.
 
-    ``frequencies`` are shares or counts of the values, shape (m,). A ``min_retention`` above 0 (met
-    to 11 digits) keeps the operator invertible, at a cost in record utility; without it the optimum
-    often gives the most sensitive values retention 0. Source: the paper's linear program; direction
-    'both' adds the constraints that its Theorem 1 needs and the program lacks.
+    ``frequencies`` are shares or counts of the values, shape (m,). With a ``min_retention`` above 0 (met to 11 digits)
+    the operator is invertible, but fewer records are published unchanged. Without it, the optimum often gives the most
+    sensitive values retention 0. Source: the paper's linear program; direction 'both' adds constraints that its
+    Theorem 1 needs and the program lacks.
 
     Raises InvalidParameter, GuaranteeViolated, and PublicationFailed if the solver gives up.
 
-    Half of the records have a value whose odds may at most triple; the others do not mind:
+    Half of the records have a value whose odds may at most triple. The other value has no requirement:
 
     >>> requirements = Requirements(2, values=[0], rho1=[0.1], rho2=[0.25])
     >>> optimal_operator([0.5, 0.5], requirements).retentions.round(9)
@@ -64,7 +64,7 @@ def optimal_operator(
     shares, gamma = shares_of(frequencies), requirements.gamma()
     if shares.size != gamma.size:
         raise InvalidParameter(
-            f"{shares.size} frequencies do not fit requirements on {gamma.size} values",
+            f"got {shares.size} frequencies for requirements on {gamma.size} values",
             hint="give one frequency for each value of the domain",
         )
     check_direction(direction)
@@ -85,9 +85,9 @@ def optimal_operator(
 def _solve(shares: Vector, gamma: Vector, direction: Direction, min_retention: float) -> Vector:
     """Return optimal retentions, up to the tolerance of the solver.
 
-    The m (m - 1) constraints on pairs bound, for each value i, the largest retention among the
-    *other* values. That is the larger of the largest before i and the largest after i in the
-    domain, so two running maxima as variables make it 8 m constraints, with the same optimum.
+    The m (m - 1) constraints on pairs bound, for each value i, the largest retention among the *other* values. That is
+    the larger of two running maxima: before i and after i in the domain. With these as variables, 8 m constraints have
+    the same optimum.
     """
     m = gamma.size
     bounded = np.isfinite(gamma)
@@ -119,7 +119,7 @@ def _solve(shares: Vector, gamma: Vector, direction: Direction, min_retention: f
     if not solution.success:
         raise PublicationFailed(
             f"the linear program for {m} values was not solved: {solution.message}",
-            hint="requirements that differ by many orders of magnitude can cause this",
+            hint="choose requirements that do not differ by many orders of magnitude",
         )
     return np.asarray(solution.x[:m], dtype=np.float64)
 
@@ -127,7 +127,7 @@ def _solve(shares: Vector, gamma: Vector, direction: Direction, min_retention: f
 def _shrink_into_bounds(retentions: Vector, gamma: Vector, direction: Direction) -> Vector:
     """Scale all retentions down until every constraint holds with a relative ``MARGIN``.
 
-    Scaling down never breaks a constraint: each bounds a sum of retentions with positive factors.
+    Scaling down never violates a constraint: each bounds a sum of retentions with positive factors.
     """
     bounded = np.isfinite(gamma)
     limit = np.maximum(gamma[bounded] * (1 - MARGIN) - 1, 0)

@@ -1,7 +1,7 @@
-"""The paper's groups: one record of each of the gamma values of which most are left.
+"""The paper's grouping algorithm: each group takes one record of each of the gamma values with most records left.
 
-For comparison only: values of like frequency meet each other over and over, so that reconstruction is
-biased (``decoy_groups.md``). A Python loop over the groups.
+It is used by Anatomy and for comparison. Values of similar frequency often share a group, so reconstruction from
+such decoy groups is biased (``decoy_groups.md``). It is slow, because it loops over the groups in Python.
 Source: Xiao and Tao (2006), "Anatomy: simple and effective privacy preservation"; taken over by Fu, Wang and
 others, "Small sum privacy and large sum utility in data publishing".
 """
@@ -23,11 +23,11 @@ from duckdb_priv.mechanism.decoy_groups import (
 from duckdb_priv.mechanism.record_order import Each
 
 _TIES = 1
-"""The stream of words that breaks ties."""
+"""Number of the word stream that breaks ties between values."""
 
 
 class LargestFirstGroups(GroupPlan):
-    """The groups of the paper: one block."""
+    """A plan for the paper's groups, which are made in one block."""
 
     def block(self, number: int, each: Each = map) -> DecoyGroups:
         """Make all groups, one after the other."""
@@ -37,10 +37,10 @@ class LargestFirstGroups(GroupPlan):
 def largest_first(
     histogram: NDArray[np.int64], gamma: int, words: WordStreams
 ) -> NDArray[np.unsignedinteger]:
-    """Draw rows // gamma groups, (groups, gamma) value codes, each of the gamma values that have most left.
+    """Return the value codes of rows // gamma groups, shape (groups, gamma).
 
-    Of an eligible histogram at most one record of a value is left over in the end, and fewer than gamma
-    in all: property 1 of Xiao and Tao, "Anatomy: simple and effective privacy preservation" (2006).
+    Each group takes the gamma values that have most records left. If the histogram is eligible, at most one record of
+    each value is left over, and fewer than gamma records altogether: property 1 of Xiao and Tao (2006).
 
     >>> largest_first(np.array([2, 1, 2]), 2, lambda stream, count: np.zeros(count, np.uint64))
     array([[0, 2],

@@ -1,10 +1,10 @@
 """The full-domain generalization lattice, and the scores of its nodes.
 
-A node says for every attribute to which level of its hierarchy it is generalized. All nodes are
-scored from one contingency table, each from the table of a finer one. One of them may be chosen by
-the exponential mechanism, on the full table, before the sample that is published is drawn.
-Derivations: ``lattice.md`` beside this file. Sources: Li, Qardaji, Su (ASIACCS 2012), theorem 3.11;
-McSherry and Talwar (FOCS 2007); Sweeney (2002) for the precision of a node.
+A node has one level of each attribute's hierarchy; all values are generalized to that level. All nodes are scored from
+one contingency table; the table of each node is computed from that of a finer node. The exponential mechanism may
+choose a node on the full table, before the published sample is drawn. Derivations: ``lattice.md`` beside this file.
+Sources: Li, Qardaji, Su (ASIACCS 2012), theorem 3.11; McSherry and Talwar (FOCS 2007); Sweeney (2002) for the precision
+of a node.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.arrays import Integers
 
 MAX_NODES = 20_000
-"""A larger lattice is refused: scoring it would take minutes."""
+"""Largest number of nodes. Scoring more would take minutes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
     """All combinations of levels of the attributes' hierarchies.
 
-    Two ages that meet at level 1, and three towns in two regions in one country:
+    There are two ages, which level 1 merges, and three towns in two regions of one country:
 
     >>> age = np.array([[0, 1], [0, 0]])
     >>> town = np.array([[0, 1, 2], [0, 0, 1], [0, 0, 0]])
@@ -39,14 +39,17 @@ class Lattice:
     """
 
     hierarchies: tuple[Integers, ...]
-    """Per attribute an integer array [levels, leaves]: the code of each leaf at each level. Level 0
-    codes leaf i as i; at every level codes count from 0, and what has met stays together."""
+    """One integer array [levels, leaves] per attribute, with the code of each leaf at each level.
+
+    At level 0 leaf i has the code i. Codes start at 0 at every level. Leaves with equal codes at one level have equal
+    codes at all higher levels.
+    """
 
     def __post_init__(self) -> None:
-        """Refuse a lattice that is too large, and hierarchies that do not coarsen."""
+        """Raise InvalidParameter for too many nodes, or a hierarchy that does not become coarser with each level."""
         if self.size > MAX_NODES:
             raise InvalidParameter(
-                f"the lattice has {self.size} nodes, more than the {MAX_NODES} that are scored",
+                f"the lattice has {self.size} nodes, the limit is {MAX_NODES}",
                 hint="fix some levels, or leave levels out of the hierarchies",
             )
         for attribute, hierarchy in enumerate(self.hierarchies):
@@ -63,18 +66,18 @@ class Lattice:
         return math.prod(self.shape)
 
     def nodes(self) -> Integers:
-        """Return all nodes as [size, attributes] levels, the last attribute fastest.
+        """Return the levels of all nodes, [size, attributes]; the level of the last attribute changes fastest.
 
-        This is the order of every array of scores and weights.
+        Every array of scores and weights has this order.
         """
         return np.indices(self.shape, dtype=np.int64).reshape(len(self.shape), -1).T
 
     def precision(self) -> Integers:
-        """Return a weight per node: how much detail it keeps, as a whole number.
+        """Return the precision of each node, a whole number that measures how much detail it keeps.
 
-        Proportional to the mean over the attributes of ``1 - level / top level`` (Sweeney's
-        precision): 0 where everything is generalized away, largest where nothing is. It depends on
-        the hierarchies alone, so scores may be multiplied by it.
+        It is proportional to the mean over the attributes of ``1 - level / top level`` (Sweeney's precision). It is 0
+        if everything is generalized to the top level, and largest if nothing is generalized. It depends only on the
+        hierarchies, which are public, so scores may be multiplied by it.
 
         >>> age, town = np.array([[0, 1], [0, 0]]), np.array([[0, 1, 2], [0, 0, 1], [0, 0, 0]])
         >>> Lattice((age, town)).precision()
@@ -87,20 +90,20 @@ class Lattice:
 
 @dataclass(frozen=True)
 class Quality:
-    """A score of a node from its class sizes, and how far one record can move it."""
+    """A score of a node that is computed from its class sizes, and the sensitivity of the score."""
 
     measure: Callable[[Integers, int], int]
-    """(sizes of the classes, threshold) -> score; the larger, the better."""
+    """Function of class sizes and threshold that returns the score; a larger score is better."""
     sensitivity: Callable[[int], int]
-    """threshold -> the most that adding or removing one record changes the score."""
+    """Function of the threshold that returns the largest change of the score when one record is added or removed."""
     monotone: bool
-    """Whether a record that is added never lowers the score."""
+    """Whether adding a record never lowers the score."""
 
     def rate(self, epsilon: float, threshold: int) -> Fraction:
-        """Return the rate of the exponential mechanism that is ``epsilon``-private, exactly.
+        """Return the exact rate with which the exponential mechanism is ``epsilon``-private.
 
-        ``epsilon / sensitivity`` for a monotone score, half of that for others. Where the scores
-        are multiplied by public weights, divide the rate by the largest weight.
+        It is ``epsilon / sensitivity`` for a monotone score, and half of that for other scores. If the scores are
+        multiplied by public weights, divide the rate by the largest weight.
 
         >>> EXCESS.rate(0.5, threshold=20), KEPT.rate(0.5, threshold=20)
         (Fraction(1, 2), Fraction(1, 40))
@@ -113,13 +116,13 @@ class Quality:
 
 
 EXCESS = Quality(lambda c, k: int(np.maximum(c - (k - 1), 0).sum()), lambda k: 1, monotone=True)
-"""Records beyond the first ``threshold - 1`` of each class: moves by at most 1."""
+"""Number of records beyond the first ``threshold - 1`` of each class."""
 KEPT = Quality(lambda c, k: int(c[c >= k].sum()), lambda k: k, monotone=True)
-"""Records in classes of at least ``threshold``."""
+"""Number of records in classes of at least ``threshold`` records."""
 SUPPRESSED = Quality(lambda c, k: -int(c[c < k].sum()), lambda k: max(k - 1, 1), monotone=False)
-"""Minus the records in classes below ``threshold``."""
+"""Minus the number of records in classes of fewer than ``threshold`` records."""
 SMALL_CLASSES = Quality(lambda c, k: -int((c < k).sum()), lambda k: 1, monotone=False)
-"""Minus the number of classes below ``threshold``."""
+"""Minus the number of classes of fewer than ``threshold`` records."""
 
 
 def score_nodes(
@@ -131,9 +134,9 @@ def score_nodes(
 ) -> Integers:
     """Return the score of every node, in the order of :meth:`Lattice.nodes`.
 
-    codes: per attribute the leaf code of each cell; counts: how many records each cell holds, at
-    least 1. A cell that is given twice counts as one. The time is that of sorting each node's
-    classes once, the memory that of a few copies of the cells per attribute.
+    ``codes`` has, for each attribute, the leaf code of each cell. ``counts`` has the number of records of each cell, at
+    least 1. Equal cells are added up. Each node's classes are sorted once, and memory holds a few copies of the cells
+    per attribute.
 
     >>> age, town = np.array([[0, 1], [0, 0]]), np.array([[0, 1, 2], [0, 0, 1], [0, 0, 0]])
     >>> cells = [np.array([0, 0, 1]), np.array([0, 1, 2])]
@@ -144,8 +147,8 @@ def score_nodes(
     shape, hierarchies = lattice.shape, lattice.hierarchies
     scores = np.empty(shape, dtype=np.int64)
 
-    # A tail is a combination of leaves of the attributes from some attribute on. Of the tails from
-    # attribute a on there are tails[a]; each is a leaf of a, and a tail from the next one on.
+    # A tail is a combination of leaves of attribute a and all later attributes. There are tails[a] of them. Each
+    # consists of a leaf of attribute a and a tail of the next attribute.
     tail = np.zeros(len(counts), dtype=np.int64)
     tails, leaf_of, rest_of = [1], [tail], [tail]
     for leaf in reversed(codes):
@@ -157,9 +160,9 @@ def score_nodes(
     def visit(node: tuple[int, ...], head: Integers, tail: Integers, sizes: Integers) -> None:
         """Score all nodes that begin with ``node``.
 
-        A class is a head, a number for its generalized values of the attributes in ``node``, and a
-        tail of leaves. Each level of the next attribute is grouped from the level before, where
-        any leaf of a generalized value stands for it.
+        A class has a head and a tail. The head numbers its generalized values of the attributes in ``node``. The tail
+        numbers its leaves of the other attributes. Each level of the next attribute is grouped from the previous level,
+        where any leaf of a generalized value represents it.
         """
         attribute = len(node)
         width, following = hierarchies[attribute].shape[1], tails[attribute + 1]
@@ -181,8 +184,8 @@ def score_nodes(
 
 
 def _group(keys: Integers, sizes: Integers) -> tuple[Integers, Integers]:
-    """Return the distinct keys, ascending, and the sum of the sizes of each."""
-    # Keys come in few ascending runs, which a stable sort merges.
+    """Return the distinct keys, ascending, and the sum of the sizes for each key."""
+    # Keys are in a few ascending runs, which a stable sort merges.
     order = keys.argsort(kind="stable")
     keys = keys[order]
     starts = np.flatnonzero(_starts(keys))
@@ -201,7 +204,7 @@ def _split(pairs: Integers, width: int) -> tuple[Integers, Integers]:
 
 
 def _check_hierarchy(attribute: int, hierarchy: Integers) -> None:
-    """Raise InvalidParameter unless level 0 is the leaves and each level coarsens the last."""
+    """Raise InvalidParameter unless level 0 numbers the leaves and each level is coarser than the level below."""
     levels, leaves = hierarchy.shape
     if not (levels and leaves and np.array_equal(hierarchy[0], np.arange(leaves))):
         raise InvalidParameter(
@@ -220,7 +223,7 @@ def _check_hierarchy(attribute: int, hierarchy: Integers) -> None:
             raise InvalidParameter(
                 f"level {level} of attribute {attribute} separates values that level {level - 1} "
                 "has merged",
-                hint="each level must coarsen the level below it",
+                hint="give equal values of one level equal values at the next level",
             )
 
 
@@ -229,28 +232,28 @@ def _check_cells(
 ) -> None:
     if len(codes) != len(lattice.hierarchies) or any(len(c) != len(counts) for c in codes):
         raise InvalidParameter(
-            f"{len(lattice.hierarchies)} attributes and {len(counts)} cells need as many codes, "
-            f"got {[len(c) for c in codes]}",
-            hint="give one array of leaf codes per attribute, each as long as the counts",
+            f"{len(lattice.hierarchies)} attributes and {len(counts)} cells need one array of {len(counts)} codes "
+            f"per attribute, got arrays of lengths {[len(c) for c in codes]}",
+            hint="pass one array of leaf codes per attribute, each as long as the counts",
         )
     if len(counts) == 0 or counts.min() < 1:
         raise InvalidParameter(
-            "every cell must hold at least one record, and there must be one",
-            hint="GROUP BY all attributes",
+            "there must be at least one cell, and every cell must have at least one record",
+            hint="compute the cells with GROUP BY over all attributes",
         )
     for attribute, (code, hierarchy) in enumerate(zip(codes, lattice.hierarchies, strict=True)):
         if not (code.min() >= 0 and code.max() < hierarchy.shape[1]):
             raise InvalidParameter(
                 f"attribute {attribute} has a code outside its {hierarchy.shape[1]} leaves",
-                hint="every value of the source needs a leaf in the hierarchy",
+                hint="add a leaf to the hierarchy for every value of the source",
             )
     widest = max(hierarchy.shape[1] for hierarchy in lattice.hierarchies)
     if len(counts) ** 2 * widest >= 2**63:
         raise InvalidParameter(
-            f"{len(counts)} cells of up to {widest} values are too many to number",
-            hint="start from coarser leaves",
+            f"{len(counts)} cells of attributes with up to {widest} leaves are too many for 64-bit numbers",
+            hint="use coarser leaves",
         )
     if threshold < 1:
         raise InvalidParameter(
-            f"threshold must be at least 1, got {threshold!r}", hint="k / beta is sensible"
+            f"threshold must be at least 1, got {threshold!r}", hint="write k / beta, rounded up"
         )

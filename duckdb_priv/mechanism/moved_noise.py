@@ -1,4 +1,4 @@
-"""The noise of one record in the difference of a count, at most: of a record that came, left, or was redrawn.
+"""The largest noise that one record adds to the difference of a count between two versions of a release.
 
 Derivation: ``two_looks.md`` beside this file.
 """
@@ -11,10 +11,10 @@ from duckdb_priv.mechanism.arrays import Matrix, Vector
 
 
 def noise_of_one(operator: Matrix, weights: Matrix) -> tuple[Vector, Vector]:
-    """Return for each value the largest variance of a record's weight, and how far its weights lie apart.
+    """Return, for each value, the largest variance of a record's weight, and the range of its weights.
 
-    Entry ``[y, x]`` of an operator is Pr[published = y | original = x]; row x of its inverse, ``weights``, is what the
-    published values count for x.
+    Entry ``[y, x]`` of ``operator`` is Pr[published = y | original = x]; ``weights`` is its inverse. Entry ``[x, y]``
+    of the inverse is what a published y adds to the estimate of x.
 
     >>> operator = np.array([[0.75, 0.25], [0.25, 0.75]])
     >>> largest, step = noise_of_one(operator, np.linalg.inv(operator))

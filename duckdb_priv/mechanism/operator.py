@@ -1,8 +1,8 @@
-"""Any perturbation operator: a column-stochastic matrix, its inverse, its errors, its privacy.
+"""Perturbation operators in general: their inverse, errors and privacy.
 
-Entry ``[y, x]`` of an operator P is Pr[published = y | original = x]; a subset with true counts X
-shows counts O with ``E[O] = P X``. Row x of the weights ``W = P^-1`` makes a linear, unbiased
-estimate ``W[x] @ O`` of the true count of x. Derivations: ``operator.md`` beside this file.
+An operator P is a column-stochastic matrix with the entries ``[y, x]`` = Pr[published = y | original = x]. A subset
+with true counts X shows counts O with ``E[O] = P X``. With the weights ``W = P^-1``, the linear estimate ``W[x] @ O``
+of the true count of x is unbiased. Derivations: ``operator.md`` beside this file.
 Sources: Gouweleeuw, Kooiman, Willenborg, de Wolf, "Post randomisation for statistical disclosure
 control" (1998), for the matrix and its inverse; Evfimievski, Gehrke, Srikant, "Limiting privacy
 breaches in privacy preserving data mining" (2003), for amplification.
@@ -20,14 +20,14 @@ from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.arrays import Matrix, Vector
 
 COLUMN_SUM_TOLERANCE = 1e-12
-"""How far a column of an operator may be from summing to 1."""
+"""Largest allowed difference between the sum of a column and 1."""
 
 MAX_CONDITION_NUMBER = 1e8
-"""Beyond this, half of the digits of a double are lost in the inverse, and it is refused."""
+"""Largest condition number of an operator that is inverted. Beyond it, half of the digits of a double are lost."""
 
 
 def name_of(value: int, labels: Sequence[object] | None) -> str:
-    """Return how a message names the value at this position of the domain.
+    """Return a name for the value at this position of the domain, for messages.
 
     >>> name_of(1, ["flu", "HIV"]), name_of(1, None)
     ("value 'HIV'", 'value number 1')
@@ -36,18 +36,16 @@ def name_of(value: int, labels: Sequence[object] | None) -> str:
 
 
 def check_operator(matrix: ArrayLike, labels: Sequence[object] | None = None) -> Matrix:
-    """Return ``matrix`` as an array of doubles if it is an operator, else say what it lacks.
+    """Return ``matrix`` as an array of doubles. Raises InvalidParameter if it is not an operator.
 
-    An operator is square with at least 2 values, finite, non-negative, and each of its columns (one
-    for each original value) sums to 1 within ``COLUMN_SUM_TOLERANCE``. ``labels`` are the values of
-    the domain in the order of the matrix; messages then call the values by them.
-
-    Raises InvalidParameter.
+    An operator is a square matrix over at least 2 values, finite and non-negative. Each column (one for each original
+    value) sums to 1 within ``COLUMN_SUM_TOLERANCE``. ``labels`` are the values of the domain, in the order of the
+    matrix; messages use them.
 
     >>> check_operator([[0.9, 0.2], [0.1, 0.7]], labels=["flu", "HIV"])
     Traceback (most recent call last):
     duckdb_priv.errors.InvalidParameter: the probabilities of original value 'HIV' sum to 0.9, not 1
-    Hint: what happens to a value must sum to 1 over the published values, within 1e-12
+    Hint: the probabilities of an original value must sum to 1 over all published values, within 1e-12
     """
     operator = np.array(matrix, dtype=np.float64)
     if operator.ndim != 2 or operator.shape[0] != operator.shape[1] or len(operator) < 2:
@@ -57,24 +55,24 @@ def check_operator(matrix: ArrayLike, labels: Sequence[object] | None = None) ->
         )
     if labels is not None and len(labels) != len(operator):
         raise InvalidParameter(
-            f"an operator over {len(operator)} values was given {len(labels)} labels",
+            f"got {len(labels)} labels for an operator over {len(operator)} values",
             hint="give one label for each value of the domain",
         )
-    # Written so that NaN, which answers no to every comparison, is refused as well.
+    # The condition is negated so that it also catches NaN, for which every comparison is false.
     wrong = np.argwhere(~(np.isfinite(operator) & (operator >= 0)))
     if wrong.size:
         y, x = wrong[0]
         raise InvalidParameter(
             f"the probability that original {name_of(x, labels)} is published as "
             f"{name_of(y, labels)} is {float(operator[y, x])}",
-            hint="a probability lies between 0 and 1",
+            hint="write a probability from 0 to 1",
         )
     sums = operator.sum(axis=0)
     x = int(np.argmax(np.abs(sums - 1)))
     if abs(sums[x] - 1) > COLUMN_SUM_TOLERANCE:
         raise InvalidParameter(
             f"the probabilities of original {name_of(x, labels)} sum to {sums[x]:.14g}, not 1",
-            hint="what happens to a value must sum to 1 over the published values, within "
+            hint="the probabilities of an original value must sum to 1 over all published values, within "
             f"{COLUMN_SUM_TOLERANCE:g}",
         )
     return operator
@@ -96,7 +94,7 @@ def invert(operator: Matrix) -> Matrix:
 
     Raises InvalidParameter when the condition number is above ``MAX_CONDITION_NUMBER``.
 
-    Half of the records redrawn from two values:
+    With the retention 1/2 and two values:
 
     >>> invert(np.array([[0.75, 0.25], [0.25, 0.75]])).round(12)
     array([[ 1.5, -0.5],
@@ -115,9 +113,9 @@ def invert(operator: Matrix) -> Matrix:
 def linear_variance(weights: Matrix, operator: Matrix, true_counts: ArrayLike) -> Vector:
     """Return the variance of each value's linear estimate in a subset with these true counts.
 
-    ``Var[x] = sum_u X_u sum_y W[x, y]^2 P[y, u] - X_x``, shape (m,), in squared records. The subset
-    is fixed and chosen without looking at the perturbed column; only the perturbation is random.
-    A row of ``weights`` must satisfy ``W[x] @ P = e_x``.
+    ``Var[x] = sum_u X_u sum_y W[x, y]^2 P[y, u] - X_x``, shape (m,), in squared records. The subset is fixed, and its
+    choice does not depend on the perturbed column; only the perturbation is random. Each row of ``weights`` must
+    satisfy ``W[x] @ P = e_x``.
 
     >>> P = np.array([[0.75, 0.25], [0.25, 0.75]])
     >>> linear_variance(invert(P), P, [70, 30]).round(9)
@@ -129,11 +127,10 @@ def linear_variance(weights: Matrix, operator: Matrix, true_counts: ArrayLike) -
 
 
 def half_step(weights: Matrix) -> Vector:
-    """Return half of what one more record of a value adds to its estimate, shape (m,).
+    """Return the continuity correction of each value's estimate: half of its step, shape (m,).
 
-    Counts are whole, so estimates move in steps: ``h[x] = (W[x, x] - mean of W[x, y], y != x) / 2``
-    is the continuity correction, ``1 / (2p)`` for uniform perturbation. Where others weigh more than the value itself,
-    true counts are what moves in steps: it is half a record at least.
+    Counts are whole, so estimates change in steps. The correction is ``(W[x, x] - mean of W[x, y], y != x) / 2``. For
+    uniform perturbation it is ``1 / (2p)``. It is at least half a record, because true counts are whole.
 
     >>> half_step(invert(np.array([[0.75, 0.25], [0.25, 0.75]]))).round(12)
     array([1., 1.])
@@ -146,25 +143,24 @@ def half_step(weights: Matrix) -> Vector:
 
 
 def expected_error(weights: Matrix, operator: Matrix, true_counts: ArrayLike) -> float:
-    """Return the mean standard deviation of the reconstructed frequencies of all values.
+    """Return the mean standard deviation of the reconstructed frequencies of all values; smaller is better.
 
-    Smaller is better: ``mean_x sqrt(Var[x]) / n`` with the n records
-    of ``true_counts`` and the variances of ``linear_variance``.
+    This is ``mean_x sqrt(Var[x]) / n``, with the n records of ``true_counts`` and the variances of ``linear_variance``.
 
     >>> P = np.array([[0.75, 0.25], [0.25, 0.75]])
     >>> round(expected_error(invert(P), P, [7000, 3000]), 12)
     0.008660254038
     """
     variance = linear_variance(weights, operator, true_counts)
-    # Zero variances, as those of a value that is always published as it is, round below 0.
+    # A variance of 0, as of a value that is always published unchanged, may be rounded below 0.
     return float(np.sqrt(np.maximum(variance, 0)).mean() / np.sum(true_counts))
 
 
 def amplification(operator: Matrix) -> float:
-    """Return the largest ratio of two probabilities in a row: how much one record can reveal.
+    """Return the amplification: the largest ratio of two probabilities in a row.
 
-    Whatever is published, the odds of any value against any other change by at most this factor.
-    Infinite when a value can be published for some originals and not for others.
+    For every published value, the odds between two original values change by at most this factor. It is infinite if a
+    published value is possible for some original values and impossible for others.
 
     >>> amplification(np.array([[0.75, 0.25], [0.25, 0.75]]))
     3.0
@@ -184,10 +180,10 @@ def ldp_epsilon(operator: Matrix) -> float:
 
 
 def largest_posterior(operator: Matrix, prior: ArrayLike) -> Vector:
-    """Return, for each original value, the largest posterior that a published value can give.
+    """Return the largest posterior of each original value, over all published values, shape (m,).
 
-    ``max_y P[y, x] f_x / (P f)_y`` for someone whose prior is ``prior`` (frequencies or
-    counts, at least one above 0); shape (m,). Published values of probability 0 are left out.
+    This is ``max_y P[y, x] f_x / (P f)_y``, where f is ``prior``: frequencies or counts, at least one above 0.
+    Published values with probability 0 are left out.
 
     >>> largest_posterior(np.array([[0.75, 0.25], [0.25, 0.75]]), [0.9, 0.1]).round(6)
     array([0.964286, 0.25    ])
@@ -201,14 +197,14 @@ def largest_posterior(operator: Matrix, prior: ArrayLike) -> Vector:
 def identifiability_classes(operator: Matrix, *, tolerance: float = 1e-9) -> NDArray[np.intp]:
     """Return a class number for each original value; values of one class cannot be distinguished.
 
-    Two values are in one class when their columns differ by at most ``tolerance`` everywhere: then they
-    are published in the same way, and only their total can be reconstructed. Shape (m,), numbered
-    from 0 in the order of first appearance.
+    Two values are in one class if their columns differ by at most ``tolerance`` in every entry. Then their published
+    values have the same distribution, and only their total can be reconstructed. The result has shape (m,); classes are
+    numbered from 0 in the order of first appearance.
 
     >>> identifiability_classes(np.array([[0.8, 0.2, 0.2], [0.1, 0.5, 0.5], [0.1, 0.3, 0.3]]))
     array([0, 1, 1])
     """
-    # Loaded here: few publications need it, and it takes longer than a small one.
+    # Imported here, because few publications need it and the import takes longer than a small publication.
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial.distance import pdist, squareform
 

@@ -1,8 +1,8 @@
-"""The mean positive part of a sum of many small steps, never too low.
+"""An upper bound of the mean positive part of a sum of many independent steps.
 
-``E[max(0, Z_1 + ... + Z_n)]`` for independent, identically distributed steps with a few values is what the
-privacy of a shuffle comes down to (``shuffle.md``). It is computed by a Fourier transform on a lattice, and every
-approximation made on the way can only raise it. Derivation: ``positive_part.md`` beside this file.
+The bound is for ``E[max(0, Z_1 + ... + Z_n)]``, where the steps are independent and identically distributed with few
+values. The delta of a shuffle is such a mean (``shuffle.md``). A Fourier transform on a lattice computes it, and every
+approximation can only increase the result. Derivation: ``positive_part.md`` beside this file.
 
 Sources: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots: tighter discrete approximations of
 privacy loss distributions" (PETS 2022), for steps split so that their mean stays; Esscher (1932) for tilting.
@@ -19,36 +19,36 @@ from numpy.typing import NDArray
 from duckdb_priv.mechanism.arrays import Floats
 
 SMALLEST_LATTICE = 1 << 13
-"""Points of the lattice at least: sums of few steps are coarse, and a sum near 0 feels the rounding most."""
+"""Smallest number of lattice points. Sums of few steps need a fine lattice, because rounding matters most near 0."""
 LARGEST_LATTICE = 1 << 20
-"""Points of the lattice at most; where they do not reach the tolerance, the answer is only higher."""
+"""Largest number of lattice points. If they do not reach the tolerance, the bound is less tight."""
 STRETCHES = np.linspace(1.0, 1.3, 400)
-"""How much wider than necessary a lattice may be: among so many widths one fits the steps well."""
+"""Candidate widths, as multiples of the smallest possible width. One of them fits the steps well."""
 TILTS = np.geomspace(0.02, 50, 160)
-"""Tilts, as multiples of the best one, among which the Chernoff bounds are chosen."""
+"""Candidate tilts for Chernoff bounds, as multiples of the best tilt."""
 FORGOTTEN = 34.0
-"""What lies beyond the lattice is less than exp(-34) of the answer; it is added all the same."""
+"""Sums beyond the lattice contribute less than exp(-34) of the result. A bound of that is added."""
 FORGOTTEN_FREQUENCY = 46.0
-"""A frequency whose amplitude is below exp(-46) is left out: together they are below the rounding."""
+"""Frequencies with an amplitude below exp(-46) are left out. Together they are below the rounding error."""
 ROUNDING = 1e-10, 1e-14
-"""Relative error of the floating point arithmetic: at most the first and, for each step, the second."""
+"""Bounds of the relative rounding error: a constant, and an error per step."""
 CANCELLED = 1e-15
-"""Error of a sum of terms that cancel, as a share of the sum of their sizes."""
+"""Rounding error of a sum with cancelling terms, relative to the sum of their absolute values."""
 
 
 class StepLaw(NamedTuple):
-    """The law of one step: its values with their probabilities; with what is left to 1 it is 0."""
+    """The distribution of one step: its values and their probabilities. With the remaining probability it is 0."""
 
     values: Floats
     probabilities: Floats
 
     @property
     def still(self) -> float:
-        """Probability that a step is 0 although no value says so."""
+        """Probability that a step is 0, besides that of the value 0 in ``values``."""
         return max(0.0, 1 - float(self.probabilities.sum()))
 
     def cumulants(self, tilts: Floats) -> Floats:
-        """Return the logarithms of the mean of ``exp(tilt * Z)``."""
+        """Return the logarithm of the mean of ``exp(tilt * Z)`` for each tilt."""
         powers = np.outer(tilts, self.values)
         top = np.maximum(powers.max(axis=1), 0)
         sums = np.exp(powers - top[:, None]) @ self.probabilities + self.still * np.exp(-top)
@@ -56,7 +56,7 @@ class StepLaw(NamedTuple):
         return cumulants
 
     def drift(self, tilt: float) -> float:
-        """Return the mean of ``Z exp(tilt * (Z - max))``, of which only the sign matters."""
+        """Return the mean of ``Z exp(tilt * (Z - max))``. Its callers use only the sign."""
         return float(
             self.probabilities * np.exp(tilt * (self.values - self.values.max())) @ self.values
         )
@@ -65,13 +65,13 @@ class StepLaw(NamedTuple):
 def log_positive_part(
     values: Floats, probabilities: Floats, count: int, *, tolerance: float = 1e-6
 ) -> float:
-    """Return the logarithm of an upper bound of the mean positive part of ``count`` independent steps.
+    """Return the logarithm of an upper bound of the mean positive part of a sum of ``count`` independent steps.
 
     A step takes ``values`` with ``probabilities``, which sum to at most 1; otherwise it is 0. Its mean must be
-    negative. The bound is higher than the mean positive part by a share of the order of ``tolerance``. It is
-    ``-inf`` where no step goes up.
+    negative. The relative error of the bound is of the order of ``tolerance``. The result is ``-inf`` if no value is
+    positive.
 
-    Ten coins that win 1 or lose 2: the sum is 10, 7, 4 or 1 for ten, nine, eight or seven wins.
+    Ten coins each win 1 or lose 2. The sum is 10, 7, 4 or 1 for ten, nine, eight or seven wins:
 
     >>> exact = (10 + 10 * 7 + 45 * 4 + 120 * 1) / 2**10
     >>> bound = math.exp(log_positive_part(np.array([1.0, -2.0]), np.array([0.5, 0.5]), 10))
@@ -88,8 +88,8 @@ def log_positive_part(
     tilted = lattice.probabilities * np.exp(tilt * lattice.values - cumulant)
     step = np.bincount(np.rint(lattice.values / width).astype(np.int64) % size, tilted, size)
     step[0] += lattice.still * math.exp(-cumulant)
-    # The transform wraps around: a sum below the window lands at its upper end and is counted, which is too much; a sum
-    # above the window is lost, and what is lost is added.
+    # The transform wraps around. A sum below the window is counted at its upper end, which increases the result. A sum
+    # above the window is lost; the bound ``lost`` of these sums is added.
     points = size - math.ceil(window.bottom / width) - 1
     inside = width * _mean_of_tilted(np.fft.rfft(step), size, count, tilt * width, points)
     known = count * float(cumulant) + math.log(inside)
@@ -105,10 +105,10 @@ def log_positive_part(
 def _mean_of_tilted(
     transform: NDArray[np.complex128], size: int, count: int, tilt: float, points: int
 ) -> float:
-    """Return the mean of ``k exp(-tilt k)`` over the sums k from 1 to ``points`` (others count as 0), never too low.
+    """Return an upper bound of the mean of ``k exp(-tilt k)``, where sums k outside 1 … ``points`` count as 0.
 
-    ``transform`` is that of one step on a lattice of ``size`` points; that of the sum is its power. By Parseval's
-    equation the mean is a sum over frequencies, of which few matter: the others have lost all their weight.
+    ``transform`` is the Fourier transform of one step on a lattice of ``size`` points; its power is that of the sum.
+    By Parseval's equation the mean is a sum over frequencies. Those with a negligible amplitude are left out.
     """
     modulus = np.abs(transform)
     alive = np.flatnonzero(modulus > math.exp(-FORGOTTEN_FREQUENCY / count))
@@ -119,12 +119,12 @@ def _mean_of_tilted(
     gap = -np.expm1(logarithm)
     payoff = np.exp(logarithm) * (1 - end * (1 + points * gap)) / gap**2
     terms = np.where((alive == 0) | (2 * alive == size), 1, 2) * (power * payoff).real
-    # Terms can cancel until only their rounding is left, which may be below 0.
+    # Terms can cancel until only a rounding error is left, which may be negative.
     return float(max(terms.sum(), 0.0) + CANCELLED * np.abs(terms).sum()) / size
 
 
 def _saddle(steps: StepLaw) -> float:
-    """Find the tilt under which a step has mean 0."""
+    """Return the tilt with which a step has mean 0, rounded up."""
     high = 1 / float(np.abs(steps.values).max())
     while steps.drift(high) < 0:
         high *= 2
@@ -132,22 +132,22 @@ def _saddle(steps: StepLaw) -> float:
     while high - low > exact:
         middle = (low + high) / 2
         low, high = (middle, high) if steps.drift(middle) < 0 else (low, middle)
-    # Any tilt above 0 gives a bound, 0 gives none: so it is the upper end.
+    # Any tilt above 0 gives a bound, 0 gives none; so the upper end is returned.
     return high
 
 
 class Window(NamedTuple):
-    """The sums that a lattice must hold."""
+    """The range of sums that a lattice must cover."""
 
     top: float
-    """What lies above is negligible, by the Chernoff bound with the tilt ``outer``."""
+    """Largest sum. Larger ones are negligible, by the Chernoff bound with the tilt ``outer``."""
     bottom: float
-    """How far below 0 it must reach."""
+    """Distance from 0 to the smallest sum."""
     outer: float
 
 
 def _window(steps: StepLaw, tilt: float, count: int) -> Window:
-    """Choose the sums to keep, by the best of many Chernoff bounds."""
+    """Return the range of sums that are not negligible, by the best of many Chernoff bounds."""
     (here,) = steps.cumulants(np.array([tilt]))
     outer = tilt * (1 + TILTS)
     rises = (count * (steps.cumulants(outer) - here) + FORGOTTEN) / outer
@@ -160,10 +160,10 @@ def _window(steps: StepLaw, tilt: float, count: int) -> Window:
 def _lattice(
     steps: StepLaw, tilt: float, count: int, window: Window, tolerance: float
 ) -> tuple[StepLaw, float, int]:
-    """Split every value between its two neighbours on a lattice, so that the mean of a step stays.
+    """Return steps on a lattice, the distance between its points, and the number of points.
 
-    A split adds variance. The lattice is made finer until that raises the answer by no more than ``tolerance``.
-    Returns the steps on the lattice, the width between its points, and how many points it has.
+    Every value is split between its two neighbours on the lattice, so that the mean of a step does not change. A split
+    adds variance. The lattice is refined until that increases the result by ``tolerance`` at most.
     """
     (here,) = steps.cumulants(np.array([tilt]))
     tilted = steps.probabilities * np.exp(tilt * steps.values - here)
@@ -173,7 +173,7 @@ def _lattice(
         points = size - 4
         least = (window.top + window.bottom) / points
         if points > count:
-            # A split raises the largest value by a width at most, and so the largest sum by a width per step.
+            # A split increases the largest value by one width at most, and so the largest sum by one width per step.
             least = min(least, (highest + window.bottom) / (points - count))
         widths = STRETCHES * least
         parts = (steps.values[:, None] / widths) % 1

@@ -1,9 +1,9 @@
-"""The operator with the least expected error for stated questions about an ordered attribute.
+"""The operator with the least expected error for given linear queries about an ordered attribute.
 
-A question is a vector c over the m values: its answer is the sum of c over the records. An operator Q answers with the
-weights Q^-1, and costs a record of true value x the variance c' Q^-1 diag(Q[:, x]) Q^-T c - c[x]^2. Its mean over the
-questions and over all x is minimized over all square operators whose likelihood ratio has a bound. Derivation:
-``questions.md`` beside this file.
+A query is a vector c over the m values; its answer is the sum of c over the records. The estimate uses the weights Q^-1
+of an operator Q. A record with true value x adds the variance c' Q^-1 diag(Q[:, x]) Q^-T c - c[x]^2. This module
+minimizes the mean of that over the queries and all x, over all square operators with a bounded likelihood ratio.
+Derivation: ``questions.md`` beside this file.
 
 Source: McKenna, Maity, Mazumdar, Miklau, "A workload-adaptive mechanism for linear queries under local differential
 privacy" (2020), for the error and its lower bound.
@@ -24,29 +24,29 @@ from duckdb_priv.mechanism.alias import as_drawn, words_of
 from duckdb_priv.mechanism.arrays import Matrix, Vector
 
 LEAST_EPSILON, LARGEST_EPSILON = 0.001, 20.0
-"""Beyond these, everything is noise, or nothing is."""
+"""Range of epsilon. Below it the release is nearly pure noise, above it nearly the original."""
 MOST_VALUES = 128
-"""The search takes a minute at most for so many."""
+"""Largest domain. The search then takes a minute at most."""
 SEED = 20_200_219
-"""Of random starts, so that the same questions have the same operator."""
+"""Seed of the random starting points, so that the same queries give the same operator."""
 LEAST_MIXED = 2.0**-52
-"""The share of the uniform distribution that is mixed in first where rounding made a likelihood ratio too large."""
+"""Smallest share of the uniform distribution that is mixed in if rounding makes a likelihood ratio too large."""
 OF_SINGLE_VALUES = 0.005
-"""What single values weigh beside the questions, each relative to its error under uniform perturbation: every count has
-an estimate, even where the mean alone is asked."""
+"""Weight of counts of single values beside the queries, each relative to its error under uniform perturbation. With it
+every count has an estimate, even if the only query is the mean."""
 FIRST, FINALISTS, LAST = 250, 3, 800
-"""Steps from every start, how many starts go on, and for how many steps."""
+"""Optimizer steps from each starting point; the number of best results that continue; their further steps."""
 FEW = 20
-"""Domains of so few values have twice as many starts: their steps take little."""
+"""Domains of at most this many values have twice as many starting points, because their steps are fast."""
 REMEMBERED = 10
-"""Steps from which the search knows the curvature."""
+"""Number of previous steps from which L-BFGS-B estimates the curvature."""
 LEAST_SCALE = 1e-12
-"""A symbol that no record shows more often has no use."""
+"""Smallest allowed scale of a symbol. A symbol with a smaller one would almost never be published."""
 INFEASIBLE = 1e10
-"""The error, relative to that of uniform perturbation, where no operator has a pattern."""
+"""Error, relative to uniform perturbation, that is returned for a pattern without a valid operator."""
 
 Progress = Callable[[float], None]
-"""Is called with the share of the work that is done, and may raise to end it."""
+"""Callback that receives the finished share of the work, and may raise an exception to end it."""
 
 
 def values_gram(values: int) -> Matrix:
@@ -60,7 +60,7 @@ def values_gram(values: int) -> Matrix:
 
 
 def ranges_gram(values: int) -> Matrix:
-    """Return the mean of c c' over all m (m + 1) / 2 counts of values from one to another.
+    """Return the mean of c c' over the counts of all m (m + 1) / 2 ranges of values.
 
     >>> ranges_gram(2) * 3
     array([[2., 1.],
@@ -73,7 +73,7 @@ def ranges_gram(values: int) -> Matrix:
 
 
 def prefixes_gram(values: int) -> Matrix:
-    """Return the mean of c c' over the counts up to each value.
+    """Return the mean of c c' over the cumulative counts up to each value.
 
     >>> prefixes_gram(2) * 2
     array([[2., 1.],
@@ -85,7 +85,7 @@ def prefixes_gram(values: int) -> Matrix:
 
 
 def mean_gram(points: Sequence[float]) -> Matrix:
-    """Return c c' of the mean of values at these points, of which the least counts 0 and the largest 1.
+    """Return c c' for the mean of these values, scaled so that the least is 0 and the largest is 1.
 
     >>> mean_gram([10, 20, 30])
     array([[0.  , 0.  , 0.  ],
@@ -98,7 +98,7 @@ def mean_gram(points: Sequence[float]) -> Matrix:
 
 
 def listed_gram(questions: Matrix, weights: Sequence[float]) -> Matrix:
-    """Return the weighted mean of c c' over questions, one in each row.
+    """Return the weighted mean of c c' over queries; each row of ``questions`` is one query.
 
     >>> listed_gram(np.array([[1, 1], [0, 1]]), [1, 3])
     array([[0.25, 0.25],
@@ -110,7 +110,7 @@ def listed_gram(questions: Matrix, weights: Sequence[float]) -> Matrix:
 
 
 def with_missing(gram: Matrix) -> Matrix:
-    """Add the missing value, last: no range holds it, and its count is one more question.
+    """Return the gram matrix with the missing value as last value: no range contains it, and its count is a query.
 
     >>> with_missing(np.array([[1.0]]))
     array([[0.5, 0. ],
@@ -124,7 +124,7 @@ def with_missing(gram: Matrix) -> Matrix:
 
 
 def mean_error(gram: Matrix, operator: Matrix) -> float:
-    """Return the standard deviation that a record adds to a question, root mean square over questions and true values.
+    """Return the standard deviation that a record adds to a query: the root mean square over queries and true values.
 
     >>> round(mean_error(ranges_gram(64), uniform_operator(64, math.e)), 3)
     15.726
@@ -136,9 +136,9 @@ def mean_error(gram: Matrix, operator: Matrix) -> float:
 def expected_deviation(
     gram: Matrix, operator: Matrix, true_counts: ArrayLike, weights: Matrix | None = None
 ) -> float:
-    """Return the standard deviation of the answers to questions about records, root mean square over the questions.
+    """Return the standard deviation of answers about records with these true counts: the root mean square over queries.
 
-    ``weights[x, y]`` is what a record that shows y counts for x; the inverse of the operator, where none are given.
+    ``weights[x, y]`` is the weight of a published y in the estimate of x; by default the inverse of the operator.
 
     >>> operator = uniform_operator(64, math.e)
     >>> round(expected_deviation(ranges_gram(64), operator, np.full(64, 100)) / 80, 3)
@@ -151,7 +151,7 @@ def expected_deviation(
 
 
 def error_bound(gram: Matrix, amplification: float) -> float:
-    """Return what ``mean_error`` is at least, for any operator and any number of symbols.
+    """Return a lower bound of ``mean_error``, for all operators with any number of symbols.
 
     >>> round(error_bound(ranges_gram(64), math.e), 3)
     1.251
@@ -162,7 +162,7 @@ def error_bound(gram: Matrix, amplification: float) -> float:
 
 
 def uniform_operator(values: int, amplification: float) -> Matrix:
-    """Return randomized response.
+    """Return the operator of randomized response with this amplification.
 
     >>> uniform_operator(2, 3.0)
     array([[0.75, 0.25],
@@ -175,12 +175,13 @@ def uniform_operator(values: int, amplification: float) -> Matrix:
 
 
 def choose_operator(gram: Matrix, amplification: float, progress: Progress | None = None) -> Matrix:
-    """Return the best operator found for questions, as 64 bits draw from it.
+    """Return the best operator that the search finds for the queries of a gram matrix, rounded to 64 bits.
 
-    Its likelihood ratio, in these very numbers, is at most ``amplification`` (``exact_amplification``). Its symbols are
-    in the order of the values, so that as many records as possible show their own.
+    After rounding, its likelihood ratio is at most ``amplification`` (``exact_amplification``). Its symbols are ordered
+    so that as many records as possible show their own value.
 
-    Raises InvalidParameter for fewer than 2 or more than ``MOST_VALUES`` values, and for a ratio that is no usual one.
+    Raises InvalidParameter for fewer than 2 or more than ``MOST_VALUES`` values, or a ratio whose epsilon is out of
+    range.
 
     >>> operator = choose_operator(mean_gram(range(8)), math.e)
     >>> round(mean_error(mean_gram(range(8)), uniform_operator(8, math.e)), 2), exact_amplification(operator) < math.e
@@ -189,24 +190,24 @@ def choose_operator(gram: Matrix, amplification: float, progress: Progress | Non
     m = len(gram)
     if not 2 <= m <= MOST_VALUES:
         raise InvalidParameter(
-            f"an operator is chosen for 2 to {MOST_VALUES} values, not {m}",
-            hint="take fewer bins",
+            f"an operator for queries needs 2 to {MOST_VALUES} values, got {m}",
+            hint="use fewer bins",
         )
     if not LEAST_EPSILON <= math.log(max(amplification, 1)) <= LARGEST_EPSILON:
         raise InvalidParameter(
-            f"an operator is chosen for an epsilon from {LEAST_EPSILON:g} to {LARGEST_EPSILON:g}, and the likelihood"
-            f" ratio {amplification!r} has another",
+            f"an operator for queries needs an epsilon from {LEAST_EPSILON:g} to {LARGEST_EPSILON:g}; the likelihood"
+            f" ratio {amplification!r} has another epsilon",
             hint="the likelihood ratio is exp(epsilon), or priv.amplification_gamma(rho1, rho2)",
         )
     found = [uniform_operator(m, amplification)]
     found += map(_ordered, _searched(gram, amplification, progress or _unseen))
-    # Compared as they are drawn from: so rounding to integers cannot make the choice worse than uniform perturbation.
+    # The rounded operators are compared, so the choice is never worse than uniform perturbation after rounding.
     drawn = (within(operator, amplification) for operator in found)
     return min(drawn, key=lambda operator: mean_error(gram, operator))
 
 
 def exact_amplification(operator: Matrix) -> Fraction:
-    """Return the largest likelihood ratio of a symbol, exact: from how many of the 2^64 words publish it.
+    """Return the exact largest likelihood ratio of a symbol, from the numbers of 64-bit words that publish it.
 
     >>> exact_amplification(np.array([[0.75, 0.25], [0.25, 0.75]]))
     Fraction(3, 1)
@@ -217,7 +218,7 @@ def exact_amplification(operator: Matrix) -> Fraction:
 
 
 def claimed_amplification(operator: Matrix) -> float:
-    """Return the exact likelihood ratio as a double, rounded up.
+    """Return the exact largest likelihood ratio, rounded up to a double.
 
     >>> claimed_amplification(np.array([[0.75, 0.25], [0.25, 0.75]]))
     3.0
@@ -228,7 +229,7 @@ def claimed_amplification(operator: Matrix) -> float:
 
 
 def share_kept(operator: Matrix, amplification: float) -> float:
-    """Return the share of what records show that ``diluted`` keeps for likelihoods within a factor.
+    """Return the largest share of published symbols that ``diluted`` may keep for a likelihood ratio.
 
     >>> share_kept(uniform_operator(2, 3.0), 2.0)
     0.6666666666666666
@@ -238,9 +239,10 @@ def share_kept(operator: Matrix, amplification: float) -> float:
 
 
 def diluted(operator: Matrix, kept: float) -> tuple[Matrix, Matrix]:
-    """Return the operator that keeps a share of what is shown and redraws the rest, and both one after the other.
+    """Return an operator that redraws some published symbols, and its product with ``operator``.
 
-    The rest is redrawn with the least likelihoods of the symbols: then all ratios become smaller together.
+    The transition keeps a symbol with probability ``kept``. Otherwise it draws one with probabilities proportional to
+    the symbols' least likelihoods, which makes all likelihood ratios smaller together.
 
     >>> diluted(uniform_operator(2, 3.0), 2 / 3)[1].round(4)
     array([[0.6667, 0.3333],
@@ -255,7 +257,7 @@ def diluted(operator: Matrix, kept: float) -> tuple[Matrix, Matrix]:
 
 
 def within(operator: Matrix, amplification: float) -> Matrix:
-    """Return the operator as it is drawn from, mixed with as little of the uniform distribution as its ratio needs."""
+    """Return the rounded operator, mixed with as little of the uniform distribution as its likelihood ratio needs."""
     share = 0.0
     while True:
         mixed = (1 - share) * operator / operator.sum(axis=0) + share / len(operator)
@@ -266,14 +268,15 @@ def within(operator: Matrix, amplification: float) -> Matrix:
 
 
 def _unseen(share: float) -> None:
-    """Report to nobody."""
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """The error as a function of the pattern S: row y of the operator is z[y] (1 + (ratio - 1) S[y]), S within 0 and 1.
+    """The error as a function of the pattern S, whose entries are from 0 to 1.
 
-    The columns sum to 1, so z solves a linear system: a square operator is its pattern.
+    Row y of the operator is z[y] (1 + (ratio - 1) S[y]). The columns sum to 1, so z solves a linear system, and the
+    pattern determines a square operator.
     """
 
     gram: Matrix
@@ -308,7 +311,7 @@ class _Problem:
     def improved(
         self, pattern: Matrix, steps: int, seen: Callable[[], None]
     ) -> tuple[float, Matrix]:
-        """Follow the gradient within the bounds; return the error and the pattern."""
+        """Minimize the error from a starting pattern; return the error and the pattern."""
         from scipy.optimize import minimize
 
         found = minimize(
@@ -329,14 +332,14 @@ class _Problem:
 
 
 def _searched(gram: Matrix, ratio: float, progress: Progress) -> Iterator[Matrix]:
-    """Yield the operators that the search finds from the most promising starts."""
+    """Yield the operators that the search finds from the best starting points."""
     from threadpoolctl import threadpool_limits
 
     m = len(gram)
     plain = uniform_operator(m, ratio)
     asked, single = ((g / _raw_error(g, plain)) for g in (gram, values_gram(m)))
     problem = _Problem(asked + OF_SINGLE_VALUES * single, ratio)
-    # Matrices are small: threads would wait for each other, on a busy machine a hundred times as long as they work.
+    # The matrices are small. On a busy machine, several threads would wait a hundred times longer than they work.
     with threadpool_limits(limits=1, user_api="blas"):
         starts = list(_starts(m, ratio))
         total, done = FIRST * len(starts) + LAST * FINALISTS, 0
@@ -355,17 +358,17 @@ def _searched(gram: Matrix, ratio: float, progress: Progress) -> Iterator[Matrix
 
 
 def _raw_error(gram: Matrix, operator: Matrix) -> float:
-    """Return the mean variance and the trace of the gram: what is minimized."""
+    """Return the minimized error: the mean variance times the number of values, plus the trace of the gram matrix."""
     return mean_error(gram, operator) ** 2 * len(gram) + float(np.trace(gram))
 
 
 def _starts(m: int, ratio: float) -> Iterator[Matrix]:
-    """Yield patterns within the bounds: near randomized response, and blocks of values that turn."""
+    """Yield starting patterns: some near randomized response, and circulant ones from random blocks of values."""
     rng = np.random.default_rng(SEED)
     repeats = 4 if m <= FEW else 2
     for near in (0.9, 0.5) * (repeats // 2):
         yield (0.98 - near) / 2 + near * np.eye(m) + 0.02 * rng.random((m, m))
-    # Blocks of a share 1 / (ratio + 1) have the least noise for single values, larger ones for sums of many.
+    # Blocks with a share 1 / (ratio + 1) of the values are best for single values, larger blocks for sums of many.
     for share in (1 / (1 + ratio), 1 / (1 + math.sqrt(ratio)), 0.5):
         size = min(max(round(share * m), 1), m - 1)
         for _ in range(repeats):
@@ -375,7 +378,10 @@ def _starts(m: int, ratio: float) -> Iterator[Matrix]:
 
 
 def _ordered(operator: Matrix) -> Matrix:
-    """Order the symbols so that as many records as possible show their own value: an assignment problem."""
+    """Return the operator with its symbols in the order in which most records show their own value.
+
+    This is an assignment problem.
+    """
     from scipy.optimize import linear_sum_assignment
 
     values, symbols = linear_sum_assignment(operator.T, maximize=True)

@@ -1,4 +1,4 @@
-"""Find the decoy group of a record without sorting all records: by ranges of their order bits.
+"""Find the decoy group of a record by ranges of its order bits, without sorting all records.
 
 Derivation: ``decoy_groups.md``.
 """
@@ -16,18 +16,18 @@ from duckdb_priv.mechanism.decoy_groups import GroupPlan
 
 @dataclass(frozen=True, eq=False)
 class RangedGroups:
-    """Groups, and what a rank is made of: the records of a value in lower ranges of the order bits.
+    """A group plan, with the number of records per value and range of order bits, from which ranks are computed.
 
-    A cell is a value and a range: the number of the value, followed by ``bits`` bits that number the range.
+    A cell number is the code of a value, followed by ``bits`` bits that number the range.
     """
 
     plan: GroupPlan
     bits: int
     lower: NDArray[np.int64]
-    """By cell: how many records of its value are in lower ranges."""
+    """For each cell, how many records of its value are in lower ranges."""
 
     def __eq__(self, other: object) -> bool:
-        """Return whether every record has the same group in both."""
+        """Return whether both plans assign every record to the same group."""
         return (
             isinstance(other, RangedGroups)
             and self.plan.same(other.plan)
@@ -37,7 +37,7 @@ class RangedGroups:
 
     @classmethod
     def of(cls, plan: GroupPlan, counts: NDArray[np.int64]) -> RangedGroups:
-        """Add up the records of each value by range, (values, ranges).
+        """Make the ranged groups from ``counts``, the records of each value in each range: (values, ranges).
 
         >>> RangedGroups.of(GroupPlan(np.array([3]), 1, None), np.array([[2, 1]])).lower
         array([0, 2])
@@ -46,27 +46,27 @@ class RangedGroups:
         return cls(plan, counts.shape[1].bit_length() - 1, lower.ravel())
 
     def value(self, cell: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Return the values of cells."""
+        """Return the value code of each cell."""
         return cell >> np.uint32(self.bits)
 
     def rank(self, cell: NDArray[np.uint32], local: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the rank within the value of records that are ranked within their cells."""
+        """Return each record's rank within its value, given its rank ``local`` within its cell."""
         found: NDArray[np.int64] = self.lower[cell] + local
         return found
 
     @cached_property
     def _first(self) -> NDArray[np.int64]:
-        """Where each value begins among the records in order of value and rank."""
+        """The position of each value's first record, in order of value and rank."""
         return np.cumsum(self.plan.histogram) - self.plan.histogram
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
-        """Where each block begins among them, value by value."""
+        """The position of the first record of each value in each block, in the same order."""
         before = [self.plan.before(block) for block in range(self.plan.blocks)]
         return (self._first[:, np.newaxis] + np.array(before).T).ravel()
 
     def block_of(self, cell: NDArray[np.uint32], local: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Return the blocks that records are in, which are ranked within their cells."""
+        """Return each record's block, given its rank ``local`` within its cell."""
         value = self.value(cell)
         place = self._first[value] + self.rank(cell, local)
         found = np.searchsorted(self._starts, place, side="right") - 1

@@ -1,9 +1,8 @@
-"""The ratio attack: a frequency from two counts with Laplace noise.
+"""The ratio attack: estimate a frequency as the ratio of two counts with Laplace noise.
 
-Two counting queries, how many records a micro group has and how many of them have a value, are answered with
-independent discrete Laplace noise. Their ratio is an estimate of the frequency. Where both counts are large
-against the noise it is a good one, however differentially private each answer is. Derivation:
-``ratio_attack.md`` beside this file.
+An adversary asks how many records a micro group has, and how many of them have a value. Both answers have independent
+discrete Laplace noise. If both counts are much larger than the noise, their ratio is a good estimate of the frequency,
+although each answer is differentially private. Derivation: ``ratio_attack.md`` beside this file.
 
 Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", section 6.3.
 """
@@ -18,20 +17,20 @@ from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.tails import TIE, Tails
 
 REACH = 40.0
-"""Noise beyond this many scales has probability exp(-40) and is left out."""
+"""The sums leave out noise above this many scales; its probability is exp(-40)."""
 LARGEST_REACH = 10**7
-"""Noise that may be larger hides everything, and takes too long to sum over."""
+"""Largest noise, in records, that is summed over. Larger noise hides every count, and the sum would take too long."""
 TERMS_AT_ONCE = 1 << 20
 
 
 def ratio_tails(size: ArrayLike, count: ArrayLike, epsilon_dp: float, epsilon: float) -> Tails:
-    """Return how likely the ratio of two noisy counts is wrong by more than the factor epsilon.
+    """Return the probabilities that the ratio of two noisy counts is too high or too low by more than epsilon.
 
-    ``count`` of ``size`` records have the value; arrays of whole numbers that broadcast, ``1 <= count <= size``. Each
-    count has noise of scale ``1 / epsilon_dp``. Where the noisy size is not positive there is no ratio:
-    that is in neither tail. Absolute error below 1e-15.
+    ``count`` of ``size`` records have the value; both are arrays of whole numbers that broadcast, with
+    ``1 <= count <= size``. Each count has noise of scale ``1 / epsilon_dp``. A noisy size of 0 or less gives no
+    ratio; neither tail includes that case. The absolute error is below 1e-15.
 
-    A count of 500 of 1,000 at epsilon 0.1 gives the frequency within 30%, nearly always:
+    With 500 of 1,000 records and epsilon_dp = 0.1, the ratio is nearly always within 30% of the frequency:
 
     >>> upper, lower = ratio_tails(1000, 500, epsilon_dp=0.1, epsilon=0.3)
     >>> bool(upper + lower < 1e-6)
@@ -40,7 +39,8 @@ def ratio_tails(size: ArrayLike, count: ArrayLike, epsilon_dp: float, epsilon: f
     sizes, counts = np.broadcast_arrays(np.asarray(size), np.asarray(count))
     if ((counts < 1) | (counts > sizes)).any():
         raise InvalidParameter(
-            "a group needs 1 <= count <= size", hint="leave out values that do not occur in a group"
+            "count must be at least 1 and at most size",
+            hint="leave out values that do not occur in the group",
         )
     if not 0 < epsilon < np.inf:
         raise InvalidParameter(

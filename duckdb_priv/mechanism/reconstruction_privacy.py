@@ -1,11 +1,10 @@
 """Reconstruction privacy: how many records of one micro group may be perturbed independently.
 
-A value of frequency f in a group of n records is reconstructed as ``F'``, the unbiased estimate
-from the perturbed records. (epsilon, delta)-reconstruction privacy asks that ``F'`` be wrong by
-more than the factor epsilon, upwards and downwards, each with probability delta at least. The
-threshold ``s_g`` is the number of independent trials up to which a bound on those tails stays
-above delta: ``simplified`` and ``chernoff`` are the paper's bounds, which bound the tails from
-*above* and so prove nothing; ``exact`` computes the tails themselves.
+A value has frequency f in a group of n records. ``F'`` is its unbiased estimate from the perturbed records. In
+(epsilon, delta)-reconstruction privacy, ``F'`` is too high by more than the factor epsilon with probability at least
+delta, and too low with probability at least delta. The threshold ``s_g`` is the number of independent trials up to
+which the tails, or bounds of them, are at least delta. ``simplified`` and ``chernoff`` are the paper's bounds; they are
+*upper* bounds of the tails, so they prove nothing. ``exact`` computes the tails themselves.
 
 Derivations, and what the paper's "if and only if" misses: ``reconstruction_privacy.md``.
 Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", sections 4 and 5.
@@ -28,10 +27,9 @@ Bound = Literal["simplified", "chernoff", "exact"]
 
 
 def max_epsilon(max_frequency: ArrayLike, operator: Uniform) -> NDArray[np.float64]:
-    """Return the largest relative error that can happen downwards, ``1 + q / (p f)``.
+    """Return the largest possible relative error downwards, ``1 + q / (p f)``.
 
-    Beyond it an estimate would have to be smaller than the smallest one that n records can
-    give, so the lower tail is exactly 0 and nothing can be asked of it.
+    No estimate is lower, so for a larger epsilon the lower tail is exactly 0, and no delta can be required of it.
 
     >>> float(max_epsilon(0.5, Uniform(retention=0.5, domain_size=14))) == 8 / 7
     True
@@ -46,12 +44,12 @@ def threshold(
     delta: float,
     bound: Bound = "simplified",
 ) -> NDArray[np.float64]:
-    """Return ``s_g``, the number of records that may be perturbed independently, per group.
+    """Return ``s_g``, the number of records that may be perturbed independently, for each group.
 
-    ``max_frequency`` holds the largest frequency of a sensitive value in each group (any shape,
-    the shape of the answer). A group violates the requirement when it has more records.
-    ``simplified`` is equation (10), ``chernoff`` equation (9), up to twice as strict; ``exact``
-    is a whole number of records, 0 where no number satisfies the definition.
+    ``max_frequency`` has the largest frequency of a sensitive value in each group; the result has the same shape. A
+    group with more than ``s_g`` records violates the requirement. ``simplified`` is equation (10) of the paper,
+    ``chernoff`` is equation (9), which is up to twice as strict. ``exact`` gives a whole number of records, and 0 if
+    no number satisfies the definition.
 
     >>> operator = Uniform(retention=0.5, domain_size=14)
     >>> threshold([0.5, 1.0], operator, epsilon=0.3, delta=0.3).round(2).tolist()
@@ -79,11 +77,11 @@ def tail_bounds(
     group_size: int,
     bound: Bound = "simplified",
 ) -> Tails:
-    """Return upper bounds of both tails of a group: what `threshold` sets equal to delta.
+    """Return upper bounds of both tails of a group, which `threshold` compares with delta.
 
     ``frequency`` is the share of the group's records that have the value. ``chernoff`` and ``simplified`` are
-    equations (2) to (8) of the paper, ``exact`` the tails themselves. The lower tail is 0 beyond
-    `max_epsilon`, where no estimate can fall short so far. Raises InvalidParameter for other numbers.
+    equations (2) to (8) of the paper; ``exact`` computes the tails themselves. For an epsilon above `max_epsilon` the
+    lower tail is 0. Raises InvalidParameter for numbers outside their range.
 
     >>> operator = Uniform(retention=0.5, domain_size=14)
     >>> for bound in ("simplified", "chernoff", "exact"):
@@ -102,7 +100,7 @@ def tail_bounds(
     if not (group_size >= 1 and group_size == np.floor(group_size)):
         raise InvalidParameter(
             f"group_size must be a whole number of at least 1, got {group_size}",
-            hint="it is the number of records that agree on all public columns",
+            hint="it is the number of records that are equal in all public columns",
         )
     if bound == "exact":
         return _exact_tails(share, operator, epsilon, int(group_size))
@@ -123,7 +121,7 @@ def _exact_tails(share: float, operator: Uniform, epsilon: float, group_size: in
     if count < 1 or abs(count - share * group_size) > 1e-6 * group_size:
         raise InvalidParameter(
             f"no whole number of {group_size} records has the frequency {share}",
-            hint="the exact tails are those of k records with the value: write k / group_size",
+            hint="write the frequency as k / group_size, where k records have the value",
         )
     return tails(group_size, count, operator, epsilon)
 
@@ -135,11 +133,11 @@ def sample_size(
     bound: Bound = "simplified",
     max_frequency: float = 1.0,
 ) -> int:
-    """Return the public number s of records published of every group that has more.
+    """Return the sample size s: every group with more than s records publishes exactly s of them.
 
-    It depends on public numbers alone. The paper's own threshold uses each group's secret largest
-    frequency, which its duplicates then reveal. Thresholds fall with the frequency, so the s
-    for ``max_frequency`` serves every group whose frequencies do not exceed it; 1 serves all.
+    s depends on public numbers only. The paper's own threshold depends on the secret largest frequency of each group,
+    which its duplicates then reveal. Thresholds fall with the frequency, so the s for ``max_frequency`` is valid for
+    every group whose frequencies do not exceed it, and the s for 1 is valid for all groups.
 
     >>> sample_size(Uniform(retention=0.5, domain_size=14), epsilon=0.3, delta=0.3)
     57
@@ -156,16 +154,14 @@ def sample_size(
 
 
 def _feasible_delta(operator: Uniform, epsilon: float, bound: Bound, max_frequency: float) -> str:
-    """Return the largest delta, in thousandths, with which at least one record may be published."""
+    """Return a hint with the largest delta, in thousandths, that allows publishing at least one record."""
     low, high = 0, 500 if bound == "exact" else 1000
     while high - low > 1:  # thresholds fall as delta grows
         middle = (low + high) // 2
         satisfied = threshold(max_frequency, operator, epsilon, middle / 1000, bound) >= 1
         low, high = (middle, high) if satisfied else (low, middle)
     return (
-        f"here delta can be at most {low / 1000}"
-        if low
-        else "here even delta = 0.001 asks too much"
+        f"here delta can be at most {low / 1000}" if low else "here even delta = 0.001 is too large"
     )
 
 
@@ -175,7 +171,7 @@ def _frequencies(max_frequency: ArrayLike, name: str = "max_frequency") -> NDArr
     if outside.any():
         raise InvalidParameter(
             f"{name} must lie in (0, 1], got {frequencies[outside].flat[0]}",
-            hint="1 is always right; less only where no group has a more frequent value"
+            hint="1 is always valid; write less only if no group has a more frequent value"
             if name == "max_frequency"
             else "it is the share of the group's records that have the value",
         )
@@ -200,24 +196,24 @@ def _check_requirement(
     if not 0 < delta < 1:
         raise InvalidParameter(
             f"delta must lie strictly between 0 and 1, got {delta}",
-            hint="0 asks for nothing (publish_uniform does that), 1 cannot be met; 0.1 is usual",
+            hint="0 requires nothing (publish_uniform does that), 1 is impossible; 0.1 is usual",
         )
     if bound == "exact" and delta > 0.5:
         raise InvalidParameter(
-            f"delta = {delta} cannot be met: an estimate that is too high and one that is too low "
-            "exclude each other, so both cannot be more likely than 1/2",
+            f"delta = {delta} cannot be met: an estimate cannot be too high and too low at once, "
+            "so one of both has a probability of at most 1/2",
             hint="choose delta below 0.5",
         )
     if frequencies.size == 0:
         return
-    # The limit falls with the frequency: the most frequent value decides.
+    # The limit falls with the frequency, so the most frequent value determines it.
     largest = np.max(frequencies)
     limit = float(max_epsilon(largest, operator))
-    # Always above 1, where the exact tails, which fall as epsilon grows, need no search.
+    # The limit is always above 1. The search for exact tails covers epsilon below 1 only.
     interval = "(0, 1)" if bound == "exact" else f"(0, {limit:.6g}]"
     if not (0 < epsilon < 1 if bound == "exact" else 0 < epsilon <= limit):
         raise InvalidParameter(
-            f"epsilon = {epsilon} lies outside {interval}, what is valid for groups in which the "
+            f"epsilon = {epsilon} lies outside {interval}, the valid range for groups in which the "
             f"most frequent value has frequency {largest:.6g}",
-            hint=f"choose epsilon in {interval}: no estimate falls short by more",
+            hint=f"choose epsilon in {interval}",
         )

@@ -1,8 +1,8 @@
-"""The order of many records by the code of their value, and by 128 bits: with sorts of plain words, in threads.
+"""Sort many records by the code of their value and then by 128 bits, with sorts of 64-bit words in several threads.
 
-The leading bits of code and order share a word of 64 bits with the number of the record, so that nothing else is moved.
-Runs of records are sorted, and what they have between the same bounds is merged, so that the cache holds it. Records
-whose leading bits agree, who are few, are sorted once more by all that they have.
+One 64-bit word holds the leading bits of code and order and the number of the record, so sorting moves nothing else.
+Runs of records are sorted first. Then the parts of all runs between the same bounds are merged; such a part fits in the
+processor's cache. The few records whose leading bits agree are sorted again by their full keys.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 TOGETHER = 4
-"""Runs that are sorted together at first: fewer, and more is left to merge."""
+"""Runs that are sorted together at first. With fewer, the merge has more work."""
 MERGED = 1 << 17
-"""Records that are merged at a time, about."""
+"""Approximate number of records in one merge."""
 EVERY = 1 << 10
-"""Of so many keys one is looked at to find bounds."""
+"""Bounds are chosen from every ``EVERY``-th key."""
 
 
 class Each(Protocol):
-    """Does the same to each of several things, as ``map`` does, one after the other or in threads."""
+    """A function like ``map``, which may run the calls in several threads."""
 
     def __call__(self, function: Callable[[A], B], over: Iterable[A], /) -> Iterable[B]:
-        """Return what the function gives of each, in the same order."""
+        """Return the results of the function, in the order of its arguments."""
         ...
 
 
 class Keys(NamedTuple):
-    """What consecutive records are sorted by: first their codes, then their orders, then their words."""
+    """Sort keys of consecutive records: by code, then by order, then by word."""
 
     code: NDArray[np.uint32]
     order: NDArray[np.uint64]
@@ -41,7 +41,9 @@ class Keys(NamedTuple):
 
 
 def in_order(runs: Sequence[Keys], values: int, each: Each = map) -> NDArray[np.int64]:
-    """Return the numbers of records, 0, 1, … through all runs, in their order; codes are smaller than ``values``.
+    """Return the record numbers in sorted order. Records are numbered 0, 1, … through all runs.
+
+    Every code is smaller than ``values``.
 
     >>> keys = Keys(np.array([1, 0, 1], "u4"), np.array([3, 9, 3], "u8"), np.array([8, 0, 7], "u8"))
     >>> in_order([keys], 2)
@@ -76,7 +78,7 @@ def in_order(runs: Sequence[Keys], values: int, each: Each = map) -> NDArray[np.
         part = records[starts[bound] : starts[bound + 1]]
         pieces = [run[cut[bound] : cut[bound + 1]] for run, cut in zip(keys, cuts, strict=True)]
         np.concatenate(pieces, out=part)
-        # This merges what is sorted already.
+        # A stable sort merges the sorted pieces.
         part.sort(kind="stable")
         agreeing = np.flatnonzero((part[1:] ^ part[:-1]) <= number)
         part &= number
@@ -93,7 +95,7 @@ def in_order(runs: Sequence[Keys], values: int, each: Each = map) -> NDArray[np.
 def _of_records(
     runs: Sequence[Keys], first: NDArray[np.int64], records: NDArray[np.uint64]
 ) -> Keys:
-    """Return what some records are sorted by, given in the order of their numbers."""
+    """Return the full keys of some records, which are given in ascending order of their numbers."""
     parts = np.split(
         records.view(np.int64), np.searchsorted(records, first[1:-1].astype(np.uint64))
     )

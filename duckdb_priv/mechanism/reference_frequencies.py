@@ -1,7 +1,7 @@
-"""Frequencies of a table that may be published: counted with noise, and rounded to half powers of two.
+"""Differentially private frequencies of a table's values: noisy counts, rounded to half powers of two.
 
-What is computed from a table and published reveals something of it. Retentions that follow from these frequencies
-reveal no more than these do, and that is bounded. Derivation: ``reference_frequencies.md`` beside this file.
+Published retentions are computed from frequencies, so they reveal something about the table. If they are computed from
+these noisy frequencies, epsilon bounds what they reveal. Derivation: ``reference_frequencies.md`` beside this file.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from duckdb_priv.mechanism.discrete_laplace import Bits, laplace_count, secure_b
 
 
 def reference_frequencies(counts: Integers, epsilon: float, bits: Bits = secure_bits) -> Vector:
-    """Return the share of each value, shape (m,), as a half power of two that one record hardly changes.
+    """Return a noisy share of each value, shape (m,), rounded to a half power of two.
 
-    Someone who knows all records but one learns from them at most a factor ``exp(epsilon)`` for the odds of two values
-    of that record. A value that does not occur counts once.
+    The shares are epsilon-differentially private: they change the odds between two values of one record by at most
+    the factor ``exp(epsilon)``, even for someone who knows all other records. Noisy counts below 1 become 1.
 
     >>> reference_frequencies(np.array([250_000, 500_000, 250_000]), 0.1).tolist()
     [0.25, 0.5, 0.25]

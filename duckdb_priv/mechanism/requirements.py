@@ -1,4 +1,4 @@
-"""What a publisher requires of each sensitive value: how far the posterior may be from the prior.
+"""A publisher's requirements for each sensitive value: bounds of its posterior probability, given its prior.
 
 Derivations: ``fine_grain.md`` beside this file. Sources: Chaytor, Wang, "Fine grain perturbation for
 privacy preserving data publishing", for requirements per value and the tolerance; Evfimievski,
@@ -20,18 +20,18 @@ from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.operator import name_of
 
 Direction = Literal["both", "upward"]
-"""'upward' bounds how far a probability may rise, as the paper does; 'both' also how far it may fall."""
+"""'upward' bounds how far a probability may rise, as in the paper; 'both' also bounds how far it may fall."""
 
 
 @dataclass(frozen=True, eq=False)
 class Requirements:
-    """What may come to be believed: a prior of at most rho1 never turns into more than rho2.
+    """Bounds of posteriors: a prior of at most rho1 never becomes a posterior above rho2.
 
-    Requirement k speaks of the value at position ``values[k]`` of the domain. A value may have
-    several, one for each prior, or none, and is then unconstrained. Read downward, each
-    also says that a prior of at least rho2 never turns into less than rho1.
+    Requirement k is for the value at position ``values[k]`` of the domain. A value may have several requirements, or
+    none; then it is unconstrained. In the direction 'both', a prior of at least rho2 also never becomes a posterior
+    below rho1.
 
-    Raises InvalidParameter unless every ``0 < rho1 < rho2 < 1`` and there is a requirement.
+    Raises InvalidParameter if there is no requirement, or one without ``0 < rho1 < rho2 < 1``.
 
     >>> Requirements(3, values=[0, 0, 2], rho1=[0.1, 0.2, 0.05], rho2=[0.5, 0.6, 0.5]).gamma()
     array([ 6., inf, 19.])
@@ -46,7 +46,7 @@ class Requirements:
     """The values of the domain in its order, for messages."""
 
     def __post_init__(self) -> None:
-        """Copy the arrays and refuse what is no requirement."""
+        """Copy the arrays and check the requirements."""
         for name, kind in (("values", np.intp), ("rho1", np.float64), ("rho2", np.float64)):
             object.__setattr__(self, name, np.array(getattr(self, name), dtype=kind))
         if self.domain_size < 2:
@@ -56,15 +56,15 @@ class Requirements:
             )
         if not self.values.size:
             raise InvalidParameter(
-                "no value is constrained, so every record would be published as it is",
+                "no value is constrained, so every record would be published unchanged",
                 hint="give at least one value a requirement (rho1, rho2), or lower the tolerance",
             )
         outside = self.values[(self.values < 0) | (self.values >= self.domain_size)]
         if outside.size:
             raise InvalidParameter(
-                f"a requirement speaks of position {outside[0]} in a domain of "
+                f"a requirement is for position {outside[0]} in a domain of "
                 f"{self.domain_size} values",
-                hint="positions count from 0",
+                hint=f"write a position from 0 to {self.domain_size - 1}",
             )
         wrong = ~((self.rho1 > 0) & (self.rho1 < self.rho2) & (self.rho2 < 1))
         if wrong.any():
@@ -79,10 +79,10 @@ class Requirements:
     def from_tolerance(
         cls, frequencies: ArrayLike, tolerance: float, labels: Sequence[object] | None = None
     ) -> Self:
-        """Let the posterior of each value of frequency f be at most ``tolerance`` times f.
+        """Return requirements that bound the posterior of each value of frequency f by ``tolerance`` times f.
 
-        A value of frequency ``1 / tolerance`` or more gets no requirement. ``frequencies`` has
-        shape (m,), shares or counts. Source: the paper, where the tolerance is called theta.
+        A value of frequency ``1 / tolerance`` or more gets no requirement. ``frequencies`` are shares or counts, shape
+        (m,). Source: the paper, which calls the tolerance theta.
 
         Raises InvalidParameter for a value that never occurs, or a tolerance of at most 1.
 
@@ -93,35 +93,34 @@ class Requirements:
         if not (math.isfinite(tolerance) and tolerance > 1):
             raise InvalidParameter(
                 f"tolerance must be above 1, got {tolerance!r}",
-                hint="it says by which factor the probability of a value may grow; 5 to 50 is usual",
+                hint="it is the factor by which the probability of a value may grow; 5 to 50 is usual",
             )
         if not shares.all():
             absent = name_of(int(np.argmin(shares)), labels)
             raise InvalidParameter(
-                f"{absent} does not occur, so a tolerance asks nothing for it",
+                f"{absent} does not occur, so a tolerance gives no requirement for it",
                 hint="give requirements (rho1, rho2) instead of a tolerance",
             )
         values = np.flatnonzero(tolerance * shares < 1)
         return cls(shares.size, values, shares[values], tolerance * shares[values], labels)
 
     def factors(self) -> Vector:
-        """Return the factor by which each requirement lets the odds of its value change.
+        """Return the factor by which each requirement allows the odds of its value to change.
 
-        The odds of rho2 over the odds of rho1, ``rho2 (1 - rho1) / (rho1 (1 - rho2))``, above 1.
-        Source: Evfimievski, Gehrke, Srikant, "Limiting privacy breaches in privacy preserving data
-        mining" (2003).
+        This is the odds of rho2 over the odds of rho1, ``rho2 (1 - rho1) / (rho1 (1 - rho2))``; it is above 1. Source:
+        Evfimievski, Gehrke, Srikant (2003).
         """
         return self.rho2 * (1 - self.rho1) / (self.rho1 * (1 - self.rho2))
 
     def gamma(self) -> Vector:
-        """Return the smallest factor for each value, infinite where there is none; shape (m,)."""
+        """Return the smallest factor of each value's requirements, infinite without a requirement; shape (m,)."""
         gamma = np.full(self.domain_size, np.inf)
         np.minimum.at(gamma, self.values, self.factors())
         return gamma
 
 
 def check_direction(direction: str) -> None:
-    """Refuse an unknown direction, which would otherwise pass for 'upward'."""
+    """Raise InvalidParameter for an unknown direction."""
     if direction not in get_args(Direction):
         raise InvalidParameter(
             f"direction must be 'both' or 'upward', got {direction!r}",

@@ -1,9 +1,9 @@
-"""Safe k-anonymity on a random sample: what it guarantees.
+"""The guarantee of safe k-anonymity on a random sample.
 
-Every record enters the sample with probability ``beta``, by a coin of its own; the sample is
-generalized by a scheme that does not depend on it, and groups under ``k`` are suppressed. That is
-(epsilon, delta)-differentially private for records added or removed, with the pairs computed here.
-Derivations: ``sampling.md`` beside this file. Source: Li, Qardaji, Su, "On sampling, anonymization,
+Every record enters the sample independently with probability ``beta``. A scheme that does not depend on the sample
+generalizes it, and groups under ``k`` records are suppressed. The release is (epsilon, delta)-differentially private
+for one record added or removed; this module computes the pairs. Derivations: ``sampling.md`` beside this file.
+Source: Li, Qardaji, Su, "On sampling, anonymization,
 and differential privacy or, k-anonymization meets differential privacy" (ASIACCS 2012), theorems 1
 and 3.9.
 """
@@ -21,26 +21,25 @@ from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.arrays import Floats
 
 EPSILON_SLACK = 1e-12
-"""An epsilon is read to this precision: ``math.log(2)`` means ln 2, although no float does."""
+"""Precision of epsilon: ``math.log(2)`` means ln 2, although no float equals it."""
 MAX_EPSILON = 700.0
-"""exp(epsilon) is a finite float up to here; such an epsilon promises nothing anyway."""
+"""Largest epsilon, so that exp(epsilon) is a finite float. So large an epsilon guarantees nothing."""
 SMALLEST_DELTA = 1e-300
-"""A delta below this is reported as this: floats lose their precision there, and zero would lie."""
+"""Smallest delta that is returned. Floats are imprecise below it, and a delta of 0 would be false."""
 
 
 def sampling_delta(k: int, beta: float, epsilon: float) -> float:
     """Return the paper's d(k, beta, epsilon): the delta of safe k-anonymity on a beta-sample.
 
-    It is the largest, over group sizes n, of the probability that more than ``gamma * n``, and at
-    least ``k``, of n records are sampled, ``gamma = 1 - (1 - beta) exp(-epsilon)``. Relative
-    error below 1e-9. It falls with k and with epsilon (in steps), but not always with beta.
-    Raises InvalidParameter outside ``k >= 1``, ``0 < beta < 1``, ``epsilon >= -ln(1 - beta)``.
-    Source: Li, Qardaji, Su, theorem 3.9 and table 2.
+    It is the maximum over group sizes n of the probability that more than ``gamma * n``, and at least ``k``, of n
+    records are sampled, with ``gamma = 1 - (1 - beta) exp(-epsilon)``. The relative error is below 1e-9. d falls with
+    k and, in steps, with epsilon; it is not monotone in beta. Raises InvalidParameter unless ``k >= 1``,
+    ``0 < beta < 1`` and ``epsilon >= -ln(1 - beta)``. Source: Li, Qardaji, Su, theorem 3.9 and table 2.
 
     >>> f"{sampling_delta(20, 0.05, 0.5):.3g}"
     '2.5e-14'
 
-    With ``k = 1`` a lone record is published whenever it is sampled, and nothing is private:
+    With ``k = 1`` a record that is unique in its group is published whenever it is sampled, and nothing is private:
 
     >>> f"{sampling_delta(1, 0.025, 2.0):.3g}"
     '0.025'
@@ -53,8 +52,8 @@ def sampling_delta(k: int, beta: float, epsilon: float) -> float:
         n = gap.last_size(j)
         tail = betainc(j, n - j + 1, beta)[:-1]
         running = np.maximum.accumulate(np.maximum(tail, largest))
-        # The tail at j is at most exp(-n divergence) (Chernoff), which falls with j: once that is
-        # below the largest so far, no later tail can be larger.
+        # By Chernoff, the tail at j is at most exp(-n divergence), which falls with j. Once that is below the
+        # largest tail so far, no later tail can be larger.
         settled = np.exp(-n[1:] * gap.divergence) <= running
         if settled.any():
             return float(running[settled.argmax()])
@@ -64,10 +63,10 @@ def sampling_delta(k: int, beta: float, epsilon: float) -> float:
 def tight_delta(k: int, beta: float, epsilon: float) -> float:
     """Return the smallest delta with which the mechanism is (epsilon, delta)-private.
 
-    The hockey-stick divergence of the worst neighbours, ``E[(J/n - gamma)+] / (1 - gamma)`` for the
-    count J of sampled records in a group of ``n = max(1, ceil((k - 1) / gamma))``. Never above
-    :func:`sampling_delta`, often 3 to 100 times below; same arguments, errors and accuracy.
-    Source: ``sampling.md``, "The tight delta".
+    This is the hockey-stick divergence of the worst neighbouring tables, ``E[(J/n - gamma)+] / (1 - gamma)``. J is
+    the number of sampled records in a group of ``n = max(1, ceil((k - 1) / gamma))``. The result is never above
+    :func:`sampling_delta`, and often 3 to 100 times smaller. Arguments, exceptions and accuracy are the same. Source:
+    ``sampling.md``, "The tight delta".
 
     >>> f"{tight_delta(20, 0.05, 0.5):.3g}"
     '3.43e-16'
@@ -75,7 +74,7 @@ def tight_delta(k: int, beta: float, epsilon: float) -> float:
     check_k(k)
     gap = _gap(beta, epsilon)
     n = float(gap.last_size(np.float64(k - 1))) + 1
-    # Each probability is at most half the one before (sampling.md): 64 terms leave out 2e-17.
+    # Each probability is at most half of the previous one (sampling.md), so 64 terms leave out a share of 2e-17.
     j = k + np.arange(64)
     over = (j - n) + n * gap.rest
     return max(float(binom.pmf(j, n, beta) @ over) / (n * gap.rest), SMALLEST_DELTA)
@@ -84,8 +83,8 @@ def tight_delta(k: int, beta: float, epsilon: float) -> float:
 def sampling_k(beta: float, epsilon: float, delta: float) -> int:
     """Return the smallest k for which ``sampling_delta(k, beta, epsilon) <= delta``.
 
-    Raises InvalidParameter where epsilon is below ``-ln(1 - beta)``, or delta is not below beta: a
-    delta as large as the sampling rate is met by publishing the bare sample.
+    Raises InvalidParameter if epsilon is below ``-ln(1 - beta)``, or delta is not below beta. A delta as large as the
+    sampling rate would allow publishing the sample unchanged.
 
     >>> sampling_k(0.1, 1.0, 1e-6)
     9
@@ -106,9 +105,9 @@ def sampling_k(beta: float, epsilon: float, delta: float) -> int:
 def sampling_epsilon(k: int, beta: float, delta: float) -> float:
     """Return the smallest epsilon for which ``sampling_delta(k, beta, epsilon) <= delta``.
 
-    delta is a step function of epsilon. The answer lies on the safe side of the step, at most
-    ``1e-11 * max(1, epsilon)`` above it, and never below ``-ln(1 - beta)``. Raises InvalidParameter
-    where no epsilon will do: a group of k is sampled whole with probability ``beta ** k``.
+    delta is a step function of epsilon. The result is above the step, by at most ``1e-11 * max(1, epsilon)``, and
+    never below ``-ln(1 - beta)``. Raises InvalidParameter if no epsilon reaches ``delta``: a group of k records is
+    sampled completely with probability ``beta ** k``.
 
     >>> round(sampling_epsilon(10, 0.1, 1e-6), 6)
     0.70557
@@ -135,9 +134,9 @@ def sampling_epsilon(k: int, beta: float, delta: float) -> float:
 def amplified_epsilon(epsilon: float, beta: float) -> float:
     """Return the epsilon of an epsilon-private algorithm that runs on a beta-sample of its input.
 
-    ``ln(1 + beta (exp(epsilon) - 1))``. An algorithm that is private only thanks to a sample at
-    rate b becomes more so at a lower rate b': then ``beta`` is b'/b. The delta that belongs to it
-    is :func:`amplified_delta`. Source: Li, Qardaji, Su, theorem 1.
+    It is ``ln(1 + beta (exp(epsilon) - 1))``. If an algorithm is private because it samples at rate b, a lower rate
+    b' makes it more private; then ``beta`` is b'/b. The matching delta is :func:`amplified_delta`. Source: Li,
+    Qardaji, Su, theorem 1.
 
     >>> round(amplified_epsilon(math.log(11), 0.1), 6) == round(math.log(2), 6)
     True
@@ -148,9 +147,9 @@ def amplified_epsilon(epsilon: float, beta: float) -> float:
 
 
 def amplified_delta(delta: float, beta: float) -> float:
-    """Return the delta of an (epsilon, delta)-private algorithm that runs on a beta-sample.
+    """Return the delta of an (epsilon, delta)-private algorithm that runs on a beta-sample: ``beta * delta``.
 
-    ``beta * delta``, together with :func:`amplified_epsilon`.
+    The matching epsilon is :func:`amplified_epsilon`.
 
     >>> f"{amplified_delta(1e-5, 0.1):.0e}"
     '1e-06'
@@ -173,33 +172,33 @@ def check_k(k: int) -> None:
 
 
 class _Gap(NamedTuple):
-    """The gap between the rate that is sampled and the rate that would betray a record."""
+    """The gap between the sampling rate beta and the sampled share gamma above which a group reveals a record."""
 
     gamma: float
-    """1 - (1 - beta) exp(-epsilon): a sampled share above it betrays."""
+    """1 - (1 - beta) exp(-epsilon). A sampled share above it changes the odds by more than exp(epsilon)."""
     rest: float
-    """1 - gamma, to full precision also where gamma rounds to 1."""
+    """1 - gamma, to full precision even if gamma rounds to 1."""
     divergence: float
-    """Kullback-Leibler divergence of gamma from beta, in nats a record."""
+    """Kullback-Leibler divergence of gamma from beta, in nats per record."""
 
     def last_size(self, j: Floats | np.float64) -> Floats:
-        """Return the largest n with ``gamma * n < j``, strictly.
+        """Return the largest n with ``gamma * n < j``.
 
-        ``n < j / gamma`` is ``n - j < j * rest / gamma``, where neither side loses digits.
+        It is computed from the equivalent ``n - j < j * rest / gamma``, which loses no digits.
         """
         room = np.ceil(j * (self.rest / self.gamma) * (1 - EPSILON_SLACK))
         return np.asarray(j - 1 + np.maximum(room, 1))
 
 
 def _gap(beta: float, epsilon: float) -> _Gap:
-    """Check the parameters and return what they imply."""
+    """Check ``beta`` and ``epsilon``, and return their gap."""
     check_beta(beta)
     _check_epsilon(epsilon)
     smallest = -math.log1p(-beta)
     if epsilon < smallest - EPSILON_SLACK:
-        # Five digits, rounded to the side on which they work.
+        # The hint has five digits, rounded so that its values are valid.
         raise InvalidParameter(
-            f"epsilon = {epsilon!r} is below -ln(1 - beta), what sampling at rate {beta!r} costs",
+            f"epsilon = {epsilon!r} is below -ln(1 - beta), the least possible with beta = {beta!r}",
             hint=f"with this beta use epsilon >= {smallest * (1 + 1e-5):.6g}; "
             f"with this epsilon use beta <= {-math.expm1(-epsilon) * (1 - 1e-5):.6g}",
         )
@@ -214,7 +213,7 @@ def check_beta(beta: float) -> None:
     if not 0 < beta < 1:
         raise InvalidParameter(
             f"beta must lie strictly between 0 and 1, got {beta!r}",
-            hint="beta is the share of the records that is sampled; 0.05 to 0.2 is usual",
+            hint="beta is the sampling rate; 0.05 to 0.2 is usual",
         )
 
 
@@ -231,5 +230,5 @@ def _check_delta(delta: float, beta: float) -> None:
     if not SMALLEST_DELTA <= delta < beta:
         raise InvalidParameter(
             f"delta must be at least {SMALLEST_DELTA:g} and below beta = {beta!r}, got {delta!r}",
-            hint="a delta as large as beta would allow the bare sample; 1e-6 is a usual value",
+            hint="a delta as large as beta would allow publishing the sample unchanged; 1e-6 is usual",
         )

@@ -1,10 +1,9 @@
-"""What perturbing, sampling and scaling do to the estimate of a count: mean and variance.
+"""The variance of an estimated count after perturbing, sampling and scaling a group.
 
-A group of ``size`` records, ``count`` of which hold the value, is perturbed whole, or represented
-by ``published`` records that stand for ``size / published`` each, as a weight. (The paper duplicates
-records instead: ``reference/duplicated_sample.py``.) Variances are of the estimated count, in
-records squared, for a fixed population (only the noise is random). Derivation:
-``sampling_variance.md`` beside this file.
+A group has ``size`` records, and ``count`` of them hold the value. Either all records are perturbed and published, or
+``published`` of them are, each with the weight ``size / published``. (The paper duplicates records instead:
+``reference/duplicated_sample.py``.) Variances are in squared records, for a fixed population: only the noise is
+random. Derivation: ``sampling_variance.md`` beside this file.
 
 Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", sections 3 and 5.
 """
@@ -19,7 +18,7 @@ from duckdb_priv.mechanism.uniform import Uniform
 
 
 def perturbed_variance(size: ArrayLike, count: ArrayLike, operator: Uniform) -> Floats:
-    """Return the variance of a count that is estimated from all records, perturbed.
+    """Return the variance of a count that is estimated from all records of a group after perturbing them.
 
     >>> float(perturbed_variance(1000, 300, Uniform(0.5, 14)).round(6))
     394.897959
@@ -33,10 +32,11 @@ def perturbed_variance(size: ArrayLike, count: ArrayLike, operator: Uniform) -> 
 def weighted_variance(
     size: ArrayLike, count: ArrayLike, published: ArrayLike, operator: Uniform
 ) -> Floats:
-    """Return the variance when ``published`` of the records appear once each, with a weight.
+    """Return the variance of a count that is estimated from a weighted sample of ``published`` records.
 
-    The sample holds ``floor`` or ``ceil`` of ``count * published / size`` records of the value,
-    with that mean; the estimate is unbiased. ``published == size`` is plain perturbation.
+    The sample holds ``floor`` or ``ceil`` of ``count * published / size`` records of the value, and that many on
+    average, so the estimate is unbiased. With ``published == size`` every record is published, as in
+    ``perturbed_variance``.
 
     >>> float(weighted_variance(20, 5, 15, Uniform(0.5, 2)).round(4))
     20.3333
@@ -48,6 +48,6 @@ def weighted_variance(
 
 
 def _rounding(size: ArrayLike, count: ArrayLike, published: ArrayLike) -> Floats:
-    """Return the probability that the share of a value in the sample is rounded up."""
+    """Return the probability that the number of a value's records in the sample is rounded up."""
     share = np.asarray(count) * np.asarray(published, np.float64) / np.asarray(size)
     return np.asarray(share % 1)

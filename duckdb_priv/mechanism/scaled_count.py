@@ -1,6 +1,6 @@
-"""Counting on a sample: what suppressing small groups does to a count.
+"""Bias and variance of a count that is scaled up from a sample without its small groups.
 
-Derivations: ``scaled_count.md`` beside this file; the estimate and its interval are written in SQL, and in
+Derivations: ``scaled_count.md`` beside this file. SQL computes the estimate and its interval; tests compare them with
 ``reference/scaled_count.py``. Source: Li, Qardaji, Su (ASIACCS 2012) for the sample and the suppression.
 """
 
@@ -15,10 +15,10 @@ from duckdb_priv.mechanism.sampling import check_beta, check_k
 
 
 def suppression_bias(size: ArrayLike, k: int, beta: float) -> Floats:
-    """Return the bias of ``kept / beta`` for one group of ``size`` records, never positive.
+    """Return the bias of ``kept / beta`` for one group of ``size`` records; it is never positive.
 
-    ``E[J 1{J >= k}] / beta - n = -n Pr[Bin(n - 1, beta) <= k - 2]``: a group is missing whenever
-    fewer than k of its records are sampled. size: any shape, counts.
+    ``E[J 1{J >= k}] / beta - n = -n Pr[Bin(n - 1, beta) <= k - 2]``: a group is suppressed if fewer than k of its
+    records are sampled. ``size`` is an array of counts, of any shape.
 
     >>> [round(float(x), 2) for x in suppression_bias([50, 200, 400], k=20, beta=0.1)]
     [-50.0, -76.25, -0.02]
@@ -32,9 +32,9 @@ def suppression_bias(size: ArrayLike, k: int, beta: float) -> Floats:
 def suppression_variance(size: ArrayLike, k: int, beta: float) -> Floats:
     """Return the variance of ``kept / beta`` for one group of ``size`` records, suppression included.
 
-    From ``E[J 1{J >= k}] = n beta Pr[Bin(n - 1, beta) >= k - 1]`` and
-    ``E[J (J - 1) 1{J >= k}] = n (n - 1) beta^2 Pr[Bin(n - 2, beta) >= k - 2]``. It is largest for groups that are as
-    often missing as not. size: any shape, counts.
+    It follows from ``E[J 1{J >= k}] = n beta Pr[Bin(n - 1, beta) >= k - 1]`` and
+    ``E[J (J - 1) 1{J >= k}] = n (n - 1) beta^2 Pr[Bin(n - 2, beta) >= k - 2]``. The variance is largest for groups
+    that are suppressed about half of the time. ``size`` is an array of counts, of any shape.
 
     >>> [round(float(x)) for x in suppression_variance([50, 200, 400], k=20, beta=0.1)]
     [0, 13752, 3611]

@@ -1,8 +1,8 @@
-"""What score intervals need to know of any operator besides its weights, in numbers per value.
+"""Numbers per value that score intervals need for any operator, besides its weights: variance and skewness.
 
-Rows that show none of the values that weigh most seem to have no noise, and a law with a long tail passes its normal
-approximation by. So an interval also knows how much noise records have that are like those of the whole release, and
-how far its law leans to either side. Derivation: ``operator.md``.
+The variance estimated from rows that show no heavily weighted value is near 0, although their records have noise. And a
+skewed estimate needs a correction to its normal approximation. So an interval also uses the variance of records that
+are distributed as in the whole release, and a bound of the skewness on either side. Derivation: ``operator.md``.
 Source: Wilson (1927) for the score interval; Cornish, Fisher, "Moments and cumulants in the specification of
 distributions" (1938), for the term of skewness.
 """
@@ -17,29 +17,29 @@ from numpy.typing import ArrayLike
 from duckdb_priv.mechanism.arrays import Matrix, Vector
 
 STEPS = 100
-"""Steps of the iterative Bayesian method from the estimates that are not negative: near the likeliest shares."""
+"""Steps of the iterative Bayesian method, from the clipped unbiased estimates: close to maximum likelihood."""
 
 SILENT = 1e-12
-"""Below this a variance is rounding."""
+"""A variance below this is rounding error and counts as 0."""
 
 
 class ScoreTerms(NamedTuple):
-    """Per value, in the order of the domain, in records and squared records."""
+    """One number per value, in the order of the domain. Units are records and squared records."""
 
     slope: Vector
-    """How much the variance of the estimate grows when one more record truly has the value."""
+    """Increase of the estimate's variance for each further record that truly has the value."""
     scatter: Vector
-    """What one record with another value adds to the variance, on average over the release."""
+    """Variance that one record with another value adds, averaged over the release."""
     most_scatter: Vector
-    """The most that a record can add."""
+    """Largest variance that any record adds."""
     upward: Vector
-    """Third cumulant over variance of what a record adds, at most; 0 if it is negative."""
+    """Largest ratio of third cumulant to variance of a record's contribution; 0 if all are negative."""
     downward: Vector
-    """The same with the other sign."""
+    """The same ratio for the negative of the contribution."""
 
 
 def likely_shares(weights: Matrix, operator: Matrix, observed: ArrayLike) -> Vector:
-    """Return shares of true values under which the observed counts are about the most likely; none is 0.
+    """Return approximate maximum likelihood shares of the true values, given observed counts. All are positive.
 
     >>> P = np.array([[0.75, 0.25], [0.25, 0.75]])
     >>> likely_shares(np.linalg.inv(P), P, [60, 40]).round(6)
@@ -58,16 +58,16 @@ def _positive(shares: Vector) -> Vector:
 
 
 def score_terms(weights: Matrix, operator: Matrix, shares: Vector) -> ScoreTerms:
-    """Return the terms of all values, the records without a value being like those of ``shares``.
+    """Return the terms of all values; records with other values are distributed as ``shares``.
 
-    For uniform perturbation they do not depend on the shares:
+    For uniform perturbation the terms do not depend on the shares:
 
     >>> P = np.array([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]])
     >>> terms = score_terms(np.linalg.inv(P), P, np.array([0.8, 0.1, 0.1]))
     >>> terms.slope.round(9), terms.scatter.round(9), terms.upward.round(9)
     (array([0.5, 0.5, 0.5]), array([1., 1., 1.]), array([1.5, 1.5, 1.5]))
     """
-    # W P = 1, so what a record adds has mean 1 if it has the value, and 0 if not.
+    # W P = 1, so a record's contribution has mean 1 if it has the value, else 0.
     square, cube = weights**2, weights**3
     scatters = square @ operator
     own = np.diagonal(scatters) - 1

@@ -1,9 +1,9 @@
-"""Hiding in the crowd: what a shuffled group reveals about one record's sensitive value.
+"""The (epsilon, delta) guarantee of a shuffled group: what it reveals about one record's sensitive value.
 
-A release is stored in an order made from its own columns, so that of a group of equal public attributes only the
-multiset of published values is seen. To someone who knows the true values of all *other* records of the
-group, but not the secret, the published values of those others hide the one that is left: (epsilon, delta) with
-epsilon far below the local one. Derivations, and what it rests on: ``shuffle.md`` beside this file.
+The rows of a release are sorted by its own columns. So a group of equal public attributes shows only the multiset of
+its published values. An adversary knows the true values of all *other* records of the group, but not the secret. The
+noise of the others then hides the published value of the remaining record, with an epsilon far below the local one.
+Derivations and assumptions: ``shuffle.md`` beside this file.
 
 Source: Balle, Bell, Gascon, Nissim, "The privacy blanket of the shuffle model" (CRYPTO 2019), lemma 5.3,
 evaluated without the inequalities that follow it there.
@@ -24,25 +24,25 @@ from duckdb_priv.mechanism.positive_part import log_positive_part
 from duckdb_priv.mechanism.symmetric_code import Code
 
 LARGEST_EPSILON = 50.0
-"""Where some published value rules out a true one, delta is asked at this epsilon whether any will do."""
+"""If a published value rules out a true one, no epsilon above this is tried."""
 MOST_PAIRS = 100
-"""Each pair costs milliseconds for every size of a group: of operators with more different ones nothing is said."""
+"""Most pairs of true values for which a bound is computed. Each pair takes milliseconds per group size."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two true values, for someone who wants to distinguish them: three distributions of the published values.
+    """The distributions of the published value under two true values, and their blanket.
 
-    Published values that say the same may be one, with the sums of their probabilities. Pairs are equal if
-    their laws are, up to rounding.
+    Published values with equal likelihood ratios may be merged into one. Pairs are equal if their distributions are
+    equal, up to rounding.
     """
 
     first: Floats
     """Probability of each published value if the record has the first true value."""
     second: Floats
-    """The same for the second."""
+    """Probability of each published value if the record has the second true value."""
     blanket: Floats
-    """What every record publishes at least as often, whatever its true value; sums to at most 1."""
+    """Lower bound of each published value's probability, over all true values; the sum is at most 1."""
 
     @cached_property
     def _rounded(self) -> bytes:
@@ -66,7 +66,7 @@ class Pair:
         return Pair(first, second, blanket)
 
     def merged(self) -> Pair:
-        """Put published values together that say the same of the two true values."""
+        """Return the pair after merging published values whose likelihood ratios are equal."""
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.array([self.first, self.second]) / self.blanket
         ratios = np.where(self.blanket > 0, ratios, [self.first, self.second])
@@ -79,7 +79,7 @@ class Pair:
 
     @property
     def epsilon(self) -> float:
-        """The logarithm of the largest ratio of the first law to the second: what one record alone tells."""
+        """The local epsilon: the logarithm of the largest ratio of ``first`` to ``second``."""
         shown = self.first > 0
         if (self.second[shown] == 0).any():
             return math.inf
@@ -87,7 +87,7 @@ class Pair:
 
 
 def code_pair(code: Code, amplification: float) -> Pair:
-    """Return the pair of any two values of a symmetric code, at a likelihood ratio.
+    """Return the pair of any two values of a symmetric code with a given amplification.
 
     >>> code_pair(Code(2), 3.0).first.tolist()
     [0.75, 0.25]
@@ -105,10 +105,10 @@ def code_pair(code: Code, amplification: float) -> Pair:
 def operator_pairs(
     operator: Floats, kinds: Sequence[int] | None = None, most: int | None = None
 ) -> list[Pair]:
-    """Return the pairs of any operator ``P[published, true]``, those that say the same only once.
+    """Return the distinct pairs of true values of an operator ``P[published, true]``.
 
-    Values of one of the ``kinds`` can be exchanged: the operator stays what it is when two of them change places.
-    Without ``kinds`` every value is compared with every other one. Empty where there are more than ``most``
+    Values of the same kind can be exchanged without changing the operator; ``kinds`` has the kind of each value.
+    Without ``kinds``, every value is compared with every other one. The list is empty if there are more than ``most``
     pairs of kinds.
 
     >>> P = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
@@ -118,7 +118,7 @@ def operator_pairs(
     members: dict[int, list[int]] = {}
     for value, kind in enumerate(kinds if kinds is not None else range(operator.shape[1])):
         members.setdefault(kind, []).append(value)
-    # Of each kind, two values stand for all.
+    # Two values represent each kind.
     two = [(kind, value) for kind, values in members.items() for value in values[:2]]
     between = {
         (kind, other): (first, second)
@@ -136,10 +136,10 @@ def operator_pairs(
 
 
 def joint_pairs(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs of records with several attributes, of which some or all differ.
+    """Return the pairs of tuples of several attributes that differ in some or all attributes.
 
-    ``pairs`` has one for each attribute, perturbed on its own. Where an attribute does not differ, the two
-    true values are the same one.
+    ``pairs`` has one pair for each attribute; the attributes are perturbed independently. If an attribute does not
+    differ, both true values are the first one.
     """
     if len(pairs) == 1:
         return list(pairs)
@@ -155,7 +155,7 @@ def joint_pairs(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def log_delta(pair: Pair, group_size: int, epsilon: float, *, tolerance: float = 1e-6) -> float:
-    """Return the logarithm of a delta with which the first true value hides behind the second, at ``epsilon``.
+    """Return the logarithm of an upper bound of delta at ``epsilon``, for the first true value against the second.
 
     >>> pair = code_pair(Code(50), 9.0)
     >>> f"{math.exp(log_delta(pair, 100, 0.5)):.4e}"
@@ -165,7 +165,7 @@ def log_delta(pair: Pair, group_size: int, epsilon: float, *, tolerance: float =
     covered = pair.blanket > 0
     alone = float(np.maximum(excess[~covered], 0).sum())
     if group_size == 1 or excess[covered].sum() > -1e-9:
-        # Nobody to hide behind; or the second value is so rarely covered that hiding is not worth computing.
+        # There are no other records, or the blanket covers the second value too rarely. The local delta is the bound.
         whole = float(np.maximum(excess, 0).sum())
         return math.log(whole) if whole > 0 else -math.inf
     blanket = pair.blanket[covered]
@@ -178,10 +178,10 @@ def log_delta(pair: Pair, group_size: int, epsilon: float, *, tolerance: float =
 def shuffle_epsilon(
     pairs: Iterable[Pair], group_size: int, delta: float, close: float = 1e-6
 ) -> float:
-    """Return an epsilon with which a group of so many records is (epsilon, delta)-private, for all pairs.
+    """Return an epsilon with which a group of ``group_size`` records is (epsilon, delta)-private, for all pairs.
 
-    Never below what the bound gives at ``delta``, and about what it gives at ``(1 - close) delta``. A group of one
-    record has the local epsilon. Infinite where no epsilon reaches ``delta``.
+    It is never below the epsilon of the bound at ``delta``, and close to that at ``(1 - close) delta``. A group of one
+    record has the local epsilon. The result is infinite if no epsilon reaches ``delta``.
 
     >>> round(shuffle_epsilon([code_pair(Code(50), 9.0)], 100, 1e-6), 4)
     0.5702
@@ -196,7 +196,7 @@ def shuffle_epsilon(
 
 
 def _epsilon_above(pair: Pair, group_size: int, goal: float, low: float, close: float) -> float:
-    """Find where the logarithm of delta falls below the goal, above ``low``."""
+    """Return an epsilon above ``low`` at which the logarithm of delta is at most ``goal``, and nearly equal to it."""
 
     def excess(epsilon: float) -> float:
         return log_delta(pair, group_size, epsilon, tolerance=max(close / 100, 1e-6)) - goal
@@ -211,10 +211,11 @@ def _epsilon_above(pair: Pair, group_size: int, goal: float, low: float, close: 
 
 
 def safe_end(excess: Callable[[float], float], *, safe: float, other: float, close: float) -> float:
-    """Return a point whose ``excess`` is at most 0 and nearly 0, between ``safe`` where it is and ``other`` where not.
+    """Return a point between ``safe`` and ``other`` where ``excess`` is at most 0 and nearly 0.
 
-    Regula falsi that halves the weight of an end which stays (the Illinois method), and bisection while an
-    excess is infinite. Ends when the excess is within ``close`` of 0, or when nothing lies between the two ends.
+    ``excess`` is at most 0 at ``safe``, and positive at ``other``. The search is regula falsi that halves the weight of
+    an end which does not move (the Illinois method), and bisection while an excess is infinite. It ends when the excess
+    is within ``close`` of 0, or when the two ends agree to 12 digits.
 
     >>> round(safe_end(lambda x: 2 - x * x, safe=2.0, other=1.0, close=1e-9), 6)
     1.414214

@@ -1,7 +1,7 @@
-"""How often a value may be kept in a group, so that its shuffle is (epsilon, delta)-private.
+"""The largest retention in a group of a given size with which its shuffle is (epsilon, delta)-private.
 
-The size of a group of equal public attributes is public, so retention may depend on it: a large crowd hides more,
-and needs less noise. Derivation: ``shuffle.md`` beside this file, "Retention by the size of the group".
+All records of a group have equal public attributes, so its size is public, and the retention may depend on it. A larger
+group needs less noise. Derivation: ``shuffle.md`` beside this file, "Retention by the size of the group".
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.mechanism.uniform import Uniform
 
 SIGNIFICANT_BITS = 5
-"""Sizes of groups are rounded down to so many binary digits, so that few laws serve all groups."""
+"""Sizes of groups are rounded down to this many binary digits, so that all groups have few different retentions."""
 LARGEST_LOG_AMPLIFICATION = 30.0
-"""No group is given more: at exp(30), a value is exchanged about once in 10^13 records."""
+"""Largest logarithm of an amplification. With exp(30), about one value in 10^13 records changes."""
 STEPS = 2.0**20
-"""Scales of the noise are whole numbers over this, so that sums of billions of them are exact in any order."""
+"""Noise scales are multiples of 1 / STEPS, so that sums of billions of them are exact in any order."""
 CLOSE, TOLERANCE = 1e-2, 1e-4
-"""Of many groups: how near the logarithm of delta comes to its goal, and how far it may be overestimated."""
+"""For releases: the distance at which the search for log delta ends, and how far log delta may be overestimated."""
 
 
 def size_class(group_size: int) -> int:
-    """Round the size of a group down to ``SIGNIFICANT_BITS`` binary digits: 16 classes for every doubling.
+    """Return the size of a group, rounded down to ``SIGNIFICANT_BITS`` binary digits: 16 classes for every doubling.
 
-    A group hides at least as well as one of its class, which is no larger.
+    A guarantee for the smaller size also holds for the group.
 
     >>> [size_class(n) for n in (1, 31, 63, 1000, 100_000)]
     [1, 31, 62, 992, 98304]
@@ -54,10 +54,10 @@ def _next_class(
     close: float,
     tolerance: float,
 ) -> tuple[int, float, float]:
-    """Find the size and its amplification, from those of a smaller size.
+    """Return the size, the logarithm of its amplification, and an exponent, given the same numbers of a smaller size.
 
-    The third number says how the likelihood of all outcomes together, relative to the least of them, has grown with
-    the size: as its power. It is where the search begins.
+    The total relative likelihood of all outcomes grows about like this power of the size. The next search starts from
+    the amplification that the power predicts.
     """
     smaller, known, power = before
     if size == 1 or known >= LARGEST_LOG_AMPLIFICATION:
@@ -97,10 +97,10 @@ def retention_of(log_amplification: float, domain_size: int) -> float:
 
 @lru_cache(maxsize=1024)
 def joint_epsilon(laws: tuple[tuple[Pair, ...], ...], group_size: int, delta: float) -> float:
-    """Return the epsilon of a record in a group, of which several attributes are perturbed independently.
+    """Return the epsilon of a record in a shuffled group whose attributes are perturbed independently.
 
-    ``laws`` has, for each attribute, the pairs of its true values. Never too small, and for larger groups at most as
-    much; delta is met to a part of ``CLOSE``.
+    ``laws`` has the pairs of true values of each attribute. The result is never too small, and it is valid for larger
+    groups. The delta that it reaches differs from ``delta`` by a relative error of about ``CLOSE``.
 
     >>> round(joint_epsilon(((code_pair(Code(50), 9.0),),), 1000, 1e-6), 3)
     0.176
@@ -109,16 +109,16 @@ def joint_epsilon(laws: tuple[tuple[Pair, ...], ...], group_size: int, delta: fl
     if group_size == 1:
         return alone
     found = {each: each.epsilon for pairs in product(*laws) for each in joint_pairs(pairs)}
-    # The pair that tells most is looked at first: of others it is then only asked whether they tell less.
+    # The pair with the largest local epsilon comes first. The other pairs then mostly need one comparison each.
     hardest_first = sorted(found, key=lambda pair: found[pair], reverse=True)
     return min(shuffle_epsilon(hardest_first, group_size, delta, CLOSE), alone)
 
 
 def noise_scale(log_amplification: float) -> float:
-    """Return how often a given other value is reported by chance for each time that the own one is kept.
+    """Return the noise scale: the probability of one given other value, divided by the retention.
 
-    It is ``other / (own - other)``, which is one number for domains of every size: ``1 / (amplification - 1)``. Rounded
-    up to a multiple of ``1 / STEPS``, so towards more noise.
+    It is ``other / (own - other)``, which is ``1 / (amplification - 1)`` for domains of every size. It is rounded up to
+    a multiple of ``1 / STEPS``, towards more noise.
 
     >>> noise_scale(math.log(3)), noise_scale(30.0) * STEPS
     (0.5, 1.0)
@@ -127,7 +127,7 @@ def noise_scale(log_amplification: float) -> float:
 
 
 def scaled_retention(scale: float, domain_size: int) -> float:
-    """Return the retention of a scale of the noise: ``1 / (1 + m scale)``, rounded down.
+    """Return the retention that belongs to a noise scale: ``1 / (1 + m scale)``, rounded down.
 
     >>> round(scaled_retention(0.125, 10), 12)
     0.444444444444
@@ -138,12 +138,12 @@ def scaled_retention(scale: float, domain_size: int) -> float:
 def scales_of_sizes(
     codes: tuple[Code, ...], sizes: Iterable[int], epsilon: float, delta: float
 ) -> dict[int, float]:
-    """Return the scale of the noise for each size of a group, so that its shuffle is (epsilon, delta)-private.
+    """Return the noise scale for each group size with which the shuffle of a group is (epsilon, delta)-private.
 
-    Records publish one outcome of each of ``codes``, drawn independently with the same amplification. It is near the
-    largest that can be: the delta of the bound is at least ``1 - CLOSE`` of what is allowed. It grows with the size,
-    and all the codes of one record together never have an amplification below exp(epsilon), with which a single record
-    is private without a crowd.
+    Records publish one outcome of each of ``codes``, drawn independently with the same amplification. The scale is
+    nearly the smallest possible: the delta of the bound is at least ``1 - CLOSE`` of the allowed delta. Larger groups
+    have a larger amplification. All codes of one record together have an amplification of at least exp(epsilon), with
+    which a single record is epsilon-private without other records.
 
     >>> scales = scales_of_sizes((Code(50),), [1, 40, 41], 1.0, 1e-6)
     >>> round(scales[1], 3), scales[40] == scales[41] < scales[1]
@@ -158,7 +158,7 @@ def scales_of_sizes(
 def _of_classes(
     codes: tuple[Code, ...], classes: tuple[int, ...], epsilon: float, delta: float
 ) -> dict[int, float]:
-    """Return the scale for each class, in ascending order: each search begins where the one before ended."""
+    """Return the noise scale for each size class. ``classes`` ascend, and each search starts from the one before."""
     found: dict[int, float] = {}
     before = (1, epsilon / len(codes), 1.0)
     for size in classes:
@@ -168,11 +168,12 @@ def _of_classes(
 
 
 def shuffled_epsilon(retention: float, domain_size: int, group_size: int, delta: float) -> float:
-    """Return the epsilon of uniform perturbation for a record in a group of ``group_size`` records, at ``delta``.
+    """Return the epsilon of uniform perturbation for a record in a shuffled group of ``group_size`` records.
 
-    It holds against someone who knows the true values of all other records of the group, and sees its published
-    values in no particular order. It never exceeds the local epsilon, which is that of a group of one.
-    Raises InvalidParameter for a delta that is not strictly between 0 and 1, or a group without records.
+    The guarantee with this epsilon and ``delta`` holds against someone who knows the true values of all other records
+    of the group and sees its published values in no particular order. The result never exceeds the local epsilon,
+    which is that of a group of one. Raises InvalidParameter for a delta that is not strictly between 0 and 1, or a
+    group without records.
 
     >>> round(shuffled_epsilon(8 / 58, 50, 1000, 1e-6), 4)
     0.1758
@@ -187,11 +188,11 @@ def shuffled_epsilon(retention: float, domain_size: int, group_size: int, delta:
 
 
 def shuffled_retention(epsilon: float, delta: float, domain_size: int, group_size: int) -> float:
-    """Return the largest retention with which a group of ``group_size`` records is (epsilon, delta)-private.
+    """Return the largest retention with which a shuffled group of ``group_size`` records is (epsilon, delta)-private.
 
-    Rounded towards more noise: ``shuffled_epsilon`` of it is at most ``epsilon``, up to a millionth. It is never below
-    the retention with which a single record is epsilon-private.
-    Raises InvalidParameter for an epsilon that is not above 0, and as ``shuffled_epsilon`` does.
+    It is rounded towards more noise: its ``shuffled_epsilon`` exceeds ``epsilon`` by a millionth at most. It is never
+    below the retention with which a single record is epsilon-private. Raises InvalidParameter for an epsilon that is
+    not above 0, and in the cases of ``shuffled_epsilon``.
 
     >>> p = shuffled_retention(1.0, 1e-6, 50, 1000)
     >>> round(p, 3), shuffled_epsilon(p, 50, 1000, 1e-6) <= 1.000001
@@ -219,5 +220,5 @@ def _check(group_size: int, delta: float) -> None:
     if not 0 < delta < 1:
         raise InvalidParameter(
             f"delta must lie strictly between 0 and 1, got {delta!r}",
-            hint="1e-6 is usual; with delta 0 a crowd hides nobody, and priv.ldp_epsilon says what holds",
+            hint="1e-6 is usual; with delta 0 only the local epsilon holds: call priv.ldp_epsilon",
         )

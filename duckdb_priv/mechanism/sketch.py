@@ -1,4 +1,4 @@
-"""How many records there are of a kind, from a sample that is chosen by a hash of the record.
+"""Upper bounds for numbers of records, from a sample that a hash of each record selects.
 
 Derivation: ``sketch.md``.
 Source: Dasgupta, Lang, Rhodes, Thaler (2016), "A framework for estimating stream expression cardinalities".
@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 
 SKETCH = 2**17
-"""Records of a table that are kept at most, on average."""
+"""Largest expected number of records in a sample."""
 
 
 def level_of(records: int, size: int = SKETCH) -> int:
-    """Return how many zero bits a hash must begin with for its record to be kept.
+    """Return the sampling level: a record is in the sample if its hash begins with this many zero bits.
 
     >>> level_of(1000), level_of(2**17), level_of(2**17 + 1), level_of(10_000_000)
     (0, 0, 1, 7)
@@ -22,17 +22,17 @@ def level_of(records: int, size: int = SKETCH) -> int:
 
 
 def at_most(hits: int, level: int, false_alarm: float) -> int:
-    """Return how many records there are at most, but for a probability, of which a sample at a level holds so many.
+    """Return an upper bound for a number of records of which ``hits`` are in the sample at this level.
 
-    Each is in the sample with the same probability, so that the count is binomial, and it is below the limit of a
-    Poisson variable, which spreads more.
+    The bound is too low with probability ``false_alarm`` at most. The number in the sample is binomial; the bound is
+    computed for a Poisson variable, whose variance is larger.
 
     >>> at_most(100, 0, 1e-9), at_most(1250, 3, 1e-9)
     (100, 11800)
     """
     if level == 0:
         return hits
-    # Of hits or fewer events with mean limit the probability is that of a gamma variable.
+    # A Poisson variable with mean ``limit`` is at most ``hits`` with this incomplete gamma probability.
     from scipy.special import gammainccinv
 
     limit = float(gammainccinv(hits + 1, false_alarm))

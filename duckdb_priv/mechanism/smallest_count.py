@@ -1,8 +1,8 @@
-"""The smallest true count that a release by uniform perturbation tells to within half of itself.
+"""The smallest true count that a release by uniform perturbation estimates with a given relative error.
 
 The estimate of a count c among n records has the variance (c a (1 - a) + (n - c) q (1 - q)) / p^2, with a = p + q and
-q = (1 - p) / m. Its error stays below h c with the probability that belongs to the normal quantile z where z^2 times
-the variance is at most (h c)^2: a quadratic inequality in c, whose root is returned.
+q = (1 - p) / m. Let z be the normal quantile of the confidence. The error stays below h c with that confidence if z^2
+times the variance is at most (h c)^2. This is a quadratic inequality in c; its root is the smallest count.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from duckdb_priv.mechanism.uniform import Uniform
 def smallest_count(
     operator: Uniform, records: int, relative_error: float = 0.5, confidence: float = 0.95
 ) -> float:
-    """Return the count from which on an estimate is off by at most ``relative_error``, with this confidence.
+    """Return the smallest count whose estimate is off by at most ``relative_error``, with the given confidence.
 
-    It may exceed the number of records: then no count is so accurate.
+    The result may exceed the number of records. Then no count has an estimate that accurate.
 
     >>> operator = Uniform(retention=0.5, domain_size=50)
     >>> round(smallest_count(operator, records=10_000))

@@ -1,9 +1,9 @@
-"""What SPLU-Gen promises: small sums private, large sums accurate.
+"""The guarantees of SPLU-Gen: published small counts have large relative errors, large counts have small ones.
 
-With decoy groups of gamma distinct values the published count f' of a value that f records hold is
-binomial(gamma f, 1/gamma): f on average, with variance f (1 - 1/gamma). Everything here is exact or
-a proven bound for that law; relative errors are rational numbers, so that 0.3 means 3/10.
-Derivations, and where the paper's bounds err: ``splu.md``.
+Decoy groups have gamma distinct values. If f records hold a value, its published count f' is
+binomial(gamma f, 1/gamma), with mean f and variance f (1 - 1/gamma). All functions are exact for this distribution or
+proven bounds. Relative errors are rational numbers, so that 0.3 means 3/10. Derivations, and errors of the paper's
+bounds: ``splu.md``.
 Source: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing",
 Definition 2, Lemmas 1 and 2, Theorems 3 and 4.
 """
@@ -22,27 +22,27 @@ from duckdb_priv.mechanism import binomial
 from duckdb_priv.mechanism.eligibility import require_gamma
 
 Convention = Literal["lemma_2", "definition_2"]
-"""Which errors count: more than epsilon f (Lemma 2), or at least epsilon f (Definition 2)."""
+"""The errors that count: more than epsilon f (Lemma 2), or at least epsilon f (Definition 2)."""
 
 Relative = float | str | Fraction
-"""A relative error; a float is read as the decimal number that it prints as."""
+"""A relative error. A float means the decimal number that Python prints for it."""
 
 MAX_SMALL_SUM = 1_000_000
 MAX_THRESHOLD = 5_000_000
-"""Longest searches, in counts; both are seconds of work."""
+"""Largest counts that a search covers. Each search takes seconds at most."""
 
 
 def error_probabilities(
     gamma: int, counts: ArrayLike, epsilon: Relative, convention: Convention = "lemma_2"
 ) -> NDArray[np.float64]:
-    """Return Pr[|f' - f| beyond epsilon f] for each true count f, exactly.
+    """Return the exact probability that a published count f' errs by more than epsilon f, for each true count f.
 
     >>> error_probabilities(10, [1, 2, 3], 0.3).round(6)
     array([0.61258 , 0.71482 , 0.763912])
     """
     require_gamma(gamma)
     relative = _rational(epsilon)
-    # Python integers: the windows' ends are exact for every decimal epsilon.
+    # With Python integers, the ends of the window are exact for every decimal epsilon.
     true = np.asarray(counts, np.int64).astype(object)
     low = true * (relative.denominator - relative.numerator)
     high = true * (relative.denominator + relative.numerator)
@@ -60,11 +60,11 @@ def error_probabilities(
 def small_sum_privacy(
     gamma: int, epsilon: Relative, alpha: int, convention: Convention = "lemma_2"
 ) -> float:
-    """Return the probability, at least, that a count up to alpha is misjudged by epsilon.
+    """Return a lower bound of the probability that a published count errs by more than epsilon, up to count alpha.
 
-    The least of Pr[|f' - f| > epsilon f] over f = 1 … alpha (Theorem 4): who takes the published
-    count of a value for the true one errs relatively by more than epsilon at least this often. A
-    statement about that estimator, not about every adversary (``splu.md``).
+    It is the minimum of Pr[|f' - f| > epsilon f] over f = 1 … alpha (Theorem 4). The published count, taken as an
+    estimate of the true one, has a relative error above epsilon at least this often. This holds for that estimator,
+    not for every adversary (``splu.md``).
 
     >>> round(small_sum_privacy(10, 0.3, 3), 6)
     0.61258
@@ -76,16 +76,16 @@ def small_sum_privacy(
     if not isinstance(alpha, int | np.integer) or not 1 <= alpha <= MAX_SMALL_SUM:
         raise InvalidParameter(
             f"alpha must be an integer in 1 … {MAX_SMALL_SUM}, got {alpha!r}",
-            hint="it is the largest count that is meant to stay private, say 5",
+            hint="it is the largest count that must stay private: write 5, for example",
         )
     return float(error_probabilities(gamma, np.arange(1, alpha + 1), epsilon, convention).min())
 
 
 def large_sum_threshold(gamma: int, epsilon: Relative, error_probability: Relative) -> int:
-    """Return a count from which on Pr[|f' - f| >= epsilon f] is at most ``error_probability``.
+    """Return a count T such that Pr[|f' - f| >= epsilon f] is at most ``error_probability`` for every f >= T.
 
-    Chebyshev's bound (1 - 1/gamma) / (epsilon**2 error_probability), rounded up. The paper's
-    Theorem 3 divides by the count twice and promises far too much.
+    This is Chebyshev's bound (1 - 1/gamma) / (epsilon**2 error_probability), rounded up. The paper's Theorem 3 divides
+    by the count twice, so its threshold is far too low.
 
     >>> large_sum_threshold(10, 0.1, 0.1)
     900
@@ -96,9 +96,9 @@ def large_sum_threshold(gamma: int, epsilon: Relative, error_probability: Relati
 
 
 def exact_large_sum_threshold(gamma: int, epsilon: Relative, error_probability: Relative) -> int:
-    """Return the least such count: all from it on err rarely enough, the one before it does not.
+    """Return the smallest T such that Pr[|f' - f| >= epsilon f] is at most ``error_probability`` for every f >= T.
 
-    Searched downwards from where Chebyshev's or Bernstein's inequality settles all larger counts.
+    The search runs downwards from a count above which Chebyshev's or Bernstein's inequality proves the bound.
 
     >>> exact_large_sum_threshold(10, 0.1, 0.1)
     251
@@ -110,8 +110,8 @@ def exact_large_sum_threshold(gamma: int, epsilon: Relative, error_probability: 
     if top > MAX_THRESHOLD:
         raise InvalidParameter(
             f"the exact threshold for epsilon = {epsilon} and error probability "
-            f"{error_probability} may be as large as {top}, more than is searched",
-            hint="use large_sum_threshold, the bound in closed form",
+            f"{error_probability} may be as large as {top}; the search covers {MAX_THRESHOLD}",
+            hint="use large_sum_threshold, a bound in closed form",
         )
     step = 4096
     for high in range(top, 0, -step):
@@ -126,7 +126,7 @@ def _rational(epsilon: Relative) -> Fraction:
     exact = _exactly(epsilon)
     if not 0 < exact <= 1:
         raise InvalidParameter(
-            f"epsilon must lie above 0 and at most at 1, got {epsilon!r}",
+            f"epsilon must lie above 0 and be at most 1, got {epsilon!r}",
             hint="it is a relative error: 0.3 means 30 percent",
         )
     return exact
@@ -137,13 +137,13 @@ def _probability(value: Relative) -> Fraction:
     if not 0 < exact < 1:
         raise InvalidParameter(
             f"error_probability must lie strictly between 0 and 1, got {value!r}",
-            hint="it bounds how often a large count errs by epsilon: 0.05, say",
+            hint="it bounds how often a large count errs by epsilon: write 0.05, for example",
         )
     return exact
 
 
 def _exactly(number: Relative) -> Fraction:
-    """Read a number as it is written; what is no finite number becomes 0, which no caller allows."""
+    """Return a number as a fraction of its decimal form, or 0, which no caller allows, if it is not finite."""
     try:
         return Fraction(str(number))
     except (ValueError, ZeroDivisionError):

@@ -1,10 +1,10 @@
-"""Reconstruct counts from an SPLU release by its published histogram alone.
+"""Reconstruct counts from an SPLU release, using only its published histogram.
 
-Two forms give every published value a weight in the estimate of a value's count. The 2x2 form knows
-"the value" and "another value" and is exact where all values are equally frequent. The conditional
-Poisson form knows each pair of values, is unbiased for well mixed groups however skewed the data,
-and pays with variance. ``choose`` takes the 2x2 form where its bias does not matter, whatever rows
-are counted. Derivations: ``splu.md``, ``conditional_poisson.md``.
+Two estimators give every published value a weight in the estimate of a value's count. The 2x2 form has two weights per
+estimate, for the value itself and for any other value. It is unbiased if all values are equally frequent. The
+conditional Poisson form has a weight for each pair of values. It is unbiased for well mixed groups of any frequencies,
+but its variance is larger. ``choose`` selects the 2x2 form if its bias is small for every subset of rows. Derivations:
+``splu.md``, ``conditional_poisson.md``.
 Source: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing",
 equations 6 to 9, with the background probability corrected.
 """
@@ -28,26 +28,25 @@ from duckdb_priv.mechanism.conditional_poisson import (
 from duckdb_priv.mechanism.eligibility import require_gamma
 
 CELL = 1000
-"""Records of the cell that errors are predicted for."""
+"""Number of records in the subset for which errors are predicted."""
 
 MAX_BIAS = 0.25
-"""Largest bias of the 2x2 form, in its standard errors, in the worst cell of ``CELL`` records."""
+"""Largest allowed bias of the 2x2 form, in standard errors, in the worst subset of ``CELL`` records."""
 
 HIGH_INCLUSION = 0.9
-"""Share of the groups from which on a value's counts are hardly reconstructed."""
+"""A value that is in at least this share of the groups has very noisy estimates."""
 
 
 @dataclass(frozen=True)
 class TwoByTwo:
-    """Weights of the 2x2 form; NaN where a count cannot be estimated."""
+    """Weights of the 2x2 form; NaN if a count cannot be estimated."""
 
     own: Vector
     """(values,) weight of a published value in the estimate of its own count."""
     other: Vector
     """(values,) weight of every other published value in that estimate."""
     amplification: Vector
-    """(values,) own - other: how far one published record moves the estimate; infinite where a
-    value is in every group."""
+    """(values,) own - other: how far one published record moves the estimate; infinite for a value in every group."""
 
     def row(self, value: int) -> Vector:
         """Return the weight of each published value in the estimate of ``value``."""
@@ -58,22 +57,22 @@ class TwoByTwo:
 
 @dataclass(frozen=True)
 class Choice:
-    """The form to reconstruct with, and the prediction that led to it."""
+    """The selected estimator, and the predicted bias that decided the selection."""
 
     method: Literal["two_by_two", "conditional_poisson"]
     weights: TwoByTwo | InverseWeights
     bias: float
-    """Bias of the 2x2 form in standard errors, in the worst cell; NaN if it is unknown."""
+    """Bias of the 2x2 form in standard errors, in the worst subset; NaN if it is unknown."""
     design: ConditionalPoisson | None = None
-    """Of the values that are shown, where the conditional Poisson form is taken."""
+    """The design of the published values, if the conditional Poisson form is selected."""
 
 
 def background_probability(counts: ArrayLike, gamma: int) -> Vector:
     """Return Pr[published = s | true != s] for each value s of a histogram.
 
-    Of the gamma f records in groups with s, f hold s, so that (gamma - 1) f of the other N - f
-    have s as a decoy: b = (gamma - 1) f / (gamma (N - f)). The paper has f / N, which is too high.
-    A published count above N / gamma, the most there can be, is taken for it.
+    gamma f records are in groups with s, and f of them hold s. So (gamma - 1) f of the other N - f records have s as a
+    decoy: b = (gamma - 1) f / (gamma (N - f)). The paper has f / N, which is too high. A published count above
+    N / gamma, the largest possible count, is replaced by N / gamma.
 
     >>> background_probability([100, 900], 5).round(6)
     array([0.088889, 0.2     ])
@@ -84,7 +83,7 @@ def background_probability(counts: ArrayLike, gamma: int) -> Vector:
     if not rows > 0:
         raise InvalidParameter(
             "there are no published records to reconstruct from",
-            hint="give the histogram of the published column",
+            hint="pass the histogram of the published column",
         )
     count = np.minimum(published, rows / gamma)
     background: Vector = (gamma - 1) * count / (gamma * (rows - count))
@@ -94,7 +93,7 @@ def background_probability(counts: ArrayLike, gamma: int) -> Vector:
 def two_by_two(counts: ArrayLike, gamma: int) -> TwoByTwo:
     """Return the 2x2 weights for a published histogram, the missing value included.
 
-    With 24 of 200 published records showing a value that 100 of 1,000 rows hold:
+    In a subset of 200 records, 24 show a value that 100 of all 1,000 records show:
 
     >>> form = two_by_two([100, 150, 150, 150, 150, 150, 150], 5)
     >>> round(float(24 * form.own[0] + 176 * form.other[0]), 9)
@@ -109,11 +108,11 @@ def two_by_two(counts: ArrayLike, gamma: int) -> TwoByTwo:
 
 
 def choose(counts: ArrayLike, gamma: int) -> Choice:
-    """Choose the form by the bias that the 2x2 form would have, from the published histogram.
+    """Select the estimator for a published histogram, by the predicted bias of the 2x2 form.
 
-    The 2x2 form is simpler and less noisy. It is taken where it is off by at most ``MAX_BIAS`` standard errors
-    even in the worst cell, all of whose ``CELL`` records have the one value that misleads it most; and where the
-    other form does not exist, a value being in all groups.
+    The 2x2 form is simpler and less noisy. It is selected if its bias is at most ``MAX_BIAS`` standard errors in the
+    worst subset of ``CELL`` records, which all have the value that biases it most. It is also selected if the
+    conditional Poisson form does not exist, because a value is in all groups.
 
     >>> choose([200] * 20, 5).method, choose([20_000, 9_000, 7_000, *[4_000] * 20], 5).method
     ('two_by_two', 'conditional_poisson')
@@ -133,9 +132,9 @@ def choose(counts: ArrayLike, gamma: int) -> Choice:
 
 
 def cell_errors(choice: Choice, counts: ArrayLike) -> Vector:
-    """Return the standard error of each value's count among ``CELL`` records that are like the table, in records.
+    """Return the standard error, in records, of each value's count among ``CELL`` records distributed as the table.
 
-    Infinite where the count cannot be estimated.
+    It is infinite if the count cannot be estimated.
 
     >>> counts = [300, 200, 200, 100, 100, 100]
     >>> cell_errors(choose(counts, 3), counts).round()
@@ -152,13 +151,13 @@ def cell_errors(choice: Choice, counts: ArrayLike) -> Vector:
 
 
 def published_design(published: Vector, gamma: int) -> ConditionalPoisson:
-    """Return the design of the values that a published histogram shows."""
+    """Return the conditional Poisson design of the values with a positive published count."""
     require_gamma(gamma)
     return ConditionalPoisson.fit(gamma * published[published > 0] / published.sum(), gamma)
 
 
 def for_all_values(form: InverseWeights, shown: NDArray[np.bool_], gamma: int) -> InverseWeights:
-    """Give the values that no record shows a place: estimate 0, and gamma for a record of theirs."""
+    """Return weights for all values: a value that no record shows has the estimate 0, and the weight gamma itself."""
     absent = {"own": float(gamma)}
     fields: dict[str, Vector] = {}
     for name, numbers in vars(form).items():
@@ -168,12 +167,12 @@ def for_all_values(form: InverseWeights, shown: NDArray[np.bool_], gamma: int) -
 
 
 def _worst_bias(counts: Vector, gamma: int, design: ConditionalPoisson) -> float:
-    """Return ``bias`` of a ``Choice`` by the conditional Poisson law, over one value of each distinct count."""
+    """Return the ``bias`` of a ``Choice``, computed for one value of each distinct count."""
     one = np.unique(design.class_of, return_index=True)[1]
     share, several = counts[one] / counts.sum(), design.multiplicity > 1
     background, simple = background_probability(counts, gamma)[one], two_by_two(counts, gamma)
     own, other = simple.own[one], simple.other[one]
-    # Mean weight of a record of each class in the estimate of each; 0 if the 2x2 form were the truth.
+    # Mean weight of a record of each class in the estimate of each class; 0 if the 2x2 form had no bias.
     shown = design.joint / (gamma * design.inclusion)
     drift = simple.amplification[one][:, np.newaxis] * (shown - background[:, np.newaxis])
     np.fill_diagonal(drift, np.where(several, np.diagonal(drift), 0.0))

@@ -1,7 +1,7 @@
-"""Symmetric codes: a record publishes one of many outcomes, each of which holds some of the values.
+"""Symmetric codes: a record publishes one of many outcomes, and each outcome contains a set of values.
 
-The true value's own outcomes are more probable than the others, all by one factor. Uniform perturbation is the code
-whose outcomes hold one value each. Derivations: ``block_design.md`` beside this file.
+Outcomes that contain the true value are more probable than the others, all by the same factor. Uniform perturbation is
+the code whose outcomes contain one value each. Derivations: ``block_design.md`` beside this file.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import NamedTuple
 from duckdb_priv.errors import InvalidParameter
 
 WORDS = 2**64
-"""How many values 64 bits can take."""
+"""The number of different 64-bit words."""
 
 
 class Code(NamedTuple):
-    """How many outcomes there are, how many of them hold a given value, and how many two given values.
+    """The size of a code: its outcomes, the outcomes that contain one value, and those that contain two.
 
     >>> Code(31, 6, 1).own(9.0), Code(31, 6, 1).other(9.0)
     (0.6835443037974683, 0.17721518987341772)
@@ -28,24 +28,24 @@ class Code(NamedTuple):
     shared: int = 0
 
     def total(self, amplification: float) -> float:
-        """Return the sum of all outcomes' likelihoods, that of one which does not hold the true value being 1."""
+        """Return the sum of the relative likelihoods of all outcomes: 1 for an outcome without the true value."""
         return self.holding * amplification + self.outcomes - self.holding
 
     def own(self, amplification: float) -> float:
-        """Return the probability that the outcome holds the true value."""
+        """Return the probability that the outcome contains the true value."""
         return self.holding * amplification / self.total(amplification)
 
     def other(self, amplification: float) -> float:
-        """Return the probability that the outcome holds a given value which is not the true one."""
+        """Return the probability that the outcome contains one given other value."""
         only = self.holding - self.shared
         return (self.shared * amplification + only) / self.total(amplification)
 
     def retention(self, amplification: float) -> float:
-        """Return the probability that the outcome is drawn among those that hold the true value, else among all."""
+        """Return the probability of drawing from the true value's outcomes; otherwise all outcomes are drawn from."""
         return self.holding * (amplification - 1) / self.total(amplification)
 
     def error(self, amplification: float) -> float:
-        """Return the standard deviation that one record without the value adds to the value's estimate.
+        """Return the standard deviation that a record without a value adds to the estimate of that value.
 
         >>> round(Code(50).error(9.0) / Code(57, 8, 1).error(9.0), 3)
         1.289
@@ -54,11 +54,11 @@ class Code(NamedTuple):
         return math.sqrt(other * (1 - other)) / (own - other)
 
     def thresholds(self, amplification: float) -> tuple[int, int]:
-        """Return (keep, width): how 64 bits decide, in integers.
+        """Return (keep, width), the integers by which a record's 64-bit word selects an outcome.
 
-        A record whose word is below ``keep`` reports that of the outcomes which hold its value that has the number
-        ``word mod holding`` among them, any other one the outcome number ``(word - keep) // width``. Rounding goes
-        towards more noise: no outcome is more than ``amplification`` times as probable under one value as another.
+        If the word is below ``keep``, the record reports outcome number ``word mod holding`` of those that contain
+        its value. Otherwise it reports outcome number ``(word - keep) // width``. Rounding goes towards more noise:
+        no outcome is more than ``amplification`` times as probable under one value as under another.
 
         >>> keep, width = Code(4).thresholds(3.0)
         >>> keep + 4 * width == 2**64, (keep + width) / width

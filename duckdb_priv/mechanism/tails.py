@@ -1,11 +1,10 @@
-"""Exact tails of a reconstruction: how likely an adversary is to be wrong by more than epsilon.
+"""Exact tails of a reconstruction: the probabilities that an estimate has a relative error above epsilon.
 
-``count`` of ``size`` records hold a value. Perturbed, ``O`` records show it, a sum of two
-independent binomials: ``count`` trials that succeed with probability a, the others with q. The
-adversary's estimate is too high by more than the factor epsilon when ``O`` exceeds
-``n q + p count (1 + epsilon)``, too low when it is below ``n q + p count (1 - epsilon)``. Both
-probabilities are summed term by term: no bound and no normal approximation. Derivation:
-``tails.md`` beside this file.
+``count`` of ``size`` records hold a value. After perturbation, ``O`` records show it. ``O`` is the sum of two
+independent binomials: ``count`` trials with probability a, and the other records with q. The estimate is too high by
+more than the factor epsilon if ``O`` exceeds ``n q + p count (1 + epsilon)``. It is too low if ``O`` is below
+``n q + p count (1 - epsilon)``. Both probabilities are sums over all terms, without a bound or a normal approximation.
+Derivation: ``tails.md`` beside this file.
 
 Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", definition 3.
 """
@@ -23,13 +22,13 @@ from duckdb_priv.mechanism.arrays import Floats, Integers
 from duckdb_priv.mechanism.uniform import Uniform
 
 TIE = 1e-9
-"""An estimate within this of the limit, in records, is on the limit: it does not exceed it."""
+"""An estimate that exceeds the limit by at most this many records counts as equal to the limit."""
 TERMS_AT_ONCE = 1 << 18
-"""Terms of the sums that are in memory together; bounds memory to some 10 MB."""
+"""Terms of the sums that are in memory together, about 10 MB."""
 
 
 class Tails(NamedTuple):
-    """Probabilities that an estimate is wrong by more than the factor epsilon."""
+    """Probabilities that an estimate F' of the frequency f has a relative error above epsilon."""
 
     upper: Floats
     """Pr[(F' - f) / f > epsilon]."""
@@ -46,13 +45,13 @@ def tails(
 ) -> Tails:
     """Return both exact tails for groups of ``size`` records, ``count`` of which hold the value.
 
-    Arrays of whole numbers that broadcast, ``1 <= count <= size``: a value that does not occur
-    has no relative error. ``published`` is how many records of the group are published, all by
-    default; when fewer, they are a sample that holds ``floor`` or ``ceil`` of
-    ``count * published / size`` records of the value, with that mean, and the tails are those of
-    both draws. Absolute error below 1e-14. Raises InvalidParameter for other numbers.
+    ``size`` and ``count`` are arrays of whole numbers that broadcast, with ``1 <= count <= size``: a value that does
+    not occur has no relative error. ``published`` is the number of records of the group that are published, by default
+    all. If fewer are published, they are a sample with ``floor`` or ``ceil`` of ``count * published / size`` records of
+    the value, and that many on average. The tails then include both sampling and perturbation. The absolute error is
+    below 1e-14. Raises InvalidParameter for other numbers.
 
-    The paper's threshold calls 122 records (0.3, 0.3)-private. They are not:
+    According to the paper's threshold, 122 records are (0.3, 0.3)-private. They are not:
 
     >>> operator = Uniform(retention=0.5, domain_size=14)
     >>> upper, lower = tails(122, 61, operator, epsilon=0.3)
@@ -64,8 +63,8 @@ def tails(
     )
     if ((counts < 1) | (counts > sizes) | (rows < 1) | (rows > sizes)).any():
         raise InvalidParameter(
-            "a group needs 1 <= count <= size and 1 <= published <= size",
-            hint="leave out values that do not occur in a group",
+            "count and published must both be at least 1 and at most size",
+            hint="leave out values that do not occur in the group",
         )
     if not 0 < epsilon < np.inf:
         raise InvalidParameter(
@@ -89,7 +88,7 @@ def tails(
 def _perturbed_tails(
     rows: Integers, held: Integers, above: Integers, below: Integers, operator: Uniform
 ) -> Tails:
-    """Return Pr[O > above] and Pr[O < below], where ``held`` of ``rows`` hold the value."""
+    """Return Pr[O > above] and Pr[O < below] if ``held`` of ``rows`` records hold the value."""
     shape = rows.shape
     cases, position = np.unique(
         np.stack([rows.ravel(), held.ravel(), above.ravel(), below.ravel()]),
@@ -97,13 +96,13 @@ def _perturbed_tails(
         return_inverse=True,
     )
     rows, held, above, below = cases
-    # Sum over the successes of the binomial with fewer trials; the other's tail given them is known.
+    # The sum is over the binomial with fewer trials. Given its successes, the tail of the other one is known.
     own_is_short = 2 * held <= rows
     trials = np.where(own_is_short, held, rows - held)
     others = rows - trials
     success = np.where(own_is_short, operator.own, operator.other)
     chance = np.where(own_is_short, operator.other, operator.own)
-    # Hoeffding: all but 2 exp(-40), below 1e-17, lies within sqrt(20 trials) of the mean.
+    # By Hoeffding, values farther than sqrt(20 trials) from the mean have probability 2 exp(-40), below 1e-17.
     reach = np.sqrt(20.0 * trials)
     first = np.maximum(np.floor(trials * success - reach), 0).astype(np.int64)
     last = np.minimum(np.ceil(trials * success + reach), trials).astype(np.int64)

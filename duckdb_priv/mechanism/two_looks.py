@@ -1,4 +1,4 @@
-"""What two published values of one record tell together: of its true value, or of the two that it had.
+"""Posterior probabilities of a record's true value after two of its published values are seen.
 
 Derivation: ``two_looks.md`` beside this file.
 """
@@ -15,20 +15,20 @@ from duckdb_priv.mechanism.arrays import Matrix, Vector
 
 @dataclass(frozen=True)
 class Looks:
-    """The largest beliefs that published values cause."""
+    """The largest posterior probabilities of a true value, over all published values."""
 
     one: float
-    """The largest posterior of a true value after one look."""
+    """After one look."""
     both: float
-    """The largest after both."""
+    """After both looks."""
     rise: float
-    """How much the second look adds to the posterior of one, at most."""
+    """The largest increase from the posterior after one look to that after both."""
 
 
 def of_one_value(before: Matrix, after: Matrix, prior: Vector) -> Looks:
-    """Two looks at one true value, with independent noise.
+    """Return the largest posteriors for a record whose value did not change, published twice with independent noise.
 
-    Entry ``[y, x]`` of an operator is Pr[published = y | original = x]; ``prior`` are probabilities of the values.
+    Entry ``[y, x]`` of an operator is Pr[published = y | original = x]. ``prior`` has the probability of each value.
 
     >>> operator = np.array([[0.75, 0.25], [0.25, 0.75]])
     >>> of_one_value(operator, operator, np.array([0.5, 0.5]))
@@ -39,10 +39,10 @@ def of_one_value(before: Matrix, after: Matrix, prior: Vector) -> Looks:
 
 
 def of_changed_value(before: Matrix, after: Matrix, prior: Vector) -> Looks:
-    """A record that is seen to have changed: looks at the value that it had, and at the other one that it has.
+    """Return the largest posteriors of the new value, for a record whose published value changed.
 
-    Both operators have the same outcomes, and what is published differs. The new value is believed to be drawn as
-    ``prior`` says among all others.
+    Both operators have the same outcomes. A changed published value shows that the true value changed. The prior of
+    the new value is ``prior``, restricted to the values other than the old one.
 
     >>> operator = np.array([[0.75, 0.25], [0.25, 0.75]])
     >>> of_changed_value(operator, operator, np.array([0.5, 0.5]))
@@ -78,7 +78,7 @@ def _posterior(operator: Matrix, prior: Vector) -> Matrix:
 
 
 def _largest(single: Matrix, joints: Iterable[Matrix]) -> Looks:
-    """Compare posteriors; entry ``[y, z]`` of the joint of a value is its probability with both published values."""
+    """Return the largest posteriors. Entry ``[y, z]`` of a value's joint is Pr[value, first = y, second = z]."""
     stacked = np.stack(list(joints))
     total = stacked.sum(axis=0)
     both = np.where(total > 0, stacked / np.maximum(total, 1e-300), 0)

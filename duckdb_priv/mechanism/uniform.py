@@ -1,7 +1,7 @@
 """Uniform perturbation, or k-ary randomized response: keep a value with probability p, else draw from the domain.
 
-With ``q = (1 - p) / m`` a record shows its own value with probability ``a = p + q`` and any other
-given value with probability ``q``. Derivations: ``uniform.md`` beside this file.
+Let ``q = (1 - p) / m``. A record shows its own value with probability ``a = p + q``, and each other value with
+probability ``q``. Derivations: ``uniform.md`` beside this file.
 Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", section 3;
 Evfimievski, Gehrke, Srikant (2003) for amplification.
 """
@@ -45,7 +45,7 @@ class Uniform:
 
     @property
     def other(self) -> float:
-        """Probability q that a record shows one given value which is not its own."""
+        """Probability q that a record shows one given other value."""
         return (1 - self.retention) / self.domain_size
 
     @property
@@ -61,7 +61,7 @@ class Uniform:
 
     @property
     def amplification(self) -> float:
-        """Largest ratio of two probabilities of one published value: (p + q) / q.
+        """Largest likelihood ratio of a published value under two true values: (p + q) / q.
 
         >>> Uniform(retention=0.5, domain_size=2).amplification
         3.0
@@ -76,10 +76,10 @@ class Uniform:
     def posteriors(
         self, priors: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the largest and the smallest posterior of each value that a published value can cause.
+        """Return the largest and the smallest posterior of each value, over all published values.
 
-        ``priors`` are probabilities, one per value, summing to one. A posterior is highest when
-        the value itself is reported, and lowest when another is.
+        ``priors`` has one probability per value; they sum to one. A posterior is highest if the value itself is
+        published, and lowest if another value is.
 
         >>> high, low = Uniform(retention=0.5, domain_size=2).posteriors(np.array([0.5, 0.5]))
         >>> high.tolist(), low.tolist()
@@ -87,18 +87,18 @@ class Uniform:
         """
         shown = self.retention * priors + self.other
         high = priors * self.own / shown
-        # Showing y speaks the more against x, the more often y is shown.
+        # The posterior of x is lowest after the most probable published value y != x.
         top = np.argmax(shown)
         commonest = np.full(len(priors), shown[top])
         commonest[top] = np.partition(shown, -2)[-2]
         return high, priors * self.other / commonest
 
     def thresholds(self) -> tuple[int, int]:
-        """Return (keep, width): how 64 bits decide, in integers.
+        """Return (keep, width), the integers by which a record's 64-bit word selects a value.
 
-        A record keeps its value if its word is below ``keep``; else it takes the value number
-        ``(word - keep) // width``. Exactly ``domain_size * width`` words are not below ``keep``, so the draw is
-        exactly uniform, and rounding goes towards more noise: by less than m / 2**64.
+        If the word is below ``keep``, the record keeps its value. Otherwise it shows value number
+        ``(word - keep) // width``. Exactly ``domain_size * width`` words are at least ``keep``, so the draw is exactly
+        uniform. Rounding goes towards more noise, by less than m / 2**64.
 
         >>> keep, width = Uniform(retention=0.5, domain_size=4).thresholds()
         >>> keep == 2**63, keep + 4 * width == 2**64
@@ -111,22 +111,22 @@ class Uniform:
         if keep <= 0:
             raise InvalidParameter(
                 f"retention {self.retention!r} is below the resolution of 64 bits",
-                hint="choose a larger one",
+                hint="choose a larger retention",
             )
         return keep, width
 
 
 WORDS = 2**64
-"""How many values 64 bits can take."""
+"""The number of different 64-bit words."""
 MAX_EPSILON = 30.0
-"""Above it a retention is 1 up to the resolution of what is drawn."""
+"""Largest epsilon. Above it the retention is nearly 1: almost every value would be published unchanged."""
 
 
 def amplification_gamma(rho1: float, rho2: float) -> float:
-    """Return the largest amplification that lets no prior of at most rho1 become a posterior above rho2.
+    """Return the largest amplification with which no prior of at most rho1 becomes a posterior above rho2.
 
-    gamma = rho2 (1 - rho1) / (rho1 (1 - rho2)); the same gamma lets no prior of at least rho2
-    become a posterior below rho1 (Evfimievski, Gehrke, Srikant 2003, section 3).
+    gamma = rho2 (1 - rho1) / (rho1 (1 - rho2)). With the same gamma, no prior of at least rho2 becomes a posterior
+    below rho1 (Evfimievski, Gehrke, Srikant 2003, section 3).
 
     >>> round(amplification_gamma(0.1, 0.5), 12)
     9.0
@@ -134,13 +134,13 @@ def amplification_gamma(rho1: float, rho2: float) -> float:
     if not 0 < rho1 < rho2 < 1:
         raise InvalidParameter(
             f"rho1 and rho2 must satisfy 0 < rho1 < rho2 < 1, got {rho1!r} and {rho2!r}",
-            hint="rho1 is a prior, rho2 the largest posterior that is allowed, as in 0.1 and 0.5",
+            hint="rho1 is a prior, rho2 the largest posterior that is allowed: write 0.1 and 0.5, for example",
         )
     return rho2 * (1 - rho1) / (rho1 * (1 - rho2))
 
 
 def max_retention(rho1: float, rho2: float, domain_size: int) -> float:
-    """Return the largest retention that satisfies (rho1, rho2): (gamma - 1) / (m - 1 + gamma).
+    """Return the largest retention that satisfies (rho1, rho2)-privacy: (gamma - 1) / (m - 1 + gamma).
 
     >>> round(max_retention(0.1, 0.5, 10), 10)
     0.4444444444
@@ -158,7 +158,7 @@ def epsilon_retention(epsilon: float, domain_size: int) -> float:
 
 
 def epsilon_amplification(epsilon: float) -> float:
-    """Return the factor by which odds may change at an epsilon: its exponential.
+    """Return exp(epsilon), the largest factor by which the odds between two values may change.
 
     >>> epsilon_amplification(2.0)
     7.38905609893065
@@ -172,7 +172,7 @@ def epsilon_amplification(epsilon: float) -> float:
 
 
 def amplified_retention(amplification: float, domain_size: int) -> float:
-    """Return the largest retention of at most this amplification, rounded down until that holds in floating point.
+    """Return the largest retention whose amplification is at most this, also after rounding to a float.
 
     >>> amplified_retention(3.0, 2)
     0.5

@@ -508,12 +508,12 @@ def test_a_view_and_a_source_elsewhere(con):
         ({"epsilon": "-1"}, "epsilon must be above 0"),
         (
             {"epsilon": "0.5"},
-            "epsilon = 0.5 is below -ln(1 - beta), what sampling at rate 0.5 costs\n"
+            "epsilon = 0.5 is below -ln(1 - beta), the least possible with beta = 0.5\n"
             "Hint: with this beta use epsilon >= 0.693154; with this epsilon use beta <= 0.393465",
         ),
         (
             {"epsilon1": "0.5", "levels": None},
-            "epsilon - epsilon1 = 0.5 is below -ln(1 - beta), what sampling at rate 0.5 costs\n"
+            "epsilon - epsilon1 = 0.5 is below -ln(1 - beta), the least possible with beta = 0.5\n"
             "Hint: with this beta use epsilon >= 1.19316; with this epsilon use beta <= 0.393465",
         ),
         ({"epsilon1": "0.1"}, "give either levels, or an epsilon1"),

@@ -112,7 +112,7 @@ def test_a_code_is_only_taken_where_it_gains():
 
 @pytest.mark.parametrize("values", [0, 1, 20_001, 10**6])
 def test_domains_of_no_use_are_refused(values):
-    with pytest.raises(InvalidParameter, match="a block design is made for 2 to 20000 values"):
+    with pytest.raises(InvalidParameter, match="a block design needs 2 to 20000 values"):
         choose_design(values, 9.0)
 
 

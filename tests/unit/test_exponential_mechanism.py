@@ -25,9 +25,9 @@ def test_uniform_integers_use_each_outcome_of_their_bits_once():
 
 
 def test_the_mechanism_refuses_scores_that_are_no_integers():
-    with pytest.raises(InvalidParameter, match="needs integer scores, got 2 of float64"):
+    with pytest.raises(InvalidParameter, match="at least one integer score, got 2 of type float64"):
         exponential_mechanism(np.array([1.0, 2.0]), Fraction(1), words())
-    with pytest.raises(InvalidParameter, match="got 0 of int64"):
+    with pytest.raises(InvalidParameter, match="got 0 of type int64"):
         exponential_mechanism(np.array([], dtype=np.int64), Fraction(1), words())
 
 

@@ -101,18 +101,18 @@ def test_a_hierarchy_that_does_not_coarsen_is_refused(hierarchy, message):
 
 
 def test_a_lattice_too_large_to_score_is_refused():
-    with pytest.raises(InvalidParameter, match="has 32768 nodes, more than the 20000"):
+    with pytest.raises(InvalidParameter, match="has 32768 nodes, the limit is 20000"):
         Lattice((SEX,) * 15)
 
 
 @pytest.mark.parametrize(
     ("codes", "counts", "threshold", "message"),
     [
-        (CELLS[:1], COUNTS, 3, "2 attributes and 5 cells need as many codes"),
-        (CELLS, COUNTS[:4], 3, "2 attributes and 4 cells need as many codes"),
+        (CELLS[:1], COUNTS, 3, "2 attributes and 5 cells need one array of 5 codes"),
+        (CELLS, COUNTS[:4], 3, "2 attributes and 4 cells need one array of 4 codes"),
         ([CELLS[0], CELLS[1] + 1], COUNTS, 3, "attribute 1 has a code outside its 2 leaves"),
-        (CELLS, COUNTS - 1, 3, "every cell must hold at least one record"),
-        ([CELLS[0][:0]] * 2, COUNTS[:0], 3, "every cell must hold at least one record"),
+        (CELLS, COUNTS - 1, 3, "every cell must have at least one record"),
+        ([CELLS[0][:0]] * 2, COUNTS[:0], 3, "every cell must have at least one record"),
         (CELLS, COUNTS, 0, "threshold must be at least 1, got 0"),
     ],
 )
@@ -134,7 +134,7 @@ def test_small_integer_types_do_not_overflow():
 def test_cells_that_could_not_be_numbered_are_refused():
     wide = Lattice((np.arange(2**15)[np.newaxis],))
     zeros, ones = (np.broadcast_to(np.int64(value), 2**24) for value in (0, 1))
-    with pytest.raises(InvalidParameter, match="16777216 cells of up to 32768 values are too many"):
+    with pytest.raises(InvalidParameter, match="16777216 cells of attributes with up to 32768 leaves are too many"):
         score_nodes(wide, [zeros], ones, EXCESS, threshold=3)
 
 

@@ -73,7 +73,7 @@ class TestCheck:
             op.check_operator([[1.0, 0.5], [0.0, 0.0]])
 
     def test_labels_must_fit(self):
-        with pytest.raises(InvalidParameter, match="2 values was given 1 labels"):
+        with pytest.raises(InvalidParameter, match="got 1 labels for an operator over 2 values"):
             op.check_operator(np.eye(2), labels=["flu"])
 
 

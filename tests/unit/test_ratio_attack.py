@@ -40,8 +40,8 @@ def test_simulated_answers_agree():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((10, 0, 0.1, 0.3), "1 <= count <= size"),
-        ((10, 11, 0.1, 0.3), "1 <= count <= size"),
+        ((10, 0, 0.1, 0.3), "count must be at least 1 and at most size"),
+        ((10, 11, 0.1, 0.3), "count must be at least 1 and at most size"),
         ((10, 5, 0, 0.3), "epsilon_dp"),
         ((10, 5, np.inf, 0.3), "epsilon_dp"),
         ((10, 5, 0.1, 0), "epsilon must be positive"),

@@ -205,7 +205,7 @@ def test_large_sum_thresholds_fall_with_epsilon_and_error_probability():
     ("call", "message"),
     [
         (lambda: small_sum_privacy(1, 0.3, 5), "gamma must be an integer of at least 2, got 1"),
-        (lambda: small_sum_privacy(5, 0, 5), "epsilon must lie above 0 and at most at 1, got 0"),
+        (lambda: small_sum_privacy(5, 0, 5), "epsilon must lie above 0 and be at most 1, got 0"),
         (lambda: small_sum_privacy(5, 1.1, 5), "epsilon must .* got 1.1"),
         (lambda: small_sum_privacy(5, float("nan"), 5), "epsilon must .* got nan"),
         (lambda: small_sum_privacy(5, "1/0", 5), "epsilon must .* got '1/0'"),
@@ -216,7 +216,7 @@ def test_large_sum_thresholds_fall_with_epsilon_and_error_probability():
         (lambda: large_sum_threshold(5, 0.1, 1), "error_probability must lie strictly .* got 1"),
         (lambda: large_sum_threshold(5, 0.1, 0.0), "error_probability must .* got 0.0"),
         (lambda: exact_large_sum_threshold(0, 0.1, 0.1), "gamma must be .* got 0"),
-        (lambda: exact_large_sum_threshold(5, 0.0001, 0.001), "more than is searched"),
+        (lambda: exact_large_sum_threshold(5, 0.0001, 0.001), "the search covers"),
     ],
 )
 def test_meaningless_guarantees_are_refused(call, message):

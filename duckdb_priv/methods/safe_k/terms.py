@@ -51,8 +51,8 @@ class Terms:
         smallest = -math.log1p(-terms.beta)
         if terms.epsilon1 and terms.rest < smallest:
             raise InvalidParameter(
-                f"epsilon - epsilon1 = {terms.rest:g} is below -ln(1 - beta), what sampling at rate"
-                f" {terms.beta!r} costs",
+                f"epsilon - epsilon1 = {terms.rest:g} is below -ln(1 - beta), the least possible"
+                f" with beta = {terms.beta!r}",
                 hint=f"with this beta use epsilon >= {(terms.epsilon1 + smallest) * (1 + 1e-5):.6g}; with this"
                 f" epsilon use beta <= {-math.expm1(-terms.rest) * (1 - 1e-5):.6g}",
             )
