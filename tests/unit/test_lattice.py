@@ -134,7 +134,9 @@ def test_small_integer_types_do_not_overflow():
 def test_cells_that_could_not_be_numbered_are_refused():
     wide = Lattice((np.arange(2**15)[np.newaxis],))
     zeros, ones = (np.broadcast_to(np.int64(value), 2**24) for value in (0, 1))
-    with pytest.raises(InvalidParameter, match="16777216 cells of attributes with up to 32768 leaves are too many"):
+    with pytest.raises(
+        InvalidParameter, match="16777216 cells of attributes with up to 32768 leaves are too many"
+    ):
         score_nodes(wide, [zeros], ones, EXCESS, threshold=3)
 
 
