@@ -1,4 +1,4 @@
-"""The groups of equal records that each query counts: micro groups, and groups of equal generalized records.
+"""The groups of equal records: micro groups, and groups of equal generalized records, in all and by query.
 
 Queries are in temp.main._priv_numbers with the numbers that the arrays here go by.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.evaluation.answers import asked_together, lay_out, same_cell, spelled
 from duckdb_priv.mechanism.arrays import Integers
+from duckdb_priv.methods.common.crowds import keys_of
 from duckdb_priv.methods.common.hierarchy import Hierarchy, open_hierarchies, read_levels
 from duckdb_priv.methods.common.options import Generalized, MicroGroups
+from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier
 
 
@@ -81,6 +83,54 @@ def micro_groups(workspace: Workspace, source: Source, above: int) -> MicroGroup
         )
     query, size, held, number = _joined(found, ("query", "size", "held", "number"))
     return MicroGroups(query, size, held, number)
+
+
+class CountedValues(NamedTuple):
+    """One entry for each group of records with equal public values, and each value that occurs in it."""
+
+    group: Integers
+    """The number of the group, from 0."""
+    value: Integers
+    """The position of the value."""
+    held: Integers
+    """How many of its records have the value."""
+    size: Integers
+    """How many records it has."""
+    most: Integers
+    """How many of them have its most frequent value."""
+
+
+def cells_of_groups(
+    workspace: Workspace,
+    source: Source,
+    public: Sequence[str],
+    attribute: SensitiveAttribute,
+    above: int,
+) -> CountedValues:
+    """Count the values of an attribute in the groups of more than ``above`` records with equal public columns."""
+    keys = keys_of({name: source.types[name] for name in public})
+    listed = "".join(f"{key} AS _priv_key{n}, " for n, key in enumerate(keys))
+    names = "".join(f"_priv_key{n}, " for n in range(len(keys)))
+    same = "".join(
+        f" AND cell._priv_key{n} IS NOT DISTINCT FROM g._priv_key{n}" for n in range(len(keys))
+    )
+    value = key_expression(attribute.name, source.types[attribute.name])
+    found = workspace.cursor.execute(
+        f"""
+        WITH cell AS (
+            SELECT {listed}s.{value} AS _priv_value, count(*) AS held FROM {source.table} AS s GROUP BY ALL
+        ), large AS (
+            SELECT {names}sum(held)::BIGINT AS size, max(held) AS most FROM cell GROUP BY ALL HAVING size > {above}
+        ), numbered AS (
+            SELECT *, row_number() OVER () - 1 AS number FROM large
+        )
+        SELECT number, coalesce(list_position($1::VARCHAR[], _priv_value::VARCHAR), len($1)) - 1 AS value,
+            held, size, most
+        FROM cell JOIN numbered AS g ON true{same}
+        """,
+        [[*attribute.values]],
+    ).fetchnumpy()
+    return CountedValues(*(np.asarray(each, np.int64) for each in found.values()))
 
 
 def generalized_groups(

@@ -141,7 +141,7 @@ def _open_source(
     source = entered or open_source(workspace, arguments.source, Roles())
     source = as_published(workspace, source, *(reader.release for reader in readers))
     if arguments.hierarchies is not None:
-        levels = _levels(workspace, readers)
+        levels = levels_of(workspace, readers)
         source = generalize(workspace, source, arguments.hierarchies, levels)
     published = [{name.lower() for name in reader.types} for reader in readers]
     sensitive = [{each.name.lower() for each in reader.attributes} for reader in readers]
@@ -164,7 +164,9 @@ def _count_what_entered(
         " (release VARCHAR, query BIGINT, records BIGINT, true_count BIGINT)"
     )
     for reader in readers:
-        entered = _entered(workspace, open_source(workspace, arguments.source, Roles()), reader)
+        entered = entered_records(
+            workspace, open_source(workspace, arguments.source, Roles()), reader
+        )
         if entered is None:
             continue
         count(workspace.cursor, _open_source(workspace, arguments, readers, entered))
@@ -174,7 +176,7 @@ def _count_what_entered(
         )
 
 
-def _entered(workspace: Workspace, source: Source, reader: Reader) -> Source | None:
+def entered_records(workspace: Workspace, source: Source, reader: Reader) -> Source | None:
     """Return the records of a source that entered a release; None where all did, or their ids are not there.
 
     ``max_rows`` leaves records out, and records of a later version can wait for others.
@@ -212,7 +214,7 @@ def _entered(workspace: Workspace, source: Source, reader: Reader) -> Source | N
     return replace(source, table=table, rows=count_of(cursor, table))
 
 
-def _levels(workspace: Workspace, readers: Sequence[Reader]) -> dict[str, int]:
+def levels_of(workspace: Workspace, readers: Sequence[Reader]) -> dict[str, int]:
     """Return the levels of the columns of generalized releases, which must be the same for all."""
     found = []
     for reader in readers:

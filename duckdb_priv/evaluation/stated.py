@@ -11,7 +11,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.evaluation.advised import PRIOR, AdviceArguments, opened, promised, statement
 from duckdb_priv.evaluation.workload import TableArguments
-from duckdb_priv.mechanism.questions import expected_deviation
+from duckdb_priv.mechanism.histogram_errors import of_operator
 from duckdb_priv.methods.common.asked import gram_of, named
 from duckdb_priv.methods.common.bins import Binned, Edges, of_attribute, open_binned
 from duckdb_priv.methods.common.local_privacy import asked_amplification
@@ -41,10 +41,8 @@ def advise_stated(
         if method.answers:
             workspace.stage(f"predicting errors of {asked.attribute}: {name}")
             for answer in method.answering(workspace, asked):
-                deviation = expected_deviation(
-                    asked.gram, answer.operator, asked.counts, answer.weights
-                )
-                found.append((deviation / asked.counts.sum(), name, answer))
+                errors = of_operator(answer.operator, answer.weights, asked.counts)
+                found.append((errors.of(asked.gram) / asked.counts.sum(), name, answer))
     least = min(error for error, _, _ in found)
     # Sorting is stable: of equal errors, that of the method listed first comes first.
     found.sort(key=lambda each: least if each[0] <= least * (1 + SAME) else each[0])

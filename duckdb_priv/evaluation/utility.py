@@ -11,19 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from duckdb_priv.engine.source import key_expression, open_source
+from duckdb_priv.engine.source import Source, key_expression, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, PrivError, echoed
-from duckdb_priv.mechanism import operator as operators
+from duckdb_priv.estimator.forms import form_of
+from duckdb_priv.evaluation.answers import open_reader
+from duckdb_priv.evaluation.evaluate import entered_records, levels_of
+from duckdb_priv.evaluation.histograms import errors_of_histogram
 from duckdb_priv.mechanism.arrays import Matrix, Vector
-from duckdb_priv.mechanism.block_design import operator_of_blocks
 from duckdb_priv.mechanism.operator import MAX_CONDITION_NUMBER, condition_number, invert
-from duckdb_priv.mechanism.questions import expected_deviation
 from duckdb_priv.methods.common.asked import gram_of
 from duckdb_priv.methods.common.cuts import as_published, is_ordered, on_axis
+from duckdb_priv.methods.common.hierarchy import generalize
 from duckdb_priv.methods.common.operator_audit import stored_operator
 from duckdb_priv.release import catalog
-from duckdb_priv.release.arguments import NAME, TEXT, Arguments, argument, read
+from duckdb_priv.release.arguments import NAME, TABLE, TEXT, Arguments, argument, read
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import identifier
@@ -80,32 +82,23 @@ class ErrorArguments(UtilityArguments):
         "'ranges'",
         default=None,
     )
+    hierarchies: str | None = argument(
+        TABLE, "the hierarchies that a generalized release was made with", "'table'", default=None
+    )
 
 
 def expected_error(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Compute the mean standard error of the frequencies that a release reconstructs, or that of stated questions."""
+    """Compute the mean error of the frequencies that a release reconstructs, or that of stated questions."""
     (arguments,) = read(given, ErrorArguments, of="expected_error")
     attribute = _find_attribute(workspace, arguments.release)
-    counts = _true_counts(workspace, attribute, arguments.source)
-    if attribute.blocks:
-        blocks = attribute.blocks
-        operator, weights = operator_of_blocks(
-            attribute.size,
-            blocks.count,
-            blocks.stride,
-            blocks.first,
-            attribute.numbers["own"][0],
-            attribute.numbers["other"][0],
-        )
-    else:
-        operator = stored_operator(attribute)
-        if not _invertible(operator):
-            return [{"value": str(np.inf)}]
-        weights = invert(operator)
+    source = _open_truth(workspace, attribute, arguments.source, arguments.hierarchies)
+    counts = _count(workspace, attribute, source)
+    errors = errors_of_histogram(workspace, attribute, source, counts)
     if arguments.questions is None:
-        return [{"value": str(operators.expected_error(weights, operator, counts))}]
-    gram = _asked(workspace, attribute, arguments.source, arguments.questions)
-    return [{"value": str(expected_deviation(gram, operator, counts, weights) / counts.sum())}]
+        found = float(errors.of_values().mean())
+    else:
+        found = errors.of(_asked(workspace, attribute, arguments.source, arguments.questions))
+    return [{"value": str(found / counts.sum())}]
 
 
 def _asked(
@@ -115,17 +108,12 @@ def _asked(
     source = open_source(workspace, name, Roles(sensitive=(attribute.name,)))
     kind = source.types[attribute.name]
     values = [value for value in attribute.values if value is not None]
-    points = (
-        on_axis(workspace, values, kind) if is_ordered(kind) else [*map(float, range(len(values)))]
-    )
-    return gram_of(
-        workspace,
-        source,
-        kind,
-        [0.0 if at is None else at for at in points],
-        questions,
-        missing=attribute.has_missing,
-    )
+    at = on_axis(workspace, values, kind) if is_ordered(kind) else [None]
+    points = [each for each in at if each is not None]
+    if len(points) < len(values):
+        kind, points = "BIGINT", [*map(float, range(len(values)))]
+    missing = attribute.has_missing
+    return gram_of(workspace, source, kind, points, questions, missing=missing)
 
 
 def _invertible(operator: Matrix) -> bool:
@@ -160,25 +148,46 @@ def _find_attribute(workspace: Workspace, name: str) -> SensitiveAttribute:
 
 
 def _true_counts(workspace: Workspace, attribute: SensitiveAttribute, name: str) -> Vector:
-    """Count the values of the domain in a source.
+    """Count the values of the domain in a source, as ``_open_truth`` and ``_count`` do."""
+    return _count(workspace, attribute, _open_truth(workspace, attribute, name))
 
-    Raises InvalidSource where the source is gone, or has other values.
+
+def _open_truth(
+    workspace: Workspace, attribute: SensitiveAttribute, name: str, hierarchies: str | None = None
+) -> Source:
+    """Return the records of a source that entered a release, with the values that the release has for them.
+
+    Raises InvalidSource where the source is gone.
     """
+    release = attribute.release
+    reader = open_reader(workspace.cursor, release)
     try:
         source = open_source(workspace, name, Roles(sensitive=(attribute.name,)))
+        source = entered_records(workspace, source, reader) or source
     except PrivError as error:
         raise InvalidSource(
-            f"the source {echoed(name)} of {attribute.release!r} cannot be read: {error.message}",
+            f"the source {echoed(name)} of {release!r} cannot be read: {error.message}",
             hint=error.hint,
         ) from error
-    source = as_published(workspace, source, attribute.release)
+    if form_of(attribute).perturbed:
+        return as_published(workspace, source, release)
+    if hierarchies is None:
+        raise InvalidParameter(
+            f"{release!r} shows generalized values, and which values they are of is said by its hierarchies",
+            hint="write hierarchies := 'table', the one that it was published with",
+        )
+    return generalize(workspace, source, hierarchies, levels_of(workspace, [reader]))
+
+
+def _count(workspace: Workspace, attribute: SensitiveAttribute, source: Source) -> Vector:
+    """Count the values of the domain; raises InvalidSource where there are others."""
     column = key_expression(attribute.name, source.types[attribute.name])
     found = dict(
         workspace.rows(f"SELECT {column}::VARCHAR, count(*) FROM {source.table} GROUP BY ALL")
     )
     if not set(found) <= set(attribute.values):
         raise InvalidSource(
-            f"column {attribute.name!r} of {name!r} has values outside the domain of the release",
+            f"column {attribute.name!r} of {source.name!r} has values outside the domain of the release",
             hint="name the source that the release was made from",
         )
     return np.array([found.get(value, 0) for value in attribute.values], dtype=np.float64)

@@ -90,7 +90,7 @@ def _mixed(operators: Sequence[Matrix], batches: Sequence[Batch]) -> Matrix:
     return normal
 
 
-def operator_of(drawn: Counts, gamma: int) -> Matrix:
+def operator_of(drawn: Counts | Vector, gamma: int) -> Matrix:
     """Return Pr[published = y | true = x], entry ``[y, x]``, for well mixed groups with the histogram ``drawn``.
 
     Values that are in all groups take one place in each. The other values share the remaining places by a conditional

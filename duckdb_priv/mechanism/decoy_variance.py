@@ -15,18 +15,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from duckdb_priv.mechanism.arrays import Floats
+from duckdb_priv.mechanism.arrays import Floats, Matrix, Vector
 from duckdb_priv.mechanism.conditional_poisson import (
     MAX_FREQUENCIES,
     MAX_INCLUSION,
     ConditionalPoisson,
 )
+from duckdb_priv.mechanism.decoy_batches import operator_of
 from duckdb_priv.mechanism.eligibility import require_eligible
+from duckdb_priv.mechanism.histogram_errors import HistogramErrors, of_decoys
 from duckdb_priv.mechanism.splu_reconstruction import (
     TwoByTwo,
     background_probability,
     choose,
 )
+
+STEP = 1e-4
+"""Relative step of a count in the numerical derivative of the estimates."""
 
 
 class Errors(NamedTuple):
@@ -104,9 +109,7 @@ def _per_record(
     They are: the variance of the record's mean weight between groups; the mean variance of its weight within a
     group; the mean covariance within a group of its weight and the indicator that it shows s.
     """
-    inclusion = gamma * operator
-    np.fill_diagonal(inclusion, 0.0)
-    free = inclusion * (1 - inclusion)  # [v, u]: Hajek's variance term of v in the groups of u
+    free = _free(operator, gamma)
     total = free.sum(axis=0)
     share = np.divide(free, total, out=np.zeros_like(free), where=total > 0)
     centre = weights @ share
@@ -115,3 +118,59 @@ def _per_record(
     own = np.diagonal(weights)[:, np.newaxis]
     crossed = operator * (own - mean_weight) - free * (own - centre) / gamma**2
     return between, spread, crossed
+
+
+def _free(operator: Floats, gamma: int) -> Floats:
+    """Return Hajek's variance term of v in the groups of u, entry [v, u]."""
+    inclusion = gamma * operator
+    np.fill_diagonal(inclusion, 0.0)
+    free: Floats = np.maximum(inclusion * (1 - inclusion), 0.0)
+    return free
+
+
+def remaining_errors(counts: ArrayLike, remaining: ArrayLike, gamma: int) -> HistogramErrors:
+    """Return the errors of the counts of all records that are left of well mixed groups, whichever have left.
+
+    ``counts`` are the true counts of all that were grouped, ``remaining`` those of the ones that are left.
+
+    >>> remaining_errors([100] * 10, [100] * 10, 5).of_values().round(3)[:2]
+    array([8.944, 8.944])
+    """
+    drawn, left = np.asarray(counts, np.float64), np.asarray(remaining, np.float64)
+    operator = operator_of(drawn, gamma)
+    if (drawn == left).all():
+        return of_decoys(operator, drawn)
+    weights = np.asarray(np.linalg.inv(operator), np.float64)
+    shown: Vector = operator @ left
+    # What the noise of the histogram adds to the estimates: the weights are made of it.
+    moved = np.zeros_like(operator)
+    for value in np.flatnonzero(drawn):
+        step = STEP * (drawn[value] + drawn.mean())
+        step = min(step, drawn[value] / 2)
+        low, high = drawn.copy(), drawn.copy()
+        low[value], high[value] = drawn[value] - step, drawn[value] + step
+        ends = [np.linalg.inv(operator_of(each, gamma)) @ shown for each in (low, high)]
+        moved[:, value] = (ends[1] - ends[0]) / (2 * step)
+    inside, outside = weights + moved, moved
+    between = _free(operator, gamma)
+    part = np.divide(left, drawn, out=np.zeros_like(left), where=drawn > 0)
+    covariance = (
+        inside @ _within(operator, between, left, gamma) @ inside.T
+        + outside @ _within(operator, between, drawn - left, gamma) @ outside.T
+        + weights @ _means(between, left * (1 - part), gamma) @ weights.T
+    )
+    return HistogramErrors(covariance)
+
+
+def _within(operator: Matrix, free: Matrix, records: Floats, gamma: int) -> Matrix:
+    """Return the covariance of what records show, given their groups; summed over the records of each value."""
+    shown: Matrix = np.diag(operator @ records) - (operator * records) @ operator.T
+    return shown - _means(free, records, gamma)
+
+
+def _means(free: Matrix, records: Floats, gamma: int) -> Matrix:
+    """Return the covariance over the groups of what their records show on average."""
+    total = free.sum(axis=0)
+    shared = np.divide(records, total, out=np.zeros_like(total), where=total > 0)
+    found: Matrix = (np.diag(free @ records) - (free * shared) @ free.T) / gamma**2
+    return found

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.alias import as_drawn, words_of
 from duckdb_priv.mechanism.arrays import Matrix, Vector
+from duckdb_priv.mechanism.histogram_errors import of_operator
 
 LEAST_EPSILON, LARGEST_EPSILON = 0.001, 20.0
 """Range of epsilon. Below it the release is nearly pure noise, above it nearly the original."""
@@ -130,24 +130,8 @@ def mean_error(gram: Matrix, operator: Matrix) -> float:
     15.726
     """
     m = len(gram)
-    return expected_deviation(gram, operator, np.full(m, 1 / m))
-
-
-def expected_deviation(
-    gram: Matrix, operator: Matrix, true_counts: ArrayLike, weights: Matrix | None = None
-) -> float:
-    """Return the standard deviation of answers about records with these true counts: the root mean square over queries.
-
-    ``weights[x, y]`` is the weight of a published y in the estimate of x; by default the inverse of the operator.
-
-    >>> operator = uniform_operator(64, math.e)
-    >>> round(expected_deviation(ranges_gram(64), operator, np.full(64, 100)) / 80, 3)
-    15.726
-    """
-    found = np.linalg.inv(operator) if weights is None else weights
-    true = np.asarray(true_counts, dtype=np.float64)
-    spread = np.einsum("xy,xz,zy->y", found, gram, found)
-    return math.sqrt(max(float(spread @ (operator @ true) - np.diagonal(gram) @ true), 0.0))
+    weights = np.asarray(np.linalg.inv(operator), np.float64)
+    return of_operator(operator, weights, np.full(m, 1 / m)).of(gram)
 
 
 def error_bound(gram: Matrix, amplification: float) -> float:

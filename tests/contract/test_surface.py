@@ -59,7 +59,7 @@ PUBLISHER = {
         "source release workload queries seed small_counts hierarchies method confidence"
     ),
     "exact_large_sum_threshold": "gamma epsilon error_probability",
-    "expected_error": "source release questions",
+    "expected_error": "source release questions hierarchies",
     "export_release": "release path format card metadata dialects sign key_file",
     "fine_grain_plan": (
         "source sensitive requirements tolerance direction min_retention domain frequencies frequency_epsilon"

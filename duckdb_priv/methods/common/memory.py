@@ -16,6 +16,7 @@ from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.marking import VALUES, mark_of_text, mark_stream
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_batches import Batch
 from duckdb_priv.methods.common.assigning import ASSIGNED, MARK
 from duckdb_priv.methods.common.decoys import SHOWN
@@ -130,6 +131,30 @@ class Memory:
                 found[batch].drawn[place[shown]] += drawn
                 found[batch].remaining[place[shown]] += remaining
         return found
+
+    def true_batches(
+        self, attribute: str, values: Sequence[str | None]
+    ) -> list[tuple[Counts, Counts]]:
+        """Count the true values of each batch: of all records that were ever in it, and of those that are published."""
+        if not self:
+            return []
+        stream = str(self.workspace.open_stream(mark_stream(self.workspace, VALUES)))
+        known = (
+            f"SELECT {mark_of_text('text', stream)} AS value, position"
+            " FROM (SELECT unnest($3::VARCHAR[]) AS text, unnest(range($4)) AS position)"
+        )
+        found: dict[int, tuple[Counts, Counts]] = {}
+        for batch, position, drawn, remaining in self.workspace.rows(
+            "SELECT batch, position, sum(records)::BIGINT, sum(remaining)::BIGINT FROM priv.shown_pair"
+            " JOIN (SELECT pair, count(*) AS records FROM priv.shown_record GROUP BY pair) AS kept ON pair = number"
+            f" JOIN ({known}) AS known USING (value)"
+            " WHERE lower(release) = lower($1) AND attribute = $2 GROUP BY ALL ORDER BY batch",
+            [self.release, attribute.lower(), [*values], len(values)],
+        ):
+            nobody = np.zeros(len(values), np.int64)
+            counts = found.setdefault(batch, (nobody, nobody.copy()))
+            counts[0][position], counts[1][position] = drawn, remaining
+        return [*found.values()]
 
 
 def recalled(n: int) -> str:
