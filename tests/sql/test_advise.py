@@ -10,8 +10,6 @@ import duckdb
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.once
-
 CENSUS = Path(__file__).parents[3] / "shared" / "data" / "census_500k.parquet"
 
 

@@ -7,7 +7,7 @@ import math
 import duckdb
 import pytest
 
-pytestmark = [pytest.mark.once, pytest.mark.usefixtures("unasked")]
+pytestmark = pytest.mark.usefixtures("unasked")
 
 GIVEN = "sensitive := 'disease', record_id := 'id', domain := ['a', 'b', 'c', 'd']"
 

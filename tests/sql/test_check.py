@@ -126,7 +126,6 @@ def test_nothing_is_found_in_a_table_where_nothing_is_wrong(visits):
     assert {row["severity"] for kind in rows.values() for row in kind} == {"note"}
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("rows", [1, 2, 8, 30, 90])
 def test_a_few_records_prove_nothing(con, rows):
     """That every age of a demonstration has one disease is an accident."""
@@ -188,7 +187,6 @@ def test_names_of_columns_are_names_whatever_they_hold(con):
     assert rows
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -221,7 +219,6 @@ def test_checking_changes_nothing(visits, inventory):
     assert inventory(visits) == before
 
 
-@pytest.mark.once
 @pytest.mark.skipif(not DATA.exists(), reason="the microdata are not part of the project")
 def test_real_tables(prepared):
     with prepared() as connection:
@@ -345,7 +342,6 @@ def test_public_is_the_last_thing_to_do_and_says_what_it_costs(planted):
             assert ":" in after
 
 
-@pytest.mark.once
 def test_pairs_of_too_many_columns_are_not_all_looked_at_and_that_is_reported(con, monkeypatch):
     """Of 2,000 columns there are two million pairs, and each would be looked at in five records."""
     columns = ", ".join(f"hash(i + {1000 * k}) % 5 AS c{k}" for k in range(12))

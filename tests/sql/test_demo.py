@@ -20,7 +20,6 @@ from duckdb_priv.shell import demo
 from duckdb_priv.shell.cli import main
 from duckdb_priv.sqltext import templates
 
-pytestmark = pytest.mark.once
 ROWS = 20_000
 
 

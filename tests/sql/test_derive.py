@@ -11,8 +11,6 @@ from scipy import stats
 import duckdb_priv
 from duckdb_priv.shell.cli import main
 
-pytestmark = pytest.mark.once
-
 FALSE_ALARM = 1e-9
 ROWS = 20_000
 VALUES = 4

@@ -9,8 +9,6 @@ import pytest
 import sqlglot
 from clients.elsewhere import differ, export
 
-pytestmark = pytest.mark.once
-
 
 def test_every_script_counts_as_the_functions_do(con, without_cards, tmp_path: Path) -> None:
     """Translated back, and run by a DuckDB that has nothing but the rows."""

@@ -17,8 +17,6 @@ from scipy import stats
 from duckdb_priv.engine.source import Source
 from duckdb_priv.evaluation.workload import TABLE, Draw, draw
 
-pytestmark = pytest.mark.once
-
 FALSE_ALARM = 1e-9
 CENSUS = Path(__file__).parents[3] / "shared" / "data" / "census_500k.parquet"
 VISITS = """

@@ -133,7 +133,6 @@ def test_a_connection_stops_its_statement(
     assert LOOKS[look](con)
 
 
-@pytest.mark.once
 def test_an_analysts_card_is_stopped_by_its_connection(
     con: Connection,
     stop_at_the_second_set: Callable[[Callable[[], None]], None],

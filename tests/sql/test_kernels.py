@@ -25,8 +25,6 @@ from duckdb_priv.mechanism import decoy_groups
 from duckdb_priv.methods.common import assigning as records_assigned
 from duckdb_priv.publisher import persons
 
-pytestmark = pytest.mark.once
-
 Publish = Callable[[str], tuple[bytes, list[str]]]
 
 SMALL = 60_000

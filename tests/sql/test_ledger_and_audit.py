@@ -8,8 +8,6 @@ import math
 import duckdb
 import pytest
 
-pytestmark = pytest.mark.once
-
 EPSILON = math.log(1 + 5 * 0.3 / 0.7)
 """Of one attribute with five values at a retention of 0.3."""
 

@@ -111,7 +111,6 @@ def test_what_is_promised_to_a_person_is_composed_again(con, claim, more):
     assert not holds
 
 
-@pytest.mark.once
 def test_without_a_limit_the_most_records_are_counted(con):
     receipt = publish(con)
     assert claims(con)["records_of_a_person"][0] == MOST
@@ -124,7 +123,6 @@ def test_without_a_limit_the_most_records_are_counted(con):
     assert (value, holds) == (MOST, True)
 
 
-@pytest.mark.once
 def test_the_group_delta_is_that_of_records_one_after_the_other(con):
     publish(con, method="safe_k", max_rows=3)
     epsilon, delta = con.execute("SELECT epsilon, delta FROM priv.ledger").fetchall()[0]
@@ -164,7 +162,6 @@ def test_the_choice_is_keyed_and_nested_and_the_same_for_every_order_and_method(
     assert chosen(con, "changed", max_rows=2) == two
 
 
-@pytest.mark.once
 def test_a_text_that_is_an_id_chooses_too(con):
     con.execute("ALTER TABLE stays ALTER encounter_id TYPE VARCHAR")
     assert publish(con, max_rows=1)["rows_published"] == PATIENTS
@@ -174,7 +171,6 @@ def test_a_text_that_is_an_id_chooses_too(con):
     )
 
 
-@pytest.mark.once
 def test_a_limit_above_what_persons_have_changes_nothing(con):
     publish(con, "plain")
     assert publish(con, "limited", max_rows=50)["rows_published"] == 1500
@@ -196,7 +192,6 @@ REFUSED = {
 }
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("why", REFUSED)
 def test_what_cannot_be_promised_is_refused(con, why):
     more, stated = REFUSED[why]
@@ -205,14 +200,12 @@ def test_what_cannot_be_promised_is_refused(con, why):
     assert con.execute("SELECT count(*) FROM priv.ledger").fetchall() == [(0,)]
 
 
-@pytest.mark.once
 def test_a_record_of_nobody_is_refused(con):
     con.execute("UPDATE stays SET patient_nbr = NULL WHERE encounter_id < 7")
     with pytest.raises(duckdb.Error, match="'patient_nbr' is NULL in 7 of 1500 rows"):
         publish(con)
 
 
-@pytest.mark.once
 def test_a_batch_adds_to_what_a_person_may_have(con):
     publish(con, method="splu")
     con.execute(
@@ -232,7 +225,6 @@ def ledger(con, columns):
     return con.execute(f"SELECT {columns} FROM priv.ledger(details := true)").fetchall()
 
 
-@pytest.mark.once
 def test_the_ledger_adds_per_person(con):
     epsilon = math.log(5)
     publish(con, "a", max_rows=2)
@@ -249,7 +241,6 @@ def test_the_ledger_adds_per_person(con):
     assert ledger(con, "epsilon_person")[-1] == (math.inf,)
 
 
-@pytest.mark.once
 def test_a_part_of_what_was_shown_adds_nothing_to_a_person(con):
     publish(con, "a")
     con.execute("CREATE VIEW old AS FROM stays WHERE age > 30")
@@ -260,13 +251,11 @@ def test_a_part_of_what_was_shown_adds_nothing_to_a_person(con):
     ]
 
 
-@pytest.mark.once
 def test_without_persons_the_ledger_says_nothing_of_them(con):
     publish(con, person=None, exclude=["patient_nbr"])
     assert ledger(con, "epsilon_person, delta_person, persons") == [(None, None, None)]
 
 
-@pytest.mark.once
 def test_naming_the_persons_later_tells_what_is_known_of_them(con):
     publish(con, "a", person=None, exclude=["patient_nbr"])
     publish(con, "b")
@@ -274,7 +263,6 @@ def test_naming_the_persons_later_tells_what_is_known_of_them(con):
     assert ledger(con, "epsilon_person") == [(None,), (math.inf,)]
 
 
-@pytest.mark.once
 def test_next_year_s_records_of_the_same_persons_add_up(con):
     publish(con, "a", max_rows=2)
     con.execute(
@@ -289,7 +277,6 @@ def test_next_year_s_records_of_the_same_persons_add_up(con):
     ]
 
 
-@pytest.mark.once
 def test_persons_of_one_table_are_the_records_of_another(con):
     publish(con, "a", max_rows=2)
     con.execute(
@@ -299,7 +286,6 @@ def test_persons_of_one_table_are_the_records_of_another(con):
     assert ledger(con, "epsilon_person / epsilon") == [(2.0,), (3.0,)]
 
 
-@pytest.mark.once
 def test_check_takes_the_persons_and_finds_them(con):
     query = (
         "SELECT severity, finding, columns, figure"
@@ -372,13 +358,11 @@ def test_the_counts_of_missing_records_are_charged_to_the_population_once(con):
         publish(con, max_rows=2, population="patients", replace=True)
 
 
-@pytest.mark.once
 def test_a_sample_says_nothing_of_what_is_missing(con):
     publish(con, method="safe_k", max_rows=2)
     assert "records_left_out" not in claims(con)
 
 
-@pytest.mark.once
 def test_what_was_stated_for_readers_stays_when_a_release_is_replaced(con):
     stated = {"title": "Stays", "description": "One row a stay", "contact": "ask@example.org"}
     publish(con, **stated)
@@ -390,7 +374,6 @@ def test_what_was_stated_for_readers_stays_when_a_release_is_replaced(con):
     assert con.execute("SELECT title FROM priv.release").fetchall() == [("Hospital stays",)]
 
 
-@pytest.mark.once
 def test_one_record_for_each_person_and_forty_for_one(con):
     con.execute(
         "CREATE OR REPLACE TABLE stays AS SELECT * REPLACE ('P' || encounter_id AS patient_nbr) FROM stays"
@@ -405,7 +388,6 @@ def test_one_record_for_each_person_and_forty_for_one(con):
     assert weak.endswith("or max_rows below 40")
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("name", ["title", "contact", "licence", "description"])
 @pytest.mark.parametrize(
     "mark", ["\x07", "\r", "\u202e", "\u2066", "\u200f", "\x9b", "\u061c", "\u200b"]
@@ -416,7 +398,6 @@ def test_words_with_marks_that_are_not_seen_are_refused(con, name, mark):
     assert mark not in str(caught.value)
 
 
-@pytest.mark.once
 def test_a_title_is_one_line_and_a_description_may_be_several(con):
     with pytest.raises(duckdb.Error, match="title holds a control character, a line break"):
         publish(con, title="Stays\nin 2026")

@@ -16,8 +16,6 @@ from click.testing import CliRunner, Result
 from duckdb_priv.shell.cli import main
 from duckdb_priv.shell.plan import read_plan, toml
 
-pytestmark = pytest.mark.once
-
 PLAN = """
 database = "hospital.duckdb"
 

@@ -52,7 +52,6 @@ def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
     return con.execute(sql).fetchall()
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("more", "stated"),
     [
@@ -247,7 +246,6 @@ def test_several_attributes_have_groups_of_their_own(con: duckdb.DuckDBPyConnect
     ]
 
 
-@pytest.mark.once
 def test_the_same_table_gives_the_same_release_and_a_changed_one_is_refused(
     con: duckdb.DuckDBPyConnection,
 ) -> None:

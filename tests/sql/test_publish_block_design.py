@@ -65,7 +65,6 @@ def truth(con: duckdb.DuckDBPyConnection, where: str = "true") -> dict[str | Non
     )
 
 
-@pytest.mark.once
 def test_the_design_is_the_one_of_least_variance_and_the_receipt_says_so(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -202,7 +201,6 @@ def test_the_bayesian_estimate_has_the_largest_likelihood(
     assert gradient.max() <= 1 + 1e-6
 
 
-@pytest.mark.once
 def test_so_many_blocks_that_iterating_would_take_hours_are_refused(monkeypatch) -> None:
     with publisher() as con:
         monkeypatch.setattr("duckdb_priv.estimator.distribution.MOST_PAIRS", 100)
@@ -245,7 +243,6 @@ def test_lists_of_values_have_the_variance_of_the_sum_of_their_weights(
     assert share["estimate"] == pytest.approx(estimate / ROWS)
 
 
-@pytest.mark.once
 def test_it_is_evaluated_advised_and_on_a_page(
     con: duckdb.DuckDBPyConnection, analyst: duckdb.DuckDBPyConnection
 ) -> None:
@@ -270,7 +267,6 @@ def test_it_is_evaluated_advised_and_on_a_page(
         assert len(card.attributes[0].values) > 10
 
 
-@pytest.mark.once
 def test_few_values_are_perturbed_uniformly_record_by_record_as_elsewhere() -> None:
     with publisher() as con:
         con.execute("CREATE TABLE few AS SELECT id, ward AS disease FROM visits")
@@ -310,7 +306,6 @@ def test_the_audit_recomputes_design_law_and_bounds(con: duckdb.DuckDBPyConnecti
     )
 
 
-@pytest.mark.once
 def test_what_reported_blocks_hide_of_each_other_is_stated_and_audited() -> None:
     """With an attribute of few values beside it, whose rows are distinguished as well."""
     with publisher() as con:
@@ -382,7 +377,6 @@ def test_the_next_version_shows_what_did_not_change_as_it_was(
     assert [adds for adds, _ in charged] == [True, False]
 
 
-@pytest.mark.once
 def test_the_largest_domain(con: duckdb.DuckDBPyConnection) -> None:
     """Ten thousand values, each in hundreds of blocks: all counts add up to the rows, and the frequent one is seen."""
     con.execute(
@@ -448,7 +442,6 @@ def test_other_columns_and_values_outside_the_domain_are_refused(
             ).fetchall()
 
 
-@pytest.mark.once
 def test_values_of_any_type_and_two_columns_at_once(tmp_path: Path) -> None:
     with publisher() as con:
         con.execute(

@@ -95,7 +95,6 @@ def test_a_count_is_the_share_of_the_rows(
             assert found == [(pytest.approx(size * share),)]
 
 
-@pytest.mark.once
 def test_what_is_shown_has_nothing_to_do_with_what_is_true(con: duckdb.DuckDBPyConnection) -> None:
     """Two records exchange their values: the histogram is the same, and so is every byte that is published."""
     publish(con, "one")
@@ -132,7 +131,6 @@ def test_the_audit_says_what_is_revealed_and_what_is_lost(con: duckdb.DuckDBPyCo
     assert rows(con, "SELECT epsilon, adds FROM priv.ledger()") == [(None, math.inf)]
 
 
-@pytest.mark.once
 def test_bad_input_is_refused(con: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(duckdb.Error, match="no sensitive column is named"):
         publish(con, sensitive=None)
@@ -143,7 +141,6 @@ def test_bad_input_is_refused(con: duckdb.DuckDBPyConnection) -> None:
         rows(con, "SELECT priv.reconstructed_count('r', noisy_disease, 'measles') FROM r")
 
 
-@pytest.mark.once
 def test_several_attributes_are_redrawn_apart_and_multiply(
     con: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:

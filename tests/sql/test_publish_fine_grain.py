@@ -51,7 +51,6 @@ def nothing_left(con):
 class TestPaper:
     """Examples 1 and 2, and what their program lacks."""
 
-    @pytest.mark.once
     @pytest.mark.parametrize(
         ("direction", "retention", "utility"), [("upward", 1 / 3, 0.4375), ("both", 1 / 6, 0.34375)]
     )
@@ -83,7 +82,6 @@ class TestPaper:
         assert len({row[7] for row in rows}) == 1
         assert nothing_left(con)
 
-    @pytest.mark.once
     def test_the_audit_finds_the_fall_that_the_paper_overlooks(self, con):
         publish(con, "requirements := 'wanted', direction := 'upward', record_id := 'id'")
         rows = con.execute(
@@ -102,7 +100,6 @@ class TestPaper:
         )
         assert rows.fetchall() == [(True,)] * 8
 
-    @pytest.mark.once
     def test_the_audit_of_a_changed_operator_does_not_hold(self, con):
         publish(con, "requirements := 'wanted', record_id := 'id'")
         con.execute("UPDATE priv.coefficient SET retention = 0.5 WHERE value = 'HIV'")
@@ -116,7 +113,6 @@ class TestPaper:
         assert held["local_differential_privacy"] is False
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("rest", "message"),
     [
@@ -149,7 +145,6 @@ def test_bad_requirements_are_refused(con, rest, message):
     assert nothing_left(con)
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -208,7 +203,6 @@ def test_a_matrix_with_zeros_publishes_without_a_promise(con):
     assert len(shown) == 4
 
 
-@pytest.mark.once
 def test_the_same_parameters_give_the_same_records_and_others_do_not(con):
     for mechanism, rest, other in (
         ("fine_grain", "tolerance := 3", "tolerance := 3.1"),
@@ -288,7 +282,6 @@ class TestFrequencies:
         assert claimed == entered
         return operator, claimed
 
-    @pytest.mark.once
     @pytest.mark.parametrize(
         ("rest", "cost"),
         [
@@ -346,7 +339,6 @@ class TestFrequencies:
         ).fetchall()
         assert 0 <= retention < 1
 
-    @pytest.mark.once
     def test_the_same_table_tells_its_frequencies_once(self, con):
         for name in ("out", "again"):
             publish(con, "tolerance := 3, record_id := 'id'", name)
@@ -367,7 +359,6 @@ class TestShuffle:
             "SELECT value FROM priv.guarantee WHERE guarantee = 'shuffle_privacy'"
         ).fetchall()
 
-    @pytest.mark.once
     @pytest.mark.parametrize(
         ("mechanism", "rest"),
         [
@@ -397,7 +388,6 @@ class TestShuffle:
         assert self.stated(con) == []
 
 
-@pytest.mark.once
 def test_more_values_than_an_operator_can_have_are_refused_before_memory_is_asked_for(con):
     con.execute(
         "CREATE OR REPLACE TABLE codes AS SELECT i AS id, i % 70_000 AS code FROM range(140_000) AS t(i)"

@@ -101,7 +101,6 @@ def test_what_is_published_is_generalized_and_in_groups_of_k(con):
     ]
 
 
-@pytest.mark.once
 def test_rows_say_nothing_by_their_order(released):
     assert (
         released.execute("FROM public").fetchall()
@@ -109,7 +108,6 @@ def test_rows_say_nothing_by_their_order(released):
     )
 
 
-@pytest.mark.once
 def test_all_records_survive_a_rate_near_one_and_groups_below_k_do_not(con):
     # Three of 2,856 records are lost with a chance of 4e-12.
     publish(
@@ -324,7 +322,6 @@ def test_a_release_file_answers_without_python_and_holds_nothing_private(con, tm
         assert private not in content
 
 
-@pytest.mark.once
 def test_every_release_is_a_sample_of_its_own_whatever_identifies_the_records(con):
     for release in ("one", "two"):
         publish(con, release, record_id="'id'", exclude="['note']")
@@ -337,7 +334,6 @@ def test_every_release_is_a_sample_of_its_own_whatever_identifies_the_records(co
     assert "id" not in [row[0] for row in con.execute("DESCRIBE one").fetchall()]
 
 
-@pytest.mark.once
 def test_one_sample_is_not_used_twice(con, monkeypatch):
     monkeypatch.setattr(randomness, "new_secret", lambda: bytes(32))
     publish(con, "one")
@@ -365,7 +361,6 @@ def test_epsilon1_chooses_levels_and_says_so(con):
     assert receipt["rows_published"] > 0
 
 
-@pytest.mark.once
 def test_the_ledger_adds_up(con):
     for release, epsilon in [("a", 1.0), ("b", 1.5), ("c", 0.8)]:
         publish(con, release, epsilon=str(epsilon))
@@ -387,7 +382,6 @@ def test_the_ledger_adds_up(con):
         con.execute("FROM priv.ledger(slack := 0, details := true)")
 
 
-@pytest.mark.once
 def test_a_mechanism_that_shows_records_takes_the_total_away(con):
     def uniform(release):
         return con.execute(
@@ -415,7 +409,6 @@ def test_an_audit_bears_the_claims_out(released):
     }  # fmt: skip
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("damage", "guarantee"),
     [
@@ -489,7 +482,6 @@ def test_a_view_and_a_source_elsewhere(con):
     ]
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -669,7 +661,6 @@ def test_a_lattice_of_one_node_leaves_nothing_to_choose(con):
         publish(con, levels=None, epsilon1="0.1")
 
 
-@pytest.mark.once
 def test_a_third_of_a_million_records(con):
     con.execute("CREATE TABLE many AS SELECT v.* FROM visits v, range(75)")
     receipt = publish(con, source="many")

@@ -39,7 +39,6 @@ def row(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple:
     return found
 
 
-@pytest.mark.once
 def test_the_scale_of_a_group_follows_from_its_size(con):
     groups = con.execute(
         "SELECT town, sign, count(*), min(scale), max(scale) FROM crowd GROUP BY ALL ORDER BY ALL"
@@ -267,7 +266,6 @@ def test_all_attributes_together_are_promised_what_is_charged_once(con):
     assert all("1 of 3001 records are unique in theirs" in statement for _, statement in promised)
 
 
-@pytest.mark.once
 def test_the_next_version_is_redrawn_and_charged_whole(prepared):
     with prepared() as con:
         con.execute(ILL)
@@ -309,7 +307,6 @@ def test_it_is_exported_and_answers_without_us(con, tmp_path: Path):
     assert "weight := scale" in comment
 
 
-@pytest.mark.once
 def test_it_is_advised_beside_the_others_where_both_numbers_are_asked_for(con):
     asked = "FROM priv.advise('ill', sensitive := 'disease', record_id := 'id', exclude := ['amount', 'smoker']"
     rows = con.execute(
@@ -404,7 +401,6 @@ def test_a_domain_with_values_that_do_not_occur_and_missing_public_columns(con):
     assert sum(found.values()) == pytest.approx(3001)
 
 
-@pytest.mark.once
 def test_noise_depends_on_instants_and_on_no_time_zone(prepared):
     """What all records hold keys their noise, down to whether one is infinite or missing."""
     published, random_bits = [], []

@@ -63,7 +63,6 @@ def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
     return con.execute(sql).fetchall()
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("arguments", "stated"),
     [
@@ -99,7 +98,6 @@ def test_fewer_rows_than_gamma(con: duckdb.DuckDBPyConnection) -> None:
         publish(con, source="few")
 
 
-@pytest.mark.once
 def test_records_that_fill_no_group_are_left_out(con: duckdb.DuckDBPyConnection) -> None:
     table(con, "odd", [7, 7, 6, 5, 1])
     receipt = publish(con, source="odd", gamma=3)
@@ -110,7 +108,6 @@ def test_records_that_fill_no_group_are_left_out(con: duckdb.DuckDBPyConnection)
     )
 
 
-@pytest.mark.once
 def test_public_columns_and_values_stay_what_they_were(released: duckdb.DuckDBPyConnection) -> None:
     genders = "SELECT gender, drug, count(*) FROM {} GROUP BY ALL ORDER BY ALL"
     assert rows(released, genders.format("r")) == rows(released, genders.format("visits"))
@@ -170,7 +167,6 @@ def test_estimates_are_the_sums_of_the_kernels_weights(
         assert stderr == pytest.approx(np.sqrt(kept * (row**2 @ part - row @ part)), rel=1e-9)
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("counts", [SKEWED, [300] * 10])
 def test_the_whole_table_is_estimated_as_published(
     con: duckdb.DuckDBPyConnection, counts: list[int]
@@ -185,7 +181,6 @@ def test_the_whole_table_is_estimated_as_published(
         assert [estimate for estimate, _ in found] == pytest.approx([n for _, n in found], rel=1e-3)
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("counts", [SKEWED, [300] * 10])
 def test_distribution_and_aggregates_agree(
     con: duckdb.DuckDBPyConnection, counts: list[int]
@@ -263,7 +258,6 @@ def test_a_value_in_every_group_has_bounds_and_no_estimate(con: duckdb.DuckDBPyC
     ) == [(True,)]
 
 
-@pytest.mark.once
 def test_several_attributes_are_grouped_apart_and_multiply(con: duckdb.DuckDBPyConnection) -> None:
     receipt = publish(con, sensitive=["disease", "drug"])
     assert receipt["rows_suppressed"] == 0
@@ -307,7 +301,6 @@ def test_the_audit_sees_another_table_under_the_name(released: duckdb.DuckDBPyCo
     assert held["noise_as_stated"] is False
 
 
-@pytest.mark.once
 def test_the_paper_s_grouping_is_published_with_a_warning(con: duckdb.DuckDBPyConnection) -> None:
     receipt = publish(con, grouping="largest_first")
     assert any("for comparison only" in warning for warning in receipt["warnings"])
@@ -317,7 +310,6 @@ def test_the_paper_s_grouping_is_published_with_a_warning(con: duckdb.DuckDBPyCo
     )
 
 
-@pytest.mark.once
 def test_releases_of_several_forms_answer_side_by_side(con: duckdb.DuckDBPyConnection) -> None:
     table(con, "even", [300] * 10)
     publish(con, "skewed", gamma=2)

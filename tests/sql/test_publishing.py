@@ -110,7 +110,6 @@ def test_the_catalog_says_how_to_read_it(visits, published):
     ]
 
 
-@pytest.mark.once
 def test_what_records_with_equal_public_columns_hide_is_stated_and_audited(visits, published):
     """The smallest groups say the worst; half of the records, and nearly all, are in larger ones."""
     visits.execute("CREATE TABLE few AS SELECT id, gender, age > 80 AS old, disease FROM visits")
@@ -373,7 +372,6 @@ def test_replacing_nothing_is_publishing(visits, published):
     assert rows(visits, "SELECT count(*) FROM r") == [(4000,)]
 
 
-@pytest.mark.once
 def test_dropping_leaves_the_other_releases_and_the_ledger(visits, published):
     for release in ("one", "two"):
         published(visits, "visits", release, sensitive="disease", retention=0.3, record_id="id")
@@ -389,7 +387,6 @@ def test_dropping_leaves_the_other_releases_and_the_ledger(visits, published):
     assert rows(visits, "SELECT priv.reconstructed_count('two', noisy_disease, 'flu') > 0 FROM two")
 
 
-@pytest.mark.once
 def test_dropping_the_last_release_leaves_macros_that_say_so(visits, published):
     published(visits, "visits", "one", sensitive="disease", retention=0.3, record_id="id")
     visits.execute("FROM priv.drop_release('one')")
@@ -613,7 +610,6 @@ def test_columns_named_like_steps_of_the_macros_group_as_any(grouped, plain_answ
     assert answers_by(grouped, f'"{name}"') == plain_answers
 
 
-@pytest.mark.once
 def test_an_identifying_public_column_is_refused_unless_it_is_named(visits, published):
     arguments = {"sensitive": "disease", "retention": 0.3}
     with pytest.raises(
@@ -655,7 +651,6 @@ def test_no_column_may_be_public(visits, published):
     assert [name for name, *_ in rows(visits, "DESCRIBE r")] == ["noisy_disease"]
 
 
-@pytest.mark.once
 def test_what_a_release_is_about_travels_with_it(visits, published, tmp_path):
     words = {
         "title": "Visits of 2026",
@@ -722,7 +717,6 @@ def test_the_alias_of_an_estimate_can_be_used_again(con, published):
     assert rows(con, "SELECT priv.weight('r', noisy_s, 1) AS w, w - w FROM r LIMIT 1")[0][1] == 0
 
 
-@pytest.mark.once
 def test_a_huge_domain_is_warned_of_and_answers(con, published):
     """Twenty thousand values, each of which some records have."""
     con.execute(
@@ -747,7 +741,6 @@ def test_a_huge_domain_is_warned_of_and_answers(con, published):
         con.execute("SELECT priv.reconstructed_count('r', noisy_s, 'nobody') FROM r").fetchall()
 
 
-@pytest.mark.once
 def test_a_huge_given_domain_is_text(con, published):
     """Not an ENUM, which takes long to declare; and values are distinguished whatever separates them inside."""
     con.execute(
@@ -764,7 +757,6 @@ def test_a_huge_given_domain_is_text(con, published):
             con.execute(f"SELECT priv.reconstructed_count('r', noisy_s, {wrong}) FROM r").fetchall()
 
 
-@pytest.mark.once
 def test_real_reports_with_missing_values(con, published, vaers):
     """1,384 reactions, the missing one among them, keyed by the number of the report."""
     con.execute(

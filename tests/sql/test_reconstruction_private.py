@@ -60,7 +60,6 @@ def con(prepared):
     connection.close()
 
 
-@pytest.mark.once
 def test_groups_keep_size_and_frequencies(con):
     receipt = publish(con, "kept")
     groups = con.execute(
@@ -99,7 +98,6 @@ def test_the_sample_of_each_value_is_next_to_its_share(con):
         assert abs(shown - expected) < 1
 
 
-@pytest.mark.once
 def test_keyed_releases_repeat_and_fresh_ones_do_not(con):
     def rows(release):
         return con.execute(f"SELECT * FROM {release}").fetchall()
@@ -115,7 +113,6 @@ def test_keyed_releases_repeat_and_fresh_ones_do_not(con):
     assert len(rows("four")) == len(rows("one"))
 
 
-@pytest.mark.once
 def test_large_sources_are_counted_first_and_give_the_same_rows(con, monkeypatch):
     publish(con, "remembered")
     monkeypatch.setattr(samples, "REMEMBERED", 0)
@@ -238,7 +235,6 @@ def test_the_scale_may_come_by_way_of_a_view_or_a_join(con):
         assert con.execute(asked.format(weight, rows)).fetchall()[0] == pytest.approx(right[0])
 
 
-@pytest.mark.once
 def test_releases_of_several_mechanisms_live_side_by_side(con):
     con.execute(
         "FROM priv.publish_uniform('people', 'u', sensitive := 'occupation', retention := 0.5, record_id := 'id')"
@@ -296,7 +292,6 @@ def test_the_audit_finds_what_was_tampered_with(con):
     assert holds["groups_represented"] is False
 
 
-@pytest.mark.once
 def test_the_audit_finds_homogeneous_unions(con):
     """Four records say little of what they have in common; the five thousand around them say all."""
     con.execute(
@@ -315,7 +310,6 @@ def test_the_audit_finds_homogeneous_unions(con):
     assert share("'wards'") == 1
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -351,7 +345,6 @@ def test_a_column_with_one_value_and_a_column_called_scale_are_refused(con):
         publish(con, "refused", source="'scaled'")
 
 
-@pytest.mark.once
 def test_warnings_say_where_groups_are_not_what_they_should_be(con):
     warning = publish(con, "warned", source="'lone'", population="'lone'")["warnings"][0]
     assert (
@@ -411,7 +404,6 @@ def test_enums_numbers_and_given_domains(con):
     )
 
 
-@pytest.mark.once
 def test_errors_are_those_of_the_records_and_not_of_their_copies(prepared):
     """A hundred groups of 800 records, published about thrice each; known noise."""
     with prepared() as con:
@@ -433,6 +425,7 @@ def test_errors_are_those_of_the_records_and_not_of_their_copies(prepared):
     assert 0.8 < deviations.std() < 1.2
 
 
+@pytest.mark.every
 def test_a_release_as_in_the_paper_duplicates_and_says_what_it_gives_away(con):
     receipt = publish(con, "copied", sampling="'paper'")
     assert "This is not a guarantee" in receipt["guarantee"]

@@ -79,7 +79,6 @@ def test_ids_of_another_width_are_the_same_integers(publish):
     assert publish("one", "i::SMALLINT AS id") == publish("two", "i::BIGINT AS id")
 
 
-@pytest.mark.once
 def test_other_ids_give_other_values(publish):
     """In one population; ids of another kind are other ids, and refused there."""
     rows = [publish(f"others {n}", f"i + {n} AS id", population="others") for n in range(3)]
@@ -100,7 +99,6 @@ def test_several_columns_are_one_id(publish):
     assert first != publish("four", "i % 30 AS ward, i // 30 AS bed", ["ward", "bed"])
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("separator", ["", ":", "1:", "10:"])
 def test_parts_of_an_id_do_not_run_together(con, published, separator):
     """('ab', 'c') and ('a', 'bc') are two records: they agree as often as any two, one time in a thousand."""
@@ -140,7 +138,6 @@ def test_a_zone_does_not_change_the_id(con, published):
     )
 
 
-@pytest.mark.once
 def test_a_record_id_is_kept_apart_from_names_of_our_own(con, published):
     """An id may be called as columns of ours are called: value, position, published."""
     con.execute(

@@ -95,7 +95,6 @@ def test_a_refresh_shows_what_was_shown_but_for_what_changed(declared, tmp_path)
     assert unchanged == sum(min(before.count(row), after.count(row)) for row in {*before})
 
 
-@pytest.mark.once
 def test_a_record_is_charged_once_for_each_of_its_values(declared):
     """Whichever records change, the price is that of the one that was drawn most often."""
     for change, adds, draws in (
@@ -217,7 +216,6 @@ with duckdb.connect(sys.argv[1]):
 """
 
 
-@pytest.mark.once
 @pytest.mark.usefixtures("plain")
 def test_a_file_that_another_program_writes_to_is_reported_and_written_later(declared, tmp_path):
     file = str(tmp_path / "r.duckdb")
@@ -270,7 +268,6 @@ def test_a_killed_refresh_leaves_the_old_version_whole(declared, monkeypatch):
     assert refreshed(declared)["version"] == 2
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("publish", "reported"),
     [
@@ -290,7 +287,6 @@ def test_methods_that_cannot_be_refreshed_say_why(con, publish, reported):
     assert listed(con)["state"] == "refused"
 
 
-@pytest.mark.once
 def test_new_records_of_decoy_groups_wait_until_there_are_enough(con):
     con.execute(
         "CREATE TABLE v AS SELECT i AS id, i % 2 AS gender, 'd' || i % 5 AS disease FROM range(100) AS t(i)"
@@ -323,7 +319,6 @@ def test_new_records_of_decoy_groups_wait_until_there_are_enough(con):
         refreshed(con)
 
 
-@pytest.mark.once
 def test_who_leaves_a_decoy_group_leaves_it_whole_for_the_others(con):
     """Two attributes: what stays shows what it showed, and who has an old value again shows what it showed for that."""
     con.execute(
@@ -366,7 +361,6 @@ def test_who_leaves_a_decoy_group_leaves_it_whole_for_the_others(con):
     assert 9 not in third
 
 
-@pytest.mark.once
 @pytest.mark.usefixtures("plain")
 def test_the_command_refreshes_all_that_are_due(prepared_file: Path, tmp_path: Path):
     path = str(shutil.copy(prepared_file, tmp_path / "hospital.duckdb"))
@@ -399,7 +393,6 @@ with duckdb_priv.connect(sys.argv[1]) as con:
 """
 
 
-@pytest.mark.once
 @pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize(
     ("module", "function", "version"), [("declared", "keep", 1), ("refresh", "_export", 2)]
@@ -431,6 +424,7 @@ def test_a_program_that_is_killed_leaves_whole_versions(
         assert analyst.execute("SELECT version FROM priv.release").fetchall() == [(2,)]
 
 
+@pytest.mark.every
 def test_a_batch_of_other_values_is_counted_by_decoys_of_its_own(con, tmp_path):
     """Nearly all records of one value leave, and others come with values that no group of the first batch has."""
 
@@ -500,7 +494,6 @@ def test_counts_of_batches_that_have_too_many_values_are_warned_of(con):
     assert not any("same frequencies" in each for each in before)
 
 
-@pytest.mark.once
 def test_a_release_goes_on_with_a_public_column_that_got_noise_elsewhere(con):
     """A new release of it is refused until the column is named; the old one was asked for nothing, and is charged."""
     con.execute(

@@ -21,7 +21,6 @@ from duckdb_priv.errors import InvalidParameter, UnknownRelease
 from duckdb_priv.release import catalog
 from duckdb_priv.shell.cli import main
 
-pytestmark = pytest.mark.once
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )

@@ -13,8 +13,6 @@ import pytest
 
 import duckdb_priv
 
-pytestmark = pytest.mark.once
-
 PRIVATE = "Zxqv"
 PLAN = """
 database = "hospital.duckdb"

@@ -36,7 +36,6 @@ def usual_umask():
 @posix
 @pytest.mark.usefixtures("usual_umask")
 class TestFiles:
-    @pytest.mark.once
     def test_a_file_that_is_made_is_its_owners(self, tmp_path):
         with duckdb_priv.connect(tmp_path / "hospital.duckdb") as con:
             assert modes(tmp_path) == {0o600}
@@ -44,7 +43,6 @@ class TestFiles:
             assert modes(tmp_path) == {0o600}
         assert modes(tmp_path) == {0o600}
 
-    @pytest.mark.once
     def test_a_file_that_was_there_is_its_owners_before_it_has_a_secret(self, tmp_path):
         path = tmp_path / "hospital.duckdb"
         with duckdb.connect(str(path)) as con:
@@ -82,7 +80,6 @@ class TestFiles:
         with duckdb.connect(str(path)) as con:
             assert con.execute("SELECT count(*) FROM priv.secret").fetchall() == [(0,)]
 
-    @pytest.mark.once
     def test_what_the_owner_decides_holds_for_what_is_beside(self, tmp_path):
         path = tmp_path / "hospital.duckdb"
         duckdb_priv.connect(path).close()
@@ -99,7 +96,6 @@ class TestFiles:
             con.execute("FROM priv.publications()")
             assert modes(tmp_path) == {0o640}
 
-    @pytest.mark.once
     def test_a_release_is_for_everyone(self, tmp_path):
         with duckdb_priv.connect() as con:
             con.execute(VISITS)
@@ -124,7 +120,6 @@ class TestFiles:
             assert os.umask(0o077) == 0o077
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     "weak",
     [
@@ -144,7 +139,6 @@ def test_a_weak_secret_is_refused_and_not_shown(weak, tmp_path):
     assert "battery" not in str(refused.value)
 
 
-@pytest.mark.once
 class TestRotation:
     @pytest.fixture
     def con(self):

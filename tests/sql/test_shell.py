@@ -103,7 +103,6 @@ def numbers(answer: str) -> list[list[float]]:
     return [[round(float(each), 6) for each in line.split("|")] for line in answer.splitlines()[1:]]
 
 
-@pytest.mark.once
 def test_a_query_over_the_attribute_is_answered_by_estimates_where_that_is_asked_for(
     fresh: Screen,
 ) -> None:
@@ -134,7 +133,6 @@ def test_a_statement_may_have_many_lines_and_a_line_many_statements(shell: Scree
     assert shell.answer("SELECT\n  1 -- ;\n  ; SELECT ';'; SELECT\n2") == "1\n;\n2\n"
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     "text",
     ["SELECT 'a;\nb';", "SELECT $$a;\nb$$;", "SELECT /* ; */ 'a;\nb' -- ;", "SELECT E'a;\\nb'"],
@@ -143,12 +141,10 @@ def test_a_semicolon_inside_quotes_or_comments_ends_nothing(shell: Screen, text:
     assert shell.answer(text) == "a;\nb\n"
 
 
-@pytest.mark.once
 def test_comments_and_empty_statements_run_nothing(shell: Screen) -> None:
     assert shell.answer("-- nothing\n;;\n/* nothing; */\n  \n") == ""
 
 
-@pytest.mark.once
 def test_an_unfinished_text_is_an_error_at_the_end(shell: Screen) -> None:
     with pytest.raises(duckdb.ParserException):
         shell.answer("SELECT 'a;\n")
@@ -186,7 +182,6 @@ def test_rows_that_look_like_a_report_are_printed(fresh: Screen) -> None:
     assert fresh.answer("CREATE TABLE t (i INTEGER); INSERT INTO t VALUES (7) RETURNING i") == "7\n"
 
 
-@pytest.mark.once
 def test_names_are_not_looked_up_in_python(shell: Screen) -> None:
     assert shell.connection is not None
     with pytest.raises(duckdb.CatalogException):
@@ -263,7 +258,6 @@ def test_output_is_that_of_duckdbs_shell(
     assert out.getvalue() == theirs
 
 
-@pytest.mark.once
 def test_headers_can_be_left_out(shell: Screen) -> None:
     shell.run([".mode csv\n", ".headers on\n"])
     assert shell.answer("SELECT 1 AS a") == "a\r\n1\r\n"
@@ -271,7 +265,6 @@ def test_headers_can_be_left_out(shell: Screen) -> None:
     assert shell.answer("SELECT 1 AS a") == "1\r\n"
 
 
-@pytest.mark.once
 def test_json_is_json(shell: Screen) -> None:
     shell.printer.mode = "json"
     answer = shell.answer(
@@ -288,7 +281,6 @@ def test_a_box_is_drawn_by_duckdb(shell: Screen) -> None:
     assert shell.answer("SELECT 42 AS answer, 'x' AS s").strip() == drawn.getvalue().strip()
 
 
-@pytest.mark.once
 def test_a_box_fetches_a_bounded_number_of_rows(shell: Screen) -> None:
     shell.printer.mode = "duckbox"
     answer = shell.answer("SELECT i FROM range(1_000_000_000_000) t(i)")
@@ -310,7 +302,6 @@ def test_a_long_answer_is_streamed(fresh: Screen) -> None:
     assert fresh.answer("SELECT 1") == "1\n"
 
 
-@pytest.mark.once
 def test_a_box_is_as_wide_as_the_terminal() -> None:
     con, out = duckdb.connect(), io.StringIO()
     with closing(con), closing(Printer()) as printer:
@@ -320,7 +311,6 @@ def test_a_box_is_as_wide_as_the_terminal() -> None:
     assert narrow <= 100 < wide
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(("width", "whole"), [(60, True), (400, False), (None, False)])
 def test_the_first_statement_can_be_pasted(width: int | None, whole: bool) -> None:
     """It is shown whole below a box that cuts it, and not a second time."""
@@ -339,7 +329,6 @@ def test_the_first_statement_can_be_pasted(width: int | None, whole: bool) -> No
 # Progress
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("on_terminal", [True, False])
 def test_progress_is_shown_on_a_terminal_only(
     on_terminal: bool, monkeypatch: pytest.MonkeyPatch
@@ -358,7 +347,6 @@ def test_progress_is_shown_on_a_terminal_only(
 # Dot commands
 
 
-@pytest.mark.once
 def test_every_dot_command_is_in_help_and_in_the_document(shell: Screen) -> None:
     answer = shell.answer(".help")
     document = DOCUMENT.read_text("utf-8")
@@ -368,7 +356,6 @@ def test_every_dot_command_is_in_help_and_in_the_document(shell: Screen) -> None
     assert "priv.publish_uniform" in answer
 
 
-@pytest.mark.once
 def test_help_on_one_function_is_its_reference(fresh: Screen) -> None:
     answer = fresh.answer(".help priv.publish_uniform")
     assert answer.startswith("FROM priv.publish_uniform(source, release, sensitive := ")
@@ -377,7 +364,6 @@ def test_help_on_one_function_is_its_reference(fresh: Screen) -> None:
     assert fresh.answer(".help mine_alone").endswith("    priv.mine_alone\n")
 
 
-@pytest.mark.once
 def test_help_is_grouped_and_as_wide_as_the_window(
     shell: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -391,7 +377,6 @@ def test_help_is_grouped_and_as_wide_as_the_window(
     assert publish < baselines < anatomy
 
 
-@pytest.mark.once
 def test_what_people_type_without_a_dot(shell: Screen) -> None:
     with pytest.raises(Leave):
         shell.answer("exit")
@@ -407,14 +392,12 @@ def test_tables_and_schema_leave_the_catalog_out(fresh: Screen) -> None:
     assert fresh.answer(".schema vis%").startswith("CREATE TABLE visits(id BIGINT")
 
 
-@pytest.mark.once
 def test_output_goes_to_a_file_and_back(shell: Screen, tmp_path: Path) -> None:
     path = tmp_path / "it's.txt"
     assert shell.answer(f'.output "{path}"\nSELECT 1;\nSELECT 2;\n.output\nSELECT 3;') == "3\n"
     assert path.read_text() == "1\n2\n"
 
 
-@pytest.mark.once
 def test_once_is_for_one_answer(shell: Screen, tmp_path: Path) -> None:
     path = tmp_path / "one.txt"
     assert shell.answer(f"SELECT 1;\n.once {path}\nSELECT 2;\nSELECT 3;") == "1\n3\n"
@@ -424,7 +407,6 @@ def test_once_is_for_one_answer(shell: Screen, tmp_path: Path) -> None:
     assert shell.answer("SELECT 4;") == "4\n"
 
 
-@pytest.mark.once
 def test_a_box_shows_as_many_rows_as_asked_for(fresh: Screen) -> None:
     fresh.printer.mode = "duckbox"
     assert "10 rows" in fresh.answer(".maxrows 3\nFROM range(10);")
@@ -447,7 +429,6 @@ def test_databases_are_listed(fresh: Screen, tmp_path: Path) -> None:
     assert answer == f"memory|in memory|false\nother|{path}|false\n"
 
 
-@pytest.mark.once
 def test_one_row_that_is_too_wide_is_shown_as_lines(
     fresh: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -469,7 +450,6 @@ def test_one_row_that_is_too_wide_is_shown_as_lines(
     ]  # fmt: skip
 
 
-@pytest.mark.once
 def test_findings_are_whole_sentences_in_a_terminal(
     fresh: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -486,7 +466,6 @@ def test_findings_are_whole_sentences_in_a_terminal(
     assert answer.count("  do: exclude word") == 2
 
 
-@pytest.mark.once
 def test_read_runs_a_script_with_dot_commands(shell: Screen, tmp_path: Path) -> None:
     inner, outer = tmp_path / "inner.sql", tmp_path / "outer.sql"
     inner.write_text("SELECT 2;\nSELECT 3", encoding="utf-8-sig")
@@ -494,7 +473,6 @@ def test_read_runs_a_script_with_dot_commands(shell: Screen, tmp_path: Path) -> 
     assert shell.answer(f".read {outer}") == '1\n2\n3\n"a,b"\r\n'
 
 
-@pytest.mark.once
 def test_a_script_that_reads_itself_is_refused(shell: Screen, tmp_path: Path) -> None:
     script = tmp_path / "loop.sql"
     script.write_text(f".read {script}\n")
@@ -502,7 +480,6 @@ def test_a_script_that_reads_itself_is_refused(shell: Screen, tmp_path: Path) ->
         shell.answer(f".read {script}")
 
 
-@pytest.mark.once
 def test_open_changes_the_database_unless_it_fails(fresh: Screen, tmp_path: Path) -> None:
     path = tmp_path / "one.duckdb"
     fresh.answer(f".open {path}\nCREATE TABLE t AS SELECT 1 AS i;")
@@ -514,14 +491,12 @@ def test_open_changes_the_database_unless_it_fails(fresh: Screen, tmp_path: Path
     assert fresh.answer(f".open {path}\nFROM t;") == "1\n"
 
 
-@pytest.mark.once
 def test_the_timer_prints_a_time(shell: Screen) -> None:
     assert re.fullmatch(
         r"1\nRun Time \(s\): real \d+\.\d{3}\n", shell.answer(".timer on\nSELECT 1;")
     )
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -542,7 +517,6 @@ def test_a_wrong_dot_command_says_what_is_right(shell: Screen, line: str, messag
         shell.answer(line)
 
 
-@pytest.mark.once
 def test_quit_leaves_at_once(shell: Screen) -> None:
     with pytest.raises(Leave):
         shell.answer("SELECT 1;\n.quit\nSELECT 2;")
@@ -556,7 +530,6 @@ def proposals(shell: Screen, text: str) -> list[str]:
     return [each.text for each in propose(text, read_names(shell.connection))]
 
 
-@pytest.mark.once
 def test_completion_knows_sql_tables_columns_and_priv(fresh: Screen) -> None:
     fresh.answer(VISITS + 'CREATE TABLE "Odd name" ("select" INTEGER);')
     assert "select" in proposals(fresh, "sel")
@@ -577,7 +550,6 @@ def test_completion_knows_sql_tables_columns_and_priv(fresh: Screen) -> None:
 # The command
 
 
-@pytest.mark.once
 def test_a_pipe_runs_what_comes_through_it(tmp_path: Path) -> None:
     path = tmp_path / "new.duckdb"
     result = run("shell", path, "--mode", "list", stdin="CREATE TABLE t AS SELECT 42 AS i;\nFROM t")
@@ -585,7 +557,6 @@ def test_a_pipe_runs_what_comes_through_it(tmp_path: Path) -> None:
     assert run("shell", path, "--mode", "list", stdin="FROM t;").stdout == "i\n42\n"
 
 
-@pytest.mark.once
 def test_commands_and_scripts_run_in_order(tmp_path: Path) -> None:
     script = tmp_path / "a.sql"
     script.write_text(".headers off\nSELECT 1;")
@@ -595,7 +566,6 @@ def test_commands_and_scripts_run_in_order(tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, "1\n2\n")
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("arguments", "stdin"),
     [
@@ -641,7 +611,6 @@ def test_releases_and_export(tmp_path: Path) -> None:
     assert "is a release file" in refused.stderr
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -712,7 +681,6 @@ def test_a_database_that_another_process_writes_to_is_locked(tmp_path: Path) -> 
     holder.communicate(b"\n")
 
 
-@pytest.mark.once
 def test_the_commands_of_the_document_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     publish = PUBLISH.replace("'out'", "'visits_public'")

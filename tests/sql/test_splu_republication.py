@@ -9,8 +9,6 @@ from typing import Any
 import duckdb
 import pytest
 
-pytestmark = pytest.mark.once
-
 VISITS = """
     CREATE TABLE visits AS
     SELECT id, 'v' || (id * id % 29) % 7 AS disease, id % 5 AS drug, id % 2 = 0 AS young FROM range(2001) AS t(id)

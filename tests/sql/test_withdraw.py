@@ -5,8 +5,6 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-pytestmark = pytest.mark.once
-
 
 def _made(con) -> None:
     con.execute(
