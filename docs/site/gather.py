@@ -1,7 +1,7 @@
-"""Gathers the pages of the site in one folder: those of the project, and a reference made from SQL and catalog.
+"""Collects the pages of the site in one folder: the project's pages, and a reference made from SQL files and catalog.
 
-Pages are written where they belong, beside the code that they explain, with links that work there. Here they get a
-place in the site, and their links follow them.
+Pages are kept beside the code that they explain, with links that work there. This program copies them to the site's
+layout and adjusts their links.
 
     python docs/site/gather.py FOLDER
 """
@@ -30,9 +30,9 @@ OUTSIDE = ("http://", "https://", "mailto:")
 
 
 def gather(target: Path) -> None:
-    """Write everything that Sphinx reads into an empty folder.
+    """Write all input of Sphinx to an empty folder.
 
-    Raises FileNotFoundError for a link to what does not exist.
+    Raises FileNotFoundError for a link to a missing file.
     """
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
@@ -54,7 +54,7 @@ def gather(target: Path) -> None:
 
 
 def places() -> Iterator[tuple[str, str]]:
-    """Return which file of the project becomes which page."""
+    """Yield the path of each page in the project, and its path in the site."""
     yield "docs/site/index.md", "index.md"
     yield "docs/site/derivations.md", "derivations.md"
     yield "docs/site/measurements.md", "measurements.md"
@@ -72,7 +72,7 @@ def places() -> Iterator[tuple[str, str]]:
 
 
 def moved(text: str, source: Path, place: Path, pages: dict[Path, Path]) -> str:
-    """Let the links of a page lead where they led before."""
+    """Adjust the links and pictures of a page to its path in the site."""
 
     def link(match: re.Match[str]) -> str:
         label, goal, anchor = match[1], match[2], match[3] or ""
@@ -83,7 +83,7 @@ def moved(text: str, source: Path, place: Path, pages: dict[Path, Path]) -> str:
             return f"[{label}]({os.path.relpath(pages[path], place.parent)}{anchor})"
         if not path.exists():
             raise FileNotFoundError(f"{source.relative_to(ROOT)} links to {goal}")
-        # Code has no page of its own: its name says where it is.
+        # Code has no page, so the link becomes its path.
         name = f"`{path.relative_to(ROOT)}`"
         return name if label.strip("`") in name else f"{label} ({name})"
 
@@ -108,13 +108,13 @@ def reference() -> dict[str, str]:
 
 
 def page(title: str, folder: str) -> str:
-    """Write the headers of the SQL files of a folder, by name."""
+    """Write a page with the headers of a folder's SQL files, sorted by name."""
     entries = [entry(name, templates.read(folder, name)) for name in templates.names(folder)]
     return "\n".join([f"# {title}\n", *entries])
 
 
 def entry(name: str, text: str) -> str:
-    """Write the header of one SQL file: its signature, what it does, and its example.
+    """Write the header of one SQL file as Markdown: its signature, description and example.
 
     >>> print(entry("one", "-- priv.one() -> INTEGER\\n--\\n-- Gives one.\\n--\\n--   SELECT priv.one();\\n\\nCREATE"))
     ## priv.one
@@ -145,21 +145,21 @@ def entry(name: str, text: str) -> str:
 
 
 def code(lines: list[str]) -> str:
-    """Write a block of SQL, without the indentation that all its lines share."""
+    """Write a block of SQL without the common indentation of its lines."""
     shared = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     return "\n".join(["```sql", *(line[shared:] for line in lines), "```"])
 
 
 def catalog() -> str:
-    """Write the comments of the catalog on its tables and columns."""
+    """Write a page with the tables and columns of the catalog and their comments."""
     with duckdb_priv.connect() as connection:
         tables = connection.execute(
             "SELECT table_name, comment FROM duckdb_tables() WHERE schema_name = 'priv' AND comment IS NOT NULL"
             " ORDER BY table_name"
         ).fetchall()
         parts = [
-            "# Catalog\n\nThe tables of the schema `priv`. Those that a release file holds are public, the others stay"
-            " with the publisher.\n"
+            "# Catalog\n\nThese are the tables of the schema `priv`. Some are copied into release files and are public;"
+            " the others stay with the publisher.\n"
         ]
         for table, comment in tables:
             columns = connection.execute(

@@ -1,8 +1,7 @@
-"""Runs the cells of the notebook as Jupyter shows them, and writes what they answer into it.
+"""Runs the cells of the notebook like Jupyter, and writes their outputs into the notebook.
 
-A kernel would bring twenty packages along. The notebook has plain Python in its cells, and what Jupyter does with it
-fits here: a cell shows what it prints, the value of its last line unless a semicolon ends it, and the figures that it
-draws.
+A Jupyter kernel would need twenty packages. The cells contain only plain Python, so this module suffices. The outputs
+of a cell are its printed text, the value of its last line unless that ends with a semicolon, and its figures.
 
     python docs/site/notebook.py
 """
@@ -21,14 +20,14 @@ from typing import Any
 NOTEBOOK = Path(__file__).resolve().parents[1] / "notebook.ipynb"
 PICTURE = "image/svg+xml"
 PLAIN = {"svg.hashsalt": "notebook", "svg.fonttype": "none"}
-"""So that the same picture is the same text."""
+"""Settings with which the same picture gives the same SVG text."""
 
 Cell = dict[str, Any]
 
 
 def executed(notebook: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a notebook with what its cells answer, one after the other, in a folder of their own."""
-    # The site is made without it.
+    """Run the cells of a notebook in a temporary folder; return the notebook with their outputs."""
+    # Imported here because building the site does not need matplotlib.
     import matplotlib as mpl
 
     mpl.use("agg")
@@ -75,7 +74,7 @@ def _lines(text: str) -> list[str]:
 
 
 def page(notebook: Mapping[str, Any], folder: Path) -> str:
-    """Write a notebook as a page, and its pictures into the folder of the page."""
+    """Write a notebook as a Markdown page, and its pictures to the folder of the page."""
     parts = []
     for number, cell in enumerate(notebook["cells"]):
         source = "".join(cell["source"])
@@ -95,7 +94,7 @@ def page(notebook: Mapping[str, Any], folder: Path) -> str:
 
 
 def read() -> dict[str, Any]:
-    """Read the notebook of the project."""
+    """Read the project's notebook."""
     notebook: dict[str, Any] = json.loads(NOTEBOOK.read_text("utf-8"))
     return notebook
 

@@ -1,1 +1,1 @@
-"""The report page of a release."""
+"""The card of a release: an HTML page that describes it."""

@@ -1,6 +1,6 @@
-"""What a card says of a release: read from the release alone, or beside the truth.
+"""Reads the content of a release's card, from the release alone or together with its source.
 
-Everything here goes through SQL that an analyst can run; only ``read_truth`` looks at the source.
+All statements are SQL that an analyst can run. Only ``read_truth`` reads the source.
 """
 
 from __future__ import annotations
@@ -33,40 +33,41 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.reading import count_of, types_of
 
 QUERIES = 1500
-"""How many questions the picture of the errors is made from."""
+"""The number of queries from which the chart of errors is drawn."""
 SETS = 3
-"""How many public columns, and pairs of them, these are about at most. Each takes a statement, and how far a count is
-off depends on its size rather than on what is counted."""
+"""The most public columns and pairs of columns that these queries use. Each needs a statement, and the error of a count
+depends on its size more than on its columns."""
 PERSON, OF_VALUE = "privacy_of_a_person", "local_differential_privacy"
+"""The guarantees about all published values of a person, and about one value."""
 ABSENT = ("records_left_out", "values_left_out")
-"""The guarantees of all that is published of a person, and of one value, and what says how many records are missing."""
+"""The guarantees that state how many records are missing."""
 WORDS = ("title", "description", "contact", "licence")
-"""What the publisher says of a release, for the header of its card."""
+"""The publisher's own texts in the header of the card."""
 SHOWN, SHOWN_OF_SEVERAL = 12, 6
-"""How many values of an attribute are listed, of the only one and of one among several."""
+"""The number of values that are listed for a single attribute, and for each of several attributes."""
 ERRORS = (0.1, 0.25)
-"""Shares of a count by which estimates may be off: the card says from which size on each holds."""
+"""Relative errors for which the card gives the smallest count that is that exact."""
 MEANINGS = {
     "retention": "probability that a record keeps its value",
     "gamma": "size of the decoy groups",
     "l": "smallest size of the groups, whose values are all different",
-    "rho1": "what was thought at most so likely",
-    "rho2": "is thought at most so likely afterwards",
+    "rho1": "highest prior for which rho2 holds",
+    "rho2": "bound on the posterior",
     "epsilon": "epsilon",
-    "epsilon1": "what the choice of the levels took of epsilon",
+    "epsilon1": "part of epsilon for the choice of the levels",
     "delta": "delta",
     "k": "smallest group that is published",
     "beta": "probability that a record is sampled",
     "sample_size": "most records that represent one group",
-    "together": "rows of a group that were sampled together, 1 where some have left",
-    "max_frequency": "largest frequency that is allowed for",
+    "together": "rows of a group that were sampled together; 1 if some have left",
+    "max_frequency": "largest frequency of a value for which the guarantee holds",
 }
-"""What parameters are, in words, by their names."""
+"""Descriptions of parameters by name."""
 LEARNED = 10
-"""How many values the table of what can be learned has, the most exposed first."""
+"""The number of values in the table of posteriors, the highest first."""
 WORST = ((0.75, "little"), (0.95, "something"), (0.995, "much"))
 NEARLY_ALL = "nearly everything"
-"""How much someone who was half sure learns, by how sure they may be afterwards."""
+"""How much someone with a prior of one half can learn, by the highest posterior."""
 SENTENCE = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
@@ -76,69 +77,68 @@ class Value:
 
     name: str | None
     label: str | None
-    """What it means, where its publisher said it."""
+    """The publisher's label of the value; None without one."""
     estimate: float
     low: float
     high: float
     before: float
-    """Prior: the probability that a record has the value, for someone who knows the frequencies."""
+    """The prior: the probability that a record has the value, given only the frequencies."""
     after: float | None
-    """Highest posterior, whatever is reported of the record; None where records are not perturbed one by one."""
+    """The highest posterior over all noisy values; None if records are not perturbed independently."""
     true: int | None
-    """How many records have it; None where that is not known."""
+    """The true count; None on a card without the source."""
 
 
 @dataclass(frozen=True)
 class AttributeCard:
-    """A sensitive attribute as the card shows it."""
+    """The part of a card about a sensitive attribute."""
 
     name: str
     values: Sequence[Value]
-    """Those of the most records first."""
+    """The values, the most frequent first."""
     size: int
     errors: Chart | None
     reliable: Sequence[tuple[float, float | None]]
-    """Shares, and the size from which on nearly all counts are within plus and minus this share; empty where nothing
-    was asked."""
+    """Relative errors, each with the size from which on nearly all counts are that exact; empty without queries."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """What all that is published of one person can say."""
+    """The guarantee about all published values of one person."""
 
     statement: str
     half: float | None
-    """What someone who was half sure may be sure of afterwards; None where nothing is promised of all together."""
+    """The highest posterior for a prior of one half; None without a common guarantee for all values."""
     worst: str
     """How much can be learned in the worst case, in words."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What can be learned of a person, of one value."""
+    """The highest posteriors of one value."""
 
     column: str
     value: Value
     one: float
-    """How likely it is at most after one noisy value."""
+    """The highest posterior after one noisy value."""
     all: float | None
-    """And after all that is published of the person."""
+    """The highest posterior after all published values of the person; None if there is no bound."""
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What the source says; for the publisher alone."""
+    """True counts from the source, for the publisher only."""
 
     source: str
     counts: Mapping[str, Mapping[str | None, int]]
-    """By sensitive attribute: how many records have each value."""
+    """The count of each value, by sensitive attribute."""
     answers: Mapping[str, tuple[Vector, Vector, Vector, Vector]]
-    """By sensitive attribute: true counts, standard errors, signed relative errors, whether intervals cover."""
+    """True counts, standard errors, signed relative errors, and whether the intervals cover, by sensitive attribute."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """Everything on a card."""
+    """The content of a card."""
 
     release: str
     mechanism: str
@@ -148,45 +148,45 @@ class Card:
     columns: Sequence[tuple[str, str, str, int | None]]
     """Name, role, type and domain size."""
     alone: tuple[int, float] | None
-    """How many rows have public columns that nobody else has, and which share of all; None without public columns."""
+    """The number and the share of rows that are unique in the public columns; None without public columns."""
     labels: catalog.Labels
-    """What codes mean, by column."""
+    """The labels of values, by column."""
     levels: Mapping[str, int]
-    """To which level of its hierarchy a column is generalized."""
+    """The level of its hierarchy to which each column is generalized."""
     parameters: Sequence[tuple[str, str]]
-    """Meaning, value."""
+    """Descriptions and values."""
     person: Person | None
     learned: Sequence[Learned]
-    """Values by how likely they are at most afterwards, the most exposed first."""
+    """Values with their posteriors, the highest first."""
     absent: str | None
-    """How many records are not here, in words; None where nothing was left out."""
+    """A sentence about missing records; None if no record is missing."""
     promises: Sequence[str]
-    """What is promised, in words, each sentence once."""
+    """The statements of the guarantees, each sentence once."""
     attributes: Sequence[AttributeCard]
     statements: Sequence[tuple[str, str]]
-    """What each does, and the SQL."""
+    """Titles and SQL of example queries."""
     provenance: Mapping[str, str]
     scaled: bool
-    """Whether a row stands for several records."""
+    """Whether a row represents several records."""
     varied: bool
-    """Whether rows differ in how far they are perturbed."""
+    """Whether the perturbation differs between rows."""
     sampled: bool
-    """Whether it is a generalized sample, in which no column is perturbed."""
+    """Whether the release is a generalized sample without perturbed columns."""
     truth: str | None
-    """The source that the card was computed from; None where it speaks from the release alone."""
+    """The source with which the release was compared; None if the card was computed from the release alone."""
     coverage: float | None
     missing: str | None
-    """The source that the release could not be compared with, where it should have been."""
+    """The source if the comparison with it failed; else None."""
     words: Mapping[str, str]
-    """What its publisher says of it: title, description, contact, licence; empty if it gave none."""
+    """The publisher's title, description, contact and licence; empty texts if there are none."""
     warnings: Sequence[str]
-    """What its publisher was warned of; only on a card that is not handed out."""
+    """The warnings of the publication; only on the publisher's card."""
 
 
 def read_card(
     connection: Connection, release: str, truth: Truth | None = None, missing: str | None = None
 ) -> Card:
-    """Read a card from the current database, which is a publisher's or a release file."""
+    """Read the content of a card from the current database: the publisher's, or a release file."""
     mechanism, parameters, provenance, rows, created, version = connection.execute(
         "SELECT mechanism, parameters, domain_provenance, rows_published, created_at, library_version"
         " FROM priv.release WHERE release = ?",
@@ -207,7 +207,7 @@ def read_card(
     ).fetchall()
     person, epsilon = _person(guarantees)
     cards = [
-        # Counts of a sample have the same errors, whichever column they are about.
+        # In a sample, counts of all columns have the same errors, so one chart is enough.
         _read_attribute(
             connection,
             reader,
@@ -253,7 +253,7 @@ def read_card(
 
 
 def _words(connection: Connection, release: str) -> dict[str, str]:
-    """Read what the publisher says of a release."""
+    """Read the publisher's texts about a release."""
     cursor = connection.execute("FROM priv.release WHERE release = ?", [release])
     names = [column[0] for column in cursor.description]
     found = dict(zip(names, cursor.fetchall()[0], strict=True))
@@ -261,7 +261,7 @@ def _words(connection: Connection, release: str) -> dict[str, str]:
 
 
 def _alone(connection: Connection, release: str) -> tuple[int, float] | None:
-    """Count the rows whose public columns nobody else has."""
+    """Return the number and the share of rows that are unique in the public columns; None without such columns."""
     public = connection.execute(
         "SELECT attribute FROM priv.attribute WHERE release = ? AND role IN ('public', 'generalized')",
         [release],
@@ -284,9 +284,9 @@ def _warnings(connection: Connection, release: str) -> list[str]:
 
 
 def read_truth(connection: Connection, release: str) -> Truth:
-    """Evaluate a release against its source, as the ledger names it. For the publisher alone.
+    """Compare a release with its source, whose name is in the ledger. For the publisher only.
 
-    Raises duckdb.Error where the source is gone or has changed its columns.
+    Raises duckdb.Error if the source is gone or its columns have changed.
     """
     publication = catalog.last_publication(connection, release)
     table = ".".join(map(identifier, parse_name(publication.source)))
@@ -302,7 +302,7 @@ def read_truth(connection: Connection, release: str) -> Truth:
         )
         for each in attributes
     }
-    # Of a sample, the law of sampling: what was suppressed has no standard error of its own.
+    # For a sample, the standard error is that of sampling, since suppressed groups have none.
     beta = publication.parameters.get("beta")
     stderr = "stderr" if beta is None else f"sqrt(true_count * {literal((1 - beta) / beta)})"
     rows = connection.execute(
@@ -311,7 +311,7 @@ def read_truth(connection: Connection, release: str) -> Truth:
         f" hierarchies := {literal(hierarchies)}) ORDER BY query"
     ).fetchall()
     if hierarchies is not None:
-        # All columns of a sample have the same errors, and are shown together.
+        # All columns of a sample have the same errors, and are shown in one chart.
         rows = [(attributes[0].name, *row[1:]) for row in rows]
     return Truth(
         publication.source,
@@ -326,7 +326,7 @@ def read_truth(connection: Connection, release: str) -> Truth:
 def _generalized_counts(
     table: str, column: str, hierarchies: str, parameters: Mapping[str, Any]
 ) -> str:
-    """Count the values that a column has after generalizing."""
+    """Write the query that counts the generalized values of a column."""
     levels = ".".join(map(identifier, parse_name(hierarchies)))
     return (
         f"SELECT h.generalized::VARCHAR, count(*) FROM {table} AS s JOIN {levels} AS h"
@@ -343,9 +343,9 @@ def _columns(rows: Sequence[Sequence[float]]) -> tuple[Vector, Vector, Vector, V
 def _person(
     guarantees: Sequence[tuple[str | None, str, float | None, str]],
 ) -> tuple[Person | None, float | None]:
-    """Return what is said of a person, and its epsilon: that of all values and records, as the release states it.
+    """Return the guarantee about a person and its epsilon, for all values and records of the person.
 
-    Where a record has one noisy value, and nothing says how many records a person has, it is that of the value.
+    If the release states none and has one sensitive attribute, the guarantee is that of one value.
     """
     stated = {
         name: (value, statement) for _, name, value, statement in guarantees if name == PERSON
@@ -369,7 +369,7 @@ def _person(
 
 
 def _learned(attributes: Sequence[AttributeCard], epsilon: float | None) -> list[Learned]:
-    """List values of all attributes by how likely they are at most after all that is published of a person."""
+    """List the values of all attributes with their highest posteriors, the highest first."""
     factor = None if epsilon is None else math.exp(min(epsilon, 700.0))
     found = [
         Learned(
@@ -388,7 +388,7 @@ def _learned(attributes: Sequence[AttributeCard], epsilon: float | None) -> list
 
 
 def _once(guarantees: Sequence[tuple[str | None, str, float | None, str]]) -> list[str]:
-    """Return all statements, and a sentence that several attributes share but for their names once.
+    """Return all statements; a sentence that differs only in the attribute's name is returned once for all attributes.
 
     >>> _once([("a", "x", 1.0, "Of a: 2. Same."), ("b", "x", 1.0, "Of b: 2. Same."), (None, "y", None, "Rest.")])
     ['Of a or b: 2. Same.', 'Rest.']
@@ -413,18 +413,18 @@ def _once(guarantees: Sequence[tuple[str | None, str, float | None, str]]) -> li
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Join names, as in a sentence."""
+    """Join names with commas and "or"."""
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _parameters(mechanism: str, stated: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """List parameters with what they are, in words."""
+    """List the descriptions and values of parameters."""
     rows = []
     method = METHODS.get(mechanism)
     own = {name: meaning for name, (_, meaning) in (method.symbols if method else {}).items()}
     for name, value in stated.items():
         if name == "levels":
-            # Beside the columns that they are of.
+            # The levels are shown in the table of columns.
             continue
         meaning = (MEANINGS | own).get(name, name.replace("_", " "))
         parts = value.items() if isinstance(value, dict) else [(None, value)]
@@ -448,7 +448,7 @@ def _read_attribute(
     *,
     asked: bool,
 ) -> AttributeCard:
-    """Read what the card shows of an attribute; where it is not ``asked`` about, without its errors."""
+    """Read the part of the card about an attribute; its errors only if ``asked``."""
     values = _values(connection, reader, attribute, labels, truth)
     answers = truth.answers.get(attribute.name) if truth else None
     drawn: tuple[Vector, Vector, Vector | None] | None = None
@@ -472,7 +472,7 @@ def _values(
     labels: Mapping[str | None, str],
     truth: Truth | None,
 ) -> list[Value]:
-    """Reconstruct every value over the whole release, with what may be believed of a record."""
+    """Return every value with its estimated count over the whole release, its prior and its highest posterior."""
     weight = (
         f", weight := {literal(identifier(reader.scale))}"
         if reader.scale and form_of(attribute).weighed
@@ -483,7 +483,7 @@ def _values(
     found = {
         value: (estimate, low, high)
         for value, estimate, low, high in connection.execute(
-            # Of a value in every decoy group only bounds are known: the middle of them orders it among the others.
+            # A value in every decoy group has only bounds, so their middle orders it among the other values.
             "SELECT value::VARCHAR, coalesce(estimate, (low + high) / 2), coalesce(low, estimate),"
             " coalesce(high, estimate)"
             f" FROM priv.reconstructed_distribution({of}, method := '{method}'{weight})"
@@ -517,14 +517,14 @@ def _values(
 def _answers(
     connection: Connection, reader: Reader, attribute: SensitiveAttribute
 ) -> tuple[Vector, Vector, None]:
-    """Return estimates and their standard errors, of questions drawn from what the release shows."""
+    """Return the estimates and standard errors of queries that are drawn from the release."""
     nothing = np.empty(0)
     if not form_of(attribute).invertible:
         return nothing, nothing, None
     name, column = identifier(attribute.name), identifier(attribute.column)
     value = f"unnest({column})" if form_of(attribute).listed else column
     if attribute.blocks:
-        # Any of the values that a block holds; so that all of them are asked for, one by its number.
+        # A row shows a block of values. Its number modulo the domain size picks one, so that queries use every value.
         every = f"(SELECT list(CAST(value AS {attribute.type}) ORDER BY position) FROM priv.coefficient WHERE"
         every += (
             f" release = {literal(attribute.release)} AND attribute = {literal(attribute.name)})"
@@ -532,7 +532,7 @@ def _answers(
         value = f"list_extract({every}, {column}::INTEGER % {attribute.size} + 1)"
     elif not form_of(attribute).listed and attribute.type != "ENUM":
         value = f"{column}::{attribute.type}"
-    # The questions are about the attribute, and what is shown of it is what there is to draw them from.
+    # Queries are about the attribute, but are drawn from the noisy column, since the release has no other.
     table = f"(SELECT * EXCLUDE ({column}), {value} AS {name} FROM main.{identifier(attribute.release)})"
     types = types_of(connection, table)
     rows = count_of(connection, table)
@@ -553,18 +553,18 @@ def _answers(
 
 @contextmanager
 def _without_traces(connection: Connection) -> Iterator[None]:
-    """Drop the temporary tables of questions and answers, however the work on them ends."""
+    """Drop the temporary tables of queries and answers at the end."""
     try:
         yield
     finally:
         for table in ("drawn", "queries", "asked", "answers"):
-            # In a transaction that has failed nothing can be dropped, and nothing stays.
+            # In a failed transaction DROP fails, but the tables are rolled back.
             with suppress(duckdb.Error):
                 connection.execute(f"DROP TABLE IF EXISTS temp.main._priv_{table}")
 
 
 def _statements(reader: Reader) -> list[tuple[str, str]]:
-    """Write queries that can be copied."""
+    """Write example queries with their titles."""
     release, attributes = reader.release, reader.attributes
     if not attributes:
         return []
@@ -576,7 +576,7 @@ def _statements(reader: Reader) -> list[tuple[str, str]]:
     weight_text = f", weight := {literal(identifier(str(reader.scale)))}" if scaled else ""
     asked = f"{key}, {column}, {literal(attribute.values[0])}{weight}"
     found = [
-        ("How many truly have a value", f"SELECT priv.reconstructed_count({asked}) FROM {table};"),
+        ("The count of one value", f"SELECT priv.reconstructed_count({asked}) FROM {table};"),
         (
             "With a 95% interval",
             f"SELECT unnest(priv.reconstructed_interval({asked})) FROM {table};",

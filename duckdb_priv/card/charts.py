@@ -1,4 +1,4 @@
-"""The geometry of the pictures on a card: numbers in, places in a small drawing out; the template draws."""
+"""Computes the coordinates of the charts on a card. The template draws them as SVG."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy as np
 from duckdb_priv.mechanism.arrays import Vector
 
 WIDTH, HEIGHT = 360, 230
-"""Size of a picture: that of a phone's screen, so that its letters can be read there."""
+"""The size of a chart: the width of a phone's screen, so that its text is readable there."""
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 10, 38
 BINS = 12
-"""Into how many ranges of counts a band is cut."""
+"""The number of ranges of counts in a band."""
 MAX_POINTS = 400
-"""How many points a picture shows."""
+"""The largest number of points in a chart."""
 SHOWN = 0.9
-"""Share of the points that fit in a picture; the others are drawn at its edge."""
+"""The share of points inside the vertical axis; the other points are drawn at its ends."""
 MAX_ERROR = 2.0
-"""The largest relative error that a picture has room for."""
+"""The largest end of the vertical axis, a relative error."""
 MIN_SPAN = 1.5
-"""How far counts must differ for a picture to show anything."""
+"""The smallest ratio between the largest and the smallest counts of a chart."""
 MAX_TICKS = 7
-"""How many numbers a logarithmic axis has."""
+"""The largest number of ticks on a logarithmic axis."""
 Z95 = 1.959963984540054
 """Two-sided 95% quantile of the normal distribution."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis: the place of each value."""
+    """An axis, which maps values to coordinates."""
 
     low: float
     high: float
@@ -40,7 +40,7 @@ class Axis:
     logarithmic: bool = False
 
     def place(self, value: float) -> float:
-        """Return the place of a value, cut to the axis.
+        """Return the coordinate of a value; values outside the axis are moved to its ends.
 
         >>> Axis(0, 10, 100, 200).place(2.5)
         125.0
@@ -63,15 +63,15 @@ class Tick:
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture: a band, a line in it, points over it."""
+    """A chart: a band, a line in it, and points."""
 
     x_ticks: Sequence[Tick]
     y_ticks: Sequence[Tick]
     band: str
-    """Outline of the band, as an SVG path; empty where there is none."""
+    """The outline of the band as an SVG path; empty without a band."""
     line: str
     points: Sequence[tuple[float, float, str]]
-    """Places, each with the words that explain it."""
+    """The coordinates and the tooltip of each point."""
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -81,9 +81,9 @@ class Chart:
 
 
 def error_chart(counts: Vector, stderrs: Vector, errors: Vector | None) -> Chart | None:
-    """Draw relative errors over counts: the band that holds 95% of them and, where known, the errors.
+    """Return a chart of relative errors over counts: the band with 95% of the errors and, if known, the errors.
 
-    ``errors`` are signed and relative. None where there is too little to draw.
+    ``errors`` are signed and relative. Returns None if there are too few counts, or they differ too little.
     """
     kept = counts >= 1
     counts, stderrs = counts[kept], stderrs[kept]
@@ -137,7 +137,7 @@ def _band(x: Sequence[float], high: Sequence[float], low: Sequence[float]) -> st
 
 
 def _round_up(value: float) -> float:
-    """Return the next number that begins with 1, 2 or 5 and goes on with noughts.
+    """Round up to a number whose only nonzero digit is 1, 2 or 5.
 
     >>> _round_up(0.13), _round_up(0.6)
     (0.2, 1.0)
@@ -149,7 +149,7 @@ def _round_up(value: float) -> float:
 
 
 def round_numbers(low: float, high: float) -> list[float]:
-    """List round numbers between two, as many as an axis has room for.
+    """List the round numbers from ``low`` to ``high``, at most MAX_TICKS if possible.
 
     >>> round_numbers(90, 2100)
     [100.0, 200.0, 500.0, 1000.0, 2000.0]
@@ -166,7 +166,7 @@ def round_numbers(low: float, high: float) -> list[float]:
 
 
 def short(number: float) -> str:
-    """Write a large round number briefly.
+    """Write a number with the suffix k, M or G.
 
     >>> short(10), short(20_000), short(1_000_000)
     ('10', '20k', '1M')

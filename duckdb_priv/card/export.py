@@ -1,4 +1,4 @@
-"""What is handed out: a release, with the analyst's card in it and beside it."""
+"""Exports a release file, with the analyst's card in the file and beside it."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from duckdb_priv.publisher.export import export_with
 
 
 def export_release(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Write a release, with a card that was computed from nothing but what is written."""
+    """Export a release with a card that is computed from the exported data only."""
     return export_with(analyst_card, workspace, given)

@@ -1,4 +1,4 @@
-"""The posterior: what may be believed of a record after seeing what was reported of it, whatever the mechanism."""
+"""Computes the highest posteriors of a record's values, for every mechanism."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from duckdb_priv.release.model import Blocks, SensitiveAttribute
 
 
 def highest_posteriors(attribute: SensitiveAttribute, prior: Vector) -> Vector | None:
-    """Return the highest posterior of each value, over all that may be reported; None where nothing is perturbed,
-    and where records differ in how far they are.
+    """Return the highest posterior of each value over all noisy values.
 
-    ``prior`` has a probability for each value; they sum to one. Where records are not perturbed one by one, a
-    value counts as reported or not reported: own and other are the probabilities that it is.
+    Returns None if the attribute is not perturbed, or if the perturbation differs between records. ``prior`` has a
+    probability for each value; they sum to one. For mechanisms that do not perturb records independently, the
+    observation is whether the value is reported. Its probabilities are ``own`` for the true value, else ``other``.
 
     >>> numbers = {"own": (0.75, 0.75), "other": (0.25, 0.25)}
     >>> kept = SensitiveAttribute("r", "s", "ENUM", ("a", "b"), "two_weights", numbers)
@@ -44,7 +44,7 @@ def highest_posteriors(attribute: SensitiveAttribute, prior: Vector) -> Vector |
 
 
 def _one_by_one(attribute: SensitiveAttribute) -> tuple[Vector, Vector, Vector] | None:
-    """Return d, b, c where Pr[shows y | true x] = d[x] 1{x = y} + b[y] c[x]; None where it is another matrix."""
+    """Return d, b, c with Pr[shows y | true x] = d[x] 1{x = y} + b[y] c[x]; None if the operator has another form."""
     size = attribute.size
     if "retention" in attribute.numbers:
         kept = np.array(attribute.numbers["retention"])
@@ -56,10 +56,10 @@ def _one_by_one(attribute: SensitiveAttribute) -> tuple[Vector, Vector, Vector] 
 
 
 def _of_diagonal_and_rank_one(own: Vector, other: Vector, given: Vector, prior: Vector) -> Vector:
-    """Return the highest posterior of each value in time linear in the domain, by the parts of the operator."""
+    """Return the highest posterior of each value from the parts of the operator, in time linear in the domain."""
     shown = own * prior + other * (given @ prior)
     ratio = np.divide(other, shown, out=np.zeros_like(shown), where=shown > 0)
-    # The largest ratio of another value: that of the first, or of the second for the first itself.
+    # The largest ratio among the other values; for the value with the largest ratio, the second largest.
     first = int(ratio.argmax())
     largest = np.full(ratio.size, ratio[first])
     largest[first] = np.delete(ratio, first).max(initial=0)
@@ -69,7 +69,7 @@ def _of_diagonal_and_rank_one(own: Vector, other: Vector, given: Vector, prior: 
 
 
 def _of_blocks(attribute: SensitiveAttribute, blocks: Blocks, prior: Vector) -> Vector:
-    """Return the posterior of each value where the block with it is reported that holds least besides."""
+    """Return the posterior of each value if the reported block contains it and has the least other prior mass."""
     _, odds = stored_code(attribute, blocks)
     within = sums_by_block(prior, blocks.count, blocks.stride, blocks.first)
     reported = least_by_value(1 + (odds - 1) * within, len(prior), blocks.stride, blocks.first)

@@ -1,4 +1,4 @@
-"""From which size on counts can be relied upon, as the questions of a card show."""
+"""Finds the size from which on counts are exact enough."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from duckdb_priv.card.charts import Z95
 from duckdb_priv.mechanism.arrays import Vector
 
 MOST = 0.95
-"""Share of the counts from the size on that are as exact as is said."""
+"""The share of counts, from the size on, that must be exact enough."""
 
 
 def reliable_from(counts: Vector, stderrs: Vector, error: float) -> float | None:
-    """Return the size from which on nearly all counts have a 95% interval of at most plus and minus this share.
+    """Return the size from which on nearly all counts have a 95% interval within ``error`` times the count.
 
-    ``counts`` are answers, ``stderrs`` their standard errors. The size is rounded up to two digits; None where not
-    even the largest counts are as exact.
+    ``stderrs`` are the standard errors of ``counts``. The size is rounded up to two digits. Returns None if not even
+    the largest counts are that exact.
 
     >>> counts = np.array([10.0, 100.0, 1000.0, 2000.0])
     >>> reliable_from(counts, np.full(4, 30.0), 0.1)

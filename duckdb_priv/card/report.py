@@ -1,4 +1,4 @@
-"""The release card: one HTML page, without network, that says what a release is good for and what it hides."""
+"""Writes the card of a release: one HTML page that describes its accuracy and its privacy, without network access."""
 
 from __future__ import annotations
 
@@ -18,38 +18,37 @@ from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.release import catalog
 
 ADDRESS = re.compile(r"https?://[!-~]+")
-"""An address of a page: of the web, and without blanks."""
+"""An http or https address without blanks."""
 
 
 def analyst_card(
     connection: duckdb.DuckDBPyConnection, release: str | None = None, explorer: str | None = None
 ) -> str:
-    """Return the card of a release, computed from nothing but what is published of it.
+    """Return the card of a release, computed only from published data.
 
-    Without a name it is the only one of the file; raises InvalidParameter where that holds several. ``explorer`` is the
-    address of the page that counts on the release in a browser, to which the card then links.
+    Without a name, the file must contain exactly one release; raises InvalidParameter otherwise. ``explorer`` is the
+    address of the release's explorer page, to which the card then links.
     """
     if explorer is not None and not ADDRESS.fullmatch(explorer):
         raise InvalidParameter(
-            f"{echoed(explorer)} is no address of a page",
-            hint="write it whole: https://data.example.org/visits/",
+            f"{echoed(explorer)} is not the address of a page",
+            hint="write a complete address: https://data.example.org/visits/",
         )
     if release is None:
         releases = catalog.releases(connection)
         if len(releases) != 1:
             raise InvalidParameter(
-                f"a card is for one release, and this file holds {len(releases)}",
-                hint="name one of them, or export the release to a file of its own",
+                f"a card describes one release, and this file contains {len(releases)}",
+                hint="name one of them, or export the release to a separate file",
             )
         (release,) = releases
     return render(read_card(connection, release), explorer)
 
 
 def publisher_card(connection: duckdb.DuckDBPyConnection, release: str) -> str:
-    """Return the card of a release beside the truth: not to be handed out.
+    """Return the card of a release that compares it with its source; it must not be shared.
 
-    Where the source is gone, or does not show what the release shows, the card says so, and is computed from the
-    release alone.
+    If the source is gone or does not fit the release, the card says so, and is computed from the release alone.
 
     Raises UnknownRelease.
     """
@@ -59,7 +58,7 @@ def publisher_card(connection: duckdb.DuckDBPyConnection, release: str) -> str:
     except duckdb.Error as error:
         if is_interrupt(error):
             raise
-        # The text of the error may quote a true value, and what is left of the card holds none.
+        # The error's text may quote a true value, so the card does not show it.
         truth, missing = None, catalog.last_publication(connection, name).source
     return render(read_card(connection, name, truth, missing))
 
@@ -83,7 +82,7 @@ def _template() -> Template:
 
 
 def share(value: float) -> str:
-    """Write a share as a percentage with three digits that count, and never as all or nothing.
+    """Write a share as a percentage with three significant digits; shares near 0 or 1 never become 0% or 100%.
 
     >>> share(0.12345), share(0.00012), share(0.99999), share(1e-9), share(0.0)
     ('12.3%', '0.012%', 'more than 99.9%', 'less than 0.001%', '0%')
@@ -94,7 +93,7 @@ def share(value: float) -> str:
 
 
 def whole(value: float) -> str:
-    """Write a count with its thousands apart.
+    """Write a count with commas between thousands.
 
     >>> whole(1234567.6)
     '1,234,568'
@@ -103,7 +102,7 @@ def whole(value: float) -> str:
 
 
 def possible(estimate: float, high: float) -> str:
-    """Write an estimate in whole records, the nearest that is possible.
+    """Write an estimate as the nearest possible whole number of records.
 
     >>> possible(-20.3, 68.2), possible(1234.6, 1300.0)
     ('0', '1,235')
@@ -112,7 +111,7 @@ def possible(estimate: float, high: float) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """Write what a count is between, in whole records.
+    """Write the interval of a count in whole records.
 
     >>> interval(-5.0, 68.2), interval(180.5, 221.2)
     ('not above 69', '180 to 222')
@@ -122,10 +121,11 @@ def interval(low: float, high: float) -> str:
 
 
 def write(html: str, path: Path) -> None:
-    """Write a page beside its place, and move it there when it is complete."""
+    """Write a page to a temporary file, and move it to its path when it is complete."""
     if not path.parent.is_dir():
         raise InvalidParameter(
-            f"the folder {str(path.parent)!r} does not exist", hint="make it, or choose another"
+            f"the folder {str(path.parent)!r} does not exist",
+            hint="create the folder, or name another one",
         )
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
     try:

@@ -1,8 +1,7 @@
-"""What the page is made of: its own files, and the engine, which npm installs once into a folder of the user's.
+"""Collects the files of the explorer page: its own, and those of its engine, which npm installs in the user's cache.
 
-The engine (DuckDB in WebAssembly, and Observable Plot) is 36 MB, many times the package, and most who publish never
-need it. So it is not in the package: it is fetched on request, in the versions and with the checksums of the
-lock file.
+The engine (DuckDB in WebAssembly, and Observable Plot) takes 36 MB, many times the package, and most publishers never
+need it. So it is not in the package but downloaded on request, with the versions and checksums of the lock file.
 """
 
 from __future__ import annotations
@@ -32,19 +31,19 @@ ENGINE = {
     "flatbuffers": ("mjs/**/*.js",),
     "tslib": ("tslib.es6.mjs",),
 }  # fmt: skip
-"""By package: the files that the page loads."""
+"""The files of each npm package that the page loads."""
 LICENCES = ("LICENSE*", "NOTICE*")
-"""They go wherever the files go. DuckDB in WebAssembly has its own in none, and states MIT."""
+"""Licences, which are copied, too. The package of DuckDB in WebAssembly has no licence file; it states MIT."""
 
 
 class EngineMissing(PrivError):
-    """What the page counts and draws with is not installed, or cannot be."""
+    """The engine of the explorer is not installed, or cannot be installed."""
 
 
 def cache() -> Path:
-    """Return the folder that holds the engine, whether it does or not; other versions have other folders.
+    """Return the folder of the engine, which need not exist yet. Each version of the engine has its own folder.
 
-    ``$XDG_CACHE_HOME``, or ``~/.cache``, is where it lies.
+    The folder is in ``$XDG_CACHE_HOME``, or else in ``~/.cache``.
     """
     wanted = b"".join((HERE / name).read_bytes() for name in ORDERED)
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -52,15 +51,15 @@ def cache() -> Path:
 
 
 def parts() -> Mapping[str, Path]:
-    """Return the files of the page by their places, relative to the page.
+    """Return the files of the page by their paths relative to the page.
 
     Raises EngineMissing.
     """
     engine = cache()
     if not engine.is_dir():
         raise EngineMissing(
-            "the explorer's engine is not on this machine: DuckDB in WebAssembly and Observable Plot, 36 MB",
-            hint="duckdb-priv explore --install fetches it, once, with npm of Node.js",
+            "the explorer's engine is not installed: DuckDB in WebAssembly and Observable Plot, 36 MB",
+            hint="run duckdb-priv explore --install once; it needs npm of Node.js",
         )
     page = {path.name: path for path in PAGE.iterdir()}
     return page | {
@@ -71,9 +70,9 @@ def parts() -> Mapping[str, Path]:
 
 
 def install() -> Path:
-    """Let npm install the engine, and keep what the page loads of it; return its folder.
+    """Install the engine with npm, and keep the files that the page loads; return their folder.
 
-    Raises EngineMissing where there is no npm, or it fails.
+    Raises EngineMissing if npm is missing or fails.
     """
     place = cache()
     if place.is_dir():
@@ -81,11 +80,11 @@ def install() -> Path:
     npm = shutil.which("npm")
     if npm is None:
         raise EngineMissing(
-            "the explorer's engine is installed with npm, and there is none on the PATH",
-            hint=f"install Node.js, or copy {place} from a machine that has it",
+            "the explorer's engine needs npm to be installed, and npm is not on the PATH",
+            hint=f"install Node.js, or copy the folder {place} from another machine",
         )
     place.parent.mkdir(parents=True, exist_ok=True)
-    # Made beside its place: what is interrupted, or runs twice, leaves nothing half made.
+    # The folder is made under another name and then renamed, so an interrupted installation is never used.
     with tempfile.TemporaryDirectory(dir=place.parent, ignore_cleanup_errors=True) as folder:
         workshop = Path(folder)
         for name in ORDERED:
@@ -97,7 +96,7 @@ def install() -> Path:
         if done.returncode:
             raise EngineMissing(
                 f"npm could not install the explorer's engine: {done.stderr.strip()[-300:]}",
-                hint="look whether npm reaches its registry, then try again",
+                hint="check that npm can reach its registry, then try again",
             )
         made = workshop / "made"
         for package, patterns in ENGINE.items():
@@ -111,7 +110,7 @@ def install() -> Path:
 
 
 def keep(source: Path, target: Path, patterns: tuple[str, ...]) -> None:
-    """Copy the files of a folder that match."""
+    """Copy the files of a folder that match one of the patterns."""
     for path in (each for pattern in patterns for each in source.glob(pattern)):
         copy = target / path.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -119,14 +118,13 @@ def keep(source: Path, target: Path, patterns: tuple[str, ...]) -> None:
 
 
 def write(folder: Path, release: Path | None = None) -> None:
-    """Write the page into a new folder, for any web server; with a release, which the page then opens by itself.
+    """Write the page to a new folder for any web server. With ``release``, the page opens this file at once.
 
-    Raises EngineMissing, and InvalidParameter where there is something of that name, or the release is called like a
-    file of the page.
+    Raises EngineMissing. Raises InvalidParameter if the folder exists, or if the release has the name of a page file.
     """
     files = parts()
     if folder.exists():
-        raise InvalidParameter(f"{str(folder)!r} is there already", hint="name a new folder")
+        raise InvalidParameter(f"{str(folder)!r} exists", hint="name a new folder")
     if release is not None and release.name in {Path(name).parts[0] for name in files}:
         raise InvalidParameter(
             f"{release.name!r} is the name of a file of the page", hint="rename the release file"

@@ -1,4 +1,4 @@
-"""Gives out the page and one release, to this machine alone."""
+"""Serves the explorer page and one release to this machine only."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ LOOPBACK = "127.0.0.1"
 
 
 class Explorer(ThreadingHTTPServer):
-    """A server on a free port of the loopback address, whose every path begins with a secret of its own.
+    """A server on a free port of the loopback address; every path begins with a random token.
 
-    It reads files, and only those that it was given by name: there are no folders to list and no ways out of them.
-    The secret keeps other users of the machine out, and the look at ``Host`` other sites, whatever name they give to
-    this address.
+    It serves only a fixed list of files, so requests cannot list folders or read other files. The token excludes other
+    users of the machine. The check of the ``Host`` header excludes other web sites whose name resolves to this address.
     """
 
     daemon_threads = True
@@ -48,10 +47,10 @@ class Explorer(ThreadingHTTPServer):
         self.host = f"{LOOPBACK}:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print nothing of a request that ended in the middle."""
+        """Ignore requests that end early."""
 
     def address(self, question: str = "") -> str:
-        """Return where the page is, with its release open, and a question as the page writes it."""
+        """Return the address of the page that opens the release and shows a question, given as in the page's links."""
         opened = f"?open={quote(self.name, safe='')}" if self.name else ""
         return f"http://{self.host}/{self.token}/{opened}{'#' if question else ''}{question.removeprefix('#')}"
 
@@ -63,7 +62,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             file = self._asked()
         except ValueError:
-            # An address that is none, such as //[.
+            # An invalid address, such as //[.
             self.send_error(400)
             return
         if file is None:
@@ -74,7 +73,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_response(200)
                 self.send_header("Content-Type", KINDS.get(file.suffix, "application/octet-stream"))
                 self.send_header("Content-Length", str(file.stat().st_size))
-                # The engine stays as it is; a release may be another file the next time.
+                # The engine never changes, but the release may change before the next request.
                 kept = file.is_relative_to(cache())
                 self.send_header("Cache-Control", "private, max-age=3600" if kept else "no-store")
                 for name, value in HEADERS.items():
@@ -88,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(404)
 
     def _asked(self) -> Path | None:
-        """Return the file that is asked for, if this page asks for it."""
+        """Return the requested file; None unless the request comes from this page and names one of its files."""
         token, _, name = urlsplit(self.path).path.removeprefix("/").partition("/")
         same = self.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
         if self.headers.get("Host") != self.server.host or not same:

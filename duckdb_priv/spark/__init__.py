@@ -1,6 +1,6 @@
-"""The same releases from Spark: Spark moves rows, DuckDB perturbs them inside every task.
+"""Publishes the same releases from Spark: Spark moves the rows, and DuckDB perturbs them inside every task.
 
-Names are loaded when they are first used; it needs PySpark 4 (``pip install 'duckdb_priv[spark]'``).
+Names are loaded when they are first used. The package needs PySpark 4 (``pip install 'duckdb_priv[spark]'``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["publish", "refresh"]
 
 _EXPORTS = {name: f"duckdb_priv.spark.publication:{name}" for name in __all__}
-"""Where each name that is loaded late comes from."""
+"""The module and object of each name that is loaded on first use."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,7 @@
-"""The questions about a source, answered by Spark.
+"""Computes the aggregates of a source with Spark.
 
-Counts are made by Spark itself; what DuckDB's hashes choose is chosen by DuckDB inside the tasks. Answers are written
-to temporary tables of the driver, in DuckDB's types, so that every text, order and hash of a value is DuckDB's own.
+Spark counts. DuckDB, inside the tasks, computes everything that depends on keyed bits. Results are written to temporary
+tables of the driver in DuckDB's types, so that every text, order and hash of a value is DuckDB's.
 """
 
 from __future__ import annotations
@@ -50,32 +50,32 @@ CARRIED = {
     "VARCHAR": ("VARCHAR", "string"),
     "VARCHAR[]": ("VARCHAR[]", "array<string>"),
 }
-"""By type of DuckDB: what carries its values through Spark, as both call it."""
+"""The DuckDB type and the Spark type in which a task returns values of a DuckDB type."""
 MOST_VALUES = 1_000_000
-"""Values of a sensitive column that are fetched at most."""
+"""The largest number of values, or combinations of values, that are fetched."""
 SEED = 1
-"""Of samples in which suspects are looked for."""
+"""The seed of samples for the checks before publishing."""
 
 
 def _rest(text: Column) -> Column:
-    """Return what is left of an id without its case, its blanks and the leading zeros of its numbers."""
+    """Remove the case, the blanks and the leading zeros of numbers from an id."""
     return f.regexp_replace(f.regexp_replace(f.lower(text), BLANK, ""), LEADING_ZEROS, "$1$2")
 
 
 @dataclass(frozen=True)
 class AnswersOf:
-    """Answers questions about a source by asking its frame."""
+    """Makes the aggregates of a source that is a Spark frame."""
 
     frame: SparkFrame
 
     def __call__(self, workspace: Workspace, source: Source) -> SparkAggregates:
-        """Return the answers."""
+        """Return the aggregates of a source."""
         return SparkAggregates(workspace, source, self.frame)
 
 
 @dataclass(frozen=True)
 class SparkAggregates(Aggregates):
-    """What is asked of a frame."""
+    """The aggregates of a Spark frame."""
 
     rereads: ClassVar[bool] = True
 
@@ -91,7 +91,7 @@ class SparkAggregates(Aggregates):
         return records.groupBy(*map(column, columns)).agg(f.count(f.lit(1)).alias(key))
 
     def _lay_out(self, name: str, columns: Sequence[str], table: pa.Table) -> str:
-        """Create a temporary table of an answer, with its columns in the types of the source."""
+        """Create a temporary table from a job's result, with its columns in the types of the source."""
         cursor, types = self.workspace.cursor, self.source.types
         casts = in_types({each: types[each] for each in columns})
         more = [identifier(each) for each in table.column_names if each not in columns]
@@ -103,7 +103,7 @@ class SparkAggregates(Aggregates):
         return f"temp.main.{name}"
 
     def histogram(self, attribute: str) -> list[tuple[str | None, int]]:
-        """Count the records of each value of an attribute: its text and the count, in the order of its type."""
+        """Return each value of an attribute as text with its count, in the order of the attribute's type."""
         found = self.frame.ask(
             ("histogram", attribute),
             lambda: self._count([attribute], ROWS).limit(MOST_VALUES + 1),
@@ -111,7 +111,7 @@ class SparkAggregates(Aggregates):
         if found.num_rows > MOST_VALUES:
             raise InvalidSource(
                 f"sensitive column {attribute!r} has more than {MOST_VALUES:,} values",
-                hint="group its values first",
+                hint="group the values of this column first",
             )
         table, value = (
             self._lay_out("_priv_histogram", [attribute], found),
@@ -122,7 +122,7 @@ class SparkAggregates(Aggregates):
         )
 
     def on_axis(self, attribute: str, at: Callable[[str], str], low: float, high: float) -> OnAxis:
-        """Count the records of which a number has no place in a range; DuckDB reads timestamps, value by value."""
+        """Count the records whose number is missing, infinite or outside a range. DuckDB converts timestamps."""
         kind, value = self._records.schema[attribute].dataType, column(attribute)
         if isinstance(kind, spark.DateType):
             value = f.datediff(value, f.lit("1970-01-01"))
@@ -153,14 +153,14 @@ class SparkAggregates(Aggregates):
         return OnAxis(*map(int, self.workspace.rows(query, list(values))[0]))
 
     def sizes_of_groups(self, step: Step) -> dict[int, int]:
-        """Count the groups of each size, the smallest first; they stay in Spark."""
+        """Count the micro groups of each size, the smallest size first."""
         found = self._sizes(self.source.public)
         return dict(
             sorted(zip(found["size"].to_pylist(), found["groups"].to_pylist(), strict=True))
         )
 
     def _sizes(self, columns: Sequence[str]) -> pa.Table:
-        """Count the groups of each size."""
+        """Count the combinations of these columns' values by their number of records."""
         names = sorted(columns)
         texts = [
             column(name).cast("string").alias(f"_priv_text_{name}")
@@ -182,7 +182,7 @@ class SparkAggregates(Aggregates):
         return has_floats(self._records.schema[name].dataType)
 
     def group_counts(self, attribute: str) -> GroupCounts:
-        """Count the values of an attribute in every micro group; they stay in Spark."""
+        """Count the values of an attribute in every micro group, without fetching the groups."""
         found = self.frame.ask(
             ("group counts", attribute, *self.source.public), lambda: self._group_counts(attribute)
         )
@@ -201,7 +201,7 @@ class SparkAggregates(Aggregates):
         return placed.groupBy("size", "count", "top").agg(f.count(f.lit(1)).alias("number"))
 
     def large_groups(self, step: Step, size: int) -> tuple[int, int]:
-        """Count the micro groups of more records than a size, and their records; they stay in Spark."""
+        """Count the micro groups of more than ``size`` records, and their records."""
 
         def counted() -> DataFrame:
             groups = self._count(self.source.public, ROWS).where(f.col(ROWS) > size)
@@ -211,7 +211,7 @@ class SparkAggregates(Aggregates):
         return row["groups"], row["records"] or 0
 
     def digest(self, bits: KeyedBits, names: Sequence[str]) -> str:
-        """Add up keyed bits in the tasks, which are given this key."""
+        """Return a digest of the records' keyed bits, which the tasks compute with this key."""
         types = {name: self.source.types[name] for name in names}
         record = steady_sql(names, types)
         query = (
@@ -236,7 +236,7 @@ class SparkAggregates(Aggregates):
         return str(digest)
 
     def persons(self) -> tuple[int, int, int]:
-        """Count the records without a person, the people, and the largest number of records of one."""
+        """Count the records without a person, the people, and the most records of one person."""
         found = self.frame.ask(("persons", *self.source.person), self._persons)
         missing, persons, most = found.to_pylist()[0].values()
         return missing or 0, persons, most or 0
@@ -253,7 +253,7 @@ class SparkAggregates(Aggregates):
         )
 
     def limited(self, order: KeyedBits, max_rows: int) -> Source:
-        """Write the ids of the others into files, and leave their records out of the frame."""
+        """Return the source with at most ``max_rows`` records of each person; Spark writes the other ids to files."""
         source = self.source
         number, text = source.id_arguments
         reads = {name: source.types[name] for name in (*source.record_id, *source.person)}
@@ -265,29 +265,29 @@ class SparkAggregates(Aggregates):
         ids = list(map(column, source.record_id))
         of_person = Window.partitionBy(*map(column, source.person)).orderBy(ORDER, *ids)
 
-        def others() -> DataFrame:
+        def beyond_limit() -> DataFrame:
             drawn = self.frame.beside(kernel, ORDER)
             ranked = drawn.withColumn(ORDER, f.row_number().over(of_person))
             return ranked.where(f.col(ORDER) > max_rows).select(*ids)
 
-        return self._left(("beyond", max_rows, order.key), others)
+        return self._without_ids(("beyond", max_rows, order.key), beyond_limit)
 
     def without(self, kernel: Kernel, leaves: str) -> Source:
-        """Write the ids of those into files, and leave their records out of the frame."""
+        """Return the source without the records for which ``leaves`` holds; Spark writes their ids to files."""
         types = {name: self.source.types[name] for name in self.source.record_id}
         select = f"SELECT {identifiers(types)} FROM ({kernel.select}) AS s WHERE {leaves}"
         leaving = in_spark_types(replace(kernel, select=select, gathers=True), types)
         records = self.frame.records(kernel.reads)
         schema = self.frame.carried(types)
 
-        def those() -> DataFrame:
+        def leaving_ids() -> DataFrame:
             return in_tasks(records, Perturb(leaving, self.frame.setting), schema)
 
         held = [table.data for table in kernel.tables.values()]
-        return self._left(("without", select, *held), those)
+        return self._without_ids(("without", select, *held), leaving_ids)
 
-    def _left(self, key: tuple[object, ...], ids: Callable[[], DataFrame]) -> Source:
-        """Return the source without the records of some ids."""
+    def _without_ids(self, key: tuple[object, ...], ids: Callable[[], DataFrame]) -> Source:
+        """Return the source without the records of these ids."""
         folder, source = self.frame.write(key, ids), self.source
         rows = count_of(self.workspace.cursor, in_duckdb(folder))
         if not rows:
@@ -296,7 +296,7 @@ class SparkAggregates(Aggregates):
         return replace(source, rows=source.rows - rows, answers=AnswersOf(frame))
 
     def make(self, table: str, kernel: Kernel, types: Mapping[str, str]) -> None:
-        """Let the tasks run a kernel, and lay out what it gives."""
+        """Run a kernel in the tasks, and create a temporary table of its rows."""
         cursor = self.workspace.cursor
         cursor.register("_priv_answer", self._run(kernel, types))
         cursor.execute(
@@ -305,12 +305,12 @@ class SparkAggregates(Aggregates):
         cursor.unregister("_priv_answer")
 
     def asked(self, kernel: Kernel, names: Sequence[str]) -> list[tuple[Any, ...]]:
-        """Let the tasks run a kernel on their pieces."""
+        """Run a kernel in the tasks, on each piece of the records, and return its rows."""
         found = self._run(kernel, dict.fromkeys(names, "VARCHAR"))
         return [tuple(row[name] for name in names) for row in found.to_pylist()]
 
     def _run(self, kernel: Kernel, types: Mapping[str, str]) -> pa.Table:
-        """Let the tasks run a kernel whose columns are few words; keys of noise are not in it."""
+        """Run a kernel without random bits in the tasks. Its columns have the types in CARRIED."""
         kinds = {name: CARRIED[kind] for name, kind in types.items()}
         select = f"SELECT {in_types({name: kind for name, (kind, _) in kinds.items()})} FROM ({kernel.select})"
         work = Ask(replace(kernel, select=select), self.frame.setting)
@@ -321,7 +321,7 @@ class SparkAggregates(Aggregates):
         )
 
     def sample(self, columns: Sequence[str], share: float) -> str:
-        """Fetch a sample of about this share of the records."""
+        """Fetch a sample of about ``share`` of the records; return its temporary table."""
         records = self._records.select(*map(column, columns))
         found = self.frame.ask(
             ("sample", share, *columns),
@@ -330,7 +330,7 @@ class SparkAggregates(Aggregates):
         return self._lay_out("_priv_sample", columns, found)
 
     def profiles(self, columns: Sequence[str]) -> list[tuple[int, int]]:
-        """Count, by column, the records that have a value, and about how many values there are."""
+        """Count the records with a value, and estimate the number of distinct values, for each column."""
         names = list(map(column, columns))
         counts = [f.count(each).alias(f"present{n}") for n, each in enumerate(names)] + [
             f.approx_count_distinct(each).alias(f"distinct{n}") for n, each in enumerate(names)
@@ -340,9 +340,9 @@ class SparkAggregates(Aggregates):
         return [(row[f"present{n}"], row[f"distinct{n}"]) for n in range(len(names))]
 
     def distinctness(self, columns: Sequence[str], rate: int) -> tuple[int, int, int, int]:
-        """Count the values of columns, their records, those that are unique in theirs, and the most of one value."""
+        """Count the values of columns, their records, the values of one record, and the most records of a value."""
         if len(columns) > 1 and not any(map(self._has_floats, columns)):
-            # Planning asks for these sizes, too.
+            # Planning needs the same job's result.
             found = self._sizes(columns)
             sizes, groups = (found[name].to_numpy() for name in ("size", "groups"))
             alone = groups[sizes == 1].sum()
@@ -361,7 +361,7 @@ class SparkAggregates(Aggregates):
         return row["values"], row["records"] or 0, row["alone"], row["most"] or 0
 
     def similar_ids(self, ids: Sequence[str], texts: Sequence[str], rate: int) -> int:
-        """Count the ids that equal another one without the case, blanks and leading zeros of its ``texts``."""
+        """Count the ids that equal another id, ignoring the case, blanks and leading zeros of the columns ``texts``."""
         bare = [f.translate(f.lower(column(name)), " 0", "") for name in texts]
         held = f.pmod(f.xxhash64(*bare), f.lit(rate)) == 0
         rests = [_rest(column(name)) if name in texts else column(name) for name in ids]
@@ -373,11 +373,11 @@ class SparkAggregates(Aggregates):
             )
 
         (row,) = self.frame.ask(("similar ids", rate, *ids), counted).to_pylist()
-        # Ids are different ones: the source was refused otherwise.
+        # All ids differ: a source with equal ids was refused before.
         return int(row["ids"] - row["rests"])
 
     def cells(self, columns: Sequence[str], other: str, rate: int) -> str:
-        """Fetch the counts of a limited number of keys."""
+        """Fetch the counts by key and value for a share ``1 / rate`` of the keys."""
         read = [*columns, other]
         held = f.pmod(f.xxhash64(*map(column, columns)), f.lit(rate)) == 0
         found = self.frame.ask(
@@ -390,7 +390,7 @@ class SparkAggregates(Aggregates):
         )
 
     def values(self, column: str) -> str:
-        """Fetch the counts of the values of a column."""
+        """Fetch the count of each value of a column."""
         found = self.frame.ask(("values", column), lambda: self._count([column], ROWS))
         table = self._lay_out("_priv_values", [column], found)
         return (
@@ -398,7 +398,7 @@ class SparkAggregates(Aggregates):
         )
 
     def combinations(self, columns: Sequence[str]) -> str:
-        """Fetch the counts of a limited number of combinations, whose texts are DuckDB's."""
+        """Fetch the count of each combination of values. DuckDB converts the values to text."""
         found = self.frame.ask(
             ("combinations", *columns),
             lambda: self._count(columns, ROWS).limit(MOST_VALUES + 1),
@@ -406,25 +406,25 @@ class SparkAggregates(Aggregates):
         if found.num_rows > MOST_VALUES:
             raise InvalidSource(
                 f"{', '.join(map(repr, columns))} have more than {MOST_VALUES:,} combinations of values",
-                hint="exclude some of them, or round their values first",
+                hint="exclude some of these columns, or round their values first",
             )
         table = self._lay_out("_priv_combinations", columns, found)
         return f"(SELECT {value_texts(columns)}, {ROWS} FROM {table})"
 
     def once(self, what: str, draw: Callable[[], T]) -> T:
-        """Draw when first asked."""
+        """Call ``draw`` at the first call for this name; later return the same result."""
         if what not in self.frame.drawn:
             self.frame.drawn[what] = draw()
         return self.frame.drawn[what]  # type: ignore[no-any-return]
 
     def assigned(self, assigning: Kernel, bits: Sequence[int]) -> SparkAssigned:
-        """Assign all records of the frame, whenever something is asked of them."""
+        """Return the aggregates of the records' decoy groups, which Spark assigns again for each job."""
         self.frame.enter_all()
         return SparkAssigned(
             self.workspace, self.source.table, self.source, self.frame, assigning, tuple(bits)
         )
 
     def set_aside(self, rows: str) -> str:
-        """Write the rows into a file, which Spark reads beside those of the frame."""
+        """Write existing rows of the release to a file, which Spark reads together with the new rows."""
         self.frame.earlier, _ = self.frame.stored_rows(self.workspace, rows)
         return f"FROM {in_duckdb(self.frame.earlier)}"

@@ -1,8 +1,8 @@
-"""The questions about records in decoy groups, answered by Spark.
+"""Computes the aggregates of records in decoy groups with Spark.
 
-Each question draws the bits of records again, since they are a function of the record. Counts come to the driver.
-The marks that recognize a record grow with the records: Spark writes them into files beside the release, and DuckDB
-reads them into the publisher's database.
+Each job computes the records' keyed bits again. The driver fetches counts. The marks by which the ledger recognizes
+records are as many as the records: Spark writes them to files beside the release, and DuckDB reads these files into the
+publisher's database.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ from duckdb_priv.sqltext.signed import HALF, signed, unsigned
 from duckdb_priv.sqltext.templates import place
 
 CELLS = "attribute int, cell bigint, records bigint, high bigint, low bigint, total decimal(38,0)"
-"""What is counted: records of a cell, and the parity and the sum of their order bits."""
+"""The columns of a count: the records of a cell, and the parity (in two halves) and the sum of their order bits."""
 LOW = (1 << 32) - 1
 MARK = "_priv_mark"
 
 
 @dataclass(frozen=True)
 class SparkAssigned(AssignedAggregates):
-    """What is asked of the records of a frame."""
+    """The aggregates of a frame's records in decoy groups."""
 
     source: Source
     frame: SparkFrame
     assigning: Kernel = field(repr=False)
-    """Gives the rows that AssignedAggregates speaks of, marks included."""
+    """Computes the rows that AssignedAggregates describes, with the marks."""
     bits: tuple[int, ...]
 
     def _asked(self, *question: object) -> tuple[object, ...]:
-        """Name a question, which is about the published records, with these bits."""
+        """Return the key of a job about the records to publish with the current random bits."""
         return (*question, *self.assigning.random_bits.values(), self.frame.known)
 
     def _from_tasks(self, select: str, schema: str) -> DataFrame:
-        """Ask the tasks piece by piece; ``select`` reads the rows from ``assigned``."""
+        """Run ``select`` in the tasks, on each piece of the records; it reads the rows from ``assigned``."""
         query = f"WITH assigned AS MATERIALIZED ({self.assigning.select}) {select}"
         work = Ask(replace(self.assigning, select=query), self.frame.setting)
         return in_tasks(self.frame.records(self.assigning.reads), work, schema)
@@ -63,7 +63,7 @@ class SparkAssigned(AssignedAggregates):
         """Count the records by attribute and cell."""
 
         def counted() -> DataFrame:
-            # Spark has no unsigned numbers of 64 bits whose parity it could tell, so they come as two halves.
+            # Spark cannot XOR unsigned 64-bit numbers, so they are split into two halves.
             select = " UNION ALL ".join(
                 f"SELECT {n} AS attribute, ({cell_sql(n, bits)})::BIGINT AS cell, count(*) AS records,"
                 f" bit_xor({order_sql(n)} >> 32::UBIGINT)::BIGINT AS high,"
@@ -87,7 +87,7 @@ class SparkAssigned(AssignedAggregates):
         return cells.filter(pc.equal(cells["attribute"], n))
 
     def digest(self, n: int) -> str:
-        """Add the cells up."""
+        """Return a digest over the cells of attribute ``n``."""
         cells = self._cells_of(n)
         high, low = (
             int(np.bitwise_xor.reduce(cells[name].to_numpy(), initial=0))
@@ -106,7 +106,7 @@ class SparkAssigned(AssignedAggregates):
     def last(
         self, last: Mapping[int, tuple[int, int]], attributes: int, bits: int
     ) -> list[tuple[tuple[int, int, int], ...]]:
-        """Fetch the last records of some values: as many of each as of the one that leaves most out."""
+        """Return the last records of each value in ``last``; the number of them is the entry's first element."""
         if not last:
             return []
         names = [f"{each}{n}" for n in range(attributes) for each in ("code", "order", "word")]
@@ -140,7 +140,7 @@ class SparkAssigned(AssignedAggregates):
         ]
 
     def marks(self, kept: str = "true") -> str:
-        """Let Spark write the marks into files."""
+        """Write the marks to files with Spark; return the SQL that reads them."""
         select = f"SELECT {signed('_random0.mark')} AS mark FROM assigned WHERE {kept}"
         folder = self.frame.write(
             self._asked("marks", kept), lambda: self._from_tasks(select, "mark bigint")
@@ -148,7 +148,7 @@ class SparkAssigned(AssignedAggregates):
         return f"(SELECT {unsigned('mark')} AS mark FROM {in_duckdb(folder)})"
 
     def leave_out(self, known: str) -> int:
-        """Let Spark leave records out, whose marks it finds in a file that DuckDB writes."""
+        """Exclude the records whose marks are in ``known``; return how many records are left."""
         folder, self.frame.known = self.frame.stored_rows(
             self.workspace, f"SELECT DISTINCT {signed('mark')} AS {MARK} FROM ({known})"
         )

@@ -1,4 +1,4 @@
-"""Folders of Parquet files as each engine reads them, whatever characters their names have."""
+"""Reads and writes folders of Parquet files in DuckDB and Spark. Their names may contain any characters."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ OURS = {
     "ignoreMissingFiles": "false",
     "ignoreCorruptFiles": "false",
 }
-"""Dates are of the Gregorian calendar, and an executor that does not see a file must not take it for empty."""
+"""Spark's options for our files: dates are Gregorian, and a missing or damaged file is an error."""
 
 
 def in_duckdb(folder: Path, files: str = PARQUET) -> str:
-    """Write how the files of a folder are read by DuckDB, which would take the folder for a pattern.
+    """Write DuckDB's read_parquet() call for the files of a folder, with the folder's pattern characters escaped.
 
     >>> in_duckdb(Path("/a*b"))
     "read_parquet('/a[*]b/*.parquet')"
@@ -35,7 +35,7 @@ def in_duckdb(folder: Path, files: str = PARQUET) -> str:
 
 
 def escaped(path: str) -> str:
-    """Write how Spark reads a file or a folder, which it would take for a pattern, too.
+    """Escape the pattern characters of a path for Spark.
 
     >>> escaped("file:///a*b")
     'file:///a\\\\*b'
@@ -45,16 +45,16 @@ def escaped(path: str) -> str:
 
 @contextmanager
 def counting(frame: DataFrame) -> Iterator[tuple[DataFrame, Callable[[], int]]]:
-    """Give a frame whose rows are counted while they are written, and what returns their number afterwards.
+    """Return a frame whose rows are counted while they are written, and a function that returns the count afterwards.
 
-    Tasks that fail, or are begun twice, count once: Spark takes the count of the one that it accepts.
+    If a task fails or runs twice, only the accepted run counts.
     """
     observed = Observation()
     yield frame.observe(observed, f.count(f.lit(1)).alias("rows")), lambda: observed.get["rows"]
 
 
 def require_seen(folder: Path, handed_over: int, place: str) -> None:
-    """Raise PublicationFailed where executors wrote rows into folders that the driver does not see."""
+    """Raise PublicationFailed if the driver cannot see all rows that the executors wrote."""
     files = list(folder.glob(PARQUET))
     seen = sum(pq.read_metadata(each).num_rows for each in files)
     if not files or seen != handed_over:

@@ -1,8 +1,8 @@
-"""The footer of a Parquet file, with what Spark lists in no order brought into one.
+"""Sorts the encodings in the footer of a Parquet file, so that equal rows give equal files.
 
-Spark's writer keeps the encodings of a column in a set of Java, whose order is another one in every process. So the
-same rows in the same pages give files that differ in three bytes for each column, wherever another executor writes
-them. They are sorted in place: how many there are, and all else, stays as it is.
+Spark's writer keeps the encodings of a column in a Java set, whose order differs between processes. So files of the
+same rows and pages differ in three bytes per column if different executors write them. The encodings are sorted in
+place, and no other byte changes.
 
 Source: https://parquet.apache.org/docs/file-format/metadata/, and the compact protocol of Apache Thrift.
 """
@@ -16,24 +16,24 @@ from duckdb_priv.errors import PublicationFailed
 
 MAGIC = b"PAR1"
 ENCODINGS = (4, 1, 3, 2)
-"""The fields that lead to the encodings of a column: row groups, columns, metadata, encodings."""
+"""The path of fields to a column's encodings: row groups, columns, metadata, encodings."""
 WIDTHS = {1: 0, 2: 0, 3: 1, 7: 8, 13: 16}
-"""Bytes of the fields of a fixed width, by the type of Thrift: truths, a byte, a double, an UUID."""
+"""Bytes of fixed-width fields by their Thrift type: true and false, byte, double, UUID."""
 NUMBERS = (4, 5, 6)
 BINARY, LIST, SET, MAP, STRUCT = 8, 9, 10, 11, 12
 LONG = 15
-"""Is written instead of the length of a list that is too long for it."""
+"""The value of the length's four bits if a list is too long for them."""
 
 
 def sort_encodings(file: Path) -> None:
-    """List the encodings of every column of a Parquet file in the order of their numbers."""
+    """Sort the encodings of every column in a Parquet file's footer."""
     with file.open("r+b") as opened:
         opened.seek(-8, os.SEEK_END)
         size, magic = int.from_bytes(opened.read(4), "little"), opened.read(4)
         if magic != MAGIC:
             raise PublicationFailed(
-                "Spark wrote files whose footers are encrypted, or no Parquet files",
-                hint="nothing was recorded; switch the encryption of Parquet files off for this session",
+                "Spark wrote files that have encrypted footers or are not Parquet files",
+                hint="nothing was recorded; switch off the encryption of Parquet files for this session",
             )
         opened.seek(-8 - size, os.SEEK_END)
         footer = Footer(bytearray(opened.read(size)))
@@ -43,7 +43,7 @@ def sort_encodings(file: Path) -> None:
 
 
 class Footer:
-    """A footer that is read from its beginning to its end.
+    """A footer in Thrift's compact protocol, parsed from its beginning to its end.
 
     >>> footer = Footer(bytearray.fromhex("491c191c3c293508040600000000"))
     >>> footer.visit(STRUCT)
@@ -55,7 +55,7 @@ class Footer:
         self.data, self.place = data, 0
 
     def visit(self, kind: int, path: tuple[int, ...] = ()) -> None:
-        """Go past a value, to which fields of these numbers lead, and sort what is to be sorted in it."""
+        """Skip the value at the path of field numbers ``path``, and sort the encodings in it."""
         if kind == STRUCT:
             field = 0
             while header := self._byte():
@@ -80,10 +80,10 @@ class Footer:
         begin = self.place
         for _ in range(size):
             for kind in kinds:
-                # A truth is in the header of a field, and in a byte of its own in a list.
+                # A boolean is in the header of a field, but takes one byte in a list.
                 self.visit(max(kind, 3), path)
         if path == ENCODINGS:
-            # Each takes one byte.
+            # Each encoding takes one byte.
             self.data[begin : self.place] = bytes(sorted(self.data[begin : self.place]))
 
     def _byte(self) -> int:

@@ -1,4 +1,4 @@
-"""A data frame of Spark as a source: its columns in the types of DuckDB, and what is wrong with it."""
+"""Opens a Spark data frame as a source: checks its columns and maps their types to DuckDB's."""
 
 from __future__ import annotations
 
@@ -28,55 +28,55 @@ from duckdb_priv.spark.types import carried_type, duckdb_type, given_type, has_f
 from duckdb_priv.sqltext.quoting import literal
 
 READ = ("DataFrame", "SparkSession")
-"""What is published: a frame, or a table of the catalog of a session."""
+"""The classes of sources: a frame, or a session whose catalog has the table."""
 SUMMED = 28
-"""Bits of hashes that are added up: no sum of so many overflows."""
+"""Bits of a hash that are added up: few enough that the sum of a table does not overflow."""
 
 
 def column(name: str) -> Column:
-    """Return a column by its name, whatever characters it has."""
+    """Return a column by its name, which may contain any characters."""
     return f.col("`" + name.replace("`", "``") + "`")
 
 
 @dataclass
 class SparkFrame:
-    """A frame whose rows are asked for as often as need be."""
+    """A Spark frame with the results of its jobs, which run once although a publication is planned twice."""
 
     rows_of: DataFrame
-    """The frame, with one way to write each number."""
+    """The frame, in which nan and zero each have only one representation."""
     types: Mapping[str, str]
-    """What DuckDB calls the types of its columns."""
+    """The DuckDB types of the columns."""
     version: str | None
-    """Which version of its tables the frame reads."""
+    """The version of the tables that the frame reads."""
     setting: Setting
     transfer: Transfer
-    """A folder for what Spark and DuckDB hand each other as files, since it grows with the records."""
+    """A folder for files that Spark and DuckDB exchange, since their size grows with the records."""
     answers: dict[tuple[object, ...], pa.Table] = field(default_factory=dict)
-    """What Spark has answered, by question: it is asked once, though a publication is decided twice."""
+    """The results of Spark jobs by key."""
     written: dict[tuple[object, ...], Path] = field(default_factory=dict)
-    """The folders of the answers that are files."""
+    """The folders of results that Spark wrote to files, by key."""
     drawn: dict[str, Any] = field(default_factory=dict, repr=False)
-    """What was drawn for this publication alone; it goes with this object."""
+    """Random draws of this publication, which are kept nowhere else."""
     entering: DataFrame | None = None
-    """The records that are published, where others are known already."""
+    """The records to publish, if the release already has other records."""
     known: str = ""
-    """What identifies which are known."""
+    """A digest of the records that the release already has."""
     earlier: Path | None = None
-    """The rows that are published already, beside those of the frame."""
+    """The folder of the rows that the release already has."""
     parts: dict[tuple[object, ...], SparkFrame] = field(default_factory=dict)
-    """Frames of some of the records, by what was left out."""
+    """Frames from which some records were removed, by the key of the removal."""
 
     def enter_all(self) -> None:
-        """Begin again to decide which records are published."""
+        """Reset the choice of records: all records of the frame are published."""
         self.entering, self.known, self.earlier = None, "", None
 
     def records(self, columns: Iterable[str]) -> DataFrame:
-        """Return columns of the records that enter."""
+        """Return these columns of the records to publish."""
         of = self.rows_of if self.entering is None else self.entering
         return of.select(*map(column, columns))
 
     def without(self, key: tuple[object, ...], ids: Sequence[str], leaving: Path) -> SparkFrame:
-        """Return the frame of the records whose ids are not in the files of a folder, which are what a key says."""
+        """Return the frame without the records whose ids are in the files of ``leaving``; ``key`` identifies them."""
         if key not in self.parts:
             transfer = self.transfer.inside(f"part{len(self.parts)}")
             transfer.make()
@@ -88,14 +88,14 @@ class SparkFrame:
         return self.parts[key]
 
     def beside(self, kernel: Kernel, number: str) -> DataFrame:
-        """Return what a kernel gives of each record: the columns that it reads, and a number."""
+        """Run a kernel on each record; return the columns that it reads, and the column ``number`` that it computes."""
         records = self.records(kernel.reads)
         work = Perturb(in_spark_types(kernel, {**kernel.reads, number: "BIGINT"}), self.setting)
         fields = [*self.carried(kernel.reads).fields, spark.StructField(number, spark.LongType())]
         return in_tasks(records, work, spark.StructType(fields))
 
     def carried(self, columns: Iterable[str]) -> spark.StructType:
-        """Return the types of columns of the records as tasks give them."""
+        """Return the Spark types in which tasks return these columns."""
         known = self.rows_of.schema
         return spark.StructType(
             [
@@ -105,19 +105,19 @@ class SparkFrame:
         )
 
     def ask(self, key: tuple[object, ...], question: Callable[[], DataFrame]) -> pa.Table:
-        """Fetch the answer to a question, which is of limited size."""
+        """Return the result of a Spark job, whose size is limited; run the job unless its key is known."""
         if key not in self.answers:
             self.answers[key] = question().toArrow()
         return self.answers[key]
 
     def write(self, key: tuple[object, ...], question: Callable[[], DataFrame]) -> Path:
-        """Let Spark write the answer to a question into files; return their folder."""
+        """Return the folder of a Spark job's result; run the job unless its key is known."""
         if key not in self.written:
             self.written[key] = self.transfer.write(question(), f"answer{len(self.written)}")
         return self.written[key]
 
     def stored_rows(self, workspace: Workspace, rows: str) -> tuple[Path, str]:
-        """Let DuckDB write the rows of a query into a file of a folder; return it, and what tells other rows apart."""
+        """Write the rows of a DuckDB query to a file; return its folder and a digest of the rows."""
         ((found,),) = workspace.rows(
             f"SELECT count(*) || '/' || coalesce(bit_xor(hash(r)) || '/' || sum(hash(r)::HUGEINT), '')"
             f" FROM ({rows}) AS r"
@@ -133,12 +133,9 @@ class SparkFrame:
         return folder, str(found)
 
     def digest(self, columns: Sequence[str], *counts: Column) -> tuple[str, tuple[int, ...]]:
-        """Count the rows, and add up what they hold, in no order: the sum differs for frames that differ in any row.
-
-        What else is to be counted comes beside it.
-        """
+        """Return a digest of the rows that does not depend on their order, the number of rows, and ``counts``."""
         held = f.xxhash64(*map(column, columns))
-        # The sum of whole hashes would be one of decimals, which takes twice as long.
+        # A sum of whole hashes needs decimals, which take twice as long.
         ends = held.bitwiseAND((1 << SUMMED) - 1), f.shiftrightunsigned(held, 64 - SUMMED)
         (row,) = self.rows_of.agg(
             f.count(f.lit(1)), f.bit_xor(held), *map(f.sum, ends), *counts
@@ -146,12 +143,12 @@ class SparkFrame:
         return "/".join(map(str, row[:4])), (row[0], *row[4:])
 
     def digests(self, source: Source) -> tuple[str, str]:
-        """Return what the rows added up to when they were counted, and what they do when read again."""
+        """Return the digest of the rows from their first reading, and from reading them again."""
         read = read_columns(source)
         return self.content(source), self.digest(read)[0]
 
     def content(self, source: Source) -> str:
-        """Return what the rows added up to when they were first counted."""
+        """Return the digest of the rows from their first reading."""
         read = read_columns(source)
         key = ("digest", *read)
         if key not in self.answers:
@@ -160,7 +157,7 @@ class SparkFrame:
 
 
 def read_columns(roles: Roles | Source) -> list[str]:
-    """List the columns that are read of a record."""
+    """List the columns of a record that are read."""
     named = (*roles.record_id, *roles.person, *roles.sensitive, *(roles.public or ()))
     return list(dict.fromkeys(named))
 
@@ -172,9 +169,9 @@ def open_frame(
     setting: Setting,
     transfer: Transfer,
 ) -> SparkFrame:
-    """Check the columns of a frame, and read their numbers so that equal ones are written the same.
+    """Check the columns of a frame, and give equal floating-point numbers the same representation.
 
-    Raises InvalidSource for a type that Spark and DuckDB write differently.
+    Raises InvalidSource for a type whose values Spark and DuckDB write differently.
     """
     roles = request.roles
     kinds = {each.name: each.dataType for each in frame.schema.fields}
@@ -184,7 +181,7 @@ def open_frame(
             raise UnknownName.among("column", name, kinds, of=request.source)
     given = {spelling[name.lower()]: kind for name, kind in types.items()}
     names = list(frame.columns)
-    # What is left out may be of any type.
+    # Columns that are left out may have any type.
     left_out = {name.lower() for name in roles.exclude}
     if roles.public is not None:
         used = (*roles.public, *roles.sensitive, *roles.record_id, *roles.person)
@@ -206,7 +203,7 @@ def open_frame(
 
 
 def _written_equally(value: Column, kind: Any) -> Column:
-    """Read a value so that there is one nan, and one zero, also within lists and structs."""
+    """Give nan and zero a single representation each, also within lists and structs."""
     if not has_floats(kind):
         return value
     if isinstance(kind, spark.ArrayType):
@@ -222,17 +219,17 @@ def _written_equally(value: Column, kind: Any) -> Column:
 
 
 def refuse_foreign(frame: object) -> None:
-    """Raise InvalidParameter for what is neither a data frame nor a session of Spark."""
+    """Raise InvalidParameter for an object that is neither a Spark data frame nor a Spark session."""
     kind = type(frame)
     if not kind.__module__.startswith("pyspark.sql") or kind.__name__ not in READ:
         raise InvalidParameter(
-            f"frame is a {kind.__name__} of {kind.__module__.split('.')[0]}, and no data frame of Spark",
-            hint="write spark.table('visits'); what DuckDB can read, FROM priv.publish_…(…) publishes",
+            f"frame is a {kind.__name__} of {kind.__module__.split('.')[0]} and not a Spark data frame",
+            hint="write spark.table('visits'); publish tables that DuckDB can read by FROM priv.publish_…(…)",
         )
 
 
 def orderings(schema: Any) -> list[Column]:
-    """Write an order of rows by all columns, which leaves only identical rows in the order that they had."""
+    """Return sort keys over all columns, in which only identical rows are tied."""
     by_value = [column(each.name).asc_nulls_last() for each in schema.fields]
     by_text = [
         column(each.name).cast("string").asc_nulls_last()

@@ -1,6 +1,6 @@
-"""Folders of object stores, and of other file systems of Hadoop: what Spark's own writers reach, and DuckDB does not.
+"""Folders in object stores and other Hadoop file systems, which Spark can read and write but DuckDB cannot.
 
-Spark loads their libraries and holds their credentials, so files are moved by the same objects of Java, through py4j.
+Spark has the libraries and credentials of these file systems. So its Java objects copy the files, through py4j.
 """
 
 from __future__ import annotations
@@ -18,52 +18,52 @@ from pyspark.sql import SparkSession
 from duckdb_priv.errors import InvalidParameter, PublicationFailed, echoed
 
 UNKNOWN = re.compile(r"UnsupportedFileSystemException|ClassNotFoundException|No FileSystem for")
-"""What Java says where a library is missing."""
+"""Java's messages if a library is missing."""
 LIBRARIES = {"s3a": "hadoop-aws", "abfss": "hadoop-azure", "gs": "gcs-connector"}
 
 
 @dataclass(frozen=True)
 class Store:
-    """A folder of a file system of Hadoop."""
+    """A folder in a Hadoop file system."""
 
     session: SparkSession
     uri: str
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """The last part of the folder's path."""
         return str(self._path("").getName())
 
     @property
     def parent(self) -> Store:
-        """The folder that it is in; raises InvalidParameter for the root of a store."""
+        """The parent folder; raises InvalidParameter for the root of a store."""
         above = self._path("").getParent()
         if above is None or not self.name:
             raise InvalidParameter(
-                f"{echoed(self.uri)} is a whole store, and no folder in it", hint="add a name"
+                f"{echoed(self.uri)} is the root of a store", hint="add the name of a new folder"
             )
         return Store(self.session, str(above))
 
     def inside(self, name: str) -> Store:
-        """Return a folder in it."""
+        """Return the subfolder of this name."""
         return Store(self.session, self.uri_of(name))
 
     def uri_of(self, name: str) -> str:
-        """Write the path of something in it."""
+        """Return the path of a file or folder in this folder."""
         return f"{self.uri.rstrip('/')}/{name}"
 
     def exists(self, name: str = "") -> bool:
-        """Return whether something is there."""
+        """Return whether the folder, or the file or folder ``name`` in it, exists."""
         with self._explained():
             return bool(self._files().exists(self._path(name)))
 
     def make(self) -> None:
-        """Make the folder, which shows whether that is allowed."""
+        """Create the folder; fails if that is not allowed."""
         with self._explained():
             self._files().mkdirs(self._path(""))
 
     def claim(self, name: str) -> bool:
-        """Write an empty file; return False where one is there."""
+        """Create an empty file; return False if the file exists."""
         with self._explained():
             try:
                 self._files().create(self._path(name), False).close()
@@ -74,25 +74,25 @@ class Store:
             return True
 
     def list(self) -> list[str]:
-        """Name what is in the folder."""
+        """Return the names of the files and folders in this folder."""
         with self._explained():
             found = self._files().listStatus(self._path(""))
             return [str(each.getPath().getName()) for each in found]
 
     def fetch(self, name: str, here: Path) -> None:
-        """Copy a file, or a folder, to this machine, where nothing of its name is."""
+        """Copy a file or folder to the new path ``here`` of this machine."""
         with self._explained():
             self._files().copyToLocalFile(False, self._path(name), _local(self.session, here), True)
 
     def send(self, here: Path, name: str) -> None:
-        """Copy a file of this machine, or a folder, into the folder."""
+        """Copy a file or folder of this machine into this folder."""
         with self._explained():
             self._files().copyFromLocalFile(
                 False, True, _local(self.session, here), self._path(name)
             )
 
     def remove(self, name: str = "") -> None:
-        """Remove something with all that is in it."""
+        """Remove a file or folder, or this folder without a name, with its content."""
         with self._explained():
             self._files().delete(self._path(name), True)
 
@@ -106,7 +106,7 @@ class Store:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Say why Java's file system did not do something, which quotes no value of a record."""
+        """Turn errors of Java's file system into errors of this package."""
         try:
             yield
         except Py4JJavaError as error:
@@ -115,12 +115,12 @@ class Store:
             if UNKNOWN.search(stated):
                 library = LIBRARIES.get(scheme)
                 raise InvalidParameter(
-                    f"this session of Spark has no file system for {scheme}:",
+                    f"this Spark session has no file system for {scheme}:",
                     hint=f"add {library or 'its library'} to spark.jars.packages, in the version of Spark's Hadoop",
                 ) from None
             raise PublicationFailed(
                 f"Spark's file system cannot use {echoed(self.uri)}: {echoed(stated.splitlines()[0])}",
-                hint="look whether the folder may be written, and at the settings of the store",
+                hint="check the write permission of the folder and the settings of the store",
             ) from None
 
 

@@ -1,9 +1,9 @@
-"""How many different ids there are, counted exactly and without moving them as rows.
+"""Counts distinct ids exactly, without shuffling them as rows.
 
-Whole numbers that lie close together become bits of maps, as where DuckDB counts them. Any others, Spark hashes to 64
-bits: tasks sort the hashes and pass them on as blocks, cut by their first bits, so that equal ones meet. Where no two
-hashes are equal, no two ids are. Only where some are, as by chance among a billion texts in 3 of 100 tables, are the
-ids themselves counted. A single whole number has a hash that no other one has.
+Whole numbers of a dense range are counted as bits of bitmaps. Other ids are hashed to 64 bits. Each task sorts its
+hashes and splits them by their first bits into blocks, so that equal hashes are in blocks of the same bucket. If no two
+hashes are equal, no two ids are. Otherwise the ids themselves are counted. Among a billion texts, equal hashes occur by
+chance in 3 of 100 tables; the hashes of single whole numbers never collide.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from duckdb_priv.spark.tasks import in_tasks
 from duckdb_priv.spark.types import has_floats
 
 BITS_PER_ID = 8
-"""Bits of maps for each id at most: no more bytes than hashes take."""
+"""The largest number of bitmap bits per id, so that bitmaps take no more bytes than hashes."""
 IDS_OF_BLOCK = 1 << 20
-"""Hashes that a task sorts at a time."""
+"""Hashes that a task sorts at once."""
 IDS_OF_TASK = 1 << 22
-"""Hashes that meet in a task, on average."""
+"""Average hashes of a bucket, which one task counts."""
 
 
 def present(ids: Sequence[Column]) -> Column:
-    """Return whether nothing of an id is missing."""
+    """Return the condition that no column of an id is NULL."""
     return reduce(and_, (each.isNotNull() for each in ids))
 
 
 def count_distinct(frame: DataFrame, ids: Sequence[Column], with_id: int) -> int:
-    """Count the different ids of ``with_id`` records, of those that have one."""
+    """Count the distinct ids of the ``with_id`` records that have an id."""
     identified = frame.where(present(ids)).select(*ids)
     (first, *more) = identified.schema.fields
     if not more and isinstance(first.dataType, spark.IntegralType):
         ((low, high),) = identified.agg(f.min(ids[0]), f.max(ids[0])).collect()
         if low is not None and high - low < BITS_PER_ID * with_id:
             return _count_bits(identified, ids[0].cast("bigint") - f.lit(low).cast("bigint"))
-    # Of floating-point numbers inside of lists, equal ones may hash differently.
+    # Equal floating-point numbers inside lists may have different hashes.
     by_hash = not any(has_floats(each.dataType) for each in (first, *more))
     if by_hash and _count_hashes(identified, ids, with_id) == with_id:
         return with_id
@@ -54,7 +54,7 @@ def count_distinct(frame: DataFrame, ids: Sequence[Column], with_id: int) -> int
 
 
 def _count_bits(identified: DataFrame, place: Column) -> int:
-    """Count the different places of ids from the lowest one on."""
+    """Count distinct ids with bitmaps; ``place`` is the difference between an id and the lowest id."""
     bitmaps = identified.groupBy(f.bitmap_bucket_number(place)).agg(
         f.bitmap_construct_agg(f.bitmap_bit_position(place)).alias("bitmap")
     )
@@ -63,7 +63,7 @@ def _count_bits(identified: DataFrame, place: Column) -> int:
 
 
 def _count_hashes(identified: DataFrame, ids: Sequence[Column], with_id: int) -> int:
-    """Count the different hashes of ids."""
+    """Count the distinct hashes of ids."""
     pack = Pack(1 + with_id // IDS_OF_TASK, IDS_OF_BLOCK)
     hashes = identified.select(hashed(ids).alias("hash"))
     blocks = in_tasks(hashes, pack, "bucket int, block binary")
@@ -73,19 +73,19 @@ def _count_hashes(identified: DataFrame, ids: Sequence[Column], with_id: int) ->
 
 
 def hashed(ids: Sequence[Column]) -> Column:
-    """Hash an id."""
+    """Return the 64-bit hash of an id."""
     return f.xxhash64(*ids)
 
 
 @dataclass(frozen=True)
 class Pack:
-    """Sort hashes, and pass the different ones on as blocks, each of one bucket."""
+    """Sorts the hashes of a partition, and yields the distinct ones as blocks, one block per bucket."""
 
     buckets: int
     block: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Pack so many at a time."""
+        """Yield the blocks of every ``block`` hashes."""
         waiting: list[NDArray[np.uint64]] = []
         for batch in batches:
             waiting.append(batch.column(0).to_numpy().view(np.uint64))
@@ -107,7 +107,7 @@ class Pack:
 
 
 def _count(blocks: pa.Table) -> pa.Table:
-    """Count the different hashes of a bucket."""
+    """Count the distinct hashes of a bucket."""
     hashes = np.concatenate(
         [np.frombuffer(each.as_buffer(), np.uint64) for each in blocks["block"]]
     )
@@ -115,7 +115,7 @@ def _count(blocks: pa.Table) -> pa.Table:
 
 
 def _different(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Sort hashes, and keep one of each; NumPy's own function hashes them, which takes twenty times as long."""
+    """Return the sorted distinct hashes; NumPy's ``unique`` takes twenty times as long."""
     hashes = np.sort(hashes)
     new: NDArray[np.bool_] = np.diff(hashes, prepend=~hashes[:1]) != 0
     return hashes[new]

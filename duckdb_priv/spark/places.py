@@ -1,6 +1,6 @@
-"""Where a release is put: a folder or file that this machine sees, or a folder of an object store.
+"""The target of a release: a folder or file that this machine can see, or a folder in an object store.
 
-Either is written beside its place, under a name of its own, and what another driver writes or has written there stays.
+A release is first written beside its target under a unique name. Files that another driver writes there are kept.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from duckdb_priv.spark.hadoop import Store
 from duckdb_priv.spark.transfer import Transfer
 
 FILE = ".duckdb"
-"""The ending of a path to one release file."""
+"""The suffix of a release file."""
 ELSEWHERE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
-"""How a path begins that is of a file system of Hadoop; a single letter is a drive."""
+"""The beginning of a path in a Hadoop file system. A single letter before the colon is a drive."""
 ONE_SLASH = re.compile(r"^((?:s3a?|abfss?|gs):)/(?!/)")
 VOLUMES = re.compile(r"/(Volumes|dbfs)/")
-"""What Databricks shows as folders, which take no file that is changed after it was written."""
+"""Paths that Databricks mounts as folders, in which files cannot be changed after they are written."""
 CLAIM = "_publishing"
-"""A file that says that a driver is filling a folder of a store."""
+"""The file that marks a folder of a store to which a driver is writing."""
 
 
 class Place(Protocol):
-    """Where a release is put."""
+    """The target of a release."""
 
     @property
     def one_file(self) -> bool:
-        """Whether it is one file, which DuckDB assembles."""
+        """Whether the release is one file, which DuckDB writes."""
 
     @property
     def stays(self) -> bool:
-        """Whether DuckDB can read the rows where they are put."""
+        """Whether DuckDB can read the rows at the target."""
 
     def begin(self) -> Transfer:
-        """Return where Spark and the driver hand each other files, what the release is made of among them."""
+        """Return a folder for the files of the release, and for files that Spark and the driver exchange."""
 
     def refuse_taken(self) -> None:
-        """Raise InvalidParameter where something is there."""
+        """Raise InvalidParameter if the target exists."""
 
     def fill(self, part: Path) -> None:
-        """Put a folder there that is complete."""
+        """Move or copy a complete folder to the target."""
 
     def give_up(self, transfer: Transfer) -> None:
-        """Remove what is not there yet."""
+        """Remove the folder that ``begin`` returned."""
 
 
 @dataclass(frozen=True)
@@ -64,53 +64,53 @@ class Here:
     stays: bool = True
 
     def __str__(self) -> str:
-        """Write the path."""
+        """Return the path."""
         return str(self.path)
 
     def begin(self) -> Transfer:
-        """Work beside the place."""
+        """Return a new folder beside the target."""
         return Transfer(self.session, placing.begin(self.path))
 
     def refuse_taken(self) -> None:
-        """Look for the page beside a file, too."""
+        """Raise InvalidParameter if the target, or the page beside a file, exists."""
         for each in (self.path, *([placing.beside(self.path, "html")] if self.one_file else [])):
             if each.exists() or each.is_symlink():
                 raise _taken(str(each))
 
     def fill(self, part: Path) -> None:
-        """Move the folder."""
+        """Move the folder to the target."""
         placing.move_new_folder(part, self.path)
 
     def give_up(self, transfer: Transfer) -> None:
-        """Remove the folder."""
+        """Remove the folder beside the target."""
         placing.give_up(transfer.here)
 
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A folder of a store, of which this machine works on a copy."""
+    """A folder in a store; this machine writes a local copy first."""
 
     store: Store
     one_file: bool = False
     stays: bool = False
 
     def __str__(self) -> str:
-        """Write the path."""
+        """Return the path."""
         return self.store.uri
 
     def begin(self) -> Transfer:
-        """Work in a folder of this user on this machine, and in a hidden one beside the place."""
+        """Return a temporary folder of this machine, and a hidden folder beside the target in the store."""
         here = Path(tempfile.mkdtemp(prefix="duckdb_priv-")) / self.store.name
         hidden = placing.hidden_name(self.store.name, "partial")
         return Transfer(self.store.session, here, self.store.parent.inside(hidden))
 
     def refuse_taken(self) -> None:
-        """Look whether anything is there."""
+        """Raise InvalidParameter if the folder exists."""
         if self.store.exists():
             raise _taken(self.store.uri)
 
     def fill(self, part: Path) -> None:
-        """Copy the folder, at last the file by which it is opened: nothing there is moved in one step."""
+        """Copy the folder to the store, with setup.sql last, because a store cannot move a folder atomically."""
         if not self.store.claim(CLAIM):
             raise _taken(self.store.uri)
         if self.store.list() != [CLAIM]:
@@ -125,8 +125,8 @@ class Elsewhere:
             if isinstance(error, PrivError):
                 raise PublicationFailed(
                     error.message,
-                    hint="the release was recorded, and is a table of the publisher's database; publish it once more"
-                    " with replace=True, which adds nothing",
+                    hint="the release was recorded, and its rows are in the publisher's database; publish it again"
+                    " with replace=True, which costs no further epsilon",
                 ) from None
             raise
         self.store.remove(CLAIM)
@@ -140,12 +140,12 @@ class Elsewhere:
 
 
 def place_of(path: str | Path, session: Any) -> Place:
-    """Return the place of a path, where nothing may be.
+    """Return the target for a path.
 
-    Raises InvalidParameter where something is there, for an ending of another format, and where Spark gives no access.
+    Raises InvalidParameter if the path exists, has the suffix of another format, or cannot be reached from Spark.
     """
     text = str(path)
-    # A path of pathlib has lost one of two slashes.
+    # pathlib reduces the two slashes of a URI to one.
     text = ONE_SLASH.sub(r"\1//", text)
     on_databricks = "DATABRICKS_RUNTIME_VERSION" in os.environ and VOLUMES.match(text)
     if on_databricks:
@@ -165,16 +165,16 @@ def _elsewhere(uri: str, session: Any) -> Elsewhere:
     if not hasattr(session, "_jsparkSession"):
         raise InvalidParameter(
             f"a remote session gives no access to the file system of {echoed(uri)}",
-            hint="give a path in a folder that this program and all executors share, or publish inside of the cluster",
+            hint="give a path in a folder that this program and all executors share, or publish inside the cluster",
         )
     store = Store(session, uri)
     if uri.endswith(FILE):
         raise InvalidParameter(
-            "one release file is not written into an object store",
+            "a single release file cannot be written to an object store",
             hint="publish a folder there; FROM priv.export_release(…) writes the file to this machine",
         )
     placing.refuse_ending(Path(store.name), "parquet")
-    # It must be in something.
+    # Raises InvalidParameter for the root of a store.
     store.parent.exists()
     return Elsewhere(store)
 

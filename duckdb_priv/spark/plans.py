@@ -1,8 +1,8 @@
-"""Spark's plan of a data frame: whether its rows stay the same, and which version of its tables it reads.
+"""Reads Spark's plan of a data frame: whether its rows may change between readings, and the versions of its tables.
 
-Noise is derived from ids. An id that Spark makes from the place of a row, or at random, is another one when tasks are
-divided otherwise, and a release with other ids has other noise, which could be averaged away. The plan says where that
-may happen.
+Noise is derived from ids. An id that Spark derives from a row's position, or draws at random, changes if the frame is
+partitioned differently. A release with other ids has other noise, so several releases could be averaged. The plan shows
+where that can happen.
 """
 
 from __future__ import annotations
@@ -53,52 +53,51 @@ ORDERED = {
     "MapPartitions": "mapPartitions",
     "ScriptTransformation": "a script",
 }
-"""By class of a plan: what may give other rows where rows that are equal in its order come in another one, or that
-Spark cannot look into."""
+"""Classes of plan nodes, and their names in messages, whose rows may depend on the order of the rows that they read."""
 PLACES = '"name":"_metadata"'
-"""How a plan reads the files that rows come from, and their places there."""
+"""The part of a plan that reads the files of rows and their positions there."""
 RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist"})
 WINDOW, BY_ROWS = "SpecifiedWindowFrame", "RowFrame$"
 ENDS = ("UnboundedPreceding$", "UnboundedFollowing$")
 FILES = frozenset({"parquet", "orc", "csv", "json", "text", "avro", "xml", "delta", "iceberg"})
-"""Formats of files, which hold the same rows whenever they are read."""
+"""Formats of files, whose rows do not change between readings."""
 TABLES = frozenset({"MANAGED", "EXTERNAL"})
-"""Kinds of tables in a catalog that are no views."""
-WRITE = "write the frame to a table, and publish what that holds"
-CHECKED = "; or give checked=True, if you know that its rows are always the same"
+"""Kinds of tables in a catalog that are not views."""
+WRITE = "write the frame to a table, and publish the table"
+CHECKED = "; or give checked=True if you know that its rows are always the same"
 
 
 def refuse_unstable(frame: DataFrame, *, checked: bool) -> None:
-    """Refuse a frame whose ids or values may be others when it is read again.
+    """Raise InvalidSource for a frame whose ids or values may change between readings.
 
-    ``checked`` says that the publisher knows better, where a plan only may do so. Raises InvalidSource.
+    ``checked`` is the publisher's statement that the rows are always the same. Random functions are refused anyway.
     """
     if frame.isStreaming:
         raise InvalidSource(
             "the frame is a stream, which has no end",
-            hint="publish a table that the stream is written to",
+            hint="write the stream to a table, and publish the table",
         )
     if (plan := _analyzed(frame)) is None:
         if not (checked or _is_stored(frame)):
             raise InvalidSource(
-                "a remote session does not show what the frame is made of, and it is no table and no files",
+                "a remote session does not show the frame's plan, and the frame is neither a table nor files",
                 hint=WRITE + CHECKED,
             )
         return
     if not plan.deterministic():
         raise InvalidSource(
-            f"the frame reads {_drawn(plan)}, whose values are others when its rows are divided otherwise",
-            hint=f"publications of it could be averaged; {WRITE}",
+            f"the frame uses {_drawn(plan)}, whose values change between readings",
+            hint=f"publications of the frame could be averaged; {WRITE}",
         )
     if not checked and (found := next(_by_order(plan), None)):
         raise InvalidSource(
-            f"the frame is made by {found}, whose rows may depend on how Spark divides and orders those that it reads",
+            f"the frame uses {found}, whose result may depend on the order and the partitions of the rows",
             hint=WRITE + CHECKED,
         )
 
 
 def _analyzed(frame: DataFrame) -> Any:
-    """Return the plan in which views and names are resolved; None for a frame of a remote session."""
+    """Return the frame's analyzed plan; None for a frame of a remote session."""
     inside = getattr(frame, "_jdf", None) if "connect" not in type(frame).__module__ else None
     return None if inside is None else inside.queryExecution().analyzed()
 
@@ -108,7 +107,7 @@ def _classes(plan: Any) -> list[str]:
 
 
 def _drawn(plan: Any) -> str:
-    """Name a function that is no function of the row."""
+    """Return the name of a function in a plan that does not depend on the row alone."""
     names = {
         "MonotonicallyIncreasingID": "monotonically_increasing_id()",
         "SparkPartitionID": "spark_partition_id()",
@@ -120,11 +119,11 @@ def _drawn(plan: Any) -> str:
         "Shuffle": "shuffle()",
         "Uniform": "uniform()",
     }
-    return next((names[each] for each in _classes(plan) if each in names), "a function of no row")
+    return next((names[each] for each in _classes(plan) if each in names), "a random function")
 
 
 def _by_order(plan: Any) -> Iterator[str]:
-    """Name what a plan holds that may depend on the order of rows."""
+    """Yield the names of a plan's parts that may depend on the order of rows."""
     text = str(plan.toJSON())
     classes = CLASS.findall(text)
     yield from (ORDERED[each] for each in classes if each in ORDERED)
@@ -138,7 +137,7 @@ def _by_order(plan: Any) -> Iterator[str]:
 
 
 def _trees(parts: Any) -> Iterator[list[Any]]:
-    """Go through the expressions of a plan that was read from JSON: lists of their nodes, each before its children."""
+    """Yield the expressions of a plan parsed from JSON, each as a list of its nodes in preorder."""
     if isinstance(parts, dict):
         parts = parts.values()
     elif isinstance(parts, list):
@@ -150,7 +149,7 @@ def _trees(parts: Any) -> Iterator[list[Any]]:
 
 
 def _counts_rows(nodes: list[Any]) -> bool:
-    """Return whether a window ends at a row, so that equal rows in its order are in it or not."""
+    """Return whether a window is bounded by a number of rows, so that ties in its order decide which rows it has."""
     names = [
         str(each.get("class", "")).split(".")[-1] if isinstance(each, dict) else ""
         for each in nodes
@@ -159,7 +158,7 @@ def _counts_rows(nodes: list[Any]) -> bool:
     for place, name in enumerate(names):
         if name == "WindowExpression":
             function = names[place + 1]
-        # rank() and its like are given a window of rows, and do not depend on the order of equal ones.
+        # rank() and similar functions have a window of rows but do not depend on the order of ties.
         if (
             name == WINDOW
             and str(nodes[place]["frameType"].get("object", "")).endswith(BY_ROWS)
@@ -171,7 +170,7 @@ def _counts_rows(nodes: list[Any]) -> bool:
 
 
 def _nodes(plan: Any, name: str) -> Iterator[Any]:
-    """Go through the operators of a plan."""
+    """Yield the operators of this name in a plan."""
     if plan.nodeName() == name:
         yield plan
     for child in _listed(plan.children()):
@@ -179,12 +178,12 @@ def _nodes(plan: Any, name: str) -> Iterator[Any]:
 
 
 def _whole_rows(deduplicate: Any) -> bool:
-    """Return whether rows are left out only where others are the same."""
+    """Return whether a Deduplicate operator compares whole rows."""
     return bool(deduplicate.keys().size() == deduplicate.child().output().size())
 
 
 def _is_stored(frame: DataFrame) -> bool:
-    """Return whether a remote frame is a table, or files, as they are."""
+    """Return whether a remote frame only reads a table or files."""
     from pyspark.sql.connect.plan import DataSource, Read
 
     plan = getattr(frame, "_plan", None)
@@ -197,11 +196,11 @@ def _is_stored(frame: DataFrame) -> bool:
 
 
 def source_version(frame: DataFrame) -> str | None:
-    """Return which version of its tables a frame reads; None where nothing tells.
+    """Return the versions of the tables that a frame reads; None if they are unknown.
 
-    That is the version of a Delta table, the snapshot of an Iceberg table, what another catalog calls the version of a
-    table, or a digest of the paths, sizes and times of files. Where Spark shows files by their names alone, as a remote
-    session does, it is a digest of those.
+    A version is that of a Delta table, the snapshot of an Iceberg table, the version of a table in another catalog, or
+    a digest of the paths, sizes and times of files. If Spark shows only the names of files, as in a remote session, it
+    is a digest of the names.
     """
     plan = _analyzed(frame)
     found = [None] if plan is None else list(map(_version_of, _leaves(plan)))
@@ -213,7 +212,7 @@ def source_version(frame: DataFrame) -> str | None:
 
 
 def _leaves(plan: Any) -> Iterator[Any]:
-    """Go through what a plan reads, in subqueries of its expressions, too."""
+    """Yield the leaves of a plan and of the subqueries in its expressions."""
     for each in (plan, *_listed(plan.subqueriesAll())):
         yield from _listed(each.collectLeaves())
 
@@ -223,9 +222,9 @@ def _listed(sequence: Any) -> list[Any]:
 
 
 def _version_of(leaf: Any) -> str | None:
-    """Return the version of one table, or of some files, where it has one."""
+    """Return the version of a leaf's table or files; None if it has none."""
     for version in (_of_delta, _of_iceberg, _of_table, _of_files):
-        # Other objects of Java have no such method.
+        # Java objects of other classes lack these methods.
         with suppress(Py4JError, AttributeError):
             if found := version(leaf):
                 return found

@@ -1,8 +1,9 @@
-"""``duckdb_priv.spark.publish`` and ``refresh``: one release from a data frame, in three steps.
+"""Publishes and refreshes a release from a data frame: ``duckdb_priv.spark.publish`` and ``refresh``.
 
-Decide, move rows, record. The first is rolled back and done again in the last, from the same answers of Spark, so that
-no transaction waits for a job, and what was published meanwhile counts. The ledger's entries are committed before the
-files are moved to their place; a run that ends earlier leaves hidden files at most, which the next one removes.
+A publication has three steps: plan, let Spark write the rows, record. The plan is rolled back and made again in the
+last step from the same results of Spark. So no transaction waits for a Spark job, and later publications count. The
+ledger's entries are committed before the files are moved to their target. A run that ends earlier leaves at most
+hidden files, which the next run removes.
 """
 
 from __future__ import annotations
@@ -67,18 +68,18 @@ from duckdb_priv.sqltext.quoting import identifier, in_types
 from duckdb_priv.sqltext.reading import types_of
 
 OURS = re.compile(r"duckdb_priv\.errors\.(\w+): (.*?)(?:\nHint: ([^\n]*))?(?:\n|$)")
-"""How an error of ours is written in the text of one of Spark's."""
+"""An error of this package inside the text of one of Spark's errors."""
 UNSEEN = re.compile(r"-[0-9a-f]{32}\.partial/")
-"""Where the rows of a release are that was recorded, before they are moved to their place."""
+"""The path of a recorded release's rows before they are moved to their target."""
 STOPPED = re.compile(
     r"stopped SparkContext|SparkContext was shut down|NO_ACTIVE_SESSION|SESSION_CLOSED"
 )
 UNREACHED = re.compile(
     r"Mkdirs failed to create|FileNotFoundException|FILE_NOT_EXIST|AccessDenied|Permission denied"
 )
-"""What Spark says of folders that an executor does not have, or may not use."""
+"""Spark's messages about folders that an executor cannot see or write."""
 STAGING = "staging"
-"""The folder, beside the rows, of what Spark and DuckDB hand each other."""
+"""The folder, beside the rows, for files that Spark and DuckDB exchange."""
 
 
 def publish(
@@ -93,21 +94,20 @@ def publish(
     checked: bool = False,
     **arguments: Any,
 ) -> dict[str, Any]:
-    """Publish a data frame by a method, and return the receipt.
+    """Publish a data frame with a method, and return the receipt.
 
-    ``connection`` is the publisher's database on the driver, which ``duckdb_priv.install`` has prepared: its secret,
-    its ledger and its catalog are those of any publication. ``source`` is what the frame is called there; a release of
-    the same records, secret and arguments is the same one, whichever engine made it. If ``frame`` is a session of
-    Spark, ``source`` is a table or view of its catalog. ``arguments`` are those of the procedure
-    ``priv.publish_<method>``; ``record_id`` is needed.
+    ``connection`` is a connection to the publisher's database on the driver, prepared by ``duckdb_priv.install``. Its
+    secret, ledger and catalog are used. ``source`` is the frame's name in the ledger. If ``frame`` is a Spark session,
+    ``source`` is a table or view of its catalog. ``arguments`` are those of the procedure ``priv.publish_<method>``;
+    ``record_id`` is required. For the same records, secret and arguments, Spark and DuckDB publish the same release.
 
-    ``path`` is a folder to be made, with the rows as Parquet files, or the name of one ``.duckdb`` file. ``types`` says
-    what DuckDB calls columns of which Spark has widened the values, as ``{"age": "UTINYINT"}``. ``checked`` says that
-    the frame has the same rows whenever it is read, where Spark's plan of it leaves that open.
+    ``path`` is a new folder, for Parquet files, or a new ``.duckdb`` file. ``types`` gives the DuckDB types of columns
+    that Spark has widened, for example ``{"age": "UTINYINT"}``. ``checked`` states that the frame has the same rows
+    whenever it is read, for frames whose plan does not guarantee that.
 
-    Raises what the procedure raises; InvalidParameter where the path is taken and for what needs fresh
-    noise; InvalidSource for types that Spark and DuckDB write differently; PublicationFailed where rows are others each
-    time they are read, and where Spark gives up.
+    Raises the errors of the procedure. Raises InvalidParameter if the path exists, or if the method needs fresh noise.
+    Raises InvalidSource for types whose values Spark and DuckDB write differently. Raises PublicationFailed if the rows
+    change between readings, or if Spark fails.
     """
     given = json.loads(json.dumps({"source": source, "release": release, **arguments}, default=str))
     return _published(
@@ -123,13 +123,13 @@ def refresh(
     path: str | Path,
     checked: bool = False,
 ) -> dict[str, Any]:
-    """Publish the next version of a release from its data frame as it is now; return what ``priv.refresh`` does.
+    """Publish the next version of a release from its current data frame; return the row of ``priv.refresh``.
 
-    The release was published from Spark, and all that was declared then is kept, ``types`` included. If ``frame`` is a
-    session of Spark, the table of its catalog is read again. ``path`` is where the next version is written; nothing may
-    be there, and nothing is written if nothing is to be published. Then ``path`` of what is returned is None.
+    The release must have been published from Spark. Its arguments, ``types`` included, are used again. If ``frame`` is
+    a Spark session, the table of its catalog is read. ``path`` is a new path for the next version. If the records have
+    not changed, no version is written, and ``path`` in the returned row is None.
 
-    Raises what ``priv.refresh`` and ``publish`` raise.
+    Raises the errors of ``priv.refresh`` and ``publish``.
     """
     instance, database, schemas = _standing(connection)
     with undone(instance, database, schemas) as workspace:
@@ -154,7 +154,7 @@ def _published(
     checked: bool,
     stated: Declared | None = None,
 ) -> dict[str, Any]:
-    """Publish a frame; ``stated`` is how the release was declared whose next version it is."""
+    """Publish a frame; ``stated`` is the declaration of the release if this is its next version."""
     started = time.monotonic()
     refuse_foreign(frame)
     request, _ = method.read(given)
@@ -164,7 +164,7 @@ def _published(
         place = place_of(path, session)
         rows = frame if isinstance(frame, DataFrame) else open_table(session, request.source)
         instance, database, schemas = _standing(connection)
-        # Procedures run on cursors, which do not know of the connection's own time zone.
+        # Procedures run on cursors, which do not inherit the connection's time zone.
         with instance.cursor() as cursor:
             ((zone,),) = cursor.execute("SELECT current_setting('TimeZone')").fetchall()
         refuse_unstable(rows, checked=checked)
@@ -193,22 +193,22 @@ def _published(
 
 @dataclass(frozen=True)
 class SparkPublication:
-    """One publication, from what was asked to its receipt."""
+    """One publication from Spark."""
 
     instance: Instance
     database: str
     schemas: tuple[str, ...]
     method: Method
     given: Mapping[str, Any]
-    """Its arguments, by name."""
+    """The arguments by name."""
     types: Mapping[str, str]
-    """Types that the publisher gave."""
+    """The DuckDB types that the publisher gave for columns."""
     frame: SparkFrame
     stated: Declared | None
-    """How the release was declared, where this is its next version."""
+    """The declaration of the release if this is its next version; else None."""
 
     def _begun(self, workspace: Workspace, kind: str = "TABLE") -> Publication:
-        """Begin, none of the steps being done yet."""
+        """Return a publication before its first step."""
         self._forget_unseen(workspace)
         if self.stated is None:
             return begin(self.method, workspace, self.given, kind=kind)
@@ -222,18 +222,18 @@ class SparkPublication:
         )
 
     def _do(self, publication: Publication, todo: Iterable[PublishingStep]) -> Publication:
-        """Take steps of publishing, those of DuckDB's records replaced by Spark's."""
+        """Run steps of publishing, with the records of the Spark frame as source."""
         for step in todo:
             (self._open_frame if step is steps.open_source else step)(publication)
         return publication
 
     def _open_frame(self, p: Publication) -> None:
-        """Open the records of the frame: all of them, and those that enter."""
+        """Open the frame as source: all records, and the records to publish."""
         opened = open_source(p.workspace, self.frame, p.request)
         p.whole, p.source = entering(p.workspace, p.request, opened)
 
     def _forget_unseen(self, workspace: Workspace) -> None:
-        """Drop a release of this name that was recorded, and whose files never came to their place."""
+        """Drop a recorded release of this name whose files were never moved to their target."""
         views = workspace.rows(
             "SELECT sql FROM duckdb_views() WHERE database_name = ? AND schema_name = ?"
             " AND lower(view_name) = lower(?)",
@@ -243,9 +243,9 @@ class SparkPublication:
             steps.drop(workspace, catalog.find_release(workspace.cursor, self.given["release"]))
 
     def run(self, transfer: Transfer, place: Place) -> dict[str, Any]:
-        """Decide, let Spark write the rows beside their place, record, and move them there."""
+        """Plan, let Spark write the rows beside their target, record, and move the rows to the target."""
         with working(self.instance, self.database, self.schemas) as workspace:
-            # Nothing of the decision is kept, and marks of ids are by a key that must be.
+            # The key of the marks must be stored before planning, since planning is rolled back.
             mark_stream(workspace)
         if self.stated is not None and (row := self._unchanged(self.stated)):
             return {**self._exported(row), "path": None}
@@ -264,7 +264,7 @@ class SparkPublication:
         return {**self._exported(row), "path": str(place)}
 
     def _unchanged(self, stated: Declared) -> dict[str, Any] | None:
-        """Return why the current version stays, if it does."""
+        """Return the row of ``priv.refresh`` for an unchanged source; None if the source has changed."""
         with undone(self.instance, self.database, self.schemas) as workspace:
             p = self._begun(workspace)
             self._open_frame(p)
@@ -273,14 +273,14 @@ class SparkPublication:
             return refresh_steps.unchanged(workspace, stated, p.follows, p.source, digest)
 
     def _exported(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Export the version where the last one was."""
+        """Export the version to the path of the last export."""
         with working(self.instance, self.database, self.schemas) as workspace:
             return refresh_steps.exported(workspace, row)
 
     def _decide(self) -> tuple[Publication, list[dict[str, str]]]:
-        """Decide everything, and keep nothing of it; nobody waits for Spark's answers.
+        """Plan the publication and roll back, so that no transaction waits for Spark.
 
-        Beside it, returns the types of what each stage of the kernel gives.
+        Returns the publication, and the column types of each stage of its kernel.
         """
         with undone(self.instance, self.database, self.schemas) as workspace:
             decided = self._do(self._begun(workspace), steps.DECIDING)
@@ -290,7 +290,7 @@ class SparkPublication:
     def _record(
         self, decided: Publication, types: dict[str, str], part: Path, place: Place
     ) -> Publication:
-        """Decide again, write catalog and ledger, and move the files to their place when that is committed."""
+        """Plan again, write the catalog and the ledger, and after the commit move the files to their target."""
         release, viewed = decided.release, place.stays and not place.one_file
         digest = frame_of(decided.source).content(decided.source)
         place.refuse_taken()
@@ -319,13 +319,13 @@ class SparkPublication:
         return publication
 
     def _export(self, release: str, place: Path) -> None:
-        """Write the one file from the table in the publisher's database."""
+        """Export the release file from the table in the publisher's database."""
         with self.instance.cursor() as cursor:
             cursor.execute(f"USE {identifier(self.database)}")
             cursor.execute("FROM priv.export_release($1, $2)", [release, str(place)]).fetchall()
 
     def _show(self, release: str, types: dict[str, str], place: Path) -> None:
-        """Let the publisher read the folder under the name of the release."""
+        """Create a view of the folder in the publisher's database, with the name of the release."""
         with working(self.instance, self.database, self.schemas) as workspace:
             workspace.cursor.execute(
                 f"CREATE OR REPLACE VIEW {identifier(self.database)}.{SCHEMA}.{identifier(release)}"
@@ -335,11 +335,11 @@ class SparkPublication:
 
 
 def _take_rows(decided: Publication, types: dict[str, str], part: Path, p: Publication) -> None:
-    """Publish the rows that Spark wrote as they were ``decided``: into a table, or as a view of their files."""
+    """Publish the rows that Spark wrote, as a table or as a view of their files; refuse if the plan has changed."""
     if (p.kernel, p.plan.earlier) != (decided.kernel, decided.plan.earlier):
         raise PublicationFailed(
-            "what is to be published was decided otherwise while Spark wrote the rows",
-            hint="nothing was recorded; the database was changed meanwhile, so run it again",
+            "the plan of the publication changed while Spark wrote the rows",
+            hint="nothing was recorded; the database was changed meanwhile, so publish again",
         )
     rows = f"SELECT {_columns(p.workspace, types, part)} FROM {_files(part)}"
     order = f" ORDER BY {total_order(types)}" if p.kind == "TABLE" else ""
@@ -348,19 +348,19 @@ def _take_rows(decided: Publication, types: dict[str, str], part: Path, p: Publi
 
 
 def _described(workspace: Workspace, stage: Kernel) -> dict[str, str]:
-    """Return the types of the rows that a stage gives."""
+    """Return the column types of a stage's output."""
     nothing = ", ".join(f"NULL::{kind} AS {identifier(name)}" for name, kind in stage.reads.items())
     with stage.opened(workspace.cursor, f"(SELECT {nothing} WHERE false)") as rows:
         return types_of(workspace.cursor, f"({rows})")
 
 
 def _files(folder: Path) -> str:
-    """Write how the rows of a folder are read."""
+    """Write the SQL that reads the rows of a folder."""
     return in_duckdb(folder, FILES)
 
 
 def _columns(workspace: Workspace, types: Mapping[str, str], folder: Path) -> str:
-    """Write how the columns of the rows of a folder are read: what was text as it is in a release file."""
+    """Write the select list that reads a folder's rows with the types of a release file: texts become ENUMs."""
     stored = types_of(workspace.cursor, _files(folder))
 
     def read(name: str, kind: str) -> str:
@@ -382,15 +382,15 @@ def _method(name: str) -> Method:
 
 
 def _refuse_unkeyed(method: Method, request: Request) -> None:
-    """Refuse what needs fresh noise: Spark computes a task again whenever it is lost."""
+    """Raise InvalidParameter if a method needs fresh noise, since Spark computes lost tasks again."""
     if method.baseline:
         raise InvalidParameter(
-            f"{method.name} is a baseline, for comparison only, and is not published from Spark",
-            hint="publish a sample of the frame by DuckDB",
+            f"{method.name} is a baseline for comparisons and cannot be published from Spark",
+            hint="publish a sample of the frame with DuckDB",
         )
     if not request.record_id:
         raise InvalidParameter(
-            "no record_id is named, and without one the noise is fresh: Spark computes a lost task again, and a"
+            "record_id is missing, and without it the noise is fresh: Spark computes lost tasks again, and a"
             " record would show two values",
             hint="write record_id='id', the column that identifies records",
         )
@@ -403,13 +403,14 @@ def _refuse_kernel(decided: Publication) -> None:
     )
     if fresh or any(not stage.alone and stage.together is None for stage in stages):
         raise InvalidParameter(
-            f"{decided.method.name} is not published from Spark: what a record shows may depend on any other record",
-            hint="publish by another method, or by DuckDB",
+            f"{decided.method.name} cannot be published from Spark: the value that a record shows may depend on"
+            " any other record",
+            hint="publish with another method, or with DuckDB",
         )
 
 
 def _standing(connection: duckdb.DuckDBPyConnection) -> tuple[Instance, str, tuple[str, ...]]:
-    """Find the prepared instance of a connection, and where names are looked up."""
+    """Return the prepared instance of a connection, its database and its search path."""
     try:
         ((name, database, schemas),) = connection.execute(
             "SELECT _priv_instance(1), current_database(), current_schemas(false)"
@@ -419,15 +420,15 @@ def _standing(connection: duckdb.DuckDBPyConnection) -> tuple[Instance, str, tup
         instance = None
     if instance is None:
         raise NotInstalled(
-            "the connection does not speak priv.*",
-            hint="call duckdb_priv.install(connection), or open it by duckdb_priv.connect(…)",
+            "the connection is not prepared for publishing",
+            hint="call duckdb_priv.install(connection), or open it with duckdb_priv.connect(…)",
         )
     return instance, str(database), tuple(schemas)
 
 
 @contextmanager
 def _reported(session: Any) -> Iterator[None]:
-    """Say what ended a job of Spark in our words: Spark's may quote a value."""
+    """Turn Spark's errors into errors of this package, since Spark's texts may quote a value."""
     if _is_stopped(session):
         raise _stopped()
     try:
@@ -439,7 +440,7 @@ def _reported(session: Any) -> Iterator[None]:
             f"{error.strerror}: {echoed(str(error.filename))}", hint="nothing was recorded"
         ) from None
     except (PySparkException, Py4JError, AttributeError) as error:
-        # A session that was stopped is taken apart.
+        # The objects of a stopped session lack their attributes.
         if _is_stopped(session):
             raise _stopped() from None
         if isinstance(error, AttributeError):
@@ -448,7 +449,7 @@ def _reported(session: Any) -> Iterator[None]:
 
 
 def _is_stopped(session: Any) -> bool:
-    """Return whether a session, or the one that a remote session is of, was stopped."""
+    """Return whether a session, or the server's session of a remote one, was stopped."""
     if hasattr(session, "is_stopped"):
         return bool(session.is_stopped)
     inside = session.sparkContext._jsc
@@ -457,8 +458,8 @@ def _is_stopped(session: Any) -> bool:
 
 def _stopped() -> PublicationFailed:
     return PublicationFailed(
-        "the session of Spark that the frame belongs to was stopped",
-        hint="nothing was recorded; read the frame again in a session that runs",
+        "the Spark session of the frame was stopped",
+        hint="nothing was recorded; read the frame again in a running session",
     )
 
 
@@ -472,22 +473,22 @@ def _explained(error: Exception) -> PrivError:
     if "No module named" in text:
         missing = re.search(r"No module named '([\w.]+)'", text)
         return PublicationFailed(
-            f"Spark's tasks have no {missing[1] if missing else 'duckdb_priv'}",
+            f"Spark's tasks cannot import {missing[1] if missing else 'duckdb_priv'}",
             hint="install duckdb_priv in the Python of the executors, too",
         )
     if UNREACHED.search(text):
         return PublicationFailed(
             "an executor cannot read or write the folder of the path",
-            hint="nothing was recorded; give a path in a folder that the driver and all executors share and may write",
+            hint="nothing was recorded; give a path in a folder that the driver and all executors share and can write",
         )
     if "No space left" in text:
         return PublicationFailed("there is no space left on the disk", hint="nothing was recorded")
     if "PYTHON_VERSION_MISMATCH" in text:
         return PublicationFailed(
-            "Spark's tasks run another Python than the driver",
+            "Spark's tasks run another version of Python than the driver",
             hint="set PYSPARK_PYTHON to the same version everywhere",
         )
     return PublicationFailed(
-        f"Spark gave up with a {type(error).__name__}, whose text may quote a value",
-        hint="nothing was recorded; Spark's log says more",
+        f"Spark failed with a {type(error).__name__}, whose text may quote a value",
+        hint="nothing was recorded; Spark's log has the details",
     )

@@ -1,4 +1,4 @@
-"""What a publication sets in a session of Spark while it runs, and sets back."""
+"""Changes settings of a Spark session during a publication, and restores them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from duckdb_priv.spark.frame import column
 RECORDS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 UNCOUNTED = 2**31 - 1
-"""As many bytes of a batch as let Spark not count them."""
+"""A limit of a batch's bytes that is so high that Spark does not count them."""
 BATCH = 2**26
-"""Bytes of a batch at most, as Spark has it by default."""
+"""The largest size of a batch in bytes: Spark's default."""
 NUMBER = 16
-"""Bytes that anything takes in a record besides those of a text, at most."""
+"""The most bytes of a field in a record, without the bytes of its text."""
 LONG = (spark.StringType, spark.BinaryType)
 NESTED = (spark.ArrayType, spark.StructType, spark.MapType)
 
 
 @contextmanager
 def configured(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Set settings, and set them back."""
+    """Change settings of a session, and restore them at the end."""
     before = {name: session.conf.get(name, None) for name in settings}
     try:
         for name, value in settings.items():
@@ -42,10 +42,11 @@ def configured(session: SparkSession, settings: Mapping[str, str]) -> Iterator[N
 
 
 def by_records(records: DataFrame) -> dict[str, str]:
-    """Return settings that end the batches of tasks after so many records that none exceeds its bytes.
+    """Return settings that limit batches by their number of records instead of their bytes.
 
-    Spark by itself adds up the bytes of all columns again for every record, which takes longer than anything else that
-    it does to pass records on. Where columns hold lists or structs it goes on so.
+    Spark's own limit sums the bytes of all columns again for every record. That is the slowest part of passing records
+    to the tasks. The number of records is chosen such that no batch exceeds BATCH bytes. For lists and structs, Spark's
+    own limit stays in force.
     """
     fields = records.schema.fields
     if any(isinstance(each.dataType, NESTED) for each in fields):

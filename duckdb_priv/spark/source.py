@@ -1,6 +1,4 @@
-"""A data frame of Spark as the source of a release: its columns, its counts, and whether it holds the same when read
-again.
-"""
+"""Opens a Spark data frame as the source of a release, and refuses a frame whose rows change between readings."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ from duckdb_priv.spark.frame import SparkFrame, column, read_columns
 from duckdb_priv.spark.ids import count_distinct, present
 
 ELSEWHERE = "_priv_records_stand_in_spark"
-"""Is named where DuckDB would read the records: a question that does not go to Spark fails."""
+"""The name of the source's table in DuckDB. No such table exists, so a query that does not use Spark fails."""
 MISSING = (
     "TABLE_OR_VIEW_NOT_FOUND",
     "PARSE_EMPTY_STATEMENT",
@@ -37,11 +35,11 @@ MISSING = (
     "SCHEMA_NOT_FOUND",
     "REQUIRES_SINGLE_PART_NAMESPACE",
 )
-"""Conditions of Spark where a name is no table's."""
+"""Spark's error conditions for a name that is not a table."""
 
 
 def open_table(session: Any, name: str) -> DataFrame:
-    """Read a table or view of the catalog of a session; raises UnknownName where it has none of that name."""
+    """Return a table or view of a session's catalog as a frame; raises UnknownName for an unknown name."""
     parts = ("`" + part.replace("`", "``") + "`" for part in parse_name(name))
     try:
         frame: DataFrame = session.table(".".join(parts) or "``")
@@ -50,7 +48,7 @@ def open_table(session: Any, name: str) -> DataFrame:
             raise
         raise UnknownName(
             f"Spark's catalog has no table or view {echoed(name)}",
-            hint="write its name as spark.table(…) takes it, or pass the frame",
+            hint="write a name that spark.table(…) accepts, or pass the frame",
         ) from None
     return frame
 
@@ -62,9 +60,9 @@ def frame_of(source: Source) -> SparkFrame:
 
 
 def open_source(workspace: Workspace, frame: SparkFrame, request: Request) -> Source:
-    """Give the columns of a frame their roles, and count its rows and ids.
+    """Assign roles to the columns of a frame, and count its rows and ids.
 
-    Raises InvalidSource for ids that are missing or not unique, and for rows that are others when read again.
+    Raises InvalidSource for ids that are missing or not unique, and PublicationFailed for rows that change.
     """
     columns = columns_of_roles(
         request.source, list(frame.types), dict(frame.types), _of_frame(request, frame)
@@ -97,7 +95,7 @@ def open_source(workspace: Workspace, frame: SparkFrame, request: Request) -> So
 
 
 def _of_frame(request: Request, frame: SparkFrame) -> Roles:
-    """Leave out of the roles what was left out of the frame."""
+    """Remove excluded columns that the frame does not have from the roles."""
     roles = request.roles
     there = {name.lower() for name in frame.types}
     kept = tuple(name for name in roles.exclude if name.lower() in there)
@@ -107,7 +105,7 @@ def _of_frame(request: Request, frame: SparkFrame) -> Roles:
 def _counted(
     frame: SparkFrame, record_id: Sequence[str], sensitive: Sequence[str], read: Sequence[str]
 ) -> tuple[int, int, int]:
-    """Count rows, those with an id, and different ids; read twice, a frame must hold the same."""
+    """Count the rows, the rows with an id and the distinct ids; raise PublicationFailed if the rows change."""
     key = ("digest", *read)
     if key not in frame.answers:
         ids = list(map(column, record_id))
@@ -117,8 +115,8 @@ def _counted(
         for name, number in zip(numbers, found, strict=True):
             if number:
                 raise InvalidSource(
-                    f"sensitive column {name!r} is nan in {number} of {rows} rows, which is no value",
-                    hint="make it NULL: f.when(~f.isnan(column), column)",
+                    f"sensitive column {name!r} is nan in {number} of {rows} rows, and nan cannot be published",
+                    hint="replace nan by NULL: f.when(~f.isnan(column), column)",
                 )
         refuse_changed(digest, frame.digest(read)[0])
         counts = [rows, with_id, count_distinct(frame.rows_of, ids, with_id)]
@@ -128,9 +126,9 @@ def _counted(
 
 
 def refuse_changed(before: object, after: object) -> None:
-    """Refuse a frame whose rows are others than when they were read before."""
+    """Raise PublicationFailed if two digests of a frame's rows differ."""
     if before != after:
         raise PublicationFailed(
-            "the rows of the frame are others each time they are read",
-            hint="nothing was recorded; write the frame to a table, and publish what that holds",
+            "the rows of the frame differ between two readings",
+            hint="nothing was recorded; write the frame to a table, and publish the table",
         )

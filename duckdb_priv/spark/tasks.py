@@ -1,7 +1,7 @@
-"""What runs inside the tasks of Spark: a DuckDB of one thread that works on the records as they come.
+"""Runs kernels inside the tasks of Spark, with a DuckDB of one thread that reads the records as a stream.
 
-Tasks are handed what they need and nothing else: the derived keys of a release are in its kernel, the secret stays
-with the publisher. What goes wrong is said without any value, since Spark writes it into its logs.
+A kernel contains the derived keys of its release; the secret never leaves the driver. Error messages contain no value,
+since Spark writes them to its logs.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 Batches = Iterator[pa.RecordBatch]
 
 OPTIMIZERS = "join_order,build_side_probe_side"
-"""What DuckDB must not do in a task: it does not know how long a stream is, and might keep it in memory."""
+"""Optimizers that are disabled: DuckDB does not know the length of a stream, and might keep the stream in memory."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What every task must find as it is where the release was planned."""
+    """The time zone and versions of the driver, which every task must have, too."""
 
     timezone: str
     duckdb: str = duckdb.__version__
     library: str = __version__
 
     def check(self) -> None:
-        """Raise PublicationFailed where a task has other versions."""
+        """Raise PublicationFailed if a task has other versions."""
         for name, wanted, found in (
             ("duckdb", self.duckdb, duckdb.__version__),
             ("duckdb_priv", self.library, __version__),
@@ -53,7 +53,7 @@ class Setting:
 
 @contextmanager
 def opened(setting: Setting) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the DuckDB of a task. What DuckDB says of values is not passed on."""
+    """Open a DuckDB connection for a task. DuckDB's error messages, which may quote values, are replaced."""
     setting.check()
     try:
         with duckdb.connect(config={"threads": 1}) as connection:
@@ -62,13 +62,13 @@ def opened(setting: Setting) -> Iterator[duckdb.DuckDBPyConnection]:
             yield connection
     except duckdb.Error as error:
         raise PublicationFailed(
-            f"a task of Spark ended in a {type(error).__name__} of DuckDB, whose text may quote a value",
-            hint="nothing was recorded; look whether every value fits the type of its column",
+            f"DuckDB raised a {type(error).__name__} in a Spark task; its text may quote a value",
+            hint="nothing was recorded; check that every value fits the type of its column",
         ) from None
 
 
 def _reader(batches: Batches) -> pa.RecordBatchReader | None:
-    """Give the batches of a task to DuckDB, one after the other."""
+    """Return the batches of a task as an Arrow reader; None if there are none."""
     first = next(batches, None)
     if first is None:
         return None
@@ -82,7 +82,7 @@ def _reader(batches: Batches) -> pa.RecordBatchReader | None:
 
 @dataclass(frozen=True)
 class Perturb:
-    """Give the published rows of the records of a partition."""
+    """Computes the published rows of a partition's records."""
 
     kernel: Kernel
     setting: Setting
@@ -96,14 +96,13 @@ class Perturb:
 
 @dataclass(frozen=True)
 class Ask:
-    """Give what a query counts in every piece of a partition, to be added up."""
+    """Runs a query on every piece of a partition separately; the caller adds the results."""
 
     kernel: Kernel
-    """Its query is asked of every piece by itself."""
     setting: Setting
 
     def __call__(self, batches: Batches) -> Batches:
-        """Ask piece by piece."""
+        """Run the query on each piece."""
         if (reader := _reader(batches)) is None:
             return
         with opened(self.setting) as connection:
@@ -117,16 +116,16 @@ class Ask:
 def in_tasks(
     records: DataFrame, work: Callable[[Batches], Batches], schema: StructType | str
 ) -> DataFrame:
-    """Return what the tasks make of records, whatever their columns are called.
+    """Apply ``work`` to the records inside Spark's tasks; return the resulting frame.
 
-    PySpark hands columns over by names in which dots, backticks and stars mean something, so it is given plain ones.
+    PySpark interprets dots, backticks and stars in column names, so the columns are renamed on the way.
     """
     plain = records.toDF(*(f"column{place}" for place in range(len(records.columns))))
     return plain.mapInArrow(_named(work, records.columns), schema)
 
 
 def _named(work: Callable[[Batches], Batches], names: Sequence[str]) -> Callable[[Any], Any]:
-    """Return a function as Spark takes it."""
+    """Wrap ``work`` so that it receives batches with the original column names."""
 
     def run(batches: Any) -> Any:
         return work(batch.rename_columns(names) for batch in batches)
@@ -135,7 +134,7 @@ def _named(work: Callable[[Batches], Batches], names: Sequence[str]) -> Callable
 
 
 def in_spark_types(kernel: Kernel, described: Mapping[str, str]) -> Kernel:
-    """Give texts where DuckDB has dictionaries, and wider numbers where Spark has no narrow ones."""
+    """Cast a kernel's output to types that Spark has: ENUMs to texts, unsigned to wider signed integers."""
     wider = {"UTINYINT": "SMALLINT", "USMALLINT": "INTEGER", "UINTEGER": "BIGINT"}
     casts = {
         name: "VARCHAR"
@@ -151,5 +150,5 @@ def in_spark_types(kernel: Kernel, described: Mapping[str, str]) -> Kernel:
 
 
 def read_sql(types: Mapping[str, str]) -> str:
-    """Write how the stream of a task is read with the types of the source."""
+    """Write the query that reads a task's stream with the types of the source."""
     return f"(SELECT {in_types(types) or '*'} FROM {STREAM})"

@@ -1,4 +1,4 @@
-"""Where Spark and the driver hand each other files: a folder that both see, or one of a store and a copy of it here."""
+"""Exchanges files between Spark and the driver: in a folder that both see, or in a store with a local copy."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from duckdb_priv.spark.hadoop import Store
 
 @dataclass(frozen=True)
 class Transfer:
-    """A folder for files of both."""
+    """A folder for files that Spark and the driver exchange."""
 
     session: Any
     here: Path
     """The folder as the driver's DuckDB sees it."""
     store: Store | None = None
-    """The folder as Spark sees it, where the two are not the same."""
+    """The folder in a store that Spark uses instead; None if both use ``here``."""
 
     def make(self) -> None:
-        """Make the folder."""
+        """Create the folder."""
         self.here.mkdir(parents=True)
         if self.store is not None:
             self.store.make()
 
     def inside(self, name: str) -> Transfer:
-        """Return a folder in it."""
+        """Return the subfolder of this name."""
         return Transfer(self.session, self.here / name, self.store and self.store.inside(name))
 
     def write(self, frame: DataFrame, name: str, **options: Any) -> Path:
-        """Let Spark write a frame into files of a folder, and return it; raises PublicationFailed for lost rows."""
+        """Write a frame to Parquet files with Spark; return their folder. Raises PublicationFailed for lost rows."""
         with counting(frame) as (counted, handed_over):
             counted.write.options(**options).parquet(self._in_spark(name))
         folder = self.here / name
@@ -43,7 +43,7 @@ class Transfer:
         return folder
 
     def read(self, folder: Path) -> DataFrame:
-        """Let Spark read files that DuckDB wrote, or Spark itself, whatever the session says of others."""
+        """Read Parquet files of this package with Spark, independent of the session's settings for other files."""
         name = str(folder.relative_to(self.here))
         if self.store is not None and not self.store.exists(name):
             self.store.send(folder, name)

@@ -1,4 +1,4 @@
-"""What Spark calls the types of DuckDB, and which of its values both engines write the same."""
+"""Maps the types of Spark and DuckDB whose values both engines write identically."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ OF_DUCKDB: Mapping[str, spark.DataType] = {
     "TIMESTAMP_S": spark.TimestampNTZType(),
     "TIMESTAMP_MS": spark.TimestampNTZType(),
 }
-"""The type of Spark that holds every value of a type of DuckDB; DECIMAL, lists and structs are apart."""
+"""The Spark type that holds every value of a DuckDB type. DECIMAL, lists and structs are handled separately."""
 DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 UNLIKE = "whose values Spark and DuckDB write differently"
 
 
 def duckdb_type(column: str, kind: spark.DataType) -> str:
-    """Return what DuckDB calls the type of a column of a frame.
+    """Return the DuckDB type of a frame's column.
 
     Raises InvalidSource for a type whose values the two engines write differently.
 
@@ -49,7 +49,7 @@ def duckdb_type(column: str, kind: spark.DataType) -> str:
     """
     if isinstance(kind, spark.StringType) and kind.simpleString() != "string":
         raise _unlike(column, kind.simpleString(), "cast it to a plain string")
-    # Fixed and varying lengths of texts are types of their own, below that of texts.
+    # CharType and VarcharType are subclasses of StringType, so classes are compared exactly.
     found = next((name for each, name in PLAIN.items() if type(kind) is each), None)
     if found is not None:
         return found
@@ -62,7 +62,7 @@ def duckdb_type(column: str, kind: spark.DataType) -> str:
             f"{identifier(field.name)} {duckdb_type(column, field.dataType)}"
             for field in kind.fields
         )
-        # DuckDB quotes names where it must.
+        # DuckDB quotes the names of fields if necessary.
         return str(duckdb.type(f"STRUCT({', '.join(fields)})"))
     raise _unlike(column, kind.simpleString(), "exclude it, or cast it to text or to a number")
 
@@ -72,9 +72,9 @@ def _unlike(column: str, kind: str, hint: str) -> InvalidSource:
 
 
 def given_type(column: str, text: object, kind: spark.DataType) -> str:
-    """Read the type of DuckDB that the publisher gives for a column, of which Spark widened the values.
+    """Parse the DuckDB type that the publisher gives for a column whose values Spark has widened.
 
-    Raises InvalidParameter for what is no type, and for one whose values the frame cannot hold.
+    Raises InvalidParameter for an unknown type, and for a type whose values the frame's column cannot hold.
     """
     try:
         found = str(duckdb.type(str(text)))
@@ -91,21 +91,21 @@ def given_type(column: str, text: object, kind: spark.DataType) -> str:
     if wanted is None:
         raise InvalidParameter(
             f"types gives {column!r} the type {found}, {UNLIKE}",
-            hint="a type of whole numbers, DECIMAL, TIMESTAMP_S or TIMESTAMP_MS can be given",
+            hint="give an integer type, DECIMAL, TIMESTAMP_S or TIMESTAMP_MS",
         )
     numbers = (spark.IntegralType, spark.DecimalType)
     if type(wanted) is not type(kind) and not (
         isinstance(wanted, numbers) and isinstance(kind, numbers)
     ):
         raise InvalidParameter(
-            f"types gives {column!r} the type {found}, and the frame holds {kind.simpleString()}",
+            f"types gives {column!r} the type {found}, but its type in the frame is {kind.simpleString()}",
             hint=f"cast the column to {wanted.simpleString()} in the frame",
         )
     return found
 
 
 def spark_type(kind: str) -> spark.DataType:
-    """Return the type of Spark that holds the values of a type of DuckDB.
+    """Return the Spark type that holds the values of a DuckDB type.
 
     >>> spark_type("UTINYINT"), spark_type("DECIMAL(9,2)"), spark_type("ENUM('a', 'b')")
     (ShortType(), DecimalType(9,2), StringType())
@@ -118,7 +118,7 @@ def spark_type(kind: str) -> spark.DataType:
 
 
 def carried_type(kind: str, known: spark.DataType) -> spark.DataType:
-    """Return the type of Spark in which tasks give values of a type of DuckDB; ``known`` is that of lists and structs.
+    """Return the Spark type in which tasks return values of a DuckDB type; ``known`` for lists and structs.
 
     >>> carried_type("UTINYINT", spark.IntegerType())
     ShortType()
@@ -127,7 +127,7 @@ def carried_type(kind: str, known: spark.DataType) -> spark.DataType:
 
 
 def has_floats(kind: spark.DataType) -> bool:
-    """Return whether values of a type that compare as equal may be written differently, as 0.0 and -0.0 are."""
+    """Return whether equal values of a type may have different representations, such as 0.0 and -0.0."""
     if isinstance(kind, spark.ArrayType):
         return has_floats(kind.elementType)
     if isinstance(kind, spark.StructType):

@@ -1,7 +1,7 @@
-"""The rows of a release as Parquet files: the same bytes, however the source was divided, ordered and retried.
+"""Writes a release's rows as Parquet files, whose bytes do not depend on the source's partitions, order or retries.
 
-A row goes into a file by a hash of what is published of it, and the rows of a file are ordered by all their columns. So
-neither the files nor their order say anything of the source's.
+A hash of a row's published values decides its file, and the rows of a file are sorted by all columns. So neither the
+files nor their order reveal the order of the source.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from duckdb_priv.spark.transfer import Transfer
 from duckdb_priv.spark.types import carried_type, spark_type
 
 DATA = "data"
-"""The folder of the files."""
+"""The folder of the Parquet files."""
 FILES = f"{DATA}/*.parquet"
 ROWS_OF_FILE = 2_000_000
-"""Rows of a file, on average: so the number of files depends on the number of rows only."""
+"""Average rows of a file. The number of files depends only on the number of rows."""
 ROWS_OF_GROUP = 122_880
-"""Rows of a row group at most: by bytes they are fewer where several files are written at a time in little memory.
-Pages of its columns end with it: DuckDB reads rows on both sides of the end of a page without their dictionary."""
+"""The largest number of rows of a row group and of a page. Spark's limit in bytes would depend on the free memory.
+Pages end with their row group, because DuckDB reads a vector across two pages without the dictionary."""
 ROWS_OF_TASK = 500_000
-"""Records that meet in a task which needs them together, on average."""
+"""Average records of a task, for stages that need groups of records together."""
 CONFIGURATION = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.writeLegacyFormat": "false",
     "spark.sql.files.maxRecordsPerFile": "0",
-    # Dates before 1582 as they are: legacy files hold others, ten days away.
+    # Dates before 1582 are not shifted to the legacy calendar, which differs by ten days.
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
 }
-"""What decides how Spark writes values into Parquet files."""
+"""Spark's settings that decide how values are written to Parquet files."""
 PART = re.compile(r"part-(\d+)-.*\.parquet")
 
 
 def published_types(described: Mapping[str, str], frame: SparkFrame) -> spark.StructType:
-    """Return the schema of the rows that a kernel gives: lists and structs of the source keep Spark's type of them."""
+    """Return Spark's schema of a kernel's output. Lists and structs of the source keep their Spark type."""
     known = {each.name: each.dataType for each in frame.rows_of.schema.fields}
     return spark.StructType(
         [
@@ -66,9 +66,9 @@ def write_rows(
     rows: int,
     transfer: Transfer,
 ) -> None:
-    """Write the published rows of a frame into files of a folder that the driver sees.
+    """Write the published rows of a frame to files of a folder that the driver can read.
 
-    ``described`` are the types of what each stage of the kernel gives. Rows that exist already come beside them.
+    ``described`` holds the column types of each stage's output. Rows of the release that exist already are added.
     """
     published = frame.records(kernel.stages[0].reads)
     for stage, types in zip(kernel.stages, described, strict=True):
@@ -97,7 +97,7 @@ def write_rows(
 
 
 def _together(records: DataFrame, stage: Kernel, tasks: int) -> DataFrame:
-    """Let the records meet in one task that a stage needs together."""
+    """Repartition the records so that records which a stage needs together are in one task."""
     if stage.together is None:
         return records
     if not stage.together:

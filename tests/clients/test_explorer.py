@@ -158,7 +158,7 @@ def test_a_value_by_groups_and_conditions(tab: Tab, visits: Explorer, folder: Pa
     assert [row[0] for row in shown["rows"][1:]] == ["0", "20", "40", "60", "80"]
     assert '"ward" IN (\'l\'\'hôpital "A"\') OR "ward" IS NULL' in shown["sql"]
     copied = tab.do("click", what="#copy-link")
-    assert "a command that asks the same" in copied["copied"]
+    assert "a command that asks this question" in copied["copied"]
     command = tab.do("evaluate", text="navigator.clipboard.readText()")["value"]
     question = re.fullmatch(r'duckdb-priv explore visits\.duckdb --question "(.*)"', command)[1]
     assert tab.ask(visits, "of=drug")["rows"] != shown["rows"]
@@ -198,9 +198,9 @@ def test_a_single_number_is_reported(tab: Tab, visits: Explorer) -> None:
         ("of=drug&value=' OR 1", "The link asks for a value that drug does not have in this release."),
         ("by=id", "The link asks for by = id, which this release does not have."),
         ("by=age&step=1;DROP", "The link asks for step = 1;DROP, which this release does not have."),
-        ("from.age=1 OR true", "The link chooses age from 1 OR true, which is no number."),
-        ("in.age=30", "The link chooses single values of age, and this page no more than a range of them."),
-        ("in.disease=flu", "The link chooses records by disease, which is no public column of this release."),
+        ("from.age=1 OR true", "The link selects age from 1 OR true, which is not a number."),
+        ("in.age=30", "The link selects single values of age, but this page can only select a range of them."),
+        ("in.disease=flu", "The link selects records by disease, which is not a public column of this release."),
     ],
 )  # fmt: skip
 def test_links_that_do_not_fit(tab: Tab, visits: Explorer, question: str, problem: str) -> None:
@@ -310,7 +310,7 @@ def site(tab: Tab, folder: Path) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
-    with pytest.raises(duckdb_priv.errors.InvalidParameter, match="is there already"):
+    with pytest.raises(duckdb_priv.errors.InvalidParameter, match="exists"):
         parts.write(place)
 
 
@@ -343,7 +343,7 @@ def test_a_sample_beside_the_page(tab: Tab, site: str, folder: Path) -> None:
     assert shown["rows"][1:] == expected(shown, folder / "sample.duckdb")
     assert "priv.reconstructed_share(" in shown["sql"]
     assert tab.do("visit", address=f"{site}?open=../visits.duckdb")["problem"] == (
-        "There is no “visits.duckdb” beside this page."
+        "There is no file “visits.duckdb” in the folder of this page."
     )
 
 
@@ -375,12 +375,12 @@ def wrong_files(folder: Path, release: Path) -> dict[str, str]:
     with duckdb.connect(str(folder / "secret.duckdb")) as con:
         con.execute("CREATE TABLE priv.secret (key BLOB)")
     return {
-        "table.csv": "“table.csv” is no DuckDB file",
-        "empty.duckdb": "“empty.duckdb” is no DuckDB file",
-        "cut.duckdb": "“cut.duckdb” was cut off on the way",
-        "head.duckdb": "“head.duckdb” was cut off on the way",
+        "table.csv": "“table.csv” is not a DuckDB file",
+        "empty.duckdb": "“empty.duckdb” is not a DuckDB file",
+        "cut.duckdb": "“cut.duckdb” is incomplete",
+        "head.duckdb": "“head.duckdb” is incomplete",
         "torn.duckdb": "“torn.duckdb” cannot be opened by DuckDB v",
-        "other.duckdb": "“other.duckdb” is a DuckDB file, but no release",
+        "other.duckdb": "“other.duckdb” is a DuckDB file, but not a release",
         "older.duckdb": "“older.duckdb” was written by an older duckdb_priv",
         "secret.duckdb": "“secret.duckdb” is a publisher's own database",
     }
@@ -486,7 +486,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runner = CliRunner()
     missing = runner.invoke(main, ["explore", "--no-browser"])
     assert missing.exit_code == 1
-    assert "the explorer's engine is not on this machine" in missing.output
+    assert "the explorer's engine is not installed" in missing.output
     assert "duckdb-priv explore --install" in missing.output
     (tmp_path / "table.csv").write_text("age\n1\n")
     wrong = runner.invoke(main, ["explore", str(tmp_path / "table.csv")])
@@ -495,7 +495,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     helpless = runner.invoke(main, ["explore", "--install"])
     assert helpless.exit_code == 1
-    assert "there is none on the PATH" in helpless.output
+    assert "npm is not on the PATH" in helpless.output
 
 
 def test_a_release_that_is_called_like_the_page_is_not_written_over_it(

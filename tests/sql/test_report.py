@@ -146,8 +146,8 @@ def test_a_card_says_what_a_release_is(
         varied = mechanism == "shuffled"
         assert page.tags.count("svg") >= 1 + 5
         assert "missing" in page.text
-        headings = ["In short", "What it is good for", "How to query it", "What to know"]
-        for words in [*headings, *([] if varied else ["What it hides"])]:
+        headings = ["In short", "Accuracy", "How to query it", "Before you use it"]
+        for words in [*headings, *([] if varied else ["What one row reveals"])]:
             assert words in page.text
         for statement in page.statements:
             assert con.execute(statement).fetchall()
@@ -156,7 +156,7 @@ def test_a_card_says_what_a_release_is(
 def test_in_short_is_what_the_law_of_the_release_says(con: duckdb.DuckDBPyConnection) -> None:
     """Uniform perturbation from rho1 .1 to rho2 .4: odds change by 6 at most, so one half becomes 6/7."""
     text = Page(publisher_card(con, "uniform")).text
-    assert "someone who was half sure of something about a person may be 85.7% sure" in text
+    assert "someone who was half sure of a statement about a person may be 85.7% sure" in text
     rows = re.findall(r"disease (?:\w+) ([\d.]+)% ([\d.]+)% ([\d.]+)%", text)
     assert len(rows) == 5
     worst = []
@@ -166,7 +166,7 @@ def test_in_short_is_what_the_law_of_the_release_says(con: duckdb.DuckDBPyConnec
         assert all_of_them == pytest.approx(before * 6 / (1 + before * 5), abs=1e-3)
         worst.append(all_of_them)
     assert worst == sorted(worst, reverse=True)
-    assert "No row is unique in them." in text
+    assert "No row is unique in these columns." in text
 
 
 def test_three_columns_and_two_records_are_composed_on_at_most_three_pages(
@@ -285,7 +285,7 @@ def test_a_source_that_is_gone_is_reported_to_be(con: duckdb.DuckDBPyConnection)
     ).fetchall()
     con.execute("DROP TABLE fleeting")
     text = Page(publisher_card(con, "kept")).text
-    assert "Without the truth" in text
+    assert "Without true counts" in text
     assert "fleeting" in text
 
 
@@ -297,7 +297,7 @@ def test_a_card_without_the_truth_quotes_none(con: duckdb.DuckDBPyConnection) ->
     ).fetchall()
     con.execute("UPDATE changing SET disease = 'a secret plague'")
     text = Page(publisher_card(con, "before")).text
-    assert "Without the truth" in text
+    assert "Without true counts" in text
     assert "plague" not in text
 
 
@@ -320,10 +320,10 @@ def test_a_generalized_sample_has_a_card(
     assert "computed from true values" in of_publisher.text
     assert re.search(r"20s 5,000 \d,\d{3} \d,\d{3} to \d,\d{3}", of_publisher.text)
     con.execute("DROP TABLE levels")
-    assert "Without the truth" in Page(publisher_card(con, "sampled")).text
+    assert "Without true counts" in Page(publisher_card(con, "sampled")).text
     for html in (publisher_card(con, "sampled"), card_of_file(con, "sampled")):
         page = Page(html)
-        assert page.text.count("What it is good for") == 1
+        assert page.text.count("Accuracy") == 1
         assert "generalized, level 1" in page.text
         assert "The rows are a sample" in page.text
         assert "weight := scale" in page.text
@@ -335,7 +335,7 @@ def test_a_generalized_sample_has_a_card(
 def test_bad_input_is_one_clear_sentence(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     with pytest.raises(UnknownRelease, match="did you mean 'uniform'"):
         publisher_card(con, "unifrom")
-    with pytest.raises(InvalidParameter, match="a card is for one release"):
+    with pytest.raises(InvalidParameter, match="a card describes one release"):
         analyst_card(con)
     with pytest.raises(InvalidParameter, match="does not exist"):
         write("", tmp_path / "no" / "card.html")
@@ -353,7 +353,7 @@ def test_the_command_writes_either_card(tmp_path: Path) -> None:
     con.execute("FROM priv.export_release('r', ?)", [str(release)]).fetchall()
     con.close()
     for arguments, words in (
-        ([str(database), "r"], "do not hand out"),
+        ([str(database), "r"], "do not share"),
         (["--release-file", str(release)], "computed from the release alone"),
     ):
         result = CliRunner().invoke(main, ["report", *arguments, "-o", str(tmp_path / "c.html")])
@@ -365,7 +365,7 @@ def test_the_command_writes_either_card(tmp_path: Path) -> None:
         (["--release-file", str(database)], "Hint: "),
         (
             ["--release-file", str(release), "--explorer", "javascript:alert(1)"],
-            "is no address of a page",
+            "is not the address of a page",
         ),
         (
             [str(database), "r", "--explorer", "https://x.example"],
@@ -389,7 +389,7 @@ def test_the_command_writes_either_card(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, linked).exit_code == 0
     page = Page((tmp_path / "e.html").read_text("utf-8"))
     assert page.links == [address]
-    assert "Count on it in your browser" in page.text
+    assert "Query this release in your browser" in page.text
 
 
 PROBE = """

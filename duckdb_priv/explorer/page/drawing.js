@@ -1,4 +1,4 @@
-// Draws an answer as bars or as a trend, and lays it out as a table.
+// Draws an answer as bars or as a trend, and writes it as a table.
 /* global Plot */
 
 const PANELS = 12;
@@ -6,13 +6,13 @@ const BARS = 40;
 const ROWS = 200;
 const CHARACTER = 7;
 
-/** The nearest numbers that are possible, for people: no fewer than none, and no more than the interval allows. */
+/** Replace impossible estimates by the nearest possible number, between 0 and the end of the interval. */
 export function possible(row) {
   const within = (number) => (number === null ? null : Math.max(0, row.high === null ? number : Math.min(number, row.high)));
   return { ...row, estimate: within(row.estimate), low: row.low === null ? null : Math.max(0, row.low) };
 }
 
-/** Round to what the error supports, two digits of the standard error; records are whole, and ends of intervals go outwards. */
+/** Round to two digits of the standard error, or to whole records; ends of intervals are rounded outwards. */
 export function rounded(number, stderr, unit, name) {
   if (number === null || !Number.isFinite(number)) return number === Infinity ? 'no limit' : '–';
   const digits = unit === 'records' ? 0 : stderr > 0 ? Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(stderr)))) : number % 1 ? 2 : 0;
@@ -24,7 +24,7 @@ export function rounded(number, stderr, unit, name) {
 
 const named = (text) => text ?? '(missing)';
 
-/** Split rows into panels, each with a heading and what is drawn along its axis. */
+/** Split rows into panels, each with a heading and the rows along its axis. */
 function panels({ rows, names, labels }, along) {
   const found = new Map();
   for (const row of rows) {
@@ -41,7 +41,7 @@ function bounds(rows) {
   return [Math.min(0, ...ends), Math.max(0, ...ends) || 1];
 }
 
-/** Draw into a place, and return a sentence on what is not drawn, or ''. */
+/** Draw the charts into an element; return a sentence about groups and bars that were not drawn, or ''. */
 export function draw(place, answer, trend) {
   const { rows, names, unit, width } = answer;
   const along = trend ? names[0] : names[names.length - 1] ?? '';
@@ -55,7 +55,7 @@ export function draw(place, answer, trend) {
     left = members.length - few.length;
     if (left) said.push(`${left} more bars${heading ? ` of ${heading}` : ''}`);
     const picture = trend ? line(few, answer, along, [low, high]) : bars(few, along, unit, width, [low, high]);
-    // Names of marks say nothing to someone who hears them: the picture has one name, and its numbers a table.
+    // Screen readers get one name for the chart, and its numbers from the table, so marks need no names.
     for (const mark of picture.querySelectorAll('[aria-label]')) mark.removeAttribute('aria-label');
     picture.setAttribute('role', 'img');
     picture.setAttribute('aria-label', `${answer.words}${heading ? `, ${heading}` : ''}: ${trend ? 'a line with a band' : 'bars with intervals'}; the numbers are in the table.`);
@@ -106,7 +106,7 @@ function line(rows, { unit, width, dates }, along, [low, high]) {
   });
 }
 
-/** Lay an answer out as a table, and return how many rows are left out. */
+/** Write an answer as a table; return the number of rows that were left out. */
 export function tabulate(place, { rows, names, labels, words, confidence, unit }) {
   const head = ['estimate', 'low', 'high'];
   const table = document.createElement('table');

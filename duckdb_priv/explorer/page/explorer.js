@@ -1,13 +1,13 @@
-// The page: opens a release, lets people choose a question, and shows the answer.
+// The page: opens a release, reads a question from the form, and shows the answer.
 import { draw, possible, rounded, tabulate } from './drawing.js';
 import { ORDERED, Problem, called, columns, filtersBy, first, groups, identifier, read, settled, sql, words, written } from './question.js';
 import { open } from './release.js';
 
 const at = (id) => document.getElementById(id);
 const form = at('question');
-/** Up to so many values of a column are boxes to tick; more of them are a list. */
+/** The most values of a column that are shown as check boxes; more values are a list. */
 const CHECKED = 12;
-/** So many milliseconds a question may take before the reader is offered to stop it. */
+/** Milliseconds after which the reader can stop a question. */
 const LONG = 2000;
 const LOCAL = ['127.0.0.1', 'localhost', '[::1]'];
 
@@ -17,7 +17,7 @@ let answer = null;
 let asked = 0;
 let patience = 0;
 
-/** Say how far it is; while something is to come, the page counts as busy. */
+/** Show a status text; busy tells screen readers that an answer will follow. */
 function say(text, busy = false) {
   clearTimeout(patience);
   at('stopping').hidden = true;
@@ -25,13 +25,13 @@ function say(text, busy = false) {
   document.querySelector('main').setAttribute('aria-busy', busy);
 }
 
-/** Give up what is asked, and whoever counts it. */
+/** Cancel the current question and stop DuckDB. */
 function stop() {
   asked++;
   release.stop();
   at('answer').hidden = true;
   form.elements.of.focus();
-  say('Stopped. Fewer groups are counted faster.');
+  say('Stopped. A question with fewer groups is faster.');
 }
 
 function complain(error) {
@@ -46,14 +46,14 @@ function calm() {
   at('problem').textContent = '';
 }
 
-/** Show a file, with the question behind the # of the address if there is one. */
+/** Open a file, and show the question after the # of the address if there is one. */
 async function show(file) {
   calm();
   release = null;
   for (const id of ['question', 'answer', 'promises', 'absent']) at(id).hidden = true;
   at('title').textContent = 'Release explorer';
   for (const id of ['description', 'facts']) at(id).textContent = '';
-  say(`Opening ${file.name}: the first time, the engine of 36 MB is loaded.`, true);
+  say(`Opening ${file.name}. The first time, the page loads DuckDB (36 MB).`, true);
   try {
     release = await open(file);
   } catch (error) {
@@ -64,7 +64,7 @@ async function show(file) {
   await follow();
 }
 
-/** Take the question from the address. */
+/** Read the question from the address and answer it. */
 async function follow() {
   if (!release) return;
   calm();
@@ -101,7 +101,7 @@ function introduce() {
   form.hidden = false;
 }
 
-/** Options of a list: pairs of what is chosen and what is read. */
+/** Fill a list with options: pairs of a value and its text. */
 function options(select, pairs, chosen) {
   select.replaceChildren(
     ...pairs.map(([value, text]) => Object.assign(document.createElement('option'), { value, textContent: text, selected: value === chosen })),
@@ -109,10 +109,10 @@ function options(select, pairs, chosen) {
   select.disabled = pairs.length < 2;
 }
 
-/** Values in lists are numbered: a missing value is not a text. */
+/** Return the position of a value as a text; options have positions as values, since a missing value is not a text. */
 const number = (values, value) => (value === undefined ? '' : String(values.indexOf(value)));
 
-/** Bring the form to what is asked. */
+/** Show the current question in the form. */
 function fill() {
   const { attributes, columns } = release;
   const attribute = attributes.find((each) => each.name === question.of);
@@ -146,7 +146,7 @@ function fill() {
   }
 }
 
-/** One fold for each public column: two ends, boxes to tick, or a list. */
+/** Make a filter for each public column: two ends, check boxes, or a list. */
 function filters() {
   const folds = release.columns.filter((each) => each.kind !== 'category' || each.values).map((column) => {
     const fold = document.createElement('details');
@@ -191,7 +191,7 @@ function filters() {
   at('filters').replaceChildren(at('filters').querySelector('legend'), ...folds);
 }
 
-/** Read the form. */
+/** Read the question from the form. */
 function chosen() {
   const { of, value, show, confidence, by, step, and, chart } = form.elements;
   const attribute = release.attributes.find((each) => each.name === of.value);
@@ -217,7 +217,7 @@ function chosen() {
   );
 }
 
-/** Ask the question, and show the answer unless another was asked in the meantime. */
+/** Run the question, and show the answer unless another question was asked meanwhile. */
 async function count() {
   const mine = ++asked;
   if (!at('stopping').hidden) release.stop();
@@ -254,7 +254,7 @@ async function count() {
   at('answer').hidden = false;
   at('asked').textContent = answer.words;
   const left = tabulate(at('table'), answer);
-  at('undrawn').textContent = [picture(), left ? `The table shows the first rows; ${left} more are in the answer to the SQL.` : ''].filter(Boolean).join(' ');
+  at('undrawn').textContent = [picture(), left ? `The table shows the first rows; the SQL returns ${left} more.` : ''].filter(Boolean).join(' ');
   at('undrawn').hidden = !at('undrawn').textContent;
   say(summary());
 }
@@ -265,10 +265,10 @@ function picture() {
 
 function summary() {
   const { rows, names, unit } = answer;
-  if (!rows.length) return 'No records are chosen by these conditions.';
+  if (!rows.length) return 'No records satisfy these conditions.';
   if (names.length) return `${rows.length} ${rows.length === 1 ? 'row' : 'rows'}.`;
   const [row] = rows;
-  if (row.estimate === null) return 'No records are chosen by these conditions, or their number cannot be estimated.';
+  if (row.estimate === null) return 'No records satisfy these conditions, or their number cannot be estimated.';
   const [count, least, most] = ['estimate', 'low', 'high'].map((name) => rounded(row[name], row.stderr, unit, name));
   const between = row.low > 0 ? `${least} to ${most}` : `not above ${most}`;
   return `About ${count} ${unit}: with ${100 * question.confidence}% confidence ${between}.`;
@@ -283,12 +283,12 @@ async function copy(text, said) {
   }
 }
 
-/** A page on this machine has an address that nobody else can use: there, a link is the command that asks the same. */
+/** Return a link to the question. Nobody else can use the address of a page on this machine, so there it is a command. */
 function link() {
   const text = written(question);
   return LOCAL.includes(location.hostname)
-    ? [`duckdb-priv explore ${release.file} --question "${text}"`, 'Copied: a command that asks the same of the same file.']
-    : [location.href, 'Copied: a link that asks the same of the same file.'];
+    ? [`duckdb-priv explore ${release.file} --question "${text}"`, 'Copied: a command that asks this question of this file.']
+    : [location.href, 'Copied: a link that asks this question of this file.'];
 }
 
 form.addEventListener('submit', (event) => event.preventDefault());
@@ -316,7 +316,7 @@ addEventListener('drop', (event) => {
   if (file) show(file);
 });
 
-/** ?open=NAME opens a release that is beside the page, and a page that was written with one opens that. */
+/** Open the release that ?open=NAME names, or the release that was written together with the page. */
 const beside = new URLSearchParams(location.search).get('open') ?? document.querySelector('meta[name=release]')?.content;
 say('');
 if (beside) {
@@ -325,7 +325,7 @@ if (beside) {
   say(`Fetching ${name}.`, true);
   try {
     const sent = await fetch(encodeURIComponent(name));
-    if (!sent.ok) throw new Problem(`There is no “${name}” beside this page.`);
+    if (!sent.ok) throw new Problem(`There is no file “${name}” in the folder of this page.`);
     await show(new File([await sent.blob()], name));
   } catch (error) {
     at('opening').hidden = false;

@@ -1,6 +1,6 @@
-// A question: what is asked of a release, its SQL, and its words behind the # of an address. Pure text, no browser.
+// A question about a release: its SQL, its text, and its form after the # of an address. Needs no browser.
 
-/** What can be said to the reader in one sentence. */
+/** An error whose message is shown to the reader. */
 export class Problem extends Error {}
 
 /** Kinds of columns that a trend can follow. */
@@ -10,17 +10,17 @@ export const identifier = (name) => `"${name.replaceAll('"', '""')}"`;
 const literal = (text) => (text === null ? 'NULL' : `'${text.replaceAll("'", "''")}'`);
 const columnOf = (release, name) => release.columns.find((each) => each.name === name);
 const attributeOf = (release, name) => release.attributes.find((each) => each.name === name);
-/** What a column of the answer would be taken for if it were called so. */
+/** Names of the answer's own columns, which groups must not have. */
 const TAKEN = new Set(['value', 'estimate', 'low', 'high', 'stderr', 'noisy_count']);
 
-/** What a value is called: its label, and the code behind it. */
+/** Return the label of a value with the value in parentheses, or the value if it has no label. */
 export function called(value, labels) {
   const label = labels.get(value);
   if (label === undefined) return value ?? '(missing)';
   return `${label} (${value ?? 'missing'})`;
 }
 
-/** The columns of the answer that are groups: of which column, their name in the answer, and the SQL that makes them. */
+/** Return the groups of a question: the column, its name in the answer, and the SQL of the group. */
 export function groups(question, release) {
   const found = [];
   for (const name of [question.by, question.and].filter(Boolean)) {
@@ -29,7 +29,7 @@ export function groups(question, release) {
     while (TAKEN.has(as.toLowerCase()) || (as !== name && columnOf(release, as))) as += ' group';
     const step = name === question.by ? question.step : '';
     let made = identifier(name);
-    // Whole-number division would put -5 and 5 into one step.
+    // Integer division would put -5 and 5 into one step.
     if (step && kind === 'number') made = natural ? `${made} // ${step} * ${step}` : `floor(${made} / ${step}) * ${step}`;
     if (step && kind === 'date') made = `date_trunc('${step}', ${made})::DATE`;
     found.push({ name, as, kind, labels, sql: step || as !== name ? `${made} AS ${identifier(as)}` : made });
@@ -37,7 +37,7 @@ export function groups(question, release) {
   return found;
 }
 
-/** The condition on public columns, or ''. */
+/** Return the SQL condition on public columns, or ''. */
 export function condition(question, release) {
   const parts = [];
   for (const [name, { from, to, values }] of Object.entries(question.where)) {
@@ -57,13 +57,13 @@ export function condition(question, release) {
   return parts.join(' AND ');
 }
 
-/** The columns of the answer before its interval: the groups, and `value` where all values are asked for. */
+/** Return the answer's columns before the estimate: the groups, and `value` if the question is about all values. */
 export function columns(question, release) {
   const all = { as: 'value', name: question.of, labels: attributeOf(release, question.of).labels };
   return [...groups(question, release), ...(question.value === undefined ? [all] : [])];
 }
 
-/** The statement that answers a question. */
+/** Return the SQL statement that answers a question. */
 export function sql(question, release) {
   const attribute = attributeOf(release, question.of);
   const key = literal(`${release.name}.${question.of}`);
@@ -109,7 +109,7 @@ export function sql(question, release) {
     .join('\n');
 }
 
-/** The question in words, for headings and for who hears it. */
+/** Return the question as a sentence, for headings and screen readers. */
 export function words(question, release) {
   const what = question.show === 'percent' ? 'What percent of records have' : 'How many records have';
   const read = (value, { labels }) => labels.get(value) ?? value ?? 'missing';
@@ -128,15 +128,15 @@ export function words(question, release) {
   ].join(', ');
 }
 
-/** Filters by column: any column, whatever it is called (`constructor`). */
+/** Make an object of filters by column without a prototype, since a column may be called `constructor`. */
 export const filtersBy = (entries) => Object.assign(Object.create(null), Object.fromEntries(entries));
 
-/** What is asked before anything is chosen. */
+/** Return the question that is shown first. */
 export function first(release) {
   return { of: release.attributes[0].name, value: undefined, show: 'records', confidence: '0.95', by: '', step: '', and: '', chart: 'bars', where: filtersBy([]) };
 }
 
-/** Write a question as the part of an address behind the #: names and what was chosen, never an answer. */
+/** Write a question as the part of an address after the #: the names and choices, never an answer. */
 export function written(question) {
   const text = new URLSearchParams({ of: question.of });
   if (question.value === null) text.set('missing', '1');
@@ -151,8 +151,8 @@ export function written(question) {
 }
 
 /**
- * Read what `written` has written. Everything is looked up in the release or is a number or a date: nothing of an
- * address becomes SQL otherwise than as a literal.
+ * Read a question that `written` wrote. Each part must be a name or value of the release, a number or a date, so that
+ * texts of an address enter SQL only as literals.
  */
 export function read(text, release) {
   const given = new URLSearchParams(text);
@@ -179,18 +179,18 @@ export function read(text, release) {
     const [what, name] = [place.slice(0, place.indexOf('.')), place.slice(place.indexOf('.') + 1)];
     if (!['from', 'to', 'in', 'missing'].includes(what)) continue;
     const filtered = columnOf(release, name);
-    if (!filtered) throw new Problem(`The link chooses records by ${name}, which is no public column of this release.`);
+    if (!filtered) throw new Problem(`The link selects records by ${name}, which is not a public column of this release.`);
     const chosen = (question.where[name] ??= {});
     if (what === 'from' || what === 'to') {
-      if (!filtered.end(value)) throw new Problem(`The link chooses ${name} ${what} ${value}, which is no ${filtered.kind}.`);
+      if (!filtered.end(value)) throw new Problem(`The link selects ${name} ${what} ${value}, which is not a ${filtered.kind}.`);
       chosen[what] = value;
-    } else if (!filtered.values) throw new Problem(`The link chooses single values of ${name}, and this page no more than a range of them.`);
+    } else if (!filtered.values) throw new Problem(`The link selects single values of ${name}, but this page can only select a range of them.`);
     else (chosen.values ??= []).push(what === 'missing' ? null : value);
   }
   return settled(question, release);
 }
 
-/** Take out what does not go together with the rest. */
+/** Remove choices that do not fit the other choices. */
 export function settled(question, release) {
   const chosen = { ...question };
   const attribute = attributeOf(release, chosen.of);
@@ -199,7 +199,7 @@ export function settled(question, release) {
   if (!usable(chosen.and) || chosen.and === chosen.by) chosen.and = '';
   if (!chosen.by || !columnOf(release, chosen.by).steps.includes(chosen.step)) chosen.step = '';
   if (!chosen.by || !ORDERED.has(columnOf(release, chosen.by).kind)) chosen.chart = 'bars';
-  // The size of a sample is itself an estimate there: a share has an interval of its own, for one value at a time.
+  // The total of a sample is itself an estimate, so shares and their intervals are available for single values only.
   if (attribute.sampled && chosen.value === undefined) chosen.show = 'records';
   chosen.where = filtersBy(Object.entries(chosen.where).filter(([name]) => usable(name)));
   return chosen;

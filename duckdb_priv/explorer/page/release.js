@@ -1,4 +1,4 @@
-// Opens a release with DuckDB in WebAssembly, and reads what can be asked of it.
+// Opens a release with DuckDB in WebAssembly, and reads its attributes, columns and guarantees.
 import * as duckdb from './engine/@duckdb/duckdb-wasm/dist/duckdb-browser.mjs';
 import { Problem } from './question.js';
 
@@ -16,29 +16,29 @@ let worker = null;
 let database = null;
 
 /**
- * Refuse what is no whole DuckDB file. DuckDB in WebAssembly waits for ever for the blocks that a file lacks, so they are
- * counted here: behind a header of three pages, as many blocks as the newer of two headers says.
+ * Throw Problem unless the file is a complete DuckDB file. DuckDB in WebAssembly waits forever for missing blocks, so the
+ * blocks are counted here: three pages of headers, then as many blocks as the newer of two headers states.
  */
 export async function checkWhole(file) {
   const head = new DataView(await file.slice(0, 3 * BLOCK).arrayBuffer());
   const magic = head.byteLength >= 12 ? String.fromCharCode(...new Uint8Array(head.buffer, 8, 4)) : '';
   if (magic !== 'DUCK')
-    throw new Problem(`“${file.name}” is no DuckDB file: choose the .duckdb file that was handed out to you.`);
-  const cutOff = new Problem(`“${file.name}” was cut off on the way: get it again from its publisher.`);
+    throw new Problem(`“${file.name}” is not a DuckDB file: choose the .duckdb file that you received.`);
+  const cutOff = new Problem(`“${file.name}” is incomplete: get it again from its publisher.`);
   if (head.byteLength < 3 * BLOCK) throw cutOff;
   const number = (place) => Number(head.getBigUint64(place, true));
   const newer = number(BLOCK + 8) > number(2 * BLOCK + 8) ? BLOCK : 2 * BLOCK;
   if (file.size < 3 * BLOCK + number(newer + 32) * number(newer + 40)) throw cutOff;
 }
 
-/** Start DuckDB, or close what it has open. */
+/** Start DuckDB, or close its open file. */
 async function engine() {
   if (database) {
     await database.reset();
     await database.dropFiles();
     return;
   }
-  // A worker that is made of a text of the page is held to the page's own policy: no other host, wherever the page stands.
+  // A worker made from a blob inherits the page's Content-Security-Policy, so it cannot reach other hosts.
   const start = `importScripts(${JSON.stringify(new URL('duckdb-browser-eh.worker.js', ENGINE).href)});`;
   const place = URL.createObjectURL(new Blob([start], { type: 'text/javascript' }));
   worker = new Worker(place);
@@ -48,17 +48,17 @@ async function engine() {
   database = started;
 }
 
-/** Stop DuckDB, whatever it does: nobody answers any more what it was asked. */
+/** Terminate DuckDB; running questions get no answer. */
 function stop() {
   worker?.terminate();
   [worker, database] = [null, null];
 }
 
 /**
- * Open a file that the reader chose. Throws Problem where it is no release that this page can ask.
+ * Open a file. Throws Problem unless it is a release that this page can query.
  *
- * A question is stopped by stopping DuckDB, which plans and counts without looking up; it opens the file again for the
- * next one.
+ * DuckDB cannot interrupt a query here. So a question is stopped by terminating DuckDB, which opens the file again for the
+ * next question.
  */
 export async function open(file) {
   await checkWhole(file);
@@ -75,7 +75,7 @@ export async function open(file) {
   return { ...(await described(file, rows)), ask: rows, stop: halt };
 }
 
-/** Have DuckDB open a file, and nothing else. */
+/** Open a file with a DuckDB that cannot read anything else. */
 async function connect(file) {
   await engine();
   const version = await database.getVersion();
@@ -84,7 +84,7 @@ async function connect(file) {
     await database.registerFileHandle(name, file, duckdb.DuckDBDataProtocol.BROWSER_FILEREADER, true);
     await database.open({ path: name, accessMode: duckdb.DuckDBAccessMode.READ_ONLY });
     const connection = await database.connect();
-    // A file brings functions of its own along: they reach nothing beyond it.
+    // A release contains macros, which must not read or load anything else.
     for (const setting of ['autoinstall_known_extensions', 'autoload_known_extensions', 'enable_external_access'])
       await connection.query(`SET ${setting} = false`);
     await connection.query('SET lock_configuration = true');
@@ -94,7 +94,7 @@ async function connect(file) {
     const newer = /newer|version number/i.test(error.message);
     throw new Problem(
       newer
-        ? `“${file.name}” was written for a newer DuckDB than this page has (${version}): ask for a file that every DuckDB opens.`
+        ? `“${file.name}” was written for a newer DuckDB than this page has (${version}): ask its publisher for a file that every DuckDB can open.`
         : `“${file.name}” cannot be opened by DuckDB ${version}: get it again from its publisher.`,
     );
   }
@@ -105,17 +105,17 @@ async function described(file, rows) {
     `SELECT table_name AS name FROM duckdb_tables() WHERE schema_name = 'priv' AND database_name = current_database() ORDER BY 1`,
   )).map((each) => each.name);
   if (tables.includes('secret'))
-    throw new Problem(`“${file.name}” is a publisher's own database, with source and secret: open the file that priv.export_release wrote, and hand this one to nobody.`);
+    throw new Problem(`“${file.name}” is a publisher's own database, with source and secret: open the file that priv.export_release wrote, and do not share this one.`);
   if (tables.join() !== PUBLIC.join())
-    throw new Problem(`“${file.name}” is a DuckDB file, but no release: look for the file that was published.`);
+    throw new Problem(`“${file.name}” is a DuckDB file, but not a release: choose the file that was published.`);
   const about = await rows('FROM priv.release');
   if (about.length !== 1)
-    throw new Problem(`“${file.name}” holds ${about.length} releases, and this page asks one: ask for a file of its own.`);
+    throw new Problem(`“${file.name}” contains ${about.length} releases, and this page needs a file with one: ask its publisher for a separate file.`);
   const has = (await rows(
     `SELECT column_name AS name FROM duckdb_columns() WHERE schema_name = 'priv' AND table_name = 'attribute' AND database_name = current_database()`,
   )).map((each) => each.name);
   if (!ASKED_BY.every((each) => has.includes(each)))
-    throw new Problem(`“${file.name}” was written by an older duckdb_priv (${about[0].library_version}) in a form that this page does not ask: ask its publisher to export it again, or count in SQL.`);
+    throw new Problem(`“${file.name}” was written by an older duckdb_priv (${about[0].library_version}), and this page cannot query it: ask its publisher to export it again, or use SQL.`);
   const { release: name } = about[0];
   const described = await rows(`SELECT ${ASKED_BY.join(', ')} FROM priv.attribute ORDER BY attribute`);
   const values = await rows('SELECT attribute, value FROM priv.coefficient ORDER BY attribute, position');
@@ -158,9 +158,9 @@ async function described(file, rows) {
 
 const quoted = (name, sign = '"') => `${sign}${name.replaceAll(sign, sign + sign)}${sign}`;
 
-/** What is known of a public column: its kind, its ends, and the values to choose from where they are few. */
+/** Return the kind of a public column, its lowest and highest value, and its values if they are few. */
 async function summary(release, name, type, labels, rows) {
-  // A number that has a meaning is a code: nothing lies between two of them.
+  // Numbers with labels are codes, so ranges of them have no meaning.
   const kind = labels.size ? 'category' : NUMBERS.test(type) ? 'number' : DATES.test(type) ? 'date' : 'category';
   const [column, table] = [quoted(name), quoted(release)];
   const text = kind === 'date' ? `${column}::DATE` : column;
@@ -185,7 +185,7 @@ async function summary(release, name, type, labels, rows) {
   };
 }
 
-/** Round widths that cut a range into 3 to 60 pieces: 2, 5 and 10 times powers of ten. */
+/** Return the widths 1, 2 and 5 times powers of ten that divide a range into 3 to 60 pieces. */
 function steps(range, whole) {
   const found = [];
   for (let power = -3; power < 15; power++)

@@ -326,7 +326,7 @@ def test_tasks_get_the_keys_of_the_release_and_no_other(
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "no record id": ({"record_id": []}, "no record_id is named"),
+    "no record id": ({"record_id": []}, "record_id is missing"),
     "a baseline": ({"method": "anatomy", "l": 2, "retention": None}, "is a baseline"),
     "a path that exists": ({"path": "taken"}, "taken' exists"),
     "a folder that is missing": ({"path": "no/where"}, "does not exist"),
@@ -336,7 +336,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "an id that is missing": ({"record_id": "gender", "public": ["age"]}, "is NULL in"),
     "an id that is not unique": ({"record_id": "age", "public": []}, "is not unique"),
     "a value outside of the domain": ({"domain": ["flu", "cold"]}, "that the given domain lacks"),
-    "a type that the frame does not hold": ({"types": {"gender": "UTINYINT"}}, "the frame holds string"),
+    "a type that the frame does not hold": ({"types": {"gender": "UTINYINT"}}, "its type in the frame is string"),
     "a type that differs": ({"types": {"age": "HUGEINT"}}, "write differently"),
     "an unknown type": ({"types": {"age": "NUMBER!"}}, "which DuckDB does not know"),
     "the name of a table": ({"release": "exchange"}, "is a table that is no release"),
@@ -365,14 +365,14 @@ def test_what_is_wrong_is_reported_and_nothing_is_left(
 
 
 FRAMES: dict[str, tuple[Callable[[DataFrame], Any], str]] = {
-    "no frame": (lambda frame: frame.limit(3).toPandas(), "no data frame of Spark"),
+    "no frame": (lambda frame: frame.limit(3).toPandas(), "not a Spark data frame"),
     "ids that depend on the parts": (
         lambda frame: frame.withColumn("id", f.monotonically_increasing_id()),
         "monotonically_increasing_id",
     ),
     "rows that change": (
         lambda frame: frame.withColumn("age", f.udf(lambda: int.from_bytes(os.urandom(2)), "int")()),
-        "others each time they are read",
+        "differ between two readings",
     ),
     "an interval": (lambda frame: frame.withColumn("age", f.expr("INTERVAL '1' DAY")), "interval day"),
     "a map": (lambda frame: frame.withColumn("age", f.create_map(f.lit(1), f.lit(2))), "map<int,int>"),

@@ -164,11 +164,11 @@ def test_every_scheme_of_a_store_is_one(
 
 
 REFUSED = {
-    "s3a://lake/releases/r.duckdb": "one release file is not written into an object store",
+    "s3a://lake/releases/r.duckdb": "a single release file cannot be written",
     "s3a://lake/releases/r.csv": "ends in .csv",
-    "s3a://lake": "a whole store",
+    "s3a://lake": "the root of a store",
     "s3a://lake/elsewhere/r": "Spark's file system cannot use",
-    "wasbs://lake/r": "this session of Spark has no file system for wasbs:",
+    "wasbs://lake/r": "this Spark session has no file system for wasbs:",
 }
 
 
