@@ -23,7 +23,7 @@ GROUPING = ("reconstruction_private", "splu")
 """Those that group records, and need to know where another one has grouped them."""
 PRIVATE_NAMES = ("hospital_stays", "patient_number", "private_note")
 PRIVATE_VALUES = ("IDENT-", "EXCLUDED-")
-ROWS = 10_000
+ROWS = 3_000
 
 
 def signs_of(connection: duckdb.DuckDBPyConnection, secret: bytes) -> dict[str, bytes]:
@@ -197,7 +197,8 @@ def test_logs_show_nothing_private(tmp_path, secret, fill_with_persons, argument
         # The statements that make the test's own table may be logged as they are.
         connection.execute("CALL truncate_duckdb_logs()")
         duckdb_priv.install(connection, secret=secret)
-        for mechanism in MECHANISMS:
+        # Where the secret is kept does not tell a mechanism anything: each is tried with one of both places.
+        for mechanism in MECHANISMS[secret is None :: 2]:
             again = ", replace := true" + (", republish := true" if mechanism in GROUPING else "")
             publish(connection, arguments_of[mechanism] + again, mechanism, "release_again")
         publish(connection, arguments_of["uniform"], "uniform", "release_uniform")

@@ -14,7 +14,7 @@ FALSE_ALARM = 1e-9
 """Chance that a correct mechanism fails one statistical test."""
 MECHANISMS = ("uniform", "fine_grain", "matrix", "reconstruction_private", "splu", "anatomy")
 PERSONS = 4_000
-RELEASES = 9
+RELEASES = 5
 Publish = Callable[..., None]
 
 
@@ -23,21 +23,16 @@ def rows(con: duckdb.DuckDBPyConnection, table: str) -> list[tuple]:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_publishing_again_shows_the_same_values(once_published, mechanism):
+def test_publishing_again_shows_the_same_values_in_whatever_order_the_source_is(
+    once_published, mechanism
+):
     con, publish = once_published("first", mechanism=mechanism)
-    publish("second", mechanism=mechanism)
-    assert rows(con, "first") == rows(con, "second")
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize(
-    "order", ["patient_number DESC", "disease, patient_number", "hash(patient_number)"]
-)
-def test_the_order_of_the_source_does_not_leak(once_published, mechanism, order):
-    con, publish = once_published("first", mechanism=mechanism)
-    con.execute(f"CREATE TABLE reordered AS FROM hospital_stays ORDER BY {order}")
-    publish("other", source="reordered", mechanism=mechanism)
-    assert rows(con, "first") == rows(con, "other")
+    con.execute("CREATE VIEW again AS FROM hospital_stays")
+    con.execute("CREATE TABLE telling AS FROM hospital_stays ORDER BY disease, patient_number DESC")
+    con.execute("CREATE TABLE mixed AS FROM hospital_stays ORDER BY hash(patient_number)")
+    for source in ("again", "telling", "mixed"):
+        publish(f"of_{source}", source=source, mechanism=mechanism)
+        assert rows(con, "first") == rows(con, f"of_{source}"), source
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -48,12 +43,12 @@ def test_rows_are_stored_in_an_order_of_published_values(con, publish, mechanism
     assert rows(con, "release") == rows(con, "(FROM release ORDER BY ALL)")
 
 
-@pytest.mark.parametrize("threads", [1, 2, 8])
-def test_threads_do_not_change_a_keyed_release(once_published, threads):
+def test_threads_do_not_change_a_keyed_release(once_published):
     con, publish = once_published("first")
-    con.execute(f"SET threads = {threads}")
-    publish("other")
-    assert rows(con, "first") == rows(con, "other")
+    for threads in (1, 8):
+        con.execute(f"SET threads = {threads}")
+        publish(f"on_{threads}")
+        assert rows(con, "first") == rows(con, f"on_{threads}"), threads
 
 
 def test_reading_a_release_again_teaches_nothing(con, publish):
@@ -91,9 +86,10 @@ def test_averaging_keyed_releases_meets_the_same_value_each_time(con, publish):
 
 
 def test_averaging_fresh_releases_finds_the_truth_and_the_ledger_says_so(con, publish):
-    """The attack is real: nine looks show nine of ten true values. What is spent is in the ledger."""
+    """The attack is real: five looks show three of four true values, one shows six of ten. What is spent is said."""
     right = share_guessed(con, publish, None)
-    assert right > 0.85 * PERSONS  # 0.916 are expected, 15 standard errors above
+    # At least 0.768 are expected, whichever of the most frequent values is taken: 7 standard errors more.
+    assert right > 0.72 * PERSONS
     (spent, spent_at_once, fresh) = con.execute(
         "SELECT max(total), max(epsilon), bool_and(fresh) FROM priv.ledger(details := true)"
     ).fetchall()[0]

@@ -53,29 +53,36 @@ def releases(con) -> list[str]:
     return names
 
 
+ONCE = [
+    f"FROM {ONE}",
+    f"SELECT count(*) FROM {ONE}",
+    f"SELECT 1 FROM {ONE}",
+    f"SELECT 1 WHERE EXISTS (FROM {ONE})",
+    f"SELECT range FROM range(3) WHERE range IN (SELECT rows_source FROM {ONE})",
+    f"SELECT (SELECT release FROM {ONE}) FROM range(5)",
+    f"FROM {ONE}, range(3)",
+    f"FROM range(3) LEFT JOIN {ONE} ON true",
+    f"FROM range(3), LATERAL (FROM {ONE})",
+    f"WITH done AS (FROM {ONE}) SELECT (SELECT count(*) FROM done), (SELECT any_value(release) FROM done)",
+    f"FROM {ONE} ORDER BY seconds LIMIT 1",
+    f"FROM {ONE} WHERE release = 'something else'",
+    f"CREATE TABLE receipt AS FROM {ONE}",
+    f"CREATE TEMP TABLE receipt AS FROM {ONE}",
+    f"EXPLAIN ANALYZE FROM {ONE}",
+    f"FROM {ONE} UNION ALL FROM {ONE} WHERE false",
+    f"FROM query('FROM {ONE.replace(chr(39), chr(39) * 2)}')",
+]
+SEVERAL = [
+    ONCE[0],
+    *(each for each in ONCE if any(word in each for word in ("range", "WITH", "UNION"))),
+]
+"""The plainest, and those whose plans have several parts, which one thread does one after another."""
+
+
 @pytest.mark.parametrize(
-    "statement",
-    [
-        f"FROM {ONE}",
-        f"SELECT count(*) FROM {ONE}",
-        f"SELECT 1 FROM {ONE}",
-        f"SELECT 1 WHERE EXISTS (FROM {ONE})",
-        f"SELECT range FROM range(3) WHERE range IN (SELECT rows_source FROM {ONE})",
-        f"SELECT (SELECT release FROM {ONE}) FROM range(5)",
-        f"FROM {ONE}, range(3)",
-        f"FROM range(3) LEFT JOIN {ONE} ON true",
-        f"FROM range(3), LATERAL (FROM {ONE})",
-        f"WITH done AS (FROM {ONE}) SELECT (SELECT count(*) FROM done), (SELECT any_value(release) FROM done)",
-        f"FROM {ONE} ORDER BY seconds LIMIT 1",
-        f"FROM {ONE} WHERE release = 'something else'",
-        f"CREATE TABLE receipt AS FROM {ONE}",
-        f"CREATE TEMP TABLE receipt AS FROM {ONE}",
-        f"EXPLAIN ANALYZE FROM {ONE}",
-        f"FROM {ONE} UNION ALL FROM {ONE} WHERE false",
-        f"FROM query('FROM {ONE.replace(chr(39), chr(39) * 2)}')",
-    ],
+    ("threads", "statement"),
+    [*((4, statement) for statement in ONCE), *((1, statement) for statement in SEVERAL)],
 )
-@pytest.mark.parametrize("threads", [1, 4])
 def test_exactly_once(con, statement, threads):
     con.execute(f"SET threads = {threads}")
     con.execute(statement).fetchall()

@@ -704,15 +704,18 @@ def ledger(con, columns, release="second"):
 
 
 @pytest.mark.parametrize("earlier", GROUPED)
-@pytest.mark.parametrize("later", GROUPED)
-def test_ways_to_group_are_guarded_together(con, earlier, later):
+def test_ways_to_group_are_guarded_together(con, earlier):
+    """Each refuses to follow each other; one of them is published again by request, and for other people."""
     publish(con, earlier, "first", **GROUPED[earlier])
     con.execute(
         "CREATE TABLE copy AS SELECT * REPLACE (id + 1000 AS id) FROM visits WHERE id > 100"
     )
+    for later, own in GROUPED.items():
+        with pytest.raises(duckdb.Error, match=f"already published in groups by publish_{earlier}"):
+            publish(con, later, "second", **own | COPY)
+    names = [*GROUPED]
+    later = names[names.index(earlier) - 1]
     again = GROUPED[later] | COPY
-    with pytest.raises(duckdb.Error, match=f"already published in groups by publish_{earlier}"):
-        publish(con, later, "second", **again)
     receipt = publish(con, later, "second", republish=True, **again)
     ((reason,),) = ledger(con, "reason")
     assert reason.startswith("republish := true, although 'disease' of this population")
@@ -803,13 +806,13 @@ def test_a_table_that_is_numbered_once_more_is_not_grouped_again(con):
 
 
 def test_ids_that_change_slowly_are_charged_when_as_many_came_as_there_are_people(con):
-    """A tenth of the ids is new every night; after ten nights everyone may have been drawn twice."""
-    change = "UPDATE visits SET id = id + 1000 WHERE seat % 10 = {night} % 10"
-    added = nightly(con, "uniform", 12, change, NOISE)
-    assert added == [False] * 10 + [True] + [False]
+    """A fifth of the ids is new every night; after five nights everyone may have been drawn twice."""
+    change = "UPDATE visits SET id = id + 1000 WHERE seat % 5 = {night} % 5"
+    added = nightly(con, "uniform", 7, change, NOISE)
+    assert added == [False] * 5 + [True] + [False]
 
 
-def test_a_year_of_honest_refreshes_costs_what_its_most_corrected_record_costs(con):
+def test_half_a_year_of_honest_refreshes_costs_what_its_most_corrected_record_costs(con):
     """Each month 3% of newcomers and 3% of corrections: nobody was drawn more often than the ledger says."""
     change = """
         UPDATE visits
@@ -822,7 +825,7 @@ def test_a_year_of_honest_refreshes_costs_what_its_most_corrected_record_costs(c
         INSERT INTO history SELECT DISTINCT id, disease FROM visits
     """
     con.execute("CREATE TABLE history AS SELECT id, disease FROM visits")
-    nightly(con, "uniform", 12, change, NOISE)
+    nightly(con, "uniform", 6, change, NOISE)
     ((most,),) = con.execute(
         "SELECT max(n) FROM (SELECT count(DISTINCT disease) AS n FROM history GROUP BY id)"
     ).fetchall()
@@ -830,25 +833,27 @@ def test_a_year_of_honest_refreshes_costs_what_its_most_corrected_record_costs(c
     assert ledger(con, "max(total)", "nightly") == [(pytest.approx(most),)]
 
 
-@pytest.mark.parametrize("values", [2, 5])
-def test_thirty_harmless_releases_teach_no_more_than_one(con, values):
-    """The guess by what a record showed most often is right as often as after the first release."""
-    con.execute(f"UPDATE visits SET disease = chr(97 + (draw(3, id) % {values})::INTEGER)")
+def test_harmless_releases_teach_no_more_than_one(con):
+    """The guess by what a record showed most often is right as often as after the first release.
+
+    A record is in seven of ten. Were they independent looks, six guesses of ten would be right and not four, which is
+    noticed with a probability of more than 0.99.
+    """
     con.execute("CREATE TABLE shown (seat INTEGER, noisy VARCHAR)")
-    for number in range(30):
+    for number in range(10):
         con.execute(
             f"CREATE OR REPLACE VIEW part AS FROM visits WHERE draw({number}, id) % 3 > 0 OR {number} = 0"
         )
-        publish(con, "uniform", f"r{number}", source="part", epsilon=0.5,
-                domain=[chr(97 + value) for value in range(values)])  # fmt: skip
+        publish(con, "uniform", f"r{number}", source="part", epsilon=1.0,
+                domain=["asthma", "cold", "flu", "gout", "none"])  # fmt: skip
         con.execute(f"INSERT INTO shown SELECT seat, noisy_disease FROM r{number}")
     ((right,),) = con.execute(
         "SELECT count_if(guess = disease) FROM (SELECT seat, mode(noisy) AS guess FROM shown GROUP BY seat)"
         " JOIN visits USING (seat)"
     ).fetchall()
-    once = math.exp(0.5) / (math.exp(0.5) + values - 1)
+    once = math.e / (math.e + 4)
     assert stats.binomtest(right, 600, once).pvalue > 1e-9
-    assert con.execute("SELECT max(total) FROM priv.ledger()").fetchall() == [(pytest.approx(0.5),)]
+    assert con.execute("SELECT max(total) FROM priv.ledger()").fetchall() == [(pytest.approx(1),)]
 
 
 @pytest.mark.parametrize(
