@@ -20,10 +20,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from duckdb_priv.estimator import shared
 from duckdb_priv.estimator.blocks import PLACES, block_facts
 from duckdb_priv.estimator.forms import CONSTANTS, FORMS, form_of
-from duckdb_priv.estimator.shared import SHARED
 from duckdb_priv.estimator.written import (
     RELEASE_FIELDS,
     Lookup,
@@ -117,7 +115,7 @@ def own_names(each: NamedAttribute) -> set[str]:
 
 def choice_names() -> set[str]:
     """Name the macros that choose."""
-    return {*STATED, *READ, *SHARED, QUANTILE, PLACE, RELEASES, THERE, KNOWN}
+    return {*STATED, *READ, QUANTILE, PLACE, RELEASES, THERE, KNOWN}
 
 
 def own_statements(attribute: SensitiveAttribute) -> tuple[list[str], dict[str, str]]:
@@ -196,7 +194,6 @@ def reading_statements() -> Iterator[str]:
     }
     for name in (*READ, QUANTILE):
         yield qualified(fill(body(read(FOLDER, name.removeprefix("_"))), places))
-    yield from shared.statements()
 
 
 def choice_statements(attributes: Sequence[NamedAttribute]) -> Iterator[str]:

@@ -10,16 +10,15 @@ from functools import partial
 from itertools import combinations
 
 from duckdb_priv.estimator.forms import FORMS
+from duckdb_priv.estimator.lets import Chain, struct
 from duckdb_priv.estimator.set_formulas import (
     GIVEN,
-    Chain,
     combination,
     interval,
     listed,
     mean_of,
     mistake,
     quotient,
-    struct,
 )
 from duckdb_priv.estimator.sets import Coefficient, Part, Sets
 from duckdb_priv.estimator.written import Lookup, by_text

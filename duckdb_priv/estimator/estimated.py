@@ -20,7 +20,7 @@ import duckdb
 from duckdb_priv.estimator import estimated_names as names
 from duckdb_priv.estimator.estimated_cells import WeightedTable, query
 from duckdb_priv.estimator.estimated_ends import Ends, formulas
-from duckdb_priv.estimator.set_formulas import struct
+from duckdb_priv.estimator.lets import struct
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE

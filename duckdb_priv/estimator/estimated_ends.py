@@ -13,17 +13,15 @@ from collections.abc import Iterator
 from duckdb_priv.estimator import estimated_names as names
 from duckdb_priv.estimator.estimated_cells import FOLDER, WeightedTable
 from duckdb_priv.estimator.forms import FIELD, FORMS, form_of
+from duckdb_priv.estimator.lets import Chain, let, struct
 from duckdb_priv.estimator.set_formulas import (
-    Chain,
     formula,
     functional,
     interval,
-    let,
     mean_of,
     ordinary,
     quotient,
     quotient_steps,
-    struct,
 )
 from duckdb_priv.estimator.sets import Sets
 from duckdb_priv.estimator.written import Written

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 from duckdb_priv.errors import InvalidReleaseFile
+from duckdb_priv.estimator.lets import Chain, struct
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.templates import expand, fill, sections, template
 
@@ -93,11 +94,18 @@ class Form:
         """Return a section with all sections that it mentions; only numbers and arguments are left to fill."""
         return expand(self.sections[name], self.sections)
 
-    def estimator(self, name: str, places: Mapping[str, str], kind: str = "rows") -> str:
+    def estimator(
+        self,
+        name: str,
+        places: Mapping[str, str],
+        kind: str = "rows",
+        then: Sequence[tuple[str, str]] = (),
+    ) -> str:
         """Write a formula over sums of one ``kind``: those of the rows at hand, or of a cell of the distribution.
 
         Sums that are lists themselves, what other sums are made of, and what is looked up for several places, are
-        computed once for the formula; others are written in place: equal aggregates DuckDB computes once.
+        computed once for the formula; others are written in place: equal aggregates DuckDB computes once. Steps may
+        follow.
 
         >>> FORMS["sample"].estimator("estimate", {"number.own": "0.1e0"}, "cell")
         '((_priv_observed) / _priv_numbers.own)'
@@ -120,15 +128,20 @@ class Form:
         text = SUM.sub(
             lambda match: match[0] if match[1] in {**bound, **made} else sums[match[1]], text
         )
+        steps, given = list(then), text
         if bound:
-            struct = _struct(bound)
+            steps.insert(0, ("s", text))
+            given = struct(**bound)
             if made:
                 # One let beside the other: DuckDB 2 plans what is inside of another twice.
                 inlined = [each for field in often if field not in made for each in made_of[field]]
                 known = {*often, *inlined, "quantile"}
                 kept = {field: f"(s).{field}" for field in bound if field in known}
-                struct = f"{_struct(kept | made)} FOR s IN [{struct}]"
-            text = f"[{text} FOR s IN [{struct}]][1]"
+                steps.insert(0, ("s", struct(**kept, **made)))
+        if steps:
+            text = str(
+                Chain(fill(given, places), *((of, fill(step, places)) for of, step in steps))
+            )
         for each in self._lists(text):
             text = f"[{text} FOR _priv_{each} IN [{self.domain_list(each)}]][1]"
         return fill(text, places)
@@ -184,10 +197,6 @@ class Form:
         if f"list.{name}" in self.sections:
             return self.text(f"list.{name}")
         return template(f"@numbers.{name}@")
-
-
-def _struct(fields: Mapping[str, str]) -> str:
-    return f"{{{', '.join(f'{field}: {sql}' for field, sql in fields.items())}}}"
 
 
 @cache

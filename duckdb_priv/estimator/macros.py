@@ -25,9 +25,9 @@ import duckdb
 from duckdb_priv.estimator import blocks, chosen, comparisons, distribution, joint
 from duckdb_priv.estimator.chosen import Chosen, NamedAttribute
 from duckdb_priv.estimator.forms import CONSTANTS, ENDS, FORMS, TEST, Form, equals, last_shown
+from duckdb_priv.estimator.lets import Chain
 from duckdb_priv.estimator.set_formulas import GIVEN, mistake
 from duckdb_priv.estimator.set_formulas import chosen as chosen_by_reported
-from duckdb_priv.estimator.shared import shortened
 from duckdb_priv.estimator.written import Lookup, Shape, Written, by_text, merged, shapes_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import (
@@ -46,6 +46,8 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
+INTERVAL = (("i", TEST), ("u", ENDS))
+"""The steps from the moments of a count to its interval."""
 LAYOUT = (chosen.FIELDS, chosen.QUERIES, tuple(chosen.STATED), blocks.PLACES)
 """How the facts of an attribute are written in its own macros."""
 
@@ -131,7 +133,7 @@ def _choose(
 def _functions(shapes: tuple[Shape, ...]) -> tuple[str, ...]:
     """Write the functions of a publisher's database; a program may open several whose releases have the same shapes."""
     of_shapes = {shape.form: shape for shape in shapes}
-    return tuple(map(shortened, statements(Chosen(of_shapes))))
+    return tuple(statements(Chosen(of_shapes)))
 
 
 def _kept(
@@ -286,20 +288,25 @@ def _estimates(lookup: Lookup) -> dict[str, str]:
         kind = "records" if several and of.shapes[form].enumerated else "rows"
         return FORMS[form].estimator(name, _places(form, of, lookup), kind)
 
+    def interval(form: str, of: Lookup) -> str:
+        places = _places(form, of, lookup)
+        return FORMS[form].estimator("moments", places, then=INTERVAL)
+
     inverse, bayesian = (
         lookup.query(method, distribution.TOGETHER) for method in ("inverse", "bayesian")
     )
     return {
         name: by_form(lookup, partial(write, name))
-        for name in ("estimate", "variance", "moments", "row_weight", "mle")
+        for name in ("estimate", "variance", "row_weight", "mle")
     } | {
         "rows_fit": by_form(
             lookup,
             lambda form, of: write("plausible", form, of) if FORMS[form].independent else "true",
         ),
         "normal_quantile": lookup.quantile(),
-        "test": TEST,
-        "ends": ENDS,
+        "interval": str(Chain(by_form(lookup, partial(write, "moments")), *INTERVAL))
+        if several
+        else by_form(lookup, interval),
         "change_query": lookup.query("change", distribution.VERSIONS),
         "smoothed_query": distribution.smoothed(lookup.query("inverse", distribution.CELLS)),
         "distribution_query": f"CASE method WHEN 'inverse' THEN {inverse} ELSE {bayesian} END",

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 
 from duckdb_priv.estimator.forms import FIELD, FORMS, Form
+from duckdb_priv.estimator.lets import Chain, struct
 from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import expand, sections, template
 
 FRAGMENTS = "analyst/fragments"
-FIELD_OF_STEP = re.compile(r"\(t\)\.([a-z]\w*)")
 NO_PAIRS = "[{i: 0, j: 0, covariance: 0e0}][:0]"
 TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
 """What the catalog may say of single values; of sets it follows from two averages."""
@@ -46,72 +44,6 @@ def lists_missing(values: str) -> str:
 def shared(one: str, two: str) -> str:
     """Write what two lists have in common, once each."""
     return f"list_filter(list_distinct({one}), lambda v: list_contains({two}, v))"
-
-
-def struct(**values: str) -> str:
-    """Write a struct."""
-    return "{" + ", ".join(f"{name}: {sql}" for name, sql in values.items()) + "}"
-
-
-def let(name: str, text: str, **values: str) -> str:
-    """Write a formula over a struct of values."""
-    return f"[{text} FOR {name} IN [{struct(**values)}]][1]"
-
-
-@dataclass(frozen=True)
-class Chain:
-    """A formula in steps: each is over what the one before gives, by a name of one letter.
-
-    One step is beside the other, and not inside it: DuckDB 2 plans a list comprehension in another one twice, one
-    in that four times, and so on.
-
-    >>> print(Chain("{a: 1}", ("p", "{b: 2 * p.a}")).then(("q", "q.b + 1")))
-    [q.b + 1 FOR q IN [{b: 2 * p.a} FOR p IN [{a: 1}]]][1]
-    """
-
-    given: str
-    steps: tuple[tuple[str, str], ...]
-
-    def __init__(self, given: str, *steps: tuple[str, str]) -> None:
-        object.__setattr__(self, "given", given)
-        object.__setattr__(self, "steps", steps)
-
-    def then(self, *steps: tuple[str, str]) -> Chain:
-        """Return the chain with further steps."""
-        return Chain(self.given, *self.steps, *steps)
-
-    def over(self, before: Chain, name: str) -> Chain:
-        """Return the chain where what it is given is over what another gives, by a name."""
-        return before.then((name, self.given), *self.steps)
-
-    def where(self, condition: str, refused: str) -> Chain:
-        """Return the chain where a condition holds of what it is given; else an error."""
-        return Chain(f"CASE WHEN {condition} THEN {self.given} ELSE {refused} END", *self.steps)
-
-    def __str__(self) -> str:
-        """Write the formula."""
-        text = f"[{self.given}]"
-        for name, step in self.steps:
-            text = f"[{step} FOR {name} IN {text}]"
-        return f"{text}[1]"
-
-
-def stepwise(answer: Chain, *steps: Mapping[str, str]) -> Chain:
-    """Write an answer over a struct t, whose fields are computed in steps: each from those of the steps before it.
-
-    >>> print(stepwise(Chain("(t).a + (t).b"), {"count(*)": "a", "sum(x)": "c"}, {"2 * (t).a": "b"}))
-    [(t).a + (t).b FOR t IN [{a: (t).a, b: 2 * (t).a} FOR t IN [{a: count(*)}]]][1]
-    """
-    known = {name for fields in steps for name in fields.values()}
-    texts, pieces = [answer.given], []
-    for fields in reversed([each for each in steps if each]):
-        needed = known.intersection(*[FIELD_OF_STEP.findall(" ".join(texts))])
-        own = {name: sql for sql, name in fields.items() if name in needed}
-        carried = {name: f"(t).{name}" for name in sorted(needed - own.keys())}
-        texts = [*carried.values(), *own.values()]
-        pieces.append(struct(**carried, **own))
-    first, *others = reversed(pieces)
-    return answer.over(Chain(first, *(("t", each) for each in others)), "t")
 
 
 @cache

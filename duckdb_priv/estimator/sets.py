@@ -14,20 +14,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from duckdb_priv.estimator.forms import CONSTANTS, FORMS, last_shown
+from duckdb_priv.estimator.lets import Chain, let, stepwise, struct
 from duckdb_priv.estimator.set_formulas import (
     TERMS,
-    Chain,
     chosen,
     formula,
     functional,
-    let,
     listed,
     lists_missing,
     ordinary,
     plausible,
     shared,
-    stepwise,
-    struct,
 )
 from duckdb_priv.estimator.written import Lookup, decoded_rows
 from duckdb_priv.release.model import MATRICES, NUMBERS

@@ -17,14 +17,8 @@ from statistics import NormalDist
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.estimator.set_formulas import (
-    Chain,
-    combination,
-    interval,
-    let,
-    quotient,
-    struct,
-)
+from duckdb_priv.estimator.lets import Chain, let, struct
+from duckdb_priv.estimator.set_formulas import combination, interval, quotient
 from duckdb_priv.ordinary.arithmetic import (
     Linear,
     Ratio,

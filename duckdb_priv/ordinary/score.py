@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from duckdb_priv.estimator.forms import FORMS, Form
-from duckdb_priv.estimator.set_formulas import Chain, functional, let, mean_of, struct
+from duckdb_priv.estimator.lets import Chain, let, struct
 from duckdb_priv.estimator.set_formulas import formula as sets_formula
+from duckdb_priv.estimator.set_formulas import functional, mean_of
 from duckdb_priv.ordinary import products
 from duckdb_priv.ordinary.frame import Measure, filtered, select_sql
 from duckdb_priv.ordinary.law import true_value, weight_sql

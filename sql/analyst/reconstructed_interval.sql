@@ -10,7 +10,7 @@
 --   SELECT unnest(priv.reconstructed_interval('patients', noisy_disease, 'flu')) FROM patients;
 
 CREATE OR REPLACE MACRO priv.reconstructed_interval(_release, _column, _value, weight := NULL, confidence := 0.95) AS
-    CASE WHEN @right_interval@ THEN [@ends@ FOR u IN [@test@ FOR i IN [@moments@]]][1] END;
+    CASE WHEN @right_interval@ THEN @interval@ END;
 
 COMMENT ON MACRO priv.reconstructed_interval IS
     'Estimate, stderr, low and high: a score interval for the true count, at the given confidence.';

@@ -1,0 +1,152 @@
+"""Formulas in steps: SQL has no ``let s = value in formula``, and a list of one element does the same.
+
+A step is over what the one before gives, a struct, by a name of one letter. A field that is a number is written where
+it is read, and one that nobody reads is left out: what is planned at each question costs each question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from duckdb_priv.sqltext.folding import folded
+from duckdb_priv.sqltext.quoting import TOKEN
+
+FIELD_OF_STEP = re.compile(r"\(t\)\.([a-z]\w*)")
+FIELD = re.compile(r"\s*([a-z_]\w*):\s*(.*\S)\s*", re.DOTALL)
+NUMBER = re.compile(r"\(?-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?\)?")
+NOTHING = re.compile(r" [+-] (?:\([a-z]\)\.[a-z_]+ \* )?0(?:\.0)?e0(?=\s*(?:[),}]| [+-] |$))")
+"""What is added where a number is zero."""
+BRACKETS = re.compile(rf"{TOKEN.pattern}|[][(){{}},]")
+
+
+def struct(**values: str) -> str:
+    """Write a struct."""
+    return "{" + ", ".join(f"{name}: {sql}" for name, sql in values.items()) + "}"
+
+
+def let(name: str, text: str, **values: str) -> str:
+    """Write a formula over a struct of values.
+
+    >>> print(let("s", "(s).a - (s).b", a="count(*)", b="0e0"))
+    [(s).a FOR s IN [{a: count(*)}]][1]
+    """
+    return str(Chain(struct(**values), (name, text)))
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A formula in steps: each is over what the one before gives, by a name of one letter.
+
+    One step is beside the other, and not inside it: DuckDB 2 plans a list comprehension in another one twice, one
+    in that four times, and so on.
+
+    >>> print(Chain("{a: count(*), c: 3}", ("p", "{b: p.a}")).then(("q", "q.b + 1")))
+    [q.b + 1 FOR q IN [{b: p.a} FOR p IN [{a: count(*), c: 3}]]][1]
+    >>> print(Chain("{a: count(*), c: 3, d: 4}", ("p", "{b: (p).a * (p).c}")).then(("q", "(q).b + 1")))
+    [(q).b + 1 FOR q IN [{b: (p).a * 3} FOR p IN [{a: count(*)}]]][1]
+    """
+
+    given: str
+    steps: tuple[tuple[str, str], ...]
+
+    def __init__(self, given: str, *steps: tuple[str, str]) -> None:
+        object.__setattr__(self, "given", given)
+        object.__setattr__(self, "steps", steps)
+
+    def then(self, *steps: tuple[str, str]) -> Chain:
+        """Return the chain with further steps."""
+        return Chain(self.given, *self.steps, *steps)
+
+    def over(self, before: Chain, name: str) -> Chain:
+        """Return the chain where what it is given is over what another gives, by a name."""
+        return before.then((name, self.given), *self.steps)
+
+    def where(self, condition: str, refused: str) -> Chain:
+        """Return the chain where a condition holds of what it is given; else an error."""
+        return Chain(f"CASE WHEN {condition} THEN {self.given} ELSE {refused} END", *self.steps)
+
+    def __str__(self) -> str:
+        """Write the formula."""
+        texts = [folded(self.given)]
+        for name, step in self.steps:
+            texts.append(_inlined(texts[-1], name, folded(step)))
+        for number in reversed(range(1, len(texts))):
+            texts[number - 1] = _read(texts[number - 1], self.steps[number - 1][0], texts[number])
+        text = f"[{texts[0]}]"
+        for (name, _), step in zip(self.steps, texts[1:], strict=True):
+            text = f"[{step} FOR {name} IN {text}]"
+        return f"{text}[1]"
+
+
+def stepwise(answer: Chain, *steps: Mapping[str, str]) -> Chain:
+    """Write an answer over a struct t, whose fields are computed in steps: each from those of the steps before it.
+
+    >>> print(stepwise(Chain("(t).a + (t).b"), {"count(*)": "a", "sum(x)": "c"}, {"2 * (t).a": "b"}))
+    [(t).a + (t).b FOR t IN [{a: (t).a, b: 2 * (t).a} FOR t IN [{a: count(*)}]]][1]
+    """
+    known = {name for fields in steps for name in fields.values()}
+    texts, pieces = [answer.given], []
+    for fields in reversed([each for each in steps if each]):
+        needed = known.intersection(*[FIELD_OF_STEP.findall(" ".join(texts))])
+        own = {name: sql for sql, name in fields.items() if name in needed}
+        carried = {name: f"(t).{name}" for name in sorted(needed - own.keys())}
+        texts = [*carried.values(), *own.values()]
+        pieces.append(struct(**carried, **own))
+    first, *others = reversed(pieces)
+    return answer.over(Chain(first, *(("t", each) for each in others)), "t")
+
+
+def _inlined(given: str, name: str, step: str) -> str:
+    """Write a step with the fields that are numbers in what it is given."""
+    numbers = {field: sql for field, sql in _fields(given).items() if NUMBER.fullmatch(sql)}
+    if not numbers or _rebound(name, step):
+        return step
+    field = re.compile(rf"\({name}\)\.([a-z_]\w*)")
+    written = field.sub(lambda found: numbers.get(found[1], found[0]), step)
+    return folded(NOTHING.sub("", written))
+
+
+def _read(given: str, name: str, step: str) -> str:
+    """Return what is given without the fields that the step does not read."""
+    fields = _fields(given)
+    if not fields or _rebound(name, step):
+        return given
+    read = re.findall(rf"\({name}\)\.([a-z_]\w*)", step)
+    whole = re.search(rf"(?<![\w.]){name}(?![\w:])", step.replace(f"({name}).", ""))
+    kept = {field: sql for field, sql in fields.items() if field in read}
+    return given if whole or not kept else struct(**kept)
+
+
+def _rebound(name: str, step: str) -> bool:
+    """Whether a step has a step of the same name within."""
+    return re.search(rf"\bFOR {name}\b|\blambda {name}\b", step) is not None
+
+
+def _fields(text: str) -> Mapping[str, str]:
+    """Return the fields of a struct as it is written; none of any other text.
+
+    >>> _fields("({a: f(1, '}'), b: {c: 2}})")
+    {'a': "f(1, '}')", 'b': '{c: 2}'}
+    """
+    while text.startswith("(") and text.endswith(")"):
+        text = text[1:-1].strip()
+    if not (text.startswith("{") and text.endswith("}")):
+        return {}
+    pieces = [FIELD.fullmatch(piece) for piece in _pieces(text[1:-1])]
+    return {piece[1]: piece[2] for piece in pieces if piece} if all(pieces) else {}
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Split a text at the commas that are in no brackets."""
+    depth = begin = 0
+    for found in BRACKETS.finditer(text):
+        if found[0] in "([{":
+            depth += 1
+        elif found[0] in ")]}":
+            depth -= 1
+        elif found[0] == "," and not depth:
+            yield text[begin : found.start()]
+            begin = found.end()
+    yield text[begin:]
