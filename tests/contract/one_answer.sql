@@ -1,21 +1,16 @@
 -- One question a paragraph, asked by every door that can: its columns are the groups, estimate, stderr, low and high.
 --
 -- {of} stands for the release, the attribute and the column, {weight} for the weight that functions need, {few} for a condition
--- that leaves few rows.
+-- that few rows meet.
 
 -- a count
-SELECT ward, unnest(priv.reconstructed_interval({of}, 'flu'{weight})) FROM visits GROUP BY ward;
-SELECT ward, unnest(priv.reconstructed_list_interval({of}, 'flu'{weight})) FROM visits GROUP BY ward;
-SELECT ward, count(*) AS n FROM visits WHERE disease = 'flu' GROUP BY ward;
-SELECT ward, count_if(disease = 'flu') AS n FROM visits GROUP BY ward;
-SELECT ward, count(*), count_stderr(), count_low(), count_high() FROM visits WHERE disease = 'flu' GROUP BY ward;
-SELECT ward, count_if(disease = 'flu'), count_if_stderr(disease = 'flu'), count_if_low(disease = 'flu'), count_if_high(disease = 'flu') FROM visits GROUP BY ward;
-
--- a count of few records
-SELECT age, unnest(priv.reconstructed_interval({of}, 'cancer'{weight})) FROM visits WHERE {few} GROUP BY age;
-SELECT age, unnest(priv.reconstructed_list_interval({of}, ['cancer']{weight})) FROM visits WHERE {few} GROUP BY age;
-SELECT age, count_if(disease = 'cancer') AS n FROM visits WHERE {few} GROUP BY age;
-SELECT age, count(*), count_stderr(), count_low(), count_high() FROM visits WHERE {few} AND disease = 'cancer' GROUP BY age;
+SELECT ward, {few} AS few, unnest(priv.reconstructed_interval({of}, 'flu'{weight})) FROM visits GROUP BY ward, few;
+SELECT ward, {few} AS few, unnest(priv.reconstructed_list_interval({of}, 'flu'{weight})) FROM visits GROUP BY ward, few;
+SELECT ward, {few} AS few, unnest(priv.reconstructed_list_interval({of}, ['flu']{weight})) FROM visits GROUP BY ward, few;
+SELECT ward, {few} AS few, count(*) AS n FROM visits WHERE disease = 'flu' GROUP BY ward, few;
+SELECT ward, {few} AS few, count_if(disease = 'flu') AS n FROM visits GROUP BY ward, few;
+SELECT ward, {few} AS few, count(*), count_stderr(), count_low(), count_high() FROM visits WHERE disease = 'flu' GROUP BY ward, few;
+SELECT ward, {few} AS few, count_if(disease = 'flu'), count_if_stderr(disease = 'flu'), count_if_low(disease = 'flu'), count_if_high(disease = 'flu') FROM visits GROUP BY ward, few;
 
 -- several values
 SELECT ward, unnest(priv.reconstructed_list_interval({of}, ['flu', 'cancer']{weight})) FROM visits GROUP BY ward;
@@ -23,24 +18,16 @@ SELECT ward, count_if(disease IN ('flu', 'cancer')) AS n FROM visits GROUP BY wa
 SELECT ward, count(*), count_stderr(), count_low(), count_high() FROM visits WHERE disease IN ('flu', 'cancer') GROUP BY ward;
 
 -- a share
-SELECT age, unnest(priv.reconstructed_share({of}, 'flu'{weight})) FROM visits WHERE {few} GROUP BY age;
-SELECT age, count_if(disease = 'flu') / count(*) AS n FROM visits WHERE {few} GROUP BY age;
+SELECT age, {few} AS few, unnest(priv.reconstructed_share({of}, 'flu'{weight})) FROM visits GROUP BY age, few;
+SELECT age, {few} AS few, count_if(disease = 'flu') / count(*) AS n FROM visits GROUP BY age, few;
 
--- more of one value than of another
-SELECT ward, unnest(priv.reconstructed_difference({of}, 'flu', 'asthma'{weight})) FROM visits GROUP BY ward;
-SELECT ward, count_if(disease = 'flu') - count_if(disease = 'asthma') AS n FROM visits GROUP BY ward;
-
--- the same of few records
-SELECT age, unnest(priv.reconstructed_difference({of}, ['flu'], ['asthma', 'cancer']{weight})) FROM visits WHERE {few} GROUP BY age;
-SELECT age, count_if(disease = 'flu') - count_if(disease IN ('asthma', 'cancer')) AS n FROM visits WHERE {few} GROUP BY age;
+-- more of one value than of others
+SELECT ward, {few} AS few, unnest(priv.reconstructed_difference({of}, ['flu'], ['asthma', 'cancer']{weight})) FROM visits GROUP BY ward, few;
+SELECT ward, {few} AS few, count_if(disease = 'flu') - count_if(disease IN ('asthma', 'cancer')) AS n FROM visits GROUP BY ward, few;
 
 -- how many times as many
-SELECT age, unnest(priv.reconstructed_ratio({of}, 'flu', 'asthma'{weight})) FROM visits GROUP BY age;
-SELECT age, count_if(disease = 'flu') / count_if(disease = 'asthma') AS n FROM visits GROUP BY age;
-
--- how many times as many of few records
-SELECT age, unnest(priv.reconstructed_ratio({of}, 'flu', 'asthma'{weight})) FROM visits WHERE {few} GROUP BY age;
-SELECT age, count_if(disease = 'flu') / count_if(disease = 'asthma') AS n FROM visits WHERE {few} GROUP BY age;
+SELECT age, {few} AS few, unnest(priv.reconstructed_ratio({of}, 'flu', 'asthma'{weight})) FROM visits GROUP BY age, few;
+SELECT age, {few} AS few, count_if(disease = 'flu') / count_if(disease = 'asthma') AS n FROM visits GROUP BY age, few;
 
 -- more in one group than in another
 SELECT unnest(priv.reconstructed_group_difference({of}, 'flu', ward = 'north', ward = 'south'{weight})) FROM visits;
@@ -60,25 +47,15 @@ SELECT unnest(priv.reconstructed_share_ratio({of}, 'flu', ward = 'north', age IN
 SELECT (count_if(disease = 'flu' AND ward = 'north') / count_if(ward = 'north'))
     / (count_if(disease = 'flu' AND age IN ('30', '40')) / count_if(age IN ('30', '40'))) AS n FROM visits;
 
--- a sum
-SELECT ward, unnest(priv.reconstructed_sum({of}, 'flu', age::VARCHAR::INTEGER{weight})) FROM visits GROUP BY ward;
-SELECT ward, sum(age::VARCHAR::INTEGER) FILTER (disease = 'flu') AS n FROM visits GROUP BY ward;
-SELECT ward, sum(age::VARCHAR::INTEGER), sum_stderr(age::VARCHAR::INTEGER), sum_low(age::VARCHAR::INTEGER), sum_high(age::VARCHAR::INTEGER) FROM visits WHERE disease = 'flu' GROUP BY ward;
-
--- a sum of what may be negative, over few records
-SELECT ward, unnest(priv.reconstructed_sum({of}, ['flu', 'cancer'], age::VARCHAR::INTEGER - 30{weight})) FROM visits WHERE {few} GROUP BY ward;
-SELECT ward, sum(CASE WHEN disease IN ('flu', 'cancer') THEN age::VARCHAR::INTEGER - 30 ELSE 0 END) AS n FROM visits WHERE {few} GROUP BY ward;
-SELECT ward, sum(age::VARCHAR::INTEGER - 30), sum_stderr(age::VARCHAR::INTEGER - 30), sum_low(age::VARCHAR::INTEGER - 30), sum_high(age::VARCHAR::INTEGER - 30) FROM visits WHERE {few} AND disease IN ('flu', 'cancer') GROUP BY ward;
+-- a sum of what may be negative
+SELECT ward, {few} AS few, unnest(priv.reconstructed_sum({of}, ['flu', 'cancer'], age::VARCHAR::INTEGER - 30{weight})) FROM visits GROUP BY ward, few;
+SELECT ward, {few} AS few, sum(CASE WHEN disease IN ('flu', 'cancer') THEN age::VARCHAR::INTEGER - 30 ELSE 0 END) AS n FROM visits GROUP BY ward, few;
+SELECT ward, {few} AS few, sum(age::VARCHAR::INTEGER - 30), sum_stderr(age::VARCHAR::INTEGER - 30), sum_low(age::VARCHAR::INTEGER - 30), sum_high(age::VARCHAR::INTEGER - 30) FROM visits WHERE disease IN ('flu', 'cancer') GROUP BY ward, few;
 
 -- a mean
-SELECT ward, unnest(priv.reconstructed_mean({of}, 'flu', age::VARCHAR::INTEGER{weight})) FROM visits GROUP BY ward;
-SELECT ward, avg(age::VARCHAR::INTEGER) FILTER (disease = 'flu') AS n FROM visits GROUP BY ward;
-SELECT ward, avg(age::VARCHAR::INTEGER), avg_stderr(age::VARCHAR::INTEGER), avg_low(age::VARCHAR::INTEGER), avg_high(age::VARCHAR::INTEGER) FROM visits WHERE disease = 'flu' GROUP BY ward;
-
--- a mean of few records
-SELECT ward, unnest(priv.reconstructed_mean({of}, 'flu', age::VARCHAR::INTEGER - 30{weight})) FROM visits WHERE {few} GROUP BY ward;
-SELECT ward, avg(age::VARCHAR::INTEGER - 30) FILTER (disease = 'flu') AS n FROM visits WHERE {few} GROUP BY ward;
-SELECT ward, avg(age::VARCHAR::INTEGER - 30), avg_stderr(age::VARCHAR::INTEGER - 30), avg_low(age::VARCHAR::INTEGER - 30), avg_high(age::VARCHAR::INTEGER - 30) FROM visits WHERE {few} AND disease = 'flu' GROUP BY ward;
+SELECT ward, {few} AS few, unnest(priv.reconstructed_mean({of}, 'flu', age::VARCHAR::INTEGER - 30{weight})) FROM visits GROUP BY ward, few;
+SELECT ward, {few} AS few, avg(age::VARCHAR::INTEGER - 30) FILTER (disease = 'flu') AS n FROM visits GROUP BY ward, few;
+SELECT ward, {few} AS few, avg(age::VARCHAR::INTEGER - 30), avg_stderr(age::VARCHAR::INTEGER - 30), avg_low(age::VARCHAR::INTEGER - 30), avg_high(age::VARCHAR::INTEGER - 30) FROM visits WHERE disease = 'flu' GROUP BY ward, few;
 
 -- every value
 SELECT ward, value, estimate, stderr, low, high FROM priv.reconstructed_distribution('visits.disease', group_columns := 'ward'{named});

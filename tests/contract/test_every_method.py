@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -115,9 +117,21 @@ def con(made: Callable[..., Connection]) -> Iterator[Connection]:
         yield connection
 
 
+@pytest.fixture(scope="module")
+def opened(made: Callable[..., Connection]) -> Iterator[Callable[[str], Connection]]:
+    with ExitStack() as open_ones:
+        yield cache(lambda method: open_ones.enter_context(made(_published, method)))
+
+
 @pytest.fixture
-def released(made: Callable[..., Connection], method: str) -> Iterator[Connection]:
-    """One in which the method has published its release."""
+def released(opened: Callable[[str], Connection], method: str) -> Connection:
+    """One in which the method has published its release, for tests that change nothing."""
+    return opened(method)
+
+
+@pytest.fixture
+def living(made: Callable[..., Connection], method: str) -> Iterator[Connection]:
+    """One in which the method has published its release, for a test that changes it."""
     with made(_published, method) as connection:
         yield connection
 
@@ -212,15 +226,15 @@ def test_any_name_is_a_name(con: Connection, case: Case) -> None:
 
 @every_method
 def test_dropping_a_release_leaves_its_lines_in_the_ledger_only(
-    released: Connection, case: Case
+    living: Connection, case: Case
 ) -> None:
-    charged = rows(released, "SELECT count(*) FROM priv.ledger()")
-    rows(released, "FROM priv.drop_release('r')")
-    assert rows(released, "SELECT count(*) FROM priv.ledger()") == charged
+    charged = rows(living, "SELECT count(*) FROM priv.ledger()")
+    rows(living, "FROM priv.drop_release('r')")
+    assert rows(living, "SELECT count(*) FROM priv.ledger()") == charged
     for table in ("release", "attribute", "coefficient", "guarantee"):
-        assert rows(released, f"SELECT count(*) FROM priv.{table}") == [(0,)], table
+        assert rows(living, f"SELECT count(*) FROM priv.{table}") == [(0,)], table
     with pytest.raises(duckdb.Error):
-        released.execute("FROM r")
+        living.execute("FROM r")
 
 
 # Counting.
@@ -383,51 +397,51 @@ def test_a_folder_of_parquet_gives_the_same_answers(
 
 
 @every_method
-def test_it_follows_its_source(released: Connection, case: Case) -> None:
+def test_it_follows_its_source(living: Connection, case: Case) -> None:
     refreshing = METHODS[case.method].refreshing
-    first = rows(released, "FROM r")
-    rows(released, "FROM priv.refresh('r')")
+    first = rows(living, "FROM r")
+    rows(living, "FROM priv.refresh('r')")
     if refreshing.keeps:
-        assert rows(released, "FROM r") == first
-    released.execute(f"DELETE FROM {case.source} WHERE id = 'patient-000007'")
-    before = rows(released, "FROM r")
+        assert rows(living, "FROM r") == first
+    living.execute(f"DELETE FROM {case.source} WHERE id = 'patient-000007'")
+    before = rows(living, "FROM r")
     if refreshing.refused or refreshing.charged or case.method == "fine_grain":
         with pytest.raises(duckdb.Error, match="Hint:"):
-            released.execute("FROM priv.refresh('r')").fetchall()
-        assert rows(released, "FROM r") == before
+            living.execute("FROM priv.refresh('r')").fetchall()
+        assert rows(living, "FROM r") == before
     else:
-        rows(released, "FROM priv.refresh('r')")
-        assert (False,) not in rows(released, "SELECT holds FROM priv.audit('r')")
-    assert rows(released, "SELECT count(*) FROM priv.release") == [(1,)]
+        rows(living, "FROM priv.refresh('r')")
+        assert (False,) not in rows(living, "SELECT holds FROM priv.audit('r')")
+    assert rows(living, "SELECT count(*) FROM priv.release") == [(1,)]
 
 
 @every_method
 def test_a_coarser_release_is_made_where_noise_on_top_makes_one(
-    released: Connection, case: Case
+    living: Connection, case: Case
 ) -> None:
     call = "FROM priv.derive('r', 'coarse', retention := 0.1)"
     if not METHODS[case.method].derives:
         with pytest.raises(duckdb.Error, match="Hint:"):
-            released.execute(call).fetchall()
+            living.execute(call).fetchall()
         return
-    released.execute(call).fetchall()
-    assert rows(released, "SELECT count(*) FROM coarse") == rows(released, "SELECT count(*) FROM r")
-    assert (False,) not in rows(released, "SELECT holds FROM priv.audit('coarse')")
+    living.execute(call).fetchall()
+    assert rows(living, "SELECT count(*) FROM coarse") == rows(living, "SELECT count(*) FROM r")
+    assert (False,) not in rows(living, "SELECT holds FROM priv.audit('coarse')")
 
 
 @every_method
 def test_new_records_are_appended_where_that_is_offered(
-    con: Connection, released: Connection, case: Case
+    con: Connection, living: Connection, case: Case
 ) -> None:
     if "append" not in specs(METHODS[case.method].arguments):
         pytest.skip("it takes no append")
-    before = rows(released, "SELECT count(*) FROM r")[0][0]
-    released.execute(
+    before = rows(living, "SELECT count(*) FROM r")[0][0]
+    living.execute(
         f"INSERT INTO {case.source} SELECT * REPLACE ('patient-1' || id AS id) FROM {case.source}"
         f" WHERE {case.attribute} IS DISTINCT FROM 'none' AND id[-1] IN ('1', '4')"
     )
-    case.publish(released, "append := true")
-    assert rows(released, "SELECT count(*) FROM r")[0][0] > before
+    case.publish(living, "append := true")
+    assert rows(living, "SELECT count(*) FROM r")[0][0] > before
 
 
 def test_what_is_advised_runs(con: Connection, made: Callable[..., Connection]) -> None:

@@ -43,7 +43,7 @@ def workload(con: duckdb.DuckDBPyConnection, table: str, more: str = "") -> str:
     """Draw the questions that advice and releases are both asked about."""
     con.execute(
         f"CREATE OR REPLACE TABLE {table}_asked AS FROM priv.workload('{table}', sensitive := 'disease',"
-        f" record_id := 'id', queries := 500{more})"
+        f" record_id := 'id', queries := 300{more})"
     )
     return f", workload := '{table}_asked'"
 
@@ -106,7 +106,7 @@ def test_errors_of_decoy_groups_are_as_predicted(con: duckdb.DuckDBPyConnection)
     for table, gamma in (("visits", 2), ("uneven", 3)):
         asked = workload(con, table)
         (row,) = advice(con, f"{asked}, gammas := [{gamma}]", table, "splu")
-        mean, median = measured_errors(con, row[5], table, ", republish := true", releases=12)
+        mean, median = measured_errors(con, row[5], table, ", republish := true", releases=8)
         assert row[2] == pytest.approx(mean, rel=0.1)
         assert row[3] == pytest.approx(median, rel=0.1)
         assert f"the shown value is true with probability 1/{gamma}" in row[6]
@@ -206,10 +206,10 @@ def test_the_statement_about_a_generalized_sample_publishes(con: duckdb.DuckDBPy
 def test_errors_on_the_census_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(
         "CREATE TABLE census AS SELECT row_number() OVER () AS id, age, gender, education, marital, race,"
-        f" workclass, occupation AS disease FROM '{CENSUS}' LIMIT 60_000"
+        f" workclass, occupation AS disease FROM '{CENSUS}' LIMIT 20_000"
     )
     con.execute(
-        "CREATE TABLE asked AS FROM priv.workload('census', sensitive := 'disease', record_id := 'id', queries := 1000)"
+        "CREATE TABLE asked AS FROM priv.workload('census', sensitive := 'disease', record_id := 'id', queries := 250)"
     )
     for retention in (0.2, 0.5):
         con.execute(

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from click.testing import CliRunner
 
 import duckdb_priv
+from duckdb_priv.shell.cli import main
 
 PRIVATE = "Zxqv"
 PLAN = """
@@ -49,6 +51,14 @@ def cron(*given: object, **environment: str) -> Done:
     assert PRIVATE not in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def here(*given: object, **environment: str) -> Done:
+    """Run a command in this process, which saves the second in which another one starts."""
+    done = CliRunner().invoke(main, list(map(str, given)), env=environment)
+    assert PRIVATE not in done.output
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    return Done(done.exit_code, done.stdout, done.stderr)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -128,7 +138,7 @@ def test_nights_of_a_publication(plan):
     assert fourth.out.startswith("visits_public: 399 rows published, exported to ")
 
 
-def test_six_failures(plan):
+def test_eight_failures(plan):
     """Each ends with its code, says so in a line on stderr, prints nothing on stdout and changes no file."""
     assert cron("publish", plan).code == 0
     database = plan.with_name("hospital.duckdb")
@@ -140,8 +150,8 @@ def test_six_failures(plan):
         wrong.write_text(PLAN.replace(before, after))
         return wrong
 
-    def fails(code: int, message: str, *given: object, **environment: str) -> None:
-        done = cron(*given, **environment)
+    def fails(code: int, message: str, *given: object, run=here, **environment: str) -> None:
+        done = run(*given, **environment)
         assert (done.code, done.out) == (code, ""), done
         assert message in done.err
         assert {**files(plan.parent), "wrong.toml": b""} == {**kept, "wrong.toml": b""}
@@ -159,4 +169,4 @@ def test_six_failures(plan):
     fails(2, "No such option", "publish", plan, "--dry")
     fails(1, "is not 32 bytes long", "refresh", database, DUCKDB_PRIV_SECRET="abc")
     with duckdb.connect(str(database)):
-        fails(1, "is open in another program", "publish", plan)
+        fails(1, "is open in another program", "publish", plan, run=cron)
