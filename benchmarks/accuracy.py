@@ -1,12 +1,11 @@
-"""All mechanisms side by side at equal guarantees: how far counts are off, and how often intervals hold the truth.
+"""Compares all mechanisms at equal guarantees: the errors of counts, and the coverage of intervals.
 
     python benchmarks/accuracy.py --data FOLDER [--queries 2900] [--write]
 
-FOLDER holds census_500k.parquet. Each mechanism is one function, which publishes a table so that it promises what is
-asked for; each release is asked the same random questions (priv.workload), and answers them as it answers an analyst
-(priv.evaluate). The promise is (epsilon, delta) for the sensitive value of a record against someone who knows all
-others: a local epsilon is one without a delta. How much smaller the error is than that of uniform perturbation is set
-beside what is wanted. --write keeps the tables in benchmarks/results/ACCURACY.md.
+FOLDER contains census_500k.parquet. Each mechanism is one function, which publishes a table with a given guarantee.
+Every release answers the same random queries (priv.workload, priv.evaluate). The guarantee is (epsilon, delta) for the
+sensitive value of a record, against someone who knows all other records; a local epsilon has no delta. The reduction
+of the error against uniform perturbation is compared with a target. --write writes benchmarks/results/ACCURACY.md.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ EPSILON, DELTA = 1.0, 1e-6
 SMALL, LARGE = 1000, 10_000
 """Bounds of the classes of true counts."""
 COVERED = 0.94
-"""How many of the 95% intervals are to hold the truth."""
+"""The least coverage required of 95% intervals."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """A table, what is sensitive in it, and which columns are public."""
+    """A table with its sensitive and public columns."""
 
     name: str
     table: str
     sensitive: str
     public: tuple[str, ...]
     wanted: float | None = None
-    """How many times smaller than that of uniform perturbation the error in shuffled groups is to be."""
+    """The target ratio of uniform perturbation's error to that of shuffled groups."""
 
 
 MORE = ("gender", "education", "marital", "race")
@@ -52,17 +51,17 @@ DESIGNS = (
 
 
 def uniform(connection: duckdb.DuckDBPyConnection, design: Design, release: str) -> None:
-    """Uniform perturbation at a local epsilon, which holds without a crowd."""
+    """Publish by uniform perturbation at a local epsilon, which needs no shuffling."""
     _publish(connection, "uniform", design, release, f"epsilon := {EPSILON}")
 
 
 def block_design(connection: duckdb.DuckDBPyConnection, design: Design, release: str) -> None:
-    """A code of a block design at a local epsilon, which holds without a crowd."""
+    """Publish by a block design at a local epsilon, which needs no shuffling."""
     _publish(connection, "block_design", design, release, f"epsilon := {EPSILON}")
 
 
 def shuffled(connection: duckdb.DuckDBPyConnection, design: Design, release: str) -> None:
-    """Shuffled groups."""
+    """Publish by shuffled groups."""
     _publish(connection, "shuffled", design, release, f"epsilon := {EPSILON}, delta := {DELTA}")
 
 
@@ -85,17 +84,17 @@ def _publish(
 
 @dataclass(frozen=True)
 class Answers:
-    """How well a release answers."""
+    """The errors and the coverage of a release's answers."""
 
     design: str
     mechanism: str
     errors: tuple[float | None, ...]
-    """Mean relative errors: of all questions, and of those with small, medium and large true counts."""
+    """Mean relative errors of all queries, and of those with small, medium and large true counts."""
     coverage: float
 
 
 def measure(data: Path, queries: int) -> Iterator[Answers]:
-    """Publish and ask, design by design."""
+    """Publish and query each design."""
     with duckdb_priv.connect(secret=bytes(range(32))) as connection:
         for table in sorted({design.table for design in DESIGNS}):
             path = literal(str(data / f"{table}.parquet"))
@@ -153,7 +152,7 @@ def written(answers: list[Answers]) -> str:
 
 
 def _reached(answers: list[Answers]) -> Iterator[str]:
-    """Set what shuffled groups reach beside what is wanted."""
+    """Compare the error ratio of shuffled groups with the target."""
     yield (
         "Error of uniform perturbation over that of shuffled groups:\n\n"
         "| public columns | reached | wanted | in 95% intervals | wanted |\n|---|---|---|---|---|"

@@ -1,13 +1,13 @@
-"""A column of 1,383 values: codes of a block design beside uniform perturbation, at the same promise.
+"""Compares block designs and uniform perturbation with the same guarantee, on a column of 1,383 values.
 
     python benchmarks/block_design.py --data FOLDER [--rows 1000000 10000000] [--write]
 
-FOLDER holds vaers_reactions.parquet. Each mechanism publishes the register with rho1 = .1 and rho2 = .5; the errors are
-those of the estimated counts of all reactions, and of the fifty most frequent ones. The prediction is the square
-root of the mean variance. Beside the best that any code over subsets can do (Ye and Barg) are the codes that are
-taken, for domains up to the largest; and beside plain statements over made-up tables of so many rows and as many
-values, what a count and all counts take: processor time in one thread, the best of several runs that alternate.
---write keeps the tables in benchmarks/results/BLOCK_DESIGN.md.
+FOLDER contains vaers_reactions.parquet. Each mechanism publishes the register with rho1 = .1 and rho2 = .5. The errors
+are those of the estimated counts of all reactions, and of the fifty most frequent ones. The prediction is the square
+root of the mean variance. Two more tables compare the chosen designs with the optimal subset selection (Ye and Barg)
+for all domain sizes, and the processor time of counts with that of plain counts. The times are for generated tables of
+the given numbers of rows, in one thread, and the best of several alternating runs. --write writes
+benchmarks/results/BLOCK_DESIGN.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from duckdb_priv.sqltext.quoting import literal
 RESULTS = Path(__file__).parent / "results" / "BLOCK_DESIGN.md"
 FREQUENT = 50
 WANTED = 6.0
-"""How many times smaller than that of uniform perturbation the error is to be."""
+"""The target ratio of uniform perturbation's error to that of the block design."""
 DOMAINS = (120, 400, 1383, 4000, 10_000)
 EPSILONS = (0.1, 0.5, 1.0, 2.0, math.log(9), 3.0, 4.0, 5.0)
 VALUES = 1383
@@ -46,7 +46,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from reference.subset_selection import optimal_error  # noqa: E402
 
-"""A plain statement, and then ours."""
+"""Pairs of a plain statement and the statement on a release."""
 RUNS = 12
 HEADER = f"""\
 | mechanism | root mean squared error | predicted | relative error of the {FREQUENT} most frequent | in 95% intervals |
@@ -54,7 +54,7 @@ HEADER = f"""\
 
 
 def asked(connection: duckdb.DuckDBPyConnection, mechanism: str) -> tuple[float, ...]:
-    """Publish and reconstruct every reaction: error, its prediction, that of the frequent ones, coverage."""
+    """Publish and reconstruct all reactions; return the error, its prediction, that of frequent reactions, coverage."""
     connection.execute(
         f"FROM priv.publish_{mechanism}('reports', {literal(mechanism)}, sensitive := 'reaction', rho1 := 0.1,"
         " rho2 := 0.5, record_id := 'vaers_id', public := ['sex'])"
@@ -73,7 +73,7 @@ def asked(connection: duckdb.DuckDBPyConnection, mechanism: str) -> tuple[float,
 
 
 def accuracy(data: Path) -> Iterator[str]:
-    """Write what both mechanisms reach on the register."""
+    """Write the table of errors on the register."""
     with duckdb_priv.connect(secret=bytes(range(32))) as connection:
         path = literal(str(data / "vaers_reactions.parquet"))
         connection.execute(f"CREATE TABLE reports AS SELECT vaers_id, sex, reaction FROM {path}")
@@ -86,7 +86,7 @@ def accuracy(data: Path) -> Iterator[str]:
 
 
 def optimality() -> Iterator[str]:
-    """Write how near the codes that are taken come to the best there is."""
+    """Write the table that compares the chosen designs with the optimum."""
     yield "Standard deviation of the code taken over that of the best over all subsets; 1.03 at most is wanted:\n"
     yield "| values | " + " | ".join(f"epsilon {each:.2g}" for each in EPSILONS) + " |"
     yield "|---|" + "---|" * len(EPSILONS)
@@ -100,7 +100,7 @@ def optimality() -> Iterator[str]:
 
 
 def cost(rows: int) -> str:
-    """Publish a table, and write what questions take beside plain ones over the same column."""
+    """Publish a table, and write the time of counts and of plain counts over the same column."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "codes.duckdb")
         with duckdb_priv.connect(secret=bytes(range(32))) as connection:

@@ -1,11 +1,11 @@
-"""The change of a count between versions: with the noise that they share left out, and as two counts apart.
+"""Measures the change of counts between versions: by priv.reconstructed_change, and as a difference of two estimates.
 
     python benchmarks/change.py --data FOLDER [--rounds 20] [--write]
 
-FOLDER holds adult.parquet. Each round publishes its records with a secret of its own, lets one in a hundred leave, one
-in a hundred have another occupation and one in a hundred be a year older, and asks both versions for all occupations:
-of the whole table, and of its parts. The last line has a second such change, and compares the last version with the
-first.
+FOLDER contains adult.parquet. Each round publishes its records with a new secret. Then one record in a hundred leaves,
+one in a hundred gets another occupation, and one in a hundred becomes a year older. Both versions are queried for all
+occupations, in the whole table and in its parts. The last line changes the table twice, and compares the last version
+with the first.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ VALUES = "getvariable('occupations')"
 
 @dataclass(frozen=True)
 class Setting:
-    """What is published, and what is asked of it."""
+    """A publication, and the queries on it."""
 
     mechanism: str
     given: str
     groups: str | None = None
-    """The column that makes the parts."""
+    """The column by which the table is divided into parts."""
     steps: int = 1
-    """How often the table changes between the versions that are compared."""
+    """The number of changes between the compared versions."""
 
     @property
     def reported(self) -> str:
-        """Name it in the table."""
+        """The setting's name in the table."""
         parts = f"by {self.groups}" if self.groups else "the whole table"
         later = f", {self.steps} versions later" if self.steps > 1 else ""
         return f"| {self.mechanism}, {self.given.replace(':=', '=')} | {parts}{later} |"
@@ -56,7 +56,7 @@ SETTINGS = (
 
 
 def one_round(data: Path, setting: Setting, number: int) -> list[tuple[float, ...]]:
-    """Return, by occupation: stderr and error of the change, whether it is covered, and the stderr of two counts."""
+    """Return for each occupation the change's standard error, error and coverage, and the stderr of two estimates."""
     by = f"group_columns := {literal(setting.groups)}, " if setting.groups else ""
     part = f"{setting.groups}::VARCHAR" if setting.groups else "''"
     with tempfile.TemporaryDirectory() as folder, duckdb_priv.connect() as con:
@@ -69,7 +69,7 @@ def one_round(data: Path, setting: Setting, number: int) -> list[tuple[float, ..
             "CREATE TABLE occupations AS SELECT list(DISTINCT occupation ORDER BY occupation) AS every FROM people"
         )
         con.execute("SET VARIABLE occupations = (SELECT every FROM occupations)")
-        # Fine grain computed from the frequencies would be another one for each version.
+        # Fine grain computed from frequencies would have a different operator in each version.
         con.execute(
             "CREATE TABLE requirements AS SELECT unnest(every) AS value, 0.1 AS rho1,"
             " 0.3 + 0.02 * generate_subscripts(every, 1) AS rho2 FROM occupations"
@@ -133,7 +133,7 @@ def one_round(data: Path, setting: Setting, number: int) -> list[tuple[float, ..
 
 
 def main() -> None:
-    """Print the table, or keep it."""
+    """Print the table, or write the results page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=20)

@@ -1,8 +1,8 @@
-"""Every client with every mechanism: that it answers as Python does, and how long it takes beside a plain COUNT.
+"""Checks that every client gives the same answers as Python for every mechanism, and measures the time of counts.
 
     python benchmarks/clients.py [--rows 1000000] [--repeat 5] [--write]
 
-The clients are those of the tests, which install them. --write puts the table into docs/clients.md.
+The clients are those of the tests, which install them. --write inserts the table into docs/clients.md.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from clients.asking import CLIENTS, Client, job, same  # noqa: E402
 from clients.releases import Release, publish_all  # noqa: E402
 
 CHECKED = 3
-"""Questions whose answers are compared with Python's: counts with intervals, a distribution, a view."""
+"""The number of queries whose answers are compared with Python's: counts with intervals, a distribution, a view."""
 TITLES = {"two": "uniform, two columns"}
 BEGIN, END = "<!-- benchmarks/clients.py writes this table -->\n", "<!-- up to here -->\n"
 
 
 def row(client: Client, releases: dict[str, Release], repeat: int) -> list[str]:
-    """Return one line of the table: the client, the DuckDB in it, and milliseconds by mechanism."""
+    """Return one line of the table: the client, its version of DuckDB, and milliseconds by mechanism."""
     jobs = [
         job(
             release.path,

@@ -1,10 +1,11 @@
-"""CPU time of counts and intervals of one value, as ratios to count(*) FILTER over the same column, in one run.
+"""Measures the CPU time of counts and intervals of one value, as ratios to count(*) FILTER over the same column.
 
     python benchmarks/counts.py [--rows 10000000] [--releases 100]
 
-One release of each kind (uniform, decoy groups, blocks) is asked in its file and in the publisher's database, without
-and with GROUP BY one column; then the fixed cost of a question, which is its time over a thousand rows, in a file and
-beside many releases, and how long the macros of a file are. Ratios travel between machines, milliseconds do not.
+One release of each kind (uniform, decoy groups, blocks) is queried in its file and in the publisher's database, without
+and with GROUP BY one column. Then the fixed cost of a query is measured, as its time over a thousand rows, in a file
+and in a database with many releases. The length of a file's macros is printed, too. Ratios can be compared between
+machines, milliseconds cannot.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ ASKED = {"count": "priv.reconstructed_count", "interval": "priv.reconstructed_in
 
 
 def cpu(connection: duckdb.DuckDBPyConnection, query: str, runs: int = 5) -> float:
-    """Return the least CPU milliseconds of several runs, after one that is not timed."""
+    """Return the least CPU milliseconds of several runs, after one run that is not timed."""
     connection.execute(query).fetchall()
     taken = []
     for _ in range(runs):
@@ -43,7 +44,7 @@ def cpu(connection: duckdb.DuckDBPyConnection, query: str, runs: int = 5) -> flo
 
 
 def ratios(connection: duckdb.DuckDBPyConnection, release: str) -> str:
-    """Ask for one value without and with GROUP BY; ratios to the plain count."""
+    """Return the CPU time of counting one value without and with GROUP BY, as ratios to the plain count."""
     ((shown,),) = connection.execute(f"SELECT min(noisy_value)::VARCHAR FROM {release}").fetchall()
     cells = []
     for group, by in (("", ""), ("ward, ", " GROUP BY ward")):
@@ -61,14 +62,14 @@ def ratios(connection: duckdb.DuckDBPyConnection, release: str) -> str:
 
 
 def fixed(connection: duckdb.DuckDBPyConnection, release: str) -> str:
-    """Ask for one value of few rows: milliseconds."""
+    """Return the milliseconds of counting one value over a thousand rows."""
     connection.execute(f"CREATE OR REPLACE TEMP TABLE few AS FROM {release} LIMIT 1000")
     asked = (f"SELECT {name}('{release}', noisy_value, 'v7') FROM few" for name in ASKED.values())
     return " | ".join(f"{cpu(connection, each, 40):.2f}" for each in asked)
 
 
 def main() -> None:
-    """Publish, ask and print."""
+    """Publish, query, and print the ratios."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

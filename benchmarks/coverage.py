@@ -1,17 +1,17 @@
-"""How often intervals hold the truth, by mechanism and by the size of the true count.
+"""Measures the coverage of intervals, by mechanism and by the size of the true count.
 
     python benchmarks/coverage.py --data FOLDER --results FILE [--only WORDS] [--write]
 
-FOLDER holds census_500k.parquet. Every mechanism publishes the same few thousand records 200 times over: as copies in
-one release, whose records have ids of their own and so noise of their own. Where secret groups or published
-frequencies are part of the noise, each time is a release of its own. Every value is asked for in the whole, and in
-subsets of 20 records and more, with intervals of 95 and 99%. Secrets follow from the name of the run, so that keyed
-noise fall again as they fell. What a run finds is added to FILE, one line for each class of true counts, and a run
-that FILE has is left out; --write puts what FILE has into benchmarks/results/COVERAGE.md, where other runs stay.
+FOLDER contains census_500k.parquet. Every mechanism publishes the same few thousand records 200 times: as copies in one
+release, whose records have different ids and so independent noise. If secret groups or published frequencies are part
+of the noise, each repetition is a separate release. Every value is counted in the whole table, and in subsets of 20
+records and more, with intervals of 95 and 99%. Secrets are derived from the name of the run, so that keyed noise can be
+reproduced. The results of a run are added to FILE, one line for each class of true counts; a run whose results FILE has
+is skipped. --write writes the results in FILE to benchmarks/results/COVERAGE.md, and keeps the other runs there.
 
-A cell of mechanism and class passes from .94 and .98 on. A single count passes if it was covered as often as chance
-leaves of .94, or .98, in all but one of a million. Of generalized samples, which leave small groups out, the upper ends
-are to hold.
+A cell of mechanism and class passes with a coverage of at least .94, or .98. A single count fails only if its coverage
+would be as low with probability below one in a million, if the true coverage were .94, or .98. For generalized samples,
+which suppress small groups, only the upper ends of intervals are checked.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ import duckdb_priv
 
 RESULTS = Path(__file__).parent / "results" / "COVERAGE.md"
 CLASSES = (0, 1, 10, 100, 1000)
-"""Where the classes of true counts begin."""
+"""The lower bounds of the classes of true counts."""
 WANTED = {0.95: 0.94, 0.99: 0.98}
-"""By confidence, the least coverage."""
+"""The least required coverage, by confidence."""
 CHANCE = 1e-6
 SEED = 20261122
 TITLE = """\
@@ -58,7 +58,7 @@ CENSUS = """
 
 
 def synthetic(rows: int, values: int, skew: float, most: float, related: float) -> pa.Table:
-    """Make records whose value has frequencies of Zipf's law, none above ``most``, and goes with a public column."""
+    """Make records with Zipf-distributed values, no frequency above ``most``, and a correlated public column."""
     draw = np.random.default_rng(SEED)
     share = np.arange(1, values + 1.0) ** -skew
     while (share / share.sum()).max() > most:
@@ -75,7 +75,7 @@ def synthetic(rows: int, values: int, skew: float, most: float, related: float) 
 
 
 def matrix(shape: str) -> str:
-    """Write the query of a matrix over the values of the source, numbered in their order."""
+    """Write the query of a matrix over the values of the source, which are numbered in their order."""
     law = {
         "next": "CASE WHEN i = j THEN 0.6 WHEN j = (i + 1) % m THEN 0.4 ELSE 0 END",
         "steep": "CASE WHEN i = j THEN 0.55 WHEN j = (i + 1) % m THEN 0.3 WHEN j = (i + 5) % m THEN 0.15 ELSE 0 END",
@@ -94,28 +94,28 @@ def matrix(shape: str) -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """One way to publish a table, and how often."""
+    """A publication of a table, and the number of repetitions."""
 
     name: str
     mechanism: str
     arguments: str
     source: str = "occupation"
     apart: bool = False
-    """Whether every repetition is a release of its own, rather than a copy in one."""
+    """Whether every repetition is a separate release, rather than a copy in one release."""
     repeat: int = 200
     matrix: str = ""
     weight: str = ""
     weighed: bool = True
-    """Whether that weight says how many records a row stands for, and not how far it is perturbed."""
+    """Whether the weight is the number of records that a row represents, rather than its strength of perturbation."""
     public: tuple[str, ...] = ("age", "gender", "state")
     one_sided: bool = False
-    """Whether records may be missing, so that only the upper ends of intervals hold."""
+    """Whether records may be missing, so that only the upper ends of intervals are valid."""
     large: bool = False
-    """Whether only the ten copies together are asked for, whose counts are large."""
+    """Whether only the ten copies together are counted, whose counts are large."""
 
 
 def runs() -> Iterator[Run]:
-    """List all ways to publish: with small counts, large ones, and as releases of their own."""
+    """List all ways to publish: with small counts, with large counts, and as separate releases."""
     for run in ways():
         yield run
         # Large counts are few: they are published more often.
@@ -184,7 +184,7 @@ SYNTHETIC = {"flat": (3000, 24, 0.0, 1.0, 0.6), "skewed": (2000, 40, 1.0, 0.093,
 
 
 class Coverage:
-    """Publishes as a run says, asks, and counts what is covered."""
+    """Publishes the releases of a run, queries them, and counts the covered true counts."""
 
     def __init__(self, run: Run, folder: Path) -> None:
         self.run = run
@@ -202,12 +202,12 @@ class Coverage:
         )
 
     def measure(self) -> list[dict[str, Any]]:
-        """Publish, ask, and return a line for each class of true counts."""
+        """Publish, query, and return a line for each class of true counts."""
         run = self.run
         copies = 1 if run.apart else run.repeat
         public, sensitive = ["copy", "ten", *run.public], ", sensitive := 'disease'"
         if run.one_sided:
-            # Which groups of equal records could be missing is known where all columns have few values.
+            # The groups of equal records that may be missing are known if all columns have few values.
             public, sensitive = [*run.public, "disease"], ""
         for first in range(0, run.repeat, copies):
             self.connection.execute(
@@ -239,7 +239,7 @@ class Coverage:
         return list(self.summarize())
 
     def ask(self, repetition: str, by: str) -> None:
-        """Ask for every value in every group, beside the true counts."""
+        """Return the interval and the true count of every value in every group."""
         groups, subset = (f"{repetition}, {by}", by) if by else (repetition, "'all'")
         # Generalized columns are text.
         key = "hash(" + ", ".join(f"{name}::VARCHAR" for name in groups.split(", ")) + ")"
@@ -254,7 +254,7 @@ class Coverage:
             " FROM priv.coefficient WHERE release = 'release'"
         ).fetchall()[0]
         if (unknown or 0) > 1:
-            # Values with the same noise have no estimate, and then nothing gives those of all values at once.
+            # Values with the same noise have no estimates, and then the distribution function fails.
             asked = ", ".join(
                 f"{{value: '{value}', i: {INTERVAL.format(value, 0.95)}, j: {INTERVAL.format(value, 0.99)}}}"
                 for value in values
@@ -284,7 +284,7 @@ class Coverage:
         )
 
     def summarize(self) -> Iterator[dict[str, Any]]:
-        """Count what is covered, by class of true counts."""
+        """Count the covered true counts, by class of true counts."""
         above = "true OR" if self.run.one_sided else ""
         cells = self.connection.execute(
             "SELECT len(list_filter(?::BIGINT[], lambda least: least <= n)) - 1 AS class, question, cell, value, n,"
@@ -322,12 +322,12 @@ class Coverage:
 
 
 def found(path: Path) -> list[dict[str, Any]]:
-    """Read what has been found before."""
+    """Read the results of earlier runs."""
     return [json.loads(line) for line in path.open(encoding="utf-8")] if path.exists() else []
 
 
 def written(text: str) -> list[dict[str, Any]]:
-    """Read back the table of runs, to its three digits."""
+    """Read the results of runs from the written table, with three digits."""
     lines: list[dict[str, Any]] = []
     for row in text.partition("| run |")[2].splitlines()[2:]:
         run, *cells, short = (cell.strip() for cell in row.strip("|").split("|"))
@@ -337,7 +337,7 @@ def written(text: str) -> list[dict[str, Any]]:
                 usual, wide, answers = re.findall(r"[\d.,]+", cell)
                 line = {"run": run, "class": least, "0.95": float(usual), "0.99": float(wide)}
                 line["answers"] = int(answers.replace(",", ""))
-                # Counts are shown for all classes together.
+                # The table has counts for all classes together.
                 line |= dict(zip(("0.95 short", "0.99 short", "counts"), number, strict=True))
                 lines.append(line)
                 number = [0, 0, 0]
@@ -345,7 +345,7 @@ def written(text: str) -> list[dict[str, Any]]:
 
 
 def reported(lines: list[dict[str, Any]]) -> str:
-    """Write the coverage of 95% and 99% intervals over all lines; with a star where chance may be what is missing."""
+    """Write the coverage of 95% and 99% intervals over all lines; a star marks a shortfall that chance may explain."""
     answers = sum(line["answers"] for line in lines)
     shares = [sum(line[f"{c}"] * line["answers"] for line in lines) / answers for c in WANTED]
     few = any(
@@ -377,7 +377,7 @@ def table(lines: list[dict[str, Any]]) -> str:
 
 
 def mechanism_of(line: dict[str, Any]) -> str:
-    """Name the mechanism of a run."""
+    """Return the name of a run's mechanism."""
     name, *more = line["run"].split(", ")
     if name.startswith("splu"):
         form = "2x2" if "flat" in more else "conditional Poisson"

@@ -1,13 +1,13 @@
-"""How often intervals of sums, shares, differences, quotients and means hold the truth, by question and true count.
+"""Measures the coverage of intervals of sums, shares, differences, quotients and means, by query and true count.
 
     python benchmarks/coverage_answers.py [--repeat 200] [--only WORDS] [--write]
 
-A table of 300 records in groups of 6 to 140 is published as many times over, as copies in one release whose records
-have ids, and so noise, of their own; decoy groups, which are made of all records together, as releases of their own.
-Every question is asked in every group, with 95 and 99%, by the functions and, where they have none, by ordinary SQL:
-tests/contract/test_one_answer.py holds that both answer the same. Classes are by how many records of the group truly
-have the value. A cell passes from .94 and .98 on; a star says that it does not. Quotients are asked where the count
-below is not 0. Answers say how wide intervals are: their median, in the unit of the question.
+A table of 300 records in groups of 6 to 140 is published 200 times, as copies in one release whose records have
+different ids and so independent noise. Decoy groups, which mix all records, are published as separate releases. Every
+query runs in every group, with intervals of 95 and 99%, by functions or, if there is no function, by ordinary SQL.
+tests/contract/test_one_answer.py checks that both give the same answers. Classes are by the true count of the value in
+the group. A cell passes with a coverage of at least .94, or .98; a star marks a cell that fails. Quotients are computed
+only if the denominator is not 0. The tables also show the median width of intervals, in the unit of the query.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ EXCHANGE = """
         CASE WHEN a.i = b.i THEN 0.6 WHEN abs(a.i - b.i) IN (1, a.m - 1) THEN 0.2 ELSE 0 END AS probability
     FROM v AS a, v AS b
 """
-"""A matrix by which a value is kept, or shown as one of its two neighbours."""
+"""A matrix that keeps a value or replaces it by one of its two neighbours."""
 VALUES = ("v1", "v9")
-"""One that is frequent, and one that is not in every group."""
+"""A frequent value, and a value that some groups do not have."""
 ONE, TWO = "disease = '{value}'", "disease = 'v3'"
 QUESTIONS = {
     "one value": ("interval", "'{value}'", f"count_if({ONE})", "true"),
@@ -72,7 +72,7 @@ QUESTIONS = {
     "signed sum": ("sum", "'{value}', amount - 10", f"coalesce(sum(amount - 10) FILTER ({ONE}), 0)", "true"),
     "mean": ("mean", "'{value}', amount", f"avg(amount) FILTER ({ONE})", f"count_if({ONE}) > 0"),
 }  # fmt: skip
-"""By name: the function, its arguments, the truth, and where there is one."""
+"""The queries by name: the function, its arguments, the true answer, and the condition under which it exists."""
 WAYS = {
     "uniform, retention 0.5": ("uniform", "retention := 0.5"),
     "uniform, retention 0.3": ("uniform", "retention := 0.3"),
@@ -114,7 +114,7 @@ def publish(con: duckdb.DuckDBPyConnection, way: str, copies: range) -> None:
 
 
 def answers(con: duckdb.DuckDBPyConnection, way: str) -> Iterator[tuple[str, float, np.ndarray]]:
-    """Ask every question: its name, the confidence, and arrays of true count, truth, low and high."""
+    """Yield for every query its name, the confidence, and arrays of true count, true answer, low and high."""
     mechanism, _ = WAYS[way]
     weight = ", weight := scale" if mechanism in ("reconstruction_private", "shuffled") else ""
     for confidence in WANTED:
@@ -161,7 +161,7 @@ def answers(con: duckdb.DuckDBPyConnection, way: str) -> Iterator[tuple[str, flo
 
 
 def compared(con: duckdb.DuckDBPyConnection, query: str) -> np.ndarray:
-    """Return the true count of each answer, the truth, and the ends of the interval."""
+    """Return the true count, the true answer and the ends of the interval of each answer."""
     found = con.execute(
         f"SELECT n, truth, low, high FROM truth JOIN ({query}) USING (copy, ward) WHERE has"
     ).fetchnumpy()
@@ -169,7 +169,7 @@ def compared(con: duckdb.DuckDBPyConnection, query: str) -> np.ndarray:
 
 
 def measured(way: str, repeat: int) -> dict[tuple[str, float], np.ndarray]:
-    """Publish and ask; return all answers to each question."""
+    """Publish and query; return all answers to each query."""
     secret = hashlib.sha256(way.encode()).digest()
     found: dict[tuple[str, float], list[np.ndarray]] = {}
     with duckdb_priv.connect(secret=secret) as con:
@@ -177,7 +177,7 @@ def measured(way: str, repeat: int) -> dict[tuple[str, float], np.ndarray]:
         con.execute(EXCHANGE)
         apart = "splu" in way
         step = 1 if apart else repeat
-        # Releases of their own take longer: a quarter of them is asked.
+        # Separate releases take longer, so only a quarter of them is made.
         for first in range(0, repeat // 4 if apart else repeat, step):
             publish(con, way, range(first, first + step))
             for name, confidence, each in answers(con, way):

@@ -1,10 +1,10 @@
-"""Every number that a derivation states, computed again.
+"""Computes every number again that a derivation states.
 
     python -m benchmarks.derivations [DOCUMENT ...]
 
-A derivation is a `.md` file in `duckdb_priv/mechanism/`. For each this prints the words and table lines of it that
-state numbers, with the numbers as they are computed now. `tests/unit/test_derivations.py` finds each of them in the
-document, and finds no other number there.
+A derivation is a `.md` file in `duckdb_priv/mechanism/`. For each, this program prints the phrases and table lines that
+state numbers, with the numbers computed now. `tests/unit/test_derivations.py` checks that the document contains exactly
+these.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ Z = float(ndtri(0.975))
 
 
 def short(number: float, digits: int = 3) -> str:
-    """Write a number with so many decimals, and without a 0 in front of the point.
+    """Write a number with the given number of decimals, and without a 0 before the point.
 
     >>> short(0.25, 2), short(-0.5, 1), short(1.5, 1)
     ('.25', '-.5', '1.5')
@@ -95,7 +95,7 @@ def row(*cells: Any) -> str:
 
 
 def law(rows: int, held: int, own: float, other: float) -> np.ndarray:
-    """Return the law of how many rows show a value that ``held`` of them have."""
+    """Return the distribution of the number of rows that show a value if ``held`` rows truly have it."""
     return np.convolve(
         binom.pmf(np.arange(held + 1), held, own),
         binom.pmf(np.arange(rows - held + 1), rows - held, other),
@@ -146,7 +146,7 @@ def composition() -> Iterator[str]:
 
 
 def decoy_groups() -> Iterator[str]:
-    """How far meetings of values are from the conditional Poisson law, at 40,000 records and one fixed key."""
+    """Yield how far pairs of values in decoy groups are from the conditional Poisson law, for 40,000 records."""
     for title, gamma, weights, most in (
         ("γ = 2, 5 values, .90", 2, [1.8, 1, 0.6, 0.4, 0.2], 0.9),
         ("γ = 5, 30 values f ∝ 1/r², .99", 5, [1 / r**2 for r in range(1, 31)], 0.99),
@@ -172,7 +172,7 @@ def _histogram(rows: int, gamma: int, weights: Iterable[float], most: float) -> 
 
 
 def _apart(counts: np.ndarray, gamma: int, rounds: int | None) -> float:
-    """Return the relative distance of meetings from their law; of the paper's groups without ``rounds``."""
+    """Return the relative distance of pairs from their law; without ``rounds``, for the paper's groups."""
 
     def words(stream: int, count: int) -> np.ndarray:
         raw: np.ndarray = np.random.Philox(key=np.array([stream, 20261124], np.uint64)).random_raw(
@@ -315,7 +315,7 @@ def _chosen_on_the_sample(k: int, beta: float, epsilon: float, first: float) -> 
 
 
 def question_errors() -> Iterator[str]:
-    """What uniform perturbation gives; `tests/unit/test_questions.py` searches the others."""
+    """Yield the errors of uniform perturbation; `tests/unit/test_questions.py` computes the others."""
     grams: dict[str, Callable[[int], np.ndarray]] = {
         "ranges": questions.ranges_gram,
         "prefixes": questions.prefixes_gram,
@@ -557,7 +557,7 @@ def _least_coverage(rows: int, operator: Uniform, low: Any, high: Any) -> float:
 
 @cache
 def _laws(rows: int, operator: Uniform) -> np.ndarray:
-    """Return, for each number of rows that have a value, the law of how many show it."""
+    """Return, for each number of rows that have a value, the distribution of the number that show it."""
     return np.array([law(rows, held, operator.own, operator.other) for held in range(rows + 1)])
 
 
@@ -771,7 +771,7 @@ DERIVATIONS: dict[str, Callable[[], Iterator[str]]] = {
     "tails": tail_table,
     "uniform": uniform,
 }
-"""By the name of the document, what states its numbers."""
+"""The function that yields the numbers of each document."""
 
 
 def main() -> None:

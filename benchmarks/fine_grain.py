@@ -1,9 +1,8 @@
-"""How long the linear program of fine-grain perturbation takes.
+"""Measures the time of fine-grain perturbation's linear program, for growing domains and both directions.
 
     python benchmarks/fine_grain.py [--write]
 
-For growing domains, in both directions. --write keeps the numbers in benchmarks/results/FINE_GRAIN.md. The ways of
-perturbing are compared in the papers' figures (benchmarks/papers).
+--write writes benchmarks/results/FINE_GRAIN.md. The papers' figures (benchmarks/papers) compare the accuracy.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ RUNS = 3
 
 
 def uniform(counts: Vector, wanted: Requirements) -> FineGrain:
-    """What uniform perturbation can do: the tightest requirement decides for all."""
+    """Return the retention of uniform perturbation, which the tightest requirement determines."""
     return FineGrain(np.full(counts.size, uniform_retention(wanted.gamma())))
 
 
 def upward(counts: Vector, wanted: Requirements) -> FineGrain:
-    """The paper's program."""
+    """Solve the paper's program."""
     return optimal_operator(counts, wanted, direction="upward")
 
 
 def both(counts: Vector, wanted: Requirements) -> FineGrain:
-    """Both directions, and half of the uniform retention for everyone."""
+    """Solve the program for both directions, with at least half of the uniform retention for every value."""
     least = uniform_retention(wanted.gamma()) / 2
     return optimal_operator(counts, wanted, min_retention=least)
 
@@ -53,7 +52,7 @@ WAYS: dict[str, Callable[[Vector, Requirements], FineGrain]] = {
 
 
 def zipf(size: int, records: int) -> Vector:
-    """Counts that fall like 1, 1/2, 1/3, …"""
+    """Return counts proportional to 1, 1/2, 1/3, …"""
     shares = 1 / np.arange(1, size + 1)
     return records * shares / shares.sum()
 
@@ -82,7 +81,7 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Print the seconds, and keep them if asked to."""
+    """Print the seconds, and write the results page with --write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="keep the results")
     arguments = parser.parse_args()

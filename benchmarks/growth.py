@@ -1,11 +1,11 @@
-"""Publishes tables of growing size under a memory limit that is too small for them: time is linear, and memory bounded.
+"""Publishes tables of growing size under a memory limit below their size, and measures time and memory.
 
     python benchmarks/growth.py --sizes 30:300MB 100:1GB     millions of records, and DuckDB's memory_limit
     python benchmarks/growth.py --sizes 300:3GB --only "decoy groups" matrix --write
 
-Every publication runs in a process of its own, on a database on disk. What counts is CPU time per million records,
-which hardly depends on what else the machine does; the peak is that of the process, Python and its libraries included.
-Anatomy, a baseline, is not among them: it keeps the group of every record in memory.
+Every publication runs in a separate process, on a database on disk. CPU time per million records should not grow. It
+hardly depends on other load of the machine. The peak memory is that of the process, with Python and its libraries. The
+baseline Anatomy is left out, because it keeps the group of every record in memory.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ UNION ALL FROM priv.range_hierarchy('education', 7, high := 13)
 UNION ALL SELECT 'gender', value::VARCHAR, 0, value::VARCHAR FROM range(2) AS t(value)
 UNION ALL SELECT 'occupation', 'occupation ' || value, 0, 'occupation ' || value FROM range({values}) AS t(value)
 """
-"""What some methods are given besides."""
+"""Additional tables that some methods need."""
 
 
 def publish(path: Path, method: str, memory: str) -> str:
-    """Publish once, and say what it took."""
+    """Publish once, and return time and memory."""
     with duckdb_priv.connect(path) as connection:
         connection.execute(f"SET threads = 2; SET memory_limit = '{memory}'")
         started = time.process_time()
@@ -104,7 +104,7 @@ def main() -> None:
     if options.write:
         known = RESULTS.read_text("utf-8").splitlines() if RESULTS.is_file() else []
         kept = [line for line in known if line.startswith("| ") and line not in HEADER]
-        # What was measured again replaces what was measured before.
+        # New measurements replace old ones.
         table = {tuple(line.split("|")[1:4]): line for line in kept + lines}.values()
         title = "# Growth\n\nWritten by `python benchmarks/growth.py --write`."
         text = "\n".join([f"{title} {versions()}", "", HEADER, *table])

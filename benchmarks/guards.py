@@ -1,12 +1,12 @@
-"""CPU milliseconds that a release file's functions take for refusing what is nonsense.
+"""Measures the CPU milliseconds that a release file's functions take for checking their arguments.
 
     python benchmarks/guards.py --data FOLDER --folder FOLDER --results FILE [--before FOLDER] [--rows N ...] [--write]
 
-One release of census records is asked the same in turns, in one thread: by the formula, as one would write it by hand;
-by the function without its guards; by the function of a release file; and, where ``--before`` names a checkout of the
-first commit, by the function as it was before it looked at columns, rows and planted names. What is found is added to
-FILE, for the DuckDB at hand; --write puts what FILE has into benchmarks/results/GUARDS.md. Ratios travel between
-machines, milliseconds do not.
+The same query on one release of census records runs in turns, in one thread: with a handwritten formula; with the
+function without its checks; and with the function of a release file. If ``--before`` names a checkout of the first
+commit, it also runs with the function of that commit, which has fewer checks. Results are added to FILE, for the
+installed version of DuckDB; --write writes those in FILE to benchmarks/results/GUARDS.md. Ratios can be compared
+between machines, milliseconds cannot.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ more: of 100,000, a half.
 
 
 def publish(folder: Path, data: Path, rows: int) -> Path:
-    """Publish into a file, unless it is there."""
+    """Publish to a file, unless it exists."""
     path = folder / f"guards_{rows}.duckdb"
     if not path.exists():
         with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
@@ -84,7 +84,7 @@ def publish(folder: Path, data: Path, rows: int) -> Path:
 
 
 def of_before(folder: Path, data: Path, source: Path) -> dict[str, str]:
-    """Publish with another source tree, and return the text of its functions."""
+    """Publish with another source tree, and return the SQL of its functions."""
     path = folder / f"guards_before_{duckdb.__version__}.duckdb"
     path.unlink(missing_ok=True)
     made = SOURCE.format(path=data / "census_500k.parquet", rows=500_000)
@@ -102,7 +102,7 @@ def of_before(folder: Path, data: Path, source: Path) -> dict[str, str]:
 
 
 def prepare(path: Path, before: dict[str, str]) -> duckdb.DuckDBPyConnection:
-    """Attach a release, and create its functions without guards, and those of before, beside it."""
+    """Attach a release, and create variants of its functions: without checks, and those of the first commit."""
     connection = duckdb.connect(config={"threads": 1})
     connection.execute(f"ATTACH '{path}' AS release (READ_ONLY)")
     connection.execute("CREATE SCHEMA priv")
@@ -125,7 +125,7 @@ def prepare(path: Path, before: dict[str, str]) -> duckdb.DuckDBPyConnection:
 
 
 def ask(connection: duckdb.DuckDBPyConnection, question: str, times: int) -> dict[str, float]:
-    """Ask in every way, in turns; return the median CPU milliseconds of each."""
+    """Run each variant in turns; return the median CPU milliseconds of each."""
     name, rows = QUESTIONS[question]
     own, other = connection.execute(
         "SELECT own, other FROM priv.coefficient WHERE value = ?", [VALUE]
@@ -158,7 +158,7 @@ def ask(connection: duckdb.DuckDBPyConnection, question: str, times: int) -> dic
 
 
 def table(lines: list[dict]) -> str:
-    """Write a row for each DuckDB, size and question, by what was measured last."""
+    """Write a row for each DuckDB version, size and query, with the latest measurement."""
     last = {(line["duckdb"], line["rows"], line["question"]): line for line in lines}
     rows = []
     for (version, size, question), line in sorted(last.items(), key=lambda each: each[0][:2]):
@@ -172,7 +172,7 @@ def table(lines: list[dict]) -> str:
 
 
 def main() -> None:
-    """Measure every size and question."""
+    """Measure every size and query."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -1,10 +1,10 @@
-"""What the ledger keeps when publishers are killed, and what its marks cost.
+"""Checks the ledger after publishers are killed, and measures the cost of its marks.
 
     python benchmarks/ledger.py [KILLS] [ROWS] [MARKDOWN]
 
-Eight publications at once run in a process that is killed, KILLS times, at moments that are spread over its time. After
-each kill the database is opened, and releases, tables, ledger and marks are compared. Then a table of ROWS records is
-published once: the processor time of all, and of the marks alone, what they take in the file, and the peak of memory.
+A process runs eight publications at once and is killed, KILLS times, at moments spread over its run. After each kill
+the database is opened, and releases, tables, ledger and marks are compared. Then a table of ROWS records is published
+once, to measure the processor time of all and of the marks, the marks' bytes in the file, and the peak memory.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ AGREE = {
         SELECT DISTINCT draw FROM priv.mark
         WHERE draw NOT IN (SELECT ('0x' || coins[:16])::UBIGINT FROM priv.ledger)""",
 }
-"""What must not be found, and the query that would find it."""
+"""Inconsistencies that must not occur, and the query that finds each."""
 
 
 def killed(folder: Path, kills: int) -> list[str]:
-    """Kill publishers, and say what was found."""
+    """Kill publishers, and report the inconsistencies."""
     path = folder / "killed.duckdb"
     with duckdb_priv.connect(path) as con:
         con.execute(
@@ -109,7 +109,7 @@ def _run(path: Path, name: str, publications: int, seconds: float | None) -> Non
 
 
 def marked(folder: Path, rows: int) -> list[str]:
-    """Publish a large table, and say what its marks cost."""
+    """Publish a large table, and report the cost of its marks."""
     from duckdb_priv.engine import marking
     from duckdb_priv.publisher import steps
 
@@ -154,7 +154,7 @@ def marked(folder: Path, rows: int) -> list[str]:
 
 
 def main(kills: int = 40, rows: int = 10_000_000, markdown: str | None = None) -> None:
-    """Print what was found, and write it."""
+    """Print the results, and write them."""
     with tempfile.TemporaryDirectory() as folder:
         stated = [
             "# The ledger when publishers are killed, and what its marks cost",

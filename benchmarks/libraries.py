@@ -1,11 +1,10 @@
-"""Perturbs the same million values with other libraries' generalized randomized response.
+"""Perturbs the same million values with the generalized randomized response of other libraries.
 
     python benchmarks/libraries.py [--write]
 
-The operators are equal at equal epsilon: what these libraries call p is the whole probability of showing the
-truth, p + (1 - p) / m in our terms. So the errors must agree, and the time is what differs. Each library is
-used as its documentation shows: one call per value, without the keyed randomness, catalog and file that
-ours includes.
+The operators are equal at equal epsilon: these libraries' p is the total probability of showing the true value, which
+is p + (1 - p) / m for our retention p. So the errors must agree, and only the times differ. Each library is used as in
+its documentation: one call per value, without keyed randomness, catalog and file.
 """
 
 from __future__ import annotations

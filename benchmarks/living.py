@@ -1,14 +1,13 @@
-"""A year of refreshes: what averaging all versions gains, what the ledger says, and what a refresh costs.
+"""Simulates a year of refreshes: measures an averaging attack on all versions, the ledger, and the cost of a refresh.
 
     python benchmarks/living.py [PERSONS] [DAYS] [MARKDOWN]
     python benchmarks/living.py cost [PERSONS]
     python benchmarks/living.py histories [NUMBER]
 
-Every day one in a hundred people joins, leaves and changes the value; the release is refreshed from the table. The
-seats are published, so someone who collects the versions follows everyone: the strongest attack there is.
-``cost`` prints what publishing, exporting and refreshing take, the export included, in seconds of processor time.
-``histories`` publishes decoy groups, lets 90% of one value leave and others come, and prints how often intervals hold
-the truth, with secrets that are fixed.
+Every day, one person in a hundred joins, one leaves and one changes the value, and the release is refreshed. Every
+person has a unique public seat number, so an attacker who collects the versions can follow everyone. ``cost`` prints
+the processor time of publishing, exporting, and refreshing with the export. ``histories`` publishes decoy groups, lets
+90% of one value leave and others come, and prints the coverage of intervals, with fixed secrets.
 """
 
 from __future__ import annotations
@@ -29,34 +28,34 @@ import duckdb_priv
 VALUES = ["asthma", "cold", "cough", "diabetes", "flu", "gout", "migraine", "none"]
 EPSILON = 1.0
 SHARE = 100
-"""One in so many joins, leaves and changes, each day."""
+"""One person in so many joins, leaves and changes, each day."""
 STEP = 20
-"""Days after which what was seen so far is shown."""
+"""Days between two reports."""
 
 
 @dataclass
 class Year:
-    """What was seen."""
+    """The results of the simulation."""
 
     publishing: float = 0.0
-    """Seconds of the first version."""
+    """Seconds for the first version."""
     refreshing: list[float] = field(default_factory=list)
     """Seconds of each refresh."""
     steady: int = 0
-    """Records with one true value in all versions, of those that are in several."""
+    """Records in several versions whose true value never changed."""
     redrawn: int = 0
-    """Those of them that ever showed two values."""
+    """Steady records that ever showed two values."""
     guessed: tuple[float, float] = (0.0, 0.0)
-    """Share of the steady records whose true value is what they showed first, and what they showed most often."""
+    """Shares of the steady records whose true value is their first noisy value, and their most frequent one."""
     draws: int = 0
-    """The most true values of one record."""
+    """The largest number of true values of one record."""
     ledger: float = 0.0
-    """What the ledger says was spent."""
+    """The epsilon in the ledger."""
     covered: int = 0
     asked: int = 0
-    """Counts whose interval holds the truth, of those asked."""
+    """The number of estimated counts."""
     squares: float = 0.0
-    """Sum over them of the squared error, in standard errors."""
+    """The sum of the counts' squared errors, in units of the standard error."""
 
 
 def simulate(
@@ -65,9 +64,9 @@ def simulate(
     days: int,
     tell: Callable[[Year, int], object] | None = None,
 ) -> Year:
-    """Publish, and refresh every day; the secret of the connection decides all noise.
+    """Publish, and refresh every day; the connection's secret determines all noise.
 
-    ``tell`` gets what was seen so far, every ``STEP`` days.
+    ``tell`` is called with the results so far, every ``STEP`` days.
     """
     found = Year()
     con.execute(
@@ -124,12 +123,12 @@ def _value(number: str, day: int) -> str:
 
 
 def _drawn(purpose: str, number: str, day: int) -> str:
-    """Write a number of a person's for a day; hashes of several arguments go together, those of their text do not."""
+    """Write the SQL of a person's random number for a day. Hashes of several arguments are correlated, so a text is hashed."""
     return f"hash('{purpose}/{day}/' || {number})"
 
 
 def _collect(con: duckdb.DuckDBPyConnection, found: Year, day: int) -> None:
-    """Keep what everyone has and shows, and ask for every count."""
+    """Store every person's true and noisy value, and estimate every count."""
     con.execute(
         "INSERT INTO versions SELECT $1, id, value, noisy_value::VARCHAR FROM persons JOIN living USING (seat)",
         [day],
@@ -145,7 +144,7 @@ def _collect(con: duckdb.DuckDBPyConnection, found: Year, day: int) -> None:
 
 
 def report(year: Year, persons: int, days: int) -> str:
-    """Write what was seen, as a page."""
+    """Write the results as a page."""
     last = median(year.refreshing[-10:])
     lines = [
         "# A year of a release that lives",
@@ -176,7 +175,7 @@ def report(year: Year, persons: int, days: int) -> str:
 
 
 def cost(persons: int) -> None:
-    """Print what a refresh takes beside a publication, with public columns of the usual kind."""
+    """Print the processor time of a refresh and of a publication, with ordinary public columns."""
 
     def timed(what: str, statement: str) -> None:
         started = time.process_time()
@@ -198,7 +197,7 @@ def cost(persons: int) -> None:
                 f"CREATE TABLE {table} AS SELECT i AS id, i % 60 AS age, i % 2 AS gender,"
                 f" (hash('city', i) % 300)::INTEGER AS city, {_value('i', 0)} AS value FROM range({size}) AS t(i)"
             )
-        # The first publication and export of a process load what the others find.
+        # The first publication and export of a process also load modules, so they are not timed.
         con.execute(publish("first", "warm"))
         con.execute(f"FROM priv.export_release('warm', '{folder}/warm.duckdb')")
         timed("publish", publish("persons", "living"))
@@ -222,12 +221,12 @@ CAME = {
     "rare values only": "'v' || (4 + i % 4)",
     "values that are new": "'w' || i % 7",
 }
-"""What those who come have."""
+"""The values of records that join."""
 PARTS = {"all rows": "true", "three sevenths of them": "young", "the others": "NOT young"}
 
 
 def histories(number: int, records: int = 12_000) -> str:
-    """Return a table: 90% of one of eight values leave, and 7% come; who is counted how well."""
+    """Return a table of the coverage by value, when 90% of the records of one of eight values leave and 7% come."""
     lines = [
         "| 7% come, with | intervals hold: all rows | three sevenths of them | the others | largest mean error, in"
         " standard errors | standard error over the errors' spread, all rows: median |",
@@ -277,7 +276,7 @@ def histories(number: int, records: int = 12_000) -> str:
 
 
 def main() -> None:
-    """Print what was seen, or write it as a page."""
+    """Print the results, or write them as a page."""
     if sys.argv[1:2] == ["histories"]:
         print(histories(int(sys.argv[2]) if len(sys.argv) > 2 else 20))
         return

@@ -1,12 +1,11 @@
-"""Marginals of one to three attributes by each mechanism at equal guarantees, with the picture of the README.
+"""Measures the errors of marginals of one to three attributes for each mechanism, and draws the picture of the README.
 
     python benchmarks/marginals.py --data FOLDER [--write]
 
-FOLDER holds census_500k, vaers_reactions and adult as Parquet files. Each table is published with two public columns
-and one sensitive one by uniform perturbation and a code of a block design at a local epsilon, and in shuffled groups at
-a central (epsilon, 1e-6); then every cell of the sensitive column, alone and by one and both public columns, is
-estimated by priv.reconstructed_distribution. --write keeps the tables in benchmarks/results/MARGINALS.md and the
-picture beside them.
+FOLDER contains census_500k, vaers_reactions and adult as Parquet files. Each table is published with two public columns
+and one sensitive column: by uniform perturbation and a block design at a local epsilon, and in shuffled groups at a
+central (epsilon, 1e-6). Then priv.reconstructed_distribution estimates every cell of the sensitive column, for the
+whole table and by one and both public columns. --write writes benchmarks/results/MARGINALS.md and the picture.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ LINES = {
     "block_design": ("codes of blocks: hold without a crowd", "#c99a2e", "s"),
     "shuffled": ("shuffled groups: rest on a crowd", "#2f6f8f", "^"),
 }
-"""By mechanism: what the picture calls it, its colour and its mark."""
+"""The name, colour and mark of each mechanism in the picture."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """A table, what is read of it, and what for."""
+    """A table with its columns and their roles."""
 
     table: str
     title: str
@@ -76,7 +75,7 @@ DESIGNS = (
 
 @dataclass(frozen=True)
 class Marginal:
-    """How far the cells of one marginal are off."""
+    """The errors of the cells of one marginal."""
 
     design: Design
     mechanism: str
@@ -91,7 +90,7 @@ class Marginal:
 
 
 def measure(data: Path) -> Iterator[Marginal]:
-    """Publish and ask, table by table."""
+    """Publish and query each table."""
     with duckdb_priv.connect(secret=bytes(range(32))) as connection:
         for design in DESIGNS:
             path = literal(str(data / f"{design.table}.parquet"))
@@ -162,7 +161,7 @@ def written(found: list[Marginal]) -> str:
 
 
 def draw(found: list[Marginal]) -> None:
-    """Draw how far a typical count is off, for a steward who chooses a mechanism and an epsilon."""
+    """Draw the error of a typical count by mechanism and epsilon."""
     import matplotlib
 
     matplotlib.use("svg")

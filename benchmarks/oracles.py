@@ -1,13 +1,13 @@
-"""Frequencies of a whole domain, by our mechanisms and by two outside libraries, at equal local epsilon.
+"""Compares the errors of all frequencies between our mechanisms and two other libraries, at equal local epsilon.
 
     pip install 'duckdb_priv[bench]'
     python -P benchmarks/oracles.py --data FOLDER [--write]
 
-FOLDER holds adult, census_500k and vaers_reactions as Parquet files, of which ROWS records each are taken.
-multi-freq-ldpy perturbs by subset selection (Ye and Barg), the optimum of all codes over subsets of one size; pure-ldp
-by optimal unary encoding (Wang and others 2017). Each library is called once per record, as its documentation shows.
-Since multi-freq-ldpy sets negative estimates to 0 and scales the others to their total, all answers are treated so.
-Without -P one of the packages takes the script coverage.py of this folder for another one.
+FOLDER contains adult, census_500k and vaers_reactions as Parquet files, from each of which ROWS records are used.
+multi-freq-ldpy perturbs by subset selection (Ye and Barg), which is optimal for subsets of one size; pure-ldp perturbs
+by optimal unary encoding (Wang and others 2017). Each library is called once per record, as in its documentation.
+multi-freq-ldpy sets negative estimates to 0 and scales the others to their total, so this is done for all estimates.
+Without -P, one of the packages would import the script coverage.py of this folder instead of the package coverage.
 """
 
 from __future__ import annotations

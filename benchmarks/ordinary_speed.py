@@ -1,8 +1,8 @@
-"""CPU milliseconds of ordinary queries beside the plain query over the published table, for every mechanism.
+"""Measures the CPU milliseconds of ordinary queries and of plain queries over the published table, for every mechanism.
 
-Ways are asked in turns, of one value and of all values: the plain query, over what is reported, as if that were true;
-the rewritten query, with and without the time that rewriting takes; and the query after ``USE estimated``. Figures are
-medians of the processor time of one thread, so that they can be taken on a busy machine.
+Four variants run in turns, for one value and for all values: the plain query on noisy values; the rewritten query, with
+and without the time of rewriting; and the query after ``USE estimated``. The figures are medians of one thread's
+processor time, so they hardly depend on other load of the machine.
 
     PYTHONPATH=.:tests:benchmarks python benchmarks/ordinary_speed.py --folder FOLDER [--rows N] [--write] [HOW ...]
 """
@@ -59,7 +59,7 @@ WAYS = ("rewritten", "reconstruct", "intervals", "estimated")
 
 
 def publish(folder: Path, mechanism: str, rows: int) -> Path:
-    """Publish into a file, unless it is there."""
+    """Publish to a file, unless it exists."""
     path = folder / f"{mechanism.replace(' ', '_').replace(',', '')}_{rows}.duckdb"
     if not path.exists():
         with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
@@ -74,7 +74,7 @@ def publish(folder: Path, mechanism: str, rows: int) -> Path:
 
 
 def measure(path: Path, question: str, times: int) -> dict[str, float]:
-    """Ask in every way, in turns; return the median seconds of each, none where it is refused."""
+    """Run each variant in turns; return the median seconds of each, None for a refused query."""
     took: dict[str, list[float]] = defaultdict(list)
     with (
         duckdb.connect(str(path), read_only=True) as connection,

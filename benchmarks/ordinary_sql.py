@@ -1,8 +1,8 @@
-"""Ordinary SQL on real data: random queries, what they answer, and how often their intervals hold the truth.
+"""Measures the accuracy and the coverage of ordinary SQL, with random queries on real data.
 
-Every mechanism publishes the same records, several times with different secrets; random queries are asked of each
-release, as if it were the true table, and of the true table. Cells of one query share records, and one query may have
-hundreds of them: so a query counts once, with the mean over its cells.
+Every mechanism publishes the same records several times with different secrets. Random queries run on each release, as
+if it were the true table, and on the true table. The cells of one query share records, and one query may have hundreds
+of cells, so each query counts once, with the mean over its cells.
 
     PYTHONPATH=.:tests python benchmarks/ordinary_sql.py --folder FOLDER [--queries 1000] [--write] [HOW ...]
 """
@@ -50,9 +50,9 @@ occupations among all records (independent), and miss on the census itself.
 | -- | -- | -- | -- | -- | -- | -- | -- | -- |
 """
 ASSIGNED = ("anatomy", "distribution")
-"""Mechanisms whose intervals are not held to the bounds on the census itself."""
+"""Mechanisms whose intervals need not satisfy the bounds on the census."""
 BOUNDS = {"coverage": (0.94, 0.99), "mean": (-0.15, 0.15), "rms": (0.85, 1.1)}
-"""What is demanded of each row."""
+"""The required range of each figure in a row."""
 LINEAR = ("count", "sum", "difference")
 """Kinds of queries whose answers are sums over records."""
 CENSUS = (
@@ -83,7 +83,7 @@ PUBLISH = {
     "distribution": DISTRIBUTION,
     "distribution, independent": DISTRIBUTION + INDEPENDENT,
 }
-"""How each is published. Two publish what is true within groups only: they are also asked where nothing else is."""
+"""The arguments of each mechanism. Two mechanisms keep true values within groups, so they also run on other data."""
 SHUFFLED = """
     CREATE OR REPLACE TABLE source AS
     SELECT a.* EXCLUDE (i) REPLACE (b.occupation AS occupation)
@@ -101,7 +101,7 @@ EXCHANGE = """
 
 
 def publish(folder: Path, mechanism: str, rows: int, number: int) -> tuple[Path, Path]:
-    """Publish, with a secret of this number, and keep the true table, each in a file."""
+    """Publish with a secret derived from a number; write the release and the true table to files."""
     stem = f"{mechanism.replace(' ', '_').replace(',', '')}_{rows}_{number}"
     path, truth = folder / f"{stem}.duckdb", folder / f"{stem}_true.duckdb"
     if path.exists() and truth.exists():
@@ -131,10 +131,10 @@ def publish(folder: Path, mechanism: str, rows: int, number: int) -> tuple[Path,
 
 @dataclass(frozen=True)
 class Cell:
-    """A number in an answer: what is true, and what is answered."""
+    """A number in an answer: the true value, the estimate and its interval."""
 
     query: tuple[int, int]
-    """The publication that was asked, and the query."""
+    """The numbers of the publication and of the query."""
     truth: float
     estimate: float
     stderr: float | None
@@ -143,26 +143,26 @@ class Cell:
 
     @property
     def covered(self) -> bool:
-        """Whether the interval holds the truth."""
+        """Whether the interval contains the true value."""
         return self.low - 1e-6 <= self.truth <= self.high + 1e-6
 
     @property
     def z(self) -> float | None:
-        """How many standard errors the estimate is off; none where it has no standard error."""
+        """The error in standard errors; None without a standard error."""
         if not self.stderr or self.stderr < 1e-9:
             return None
         return max(-8.0, min(8.0, (self.estimate - self.truth) / self.stderr))
 
     @property
     def known(self) -> bool:
-        """Whether the answer is certain, and right: there is nothing to be judged."""
+        """Whether the answer is certain and right, so that it does not count."""
         return self.high - self.low < 1e-9 and self.covered
 
 
 def ask(
     path: Path, truth: Path, attributes: list[str], queries: int, number: int
 ) -> dict[str, list[Cell]]:
-    """Ask random queries of both; return the cells of the answers by kind of query."""
+    """Run random queries on the release and the true table; return the cells of the answers by kind of query."""
     found: dict[str, list[Cell]] = defaultdict(list)
     release, true = (
         duckdb.connect(str(path), read_only=True),
@@ -182,7 +182,7 @@ def ask(
             continue
         for *keys, estimate, stderr, low, high in rows:
             value = right.get(tuple(keys), 0 if query.kind in LINEAR else None)
-            # Nothing over nothing is no number in the true table either.
+            # 0 / 0 is not a number in the true table either.
             if value is not None and estimate is not None and not math.isnan(value):
                 cell = Cell((number, place), float(value), estimate, stderr, low, high)
                 found[query.kind].append(cell)
@@ -200,7 +200,7 @@ class Figure:
 
     @classmethod
     def of(cls, by_query: Mapping[tuple[int, int], float]) -> Figure:
-        """Take the mean over queries; what they are off by adds up within a publication, and not beyond."""
+        """Return the mean over queries. Errors are correlated within a publication, and independent between them."""
         if not by_query:
             return cls(math.nan, math.nan)
         mean = float(np.mean(list(by_query.values())))
@@ -212,14 +212,14 @@ class Figure:
         return cls(mean, error)
 
     def root(self) -> Figure:
-        """Return the root, with the error that it has by the delta method."""
+        """Return the square root, with its standard error by the delta method."""
         root = math.sqrt(self.value)
         return Figure(root, self.error / (2 * root) if root else math.nan)
 
 
 @dataclass(frozen=True)
 class Row:
-    """What the queries of one kind say of one mechanism."""
+    """The figures of one mechanism for one kind of queries."""
 
     queries: int
     cells: int
@@ -229,7 +229,7 @@ class Row:
 
     @classmethod
     def of(cls, cells: Sequence[Cell]) -> Row:
-        """Sum up the cells of some queries."""
+        """Summarize the cells of some queries."""
         judged = [each for each in cells if not each.known]
         of_query: dict[tuple[int, int], list[Cell]] = defaultdict(list)
         for each in judged:
@@ -252,7 +252,7 @@ class Row:
         return cls(len(of_query), len(judged), figures, float(open_ends), worst)
 
     def outside(self) -> dict[str, float]:
-        """Say which figures are outside of the bounds, and by how many standard errors."""
+        """List the figures outside the bounds, and by how many standard errors."""
         found = {}
         for name, (least, most) in BOUNDS.items():
             figure = self.figures[name]
@@ -262,7 +262,7 @@ class Row:
         return found
 
     def written(self) -> str:
-        """Write it as the columns of a table."""
+        """Write the row as columns of a table."""
         shown = [
             f"{each.value:{sign}.{digits}f} ± {each.error:.{digits}f}"
             for each, sign, digits in zip(
@@ -280,7 +280,7 @@ class Row:
 def write(
     given: argparse.Namespace, lines: Sequence[str], outside: Sequence[str], refused: int
 ) -> None:
-    """Write the results; after every mechanism, for the whole takes hours."""
+    """Write the results. This is called after every mechanism, since all of them take hours."""
     stated = (
         "Outside of coverage .94 to .99, mean z -.15 to .15 and rms z .85 to 1.1, and by how many of their standard"
         f" errors: {'; '.join(outside) or 'none'}."

@@ -1,12 +1,11 @@
-"""Ranges, means and quantiles of real numbers by the operator that is chosen for them, beside other mechanisms.
+"""Compares the errors of ranges, means and quantiles between operators chosen for them and other mechanisms.
 
     python benchmarks/questions.py --data FOLDER [--write]
 
-FOLDER holds adult as a Parquet file. Records of groups are perturbed again and again by the law of each
-mechanism, at one epsilon: uniform perturbation, a code of a block design, the operators that are chosen for ranges and
-for the mean, Duchi's two symbols, and the square wave with its smoothed expectation maximization, both written here.
-Coverage is that of published releases, asked in ordinary SQL. --write keeps the table and the picture in
-benchmarks/results.
+FOLDER contains adult as a Parquet file. Records of groups are perturbed repeatedly by each mechanism, at one epsilon:
+uniform perturbation, a block design, the operators chosen for ranges and for the mean, Duchi's two symbols, and the
+square wave with smoothed expectation maximization. The last two are implemented here. The coverage is that of published
+releases that are queried in ordinary SQL. --write writes the table and the picture to benchmarks/results.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ RANGES = 200
 SECRETS = 3
 DECILES = (0.1, 0.5, 0.9)
 Estimate = Callable[[np.ndarray, np.random.Generator], np.ndarray]
-"""From the true counts of a group, the estimated ones."""
+"""A function that maps the true counts of a group to estimated counts."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """A column of a table, where it is cut, and what its records are grouped by."""
+    """A column of a table, its bin edges, and the column by which its records are grouped."""
 
     title: str
     table: str
@@ -75,7 +74,7 @@ def linear(operator: np.ndarray) -> Estimate:
 
 
 def blocks(size: int, ratio: float) -> Estimate:
-    """Report a block of a balanced design; estimate by how many reported blocks hold a value."""
+    """Report a block of a balanced design; estimate by the number of reported blocks that contain a value."""
     design = choose_design(size, ratio)
     code = design.code
     held = np.zeros((code.outcomes, size))
@@ -92,7 +91,7 @@ def blocks(size: int, ratio: float) -> Estimate:
 
 
 def square_wave(size: int, epsilon: float) -> Estimate:
-    """Report a number near the own one; estimate by expectation maximization that is smoothed (Li and others 2020)."""
+    """Report a number near the true one; estimate by smoothed expectation maximization (Li and others 2020)."""
     e = math.exp(epsilon)
     half = (epsilon * e - e + 1) / (2 * e * (e - 1 - epsilon))
     near, far = e / (2 * half * e + 1), 1 / (2 * half * e + 1)
@@ -152,7 +151,7 @@ def errors(design: Design, groups: np.ndarray, of: Estimate) -> tuple[float, flo
 
 
 def covered(con: duckdb.DuckDBPyConnection, design: Design, questions: str) -> dict[str, float]:
-    """Publish, ask for ranges, means and quantiles by group, and return the share of intervals with the truth."""
+    """Publish, query ranges, means and quantiles by group, and return the coverage of their intervals."""
     hits: dict[str, list[bool]] = {"ranges": [], "means": [], "quantiles": []}
     rng = np.random.default_rng(3)
     con.execute(
@@ -182,7 +181,7 @@ def covered(con: duckdb.DuckDBPyConnection, design: Design, questions: str) -> d
 
 
 def measured(data: Path) -> tuple[str, dict[str, np.ndarray]]:
-    """Measure everything; return the page and what the picture shows."""
+    """Measure all mechanisms; return the page and the data of the picture."""
     ratio = math.exp(EPSILON)
     lines = [
         "# Ranges, means and quantiles of real numbers",
@@ -262,7 +261,7 @@ def measured(data: Path) -> tuple[str, dict[str, np.ndarray]]:
 
 
 def draw(picture: dict[str, np.ndarray]) -> None:
-    """Draw the same distribution by two mechanisms, with the truth; grey on nothing suits light and dark pages."""
+    """Draw a distribution as estimated by two mechanisms, with the true one, for light and dark pages."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -289,7 +288,7 @@ def draw(picture: dict[str, np.ndarray]) -> None:
 
 
 def main() -> None:
-    """Measure, print, and keep what was found where that is asked for."""
+    """Measure, print, and write the results with --write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--write", action="store_true")

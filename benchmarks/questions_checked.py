@@ -1,10 +1,10 @@
-"""Two promises of the operator for questions, checked beyond what tests have time for.
+"""Checks two claims about operators for questions more thoroughly than the tests.
 
     python benchmarks/questions_checked.py [--data FOLDER] [--write]
 
-The operator is never worse than uniform perturbation, over a grid of domain sizes and epsilons. And intervals of means
-cover: the counts of the groups of adult, in FOLDER, are perturbed by the law of the operator 40,000 times.
---write keeps the page in benchmarks/results.
+First, the operator is never worse than uniform perturbation, for a grid of domain sizes and epsilons. Second, intervals
+of means have the stated coverage: the counts of the groups of adult, in FOLDER, are perturbed 40,000 times. --write
+writes the page to benchmarks/results.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from duckdb_priv.sqltext.quoting import literal
 RESULTS = Path(__file__).parent / "results" / "QUESTIONS_CHECKED.md"
 SIZES = (2, 3, 4, 6, 8, 12, 16, 20, 28)
 LARGE = (29, *range(30, 68, 2), 70, *range(72, 129, 4))
-"""Ranges and the mean are checked here, too: for so many values, a search takes seconds."""
+"""Larger domain sizes, for which only ranges and the mean are checked: a search takes seconds there."""
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 5.0)
 DRAWS = 40_000
 Z = 1.959963984540054
 
 
 def asked(m: int) -> dict[str, np.ndarray]:
-    """Return the questions that are checked for so many values."""
+    """Return the questions that are checked for a domain size."""
     grams = {"ranges": ranges_gram(m), "mean": mean_gram(range(m))}
     if m in SIZES:
         grams |= {"prefixes": prefixes_gram(m), "values": values_gram(m)}
@@ -49,7 +49,7 @@ def asked(m: int) -> dict[str, np.ndarray]:
 
 
 def quotient(gram: np.ndarray, epsilon: float) -> float:
-    """Return the error of the operator that is chosen over that of uniform perturbation."""
+    """Return the ratio of the chosen operator's error to that of uniform perturbation."""
     ratio = math.exp(epsilon)
     operator = choose_operator(gram, ratio)
     assert exact_amplification(operator) <= ratio
@@ -57,7 +57,7 @@ def quotient(gram: np.ndarray, epsilon: float) -> float:
 
 
 def rounded() -> list[str]:
-    """Return the lines about what rounding to integers changes: uniform perturbation as drawn, over itself."""
+    """Return the lines on the effect of integer rounding: the error of uniform perturbation with and without it."""
     worst = 0.0
     for m in range(2, MOST_VALUES + 1):
         gram = ranges_gram(m)
@@ -74,7 +74,7 @@ def rounded() -> list[str]:
 
 
 def swept() -> list[str]:
-    """Return the lines of the grid: the error over that of uniform perturbation."""
+    """Return the lines of the grid: the ratio of the error to that of uniform perturbation."""
     lines = [
         "",
         "## Never worse than uniform perturbation",
@@ -111,7 +111,7 @@ def grouped(data: Path, design: Design) -> np.ndarray:
 
 
 def coverage(operator: np.ndarray, true: np.ndarray, at: np.ndarray) -> float:
-    """Return how often the truth is within z estimated standard errors of the estimate of a mean."""
+    """Return how often the true mean is within z estimated standard errors of its estimate."""
     weights = np.linalg.inv(operator)
     amounts = (at - at[0]) / (at[-1] - at[0])
     rng = np.random.default_rng(5)
@@ -151,7 +151,7 @@ def covered(data: Path) -> list[str]:
 
 
 def main() -> None:
-    """Check, print, and keep what was found where that is asked for."""
+    """Check, print, and write the results with --write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--write", action="store_true")

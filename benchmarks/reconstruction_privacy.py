@@ -1,10 +1,10 @@
-"""How often intervals of reconstruction-private releases of census records cover.
+"""Measures the coverage of intervals of reconstruction-private releases of census records.
 
     python benchmarks/reconstruction_privacy.py --data census_500k.parquet [--write]
 
-95% intervals of every value by race and marital status, over several releases of 300,000 records; the paper's figures
-are drawn by benchmarks/papers. The file needs the seven columns named below. --write keeps
-benchmarks/results/RECONSTRUCTION_PRIVACY.md.
+The intervals are 95% intervals of every value by race and marital status, over several releases of 300,000 records. The
+file needs the seven columns named below. --write writes benchmarks/results/RECONSTRUCTION_PRIVACY.md. benchmarks/papers
+draws the paper's figures.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ SENSITIVE = ("education", "occupation")
 METHODS = ("uniform", "public", "paper")
 """Uniform perturbation; a sample of a public size; the sample with duplicates of the paper's algorithm 1."""
 SOURCE = "census"
-"""The table that is published; every other one is a release of it."""
+"""The name of the source table."""
 RELEASES = 20
-"""How many releases the coverage is averaged over."""
+"""The number of releases over which the coverage is averaged."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is published, and how; the defaults are what a sweep of another parameter keeps."""
+    """The parameters of a publication."""
 
     sensitive: str
     retention: float = 0.5
@@ -42,7 +42,7 @@ class Setting:
 
     @property
     def public(self) -> tuple[str, ...]:
-        """The six other columns."""
+        """The six public columns."""
         return tuple(name for name in COLUMNS if name != self.sensitive)
 
     @property
@@ -55,7 +55,7 @@ class Setting:
 
 
 def load(con: duckdb.DuckDBPyConnection, data: str, setting: Setting) -> int:
-    """Make the source of a fixed sample of the records, and return the size of the sensitive domain."""
+    """Create the source table from a fixed sample of the records; return the size of the sensitive domain."""
     con.execute(
         f"CREATE OR REPLACE TABLE {SOURCE} AS SELECT {', '.join(COLUMNS)}"
         " FROM (SELECT *, row_number() OVER () AS number"
@@ -67,7 +67,7 @@ def load(con: duckdb.DuckDBPyConnection, data: str, setting: Setting) -> int:
 
 
 def publish(con: duckdb.DuckDBPyConnection, setting: Setting) -> None:
-    """Make a release by each of the methods, under its name, beside the true values of all other columns."""
+    """Publish with each of the methods, under its name, with all other columns public."""
     public = f"public := {list(setting.public)}, replace := true"
     con.execute(
         f"FROM priv.publish_uniform('{SOURCE}', 'uniform', {setting.arguments}, {public})"
@@ -82,7 +82,7 @@ def publish(con: duckdb.DuckDBPyConnection, setting: Setting) -> None:
 def coverage(
     con: duckdb.DuckDBPyConnection, data: str, setting: Setting
 ) -> list[tuple[str, int, float, float]]:
-    """How many 95% intervals cover, of every value in every race and marital status with 10 records at least."""
+    """Return the coverage of 95% intervals of every value in every race and marital status with at least 10 records."""
     load(con, data, setting)
     con.execute(
         "CREATE OR REPLACE TABLE answered (method VARCHAR, n BIGINT, low DOUBLE, high DOUBLE)"
@@ -128,7 +128,7 @@ def report(covered: dict[str, list[tuple[str, int, float, float]]], seconds: flo
 
 
 def main() -> None:
-    """Measure, print, and keep what was asked for."""
+    """Measure, print, and write the results with --write."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

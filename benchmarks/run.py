@@ -1,10 +1,10 @@
-"""Times named workloads, each as a ratio to the plain SQL that does the same amount of work, in one run.
+"""Times named workloads, each as a ratio to plain SQL with the same amount of work, in one run.
 
     python benchmarks/run.py                       all of them
     python benchmarks/run.py --only "publish 10"   those whose name contains the words
     python benchmarks/run.py --write               writes benchmarks/results/RESULTS.md, too
 
-Ratios travel between machines; seconds do not.
+Ratios can be compared between machines, seconds cannot.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ FROM range({rows}) AS t(id)
 
 @dataclass(frozen=True)
 class Workload:
-    """Something to time, and the plain SQL to compare it with."""
+    """A statement to time, and the plain SQL to compare it with."""
 
     name: str
     rows: int
     plain: str
     ours: str
     reset: str | None = None
-    """Statement that undoes a run of either, so that it can be repeated."""
+    """A statement that undoes a run, so that the run can be repeated."""
     published: bool = False
-    """Whether a release must exist before."""
+    """Whether the workload needs an existing release."""
     repeat: int = 3
     memory: str | None = None
 
@@ -68,7 +68,7 @@ DECOYS = (
     " replace := true)"
 )
 FORGET = "DELETE FROM priv.mark"
-"""So that records are new to every repetition."""
+"""Deletes the marks, so that the ledger does not recognize the records in the next repetition."""
 VALUE = "'occupation 7'"
 PLAIN = f"count(*) FILTER (noisy_occupation = {VALUE})"
 COUNT = f"priv.reconstructed_count('release', noisy_occupation, {VALUE})"
@@ -135,7 +135,7 @@ WORKLOADS = (
 
 @dataclass(frozen=True)
 class Timing:
-    """What a workload took: the best of its repetitions, in seconds and in seconds of the processor."""
+    """The best times of a workload's repetitions, in seconds and in seconds of the processor."""
 
     workload: Workload
     plain: tuple[float, float]
@@ -150,7 +150,7 @@ class Timing:
 
 @contextmanager
 def database(rows: int, memory: str | None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Make a database on disk with as many people, which nobody is."""
+    """Create a database on disk with the given number of made-up people."""
     with tempfile.TemporaryDirectory() as folder:
         connection = duckdb_priv.connect(Path(folder) / "benchmark.duckdb")
         try:
@@ -217,7 +217,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
     options = parser.parse_args()
     if not options.only:
-        # Each in a process of its own, so that the peak memory is its own.
+        # Each workload runs in a separate process, so that its peak memory can be measured.
         lines = []
         for workload in WORKLOADS:
             command = [sys.executable, __file__, "--only", workload.name]

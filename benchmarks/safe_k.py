@@ -1,11 +1,11 @@
-"""The tables and figures of the safe k-anonymity paper, and Adult published with all nine hierarchies.
+"""Computes the tables and figures of the safe k-anonymity paper, and publishes Adult with all nine hierarchies.
 
     python benchmarks/safe_k.py [--data FOLDER] [--write]
 
-Tables 1 and 2 and figures 2 to 6 are of Li, Qardaji and Su (ASIACCS 2012); the tight delta and ARX's k are beside
-them. FOLDER holds adult.parquet and adult_hierarchies/*.csv, ARX's example data: the 30,162 records of its part
-'train' are published with levels that were given, and with levels chosen by the exponential mechanism, at ARX's
-parameters for epsilon = 1. --write keeps the results in benchmarks/results/SAFE_K.md.
+Tables 1 and 2 and figures 2 to 6 are from Li, Qardaji and Su (ASIACCS 2012), with the tight delta and ARX's k for
+comparison. FOLDER contains adult.parquet and adult_hierarchies/*.csv, the example data of ARX. The 30,162 records of
+its part 'train' are published with given levels, and with levels chosen by the exponential mechanism, at ARX's
+parameters for epsilon = 1. --write writes benchmarks/results/SAFE_K.md.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ GIVEN = {
     "age": 2, "education": 2, "marital_status": 1, "native_country": 1, "occupation": 2, "race": 0, "salary": 0,
     "sex": 0, "workclass": 1,
 }  # fmt: skip
-"""Levels that keep a little of everything, chosen without looking at the records."""
+"""Levels that keep some information of every column, chosen independently of the records."""
 RUNS, DRAWS = 5, 500
 
 Row = Sequence[Any]
@@ -89,7 +89,7 @@ def _shown(cell: Any) -> str:
 
 
 def table_1() -> str:
-    """Amplification: a tenth of the sample each time, and epsilon = 1 at 10% and 1%."""
+    """Compute table 1, amplification: a tenth of the sample each time, and epsilon = 1 at 10% and 1%."""
     steps = [(math.log(11), 1e-5)]
     for _ in range(2):
         epsilon, delta = steps[-1]
@@ -100,7 +100,7 @@ def table_1() -> str:
 
 
 def table_2() -> str:
-    """Delta for k = 20."""
+    """Compute table 2, delta for k = 20."""
     rows: list[Row] = []
     for beta, paper in PAPER_TABLE_2.items():
         rows.append((beta, "ours", *(sampling_delta(20, beta, epsilon) for epsilon in EPSILONS)))
@@ -110,7 +110,7 @@ def table_2() -> str:
 
 
 def figures_2_and_3() -> str:
-    """Delta by epsilon for several beta at one k, and for several k at one beta."""
+    """Compute delta by epsilon for several beta at one k, and for several k at one beta."""
     epsilons = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
     by_beta = [
         (beta, *(_or_none(lambda: sampling_delta(20, beta, e)) for e in epsilons))  # noqa: B023
@@ -126,7 +126,7 @@ def figures_2_and_3() -> str:
 
 
 def figure_4() -> str:
-    """The pairs that the paper calls similar, and the k that truly match the first."""
+    """Compute the delta of the pairs that the paper calls similar, and the k that match the first pair."""
     pairs, epsilons = ((15, 0.05), (22, 0.1), (35, 0.2), (60, 0.4)), (1.0, 1.5, 2.0)
     rows = [(k, beta, *(sampling_delta(k, beta, e) for e in epsilons)) for k, beta in pairs]
     matching = [
@@ -142,7 +142,7 @@ def figure_4() -> str:
 
 
 def figure_5() -> str:
-    """Delta by small k: k = 1 is the bare sample."""
+    """Compute delta for small k; for k = 1 the whole sample is published."""
     rows = [(k, *(sampling_delta(k, 0.025, e) for e in (1.0, 2.0))) for k in range(1, 9)]
     return "## Figure 5: delta by k, beta = 0.025\n\n" + table(
         ("k", "epsilon 1", "epsilon 2"), rows
@@ -150,7 +150,7 @@ def figure_5() -> str:
 
 
 def figure_6() -> str:
-    """The smallest epsilon for delta = 1e-6."""
+    """Compute the smallest epsilon for delta = 1e-6."""
     rows = [
         (beta, *(_or_none(lambda: sampling_epsilon(k, beta, 1e-6)) for k in (5, 10, 20, 50)))  # noqa: B023
         for beta in (0.05, 0.1, 0.2)
@@ -168,7 +168,7 @@ def _or_none(compute: Any) -> Any:
 
 
 def arx() -> str:
-    """The smallest k at the highest rate, beside what ARX answers."""
+    """Compute the smallest k at the highest sampling rate, and compare it with ARX's."""
     rows = [
         (epsilon, delta, sampling_k(-math.expm1(-epsilon), epsilon, delta), k)
         for epsilon, delta, k in ARX_K
@@ -180,7 +180,7 @@ def arx() -> str:
 
 
 def composition() -> str:
-    """Fifty releases."""
+    """Compute the composition of fifty releases."""
     loss = advanced_composition([EpsilonDelta(0.1, 1e-7)] * 50, slack=1e-6)
     return (
         "## Fifty releases with (0.1, 1e-7)\n\nSummed: epsilon = 5, delta = 5e-06; advanced:"
@@ -189,7 +189,7 @@ def composition() -> str:
 
 
 def adult(data: Path) -> str:
-    """Adult with all nine hierarchies, at the parameters of ARX for epsilon = 1, delta = 1e-5."""
+    """Publish Adult with all nine hierarchies, at the parameters of ARX for epsilon = 1, delta = 1e-5."""
     beta = -math.expm1(-1.0)
     chosen_beta = -math.expm1(-0.9)
     with duckdb_priv.connect() as con:
@@ -233,7 +233,7 @@ def adult(data: Path) -> str:
 
 
 def chosen_nodes(data: Path) -> str:
-    """How often each node of Adult's lattice is chosen, beside its exact probability."""
+    """Compare how often each node of Adult's lattice is chosen with its exact probability."""
     with duckdb_priv.connect() as con:
         load_adult(con, data)
         columns = ", ".join(sorted(GIVEN))
@@ -292,7 +292,7 @@ def load_adult(con: duckdb.DuckDBPyConnection, data: Path) -> None:
 
 
 def main() -> None:
-    """Print every part, and keep the whole if asked."""
+    """Print every part, and write the results with --write."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

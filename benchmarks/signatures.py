@@ -1,8 +1,8 @@
-"""Tries to fool the verification of signed releases: 1,000 changes of one, and 200 honest copies of it.
+"""Attacks the verification of signed releases with 1,000 changes of a release, and checks 200 honest copies of it.
 
-Each change is drawn from one of ten families, with a place and a value of its own. Each must be refused with the key of
-its publisher. Each copy must be verified: the file, a folder of Parquet files, a file that was set up from one, and
-COPY FROM DATABASE in several storage formats, also by DuckDB 1.5.6 where it is installed beside.
+Each change is drawn from one of ten families, with a random place and value, and must be refused with the publisher's
+key. Each copy must be verified: the file, a folder of Parquet files, a database made from such a folder, and copies by
+COPY FROM DATABASE in several storage formats, also with DuckDB 1.5.6 if it is installed.
 
     nice python benchmarks/signatures.py [--changes 1000] [--copies 200]
 """
@@ -90,7 +90,7 @@ def of_the_catalog(con: duckdb.DuckDBPyConnection, draw: random.Random) -> None:
 
 
 def of_a_macro(con: duckdb.DuckDBPyConnection, draw: random.Random) -> None:
-    """Exchange a macro, keep its parameters, and change a number in it, or what it reads."""
+    """Replace a macro by one with the same parameters, but another number or another table."""
     schema, name, parameters, body, kind = draw.choice(
         con.execute(
             "SELECT schema_name, function_name, parameters, macro_definition, function_type FROM duckdb_functions()"
@@ -242,7 +242,7 @@ def by_database(release: Path, place: Path, storage: str, environment: dict[str,
 
 
 def copies(folder: Path, work: Path) -> dict[str, Callable[[Path], Path]]:
-    """List the ways to copy a release honestly, each a function of the place of the copy."""
+    """List the ways to copy a release honestly, each a function of the copy's path."""
     release, parquet = folder / "r.duckdb", folder / "r"
 
     def set_up(place: Path) -> Path:

@@ -1,10 +1,10 @@
-"""Smoothed counts on real data: how much nearer to the truth they are than unbiased ones, by size of the true count.
+"""Compares the errors of smoothed and unbiased counts on real data, by the size of the true count.
 
     python benchmarks/smoothing.py --data FOLDER [--write]
 
-FOLDER holds census_500k, adult and vaers_reactions as Parquet files. Each table is perturbed uniformly; then eight
-values of its sensitive column, from the most to the least frequent, are asked of every cell of public columns, by
-priv.smoothed_count. --write keeps the table in benchmarks/results/SMOOTHING.md.
+FOLDER contains census_500k, adult and vaers_reactions as Parquet files. Each table is perturbed uniformly. Then
+priv.smoothed_count estimates eight values of its sensitive column, from the most to the least frequent, in every cell
+of public columns. --write writes benchmarks/results/SMOOTHING.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CLASSES = {
 
 @dataclass(frozen=True)
 class Design:
-    """A table, what is asked of it, and by which columns."""
+    """A table, its sensitive column, and the columns by which it is counted."""
 
     table: str
     select: str
@@ -53,7 +53,7 @@ DESIGNS = (
 
 
 def asked(connection: duckdb.DuckDBPyConnection, design: Design) -> str:
-    """Publish, ask, and write a line of the table."""
+    """Publish, query, and write a line of the table."""
     connection.execute(
         f"FROM priv.publish_uniform({literal(design.table)}, 'release', sensitive := {literal(design.sensitive)},"
         f" epsilon := {design.epsilon}, public := [{', '.join(map(literal, design.cells.split(', ')))}],"

@@ -1,20 +1,19 @@
-"""Publishes from a cluster of Spark that loses workers and executors: the same bytes, and no secret left behind.
+"""Publishes from a Spark cluster that loses workers and executors; checks that the bytes are equal and no key leaks.
 
     python benchmarks/spark_faults.py                    40,000 records, two executors of one core each
     python benchmarks/spark_faults.py --only "decoy"     the mechanisms whose name contains this
     python benchmarks/spark_faults.py --write
 
-Every mechanism publishes twice from the same session. The second time, of the tasks of the first stage one hangs, so
-that Spark begins it once more elsewhere, and one loses its Python; in the second one, where there is one, a task takes
-its whole executor down, on which parts of the shuffle are still to be read; and one more executor is killed while files
-are written.
+Every mechanism publishes twice from the same session. The second time, one task of the first stage hangs, so that Spark
+starts it again elsewhere, and another task's Python process is killed. If there is a second stage, one of its tasks
+kills its executor, whose shuffle files are still to be read. One more executor is killed while files are written.
 
-Then every mechanism publishes into a folder that one of the two workers does not share: nothing may be published.
+Then every mechanism publishes to a folder that one of the two workers does not share: nothing may be published.
 
-Compared are the files of both releases, byte by byte, and the rows with DuckDB's. Then the secret, the key that the
-database made for itself, and derived keys are searched for: as bytes, in hexadecimal, in base64, as Python prints
-them. The places are what the driver sent to tasks, Spark's event log, what its processes printed, their disks, and
-the releases.
+The files of both releases are compared byte by byte, and the rows with DuckDB's. Then the program searches for the
+secret, the database's own key and derived keys: as bytes, in hexadecimal, in base64, and as Python prints them. It
+searches the data that the driver sent to tasks, Spark's event log, the output of its processes, their disks, and the
+releases.
 
 It needs PySpark 4, Java 17 or newer, and Linux as root, and starts a master and two workers on 127.0.0.1 to 127.0.0.3.
 """
@@ -61,14 +60,14 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 RESULTS = Path(__file__).parent / "results" / "SPARK_FAULTS.md"
 SECRET = hashlib.sha256(b"the secret of a benchmark").digest()
 STUCK = 300
-"""Seconds that a task hangs, unless Spark ends it before: far longer than others take."""
+"""Seconds that a task hangs, unless Spark kills it before; other tasks are much shorter."""
 HOSTS = ("127.0.0.2", "127.0.0.3")
-"""Spark begins a task that hangs once more on another host only."""
+"""The hosts of the workers: Spark starts a hanging task again only on another host."""
 FILES = 8
 PARTLY = "partly"
-"""The folder that the last worker does not share: another one is mounted there for it."""
+"""The folder that the last worker does not share, because another folder is mounted there for it."""
 FAULTS = {0: ("hang", "worker"), 1: ("executor",)}
-"""What happens once in a stage of a kernel; the last stage of Spark's writes the files."""
+"""The faults that occur once in each stage of a kernel."""
 MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "uniform": ("uniform", {"sensitive": ["disease"], "retention": 0.4}),
     "reconstruction private": (
@@ -83,7 +82,7 @@ InTasks = Callable[[DataFrame, Any, Any], DataFrame]
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[SparkSession]:
-    """Start a master, workers on hosts of their own, and a session."""
+    """Start a master, workers on separate hosts, and a session."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -119,7 +118,7 @@ def cluster(folder: Path) -> Iterator[SparkSession]:
         "spark.driver.memory": "512m",
         "spark.executor.memory": "512m",
         "spark.executor.cores": "1",
-        # Compiling a query takes longer than these tables do.
+        # Compiling a query would take longer than running it on these tables.
         "spark.sql.codegen.wholeStage": "false",
         "spark.driver.extraJavaOptions": QUICK,
         "spark.executor.extraJavaOptions": QUICK,
@@ -131,7 +130,7 @@ def cluster(folder: Path) -> Iterator[SparkSession]:
         "spark.speculation.quantile": "0.5",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": f"file://{folder / 'events'}",
-        # What is searched must be legible.
+        # The files to search must not be compressed.
         "spark.eventLog.compress": "false",
         "spark.shuffle.compress": "false",
         "spark.shuffle.spill.compress": "false",
@@ -154,13 +153,13 @@ def parent(process: int) -> int:
 
 @dataclass
 class Faults:
-    """What befalls the tasks of a publication: the task that takes a token away does what it says."""
+    """The faults of a publication: a token file for each fault, which one task takes and then causes the fault."""
 
     tokens: Path
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def befall(self, in_tasks: InTasks) -> InTasks:
-        """Let tasks take tokens, those of each stage its own."""
+        """Wrap the work of tasks so that they take the tokens of their stage."""
         tokens = self.tokens
 
         def befallen(run: Any) -> Any:
@@ -189,7 +188,7 @@ class Faults:
         return lambda records, work, schema: in_tasks(records, befallen(work), schema)
 
     def wait_for_files(self, folder: Path, done: threading.Event) -> None:
-        """Kill an executor when the first file is being written."""
+        """Kill an executor as soon as the first file is being written."""
         begun = ".*.partial/data/_temporary/0/_temporary/*/*.parquet"
         while not done.wait(0.02):
             if any(folder.glob(begun)):
@@ -204,16 +203,16 @@ class Faults:
 
 @dataclass
 class Search:
-    """Keys, and where they were found."""
+    """Keys, and the places where they were found."""
 
     sent: list[bytes] = field(default_factory=list)
-    """What the driver sent to tasks."""
+    """The data that the driver sent to tasks."""
     derived: dict[bytes, str] = field(default_factory=dict)
-    """Keys, and what they are for."""
+    """Derived keys and their purposes."""
     secrets: set[bytes] = field(default_factory=lambda: {SECRET})
 
     def listen(self) -> None:
-        """Hear what is pickled, and which keys are derived, from now on."""
+        """Record pickled data and derived keys from now on."""
         dumps, derive = (
             cloudpickle.dumps,
             {each: each.derive for each in (KeyedBits, KeyedWords)},
@@ -237,7 +236,7 @@ class Search:
             each.derive = deriving(each)  # type: ignore[method-assign]
 
     def lines(self, places: dict[str, list[bytes]]) -> list[str]:
-        """Say what was found in which place."""
+        """Write a line for each searched place."""
         reported = []
         for place, pieces in places.items():
             secrets = sum(holds(text, key) for text in pieces for key in self.secrets)
@@ -249,7 +248,7 @@ class Search:
         return reported
 
     def purposes(self) -> str:
-        """Say what the keys are for that tasks were sent, and the others."""
+        """Write the purposes of the keys that were sent to tasks, and of the others."""
         reported: dict[bool, set[str]] = {True: set(), False: set()}
         for key, context in self.derived.items():
             sent = any(holds(text, key) for text in self.sent)
@@ -260,10 +259,10 @@ class Search:
 
 
 def holds(text: bytes, key: bytes) -> bool:
-    """Return whether a key is somewhere, in one of the ways in which it is written."""
+    """Return whether data contain a key in one of its encodings."""
     ways = [key, key.hex().encode(), key.hex().upper().encode(), repr(key)[2:-1].encode()]
     for begins in range(3):
-        # If a key is within what is encoded, only its first and last characters depend on what is beside it.
+        # Inside longer base64 data, only the first and last characters of a key depend on its neighbours.
         shifted = base64.b64encode(bytes(begins) + key)
         inner = shifted[-(-begins * 8 // 6) : (begins + len(key)) * 8 // 6]
         ways += [inner, inner.replace(b"+", b"-").replace(b"/", b"_")]
@@ -271,7 +270,7 @@ def holds(text: bytes, key: bytes) -> bool:
 
 
 def publish(frame: DataFrame, folder: Path, mechanism: str, search: Search) -> dict[str, bytes]:
-    """Publish into a new folder; return the files of the rows."""
+    """Publish to a new folder; return the files of the rows."""
     method, arguments = MECHANISMS[mechanism]
     folder.mkdir(parents=True)
     with duckdb_priv.connect(folder / "publisher.duckdb", secret=SECRET) as publisher:
@@ -285,7 +284,7 @@ def publish(frame: DataFrame, folder: Path, mechanism: str, search: Search) -> d
 
 
 def unshared(frame: DataFrame, folder: Path, mechanism: str) -> str:
-    """Publish into a folder that one worker does not share; return what is said, or how many rows were published."""
+    """Publish to a folder that one worker does not share; return the error, or the number of published rows."""
     try:
         found = publish(frame, folder, mechanism, Search())
     except PublicationFailed as refused:
@@ -294,7 +293,7 @@ def unshared(frame: DataFrame, folder: Path, mechanism: str) -> str:
 
 
 def differing(folder: Path, visits: Path, mechanism: str) -> int:
-    """Count the rows in which the release of a folder is not DuckDB's."""
+    """Count the rows in which the release of a folder differs from DuckDB's."""
     method, arguments = MECHANISMS[mechanism]
     given = {"record_id": "id", "public": ["age"], **arguments}
     stated = ", ".join(f"{name} := {value!r}" for name, value in given.items())
@@ -307,7 +306,7 @@ def differing(folder: Path, visits: Path, mechanism: str) -> int:
 
 
 def different_rows(connection: duckdb.DuckDBPyConnection, one: str, two: str) -> int:
-    """Count the rows of which two table expressions have not the same number."""
+    """Count the rows whose multiplicity differs between two table expressions."""
     ((number,),) = connection.execute(
         f"SELECT count(*) FROM ((FROM {one} EXCEPT ALL FROM {two})"
         f" UNION ALL (FROM {two} EXCEPT ALL FROM {one}))"
@@ -317,7 +316,7 @@ def different_rows(connection: duckdb.DuckDBPyConnection, one: str, two: str) ->
 
 @dataclass(frozen=True)
 class Publication:
-    """What came of a mechanism."""
+    """The results of a mechanism."""
 
     mechanism: str
     begun: float
@@ -328,7 +327,7 @@ class Publication:
     different: int
 
     def line(self, events: Sequence[dict[str, Any]]) -> str:
-        """Say it, with what Spark says of the tasks."""
+        """Write the results, with Spark's numbers of tasks, as a line."""
         tasks = [
             each
             for each in events
@@ -359,7 +358,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"keep the answer in {RESULTS.name}")
     options = parser.parse_args()
     folder, search = Path(tempfile.mkdtemp(prefix="spark_faults")), Search()
-    # Small tables, cut into tasks and files as large ones are.
+    # Small tables are divided into tasks and files like large ones.
     writing.ROWS_OF_TASK = options.records // 4
     writing.ROWS_OF_FILE = options.records // (FILES - 1)
     done: list[Publication] = []

@@ -1,12 +1,12 @@
-"""Publishes a table of all types by every keyed mechanism, from Spark and by DuckDB: both give the same release.
+"""Publishes a table of all types by every keyed mechanism with Spark and DuckDB, and compares the releases.
 
     python benchmarks/spark_same.py                      a million records
     python benchmarks/spark_same.py --rows 100000 --only "decoy"
     python benchmarks/spark_same.py --write
 
-Spark, its publisher and DuckDB are in three time zones. Compared are the rows, as many of each; by what records are
-known again, and marks of decoy groups; what the catalog and the ledger say; and the functions of the folders. A
-generalized sample is drawn by a key that is made for one publication: here both are given the same one.
+Spark, its publisher and DuckDB use three different time zones. The program compares the rows with their multiplicity,
+the marks of records and decoy groups, the catalog, the ledger, and the functions in the folders. A generalized sample
+is drawn with a key for one publication only, so both get the same key here.
 
 It needs PySpark 4 and Java 17 or newer.
 """
@@ -61,7 +61,7 @@ SELECT TIMESTAMPTZ '1990-03-25 00:00:00+00' + INTERVAL (i // 2) HOUR AS arrived,
     {'a': drawn(i, 19, 2), 'b': nullif('x' || drawn(i, 20, 3), 'x0')} AS pair
 FROM range({rows}) AS t(i)
 """
-"""Every type that both engines write the same."""
+"""A table with every type whose values both engines write identically."""
 TABLES = """
 CREATE TABLE exchange AS
 SELECT a AS original, b AS published, if(a IS NOT DISTINCT FROM b, 0.6, 0.1) AS probability
@@ -73,7 +73,7 @@ UNION ALL SELECT 'word', value, level, if(level = 0, value, '*')
 FROM (VALUES ('é'), ('Ω'), (''), ('日本'), (NULL)) AS t(value), range(2) AS l(level)
 """
 TYPES = {"byte": "UTINYINT", "huge": "UBIGINT"}
-"""What Spark reads as wider ones."""
+"""The types of columns that Spark widens."""
 EVERY = ["measure", "huge", "exact", "since", "raw", "list", "pair"]
 SENSITIVE = [
     "truth", "tiny", "small", "whole", "large", "byte", "single", "double", "money", "word", "day", "moment",
@@ -109,12 +109,12 @@ REPORTED = {
     "priv.mark": "*",
     "priv.seen": "*",
 }
-"""What both must write the same beside the rows."""
+"""Tables that must be equal, besides the rows."""
 
 
 @contextmanager
 def publishers(stays: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, ...]]:
-    """Open Spark's publisher and DuckDB's; only this one has the table."""
+    """Open a publisher's database for Spark, and one with the table for DuckDB."""
     with duckdb_priv.connect(secret=SECRET) as mine, duckdb_priv.connect(secret=SECRET) as theirs:
         for connection, name in ((mine, "publisher"), (theirs, "DuckDB")):
             connection.execute(f"SET TimeZone = '{ZONES[name]}'; {TABLES}")
@@ -126,7 +126,7 @@ def publishers(stays: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, ...]]:
 
 
 def functions(folder: Path) -> list[Any]:
-    """Return the functions of the folder of a release, but for the time that it was made at."""
+    """Return the functions in a release's folder without their timestamp."""
     with chdir(folder), duckdb.connect() as analyst:
         analyst.execute((folder / "setup.sql").read_text("utf-8"))
         return analyst.execute(
@@ -137,7 +137,7 @@ def functions(folder: Path) -> list[Any]:
 
 
 def compare(frame: DataFrame, stays: Path, mechanism: str, folder: Path) -> str:
-    """Publish from both, and say in what they differ."""
+    """Publish with both engines, and list the differences."""
     method, arguments = MECHANISMS[mechanism]
     given = ID | arguments
     stated = ", ".join(f"{name} := {value!r}" for name, value in given.items())

@@ -1,13 +1,13 @@
-"""Publishes tables of growing size from Spark, beside Spark's own copies of them and DuckDB's publications.
+"""Measures publications from Spark for growing tables, and compares them with plain copies and with DuckDB.
 
     python benchmarks/spark_sizes.py --millions 1 10
     python benchmarks/spark_sizes.py --millions 100 --repeat 1 --write
 
-Spark runs on two threads of one machine. A plain copy reads and writes the columns that are published; an ordered one
-brings them into files and into an order as a release is. Whatever is compared alternates in one session, or, of
-DuckDB, in processes that follow one another, and the least of several times counts. CPU time is that of the JVM, of all
-Python processes and of the driver. The shuffle is what the event log says was written. The peak is that of a Python
-process that runs tasks. The table and every release are Parquet files on the same disk.
+Spark runs on two threads of one machine. A plain copy reads and writes the published columns; an ordered copy divides
+and sorts them like a release. The variants alternate in one session, or in consecutive processes for DuckDB, and the
+least of several times counts. CPU time includes the JVM, all Python processes and the driver. The shuffle is the number
+of bytes in the event log. The peak memory is that of a Python process that runs tasks. The table and every release are
+Parquet files on the same disk.
 
 It needs PySpark 4, Java 17 or newer, and Linux.
 """
@@ -57,16 +57,16 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 TICK = os.sysconf("SC_CLK_TCK")
 WARM = 200_000
-"""Records of the publications that Spark has compiled its code for before anything is measured."""
+"""Records of publications that run before the measurements, so that Spark has compiled its code."""
 READ = 100 * MILLION
-"""Rows that are counted."""
+"""Rows over which counts are timed."""
 
 
 Family = dict[int, tuple[str, int, float]]
 
 
 def family() -> Family:
-    """List this process and those that it has started: command, parent, and CPU seconds with those that have ended."""
+    """List this process and its descendants: command, parent, and CPU seconds including ended children."""
     found, parents = {}, {}
     for place in Path("/proc").iterdir():
         if place.name.isdigit():
@@ -86,11 +86,11 @@ def family() -> Family:
 
 
 WORKERS: dict[int, float] = {}
-"""The CPU seconds of the Python processes of tasks when last seen: their parent adds none of those that have ended."""
+"""The last known CPU seconds of Python task processes, since their parent does not add those of ended children."""
 
 
 def cpu() -> float:
-    """Add up the CPU seconds of all of them."""
+    """Return the CPU seconds of all these processes."""
     found = family()
     WORKERS.update({process: seconds for process, (*_, seconds) in _workers(found).items()})
     others = (seconds for process, (*_, seconds) in found.items() if process not in WORKERS)
@@ -98,14 +98,14 @@ def cpu() -> float:
 
 
 def _workers(found: Family) -> Family:
-    """Choose the Python processes that run tasks, the children of one that runs none."""
+    """Return the Python processes that run tasks: the children of Spark's Python daemon."""
     daemons = {process for process, each in found.items() if "pyspark.daemon" in each[0]}
     return {process: found[process] for process in daemons if found[process][1] in daemons}
 
 
 @contextmanager
 def watching() -> Iterator[dict[int, float]]:
-    """Watch the most memory that each Python process of tasks holds from now on, in MB."""
+    """Measure the peak memory of each Python task process from now on, in MB."""
     peaks: dict[int, float] = {}
     ended = threading.Event()
 
@@ -120,7 +120,7 @@ def watching() -> Iterator[dict[int, float]]:
                     continue
 
     for process in _workers(family()):
-        # Processes are used again: their peak begins again.
+        # Processes are reused, so their peak is reset.
         Path(f"/proc/{process}/clear_refs").write_text("5")
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
@@ -133,7 +133,7 @@ def watching() -> Iterator[dict[int, float]]:
 
 @dataclass(frozen=True)
 class Timing:
-    """What a run took."""
+    """The time and memory of a run."""
 
     what: str
     wall: float
@@ -161,7 +161,7 @@ def session(folder: Path) -> SparkSession:
 
 
 def runs(spark: SparkSession, folder: Path, rows: int) -> dict[str, Callable[[Path], Any]]:
-    """List what is timed; each is given a folder that is not there yet."""
+    """List the variants to time; each is a function of a new folder."""
     frame = spark.read.parquet(f"file://{folder}/people")
     columns = frame.select(*PUBLISHED)
 
@@ -190,7 +190,7 @@ def runs(spark: SparkSession, folder: Path, rows: int) -> dict[str, Callable[[Pa
 
 
 def by_duckdb(folder: Path, name: str) -> tuple[float, float]:
-    """Publish by DuckDB from a table of its own; return wall and CPU seconds."""
+    """Publish with DuckDB from a DuckDB table; return wall and CPU seconds."""
     method, arguments = METHODS[name]
     stated = ", ".join(f"{each} := {value!r}" for each, value in arguments.items())
     path = folder / "duckdb.publisher"
@@ -223,7 +223,7 @@ def people(folder: Path, rows: int) -> None:
 
 
 def shuffled(folder: Path, timing: Timing) -> float:
-    """Add up what the event log says was written for shuffles, in MB."""
+    """Return the bytes written for shuffles according to the event log, in MB."""
     total = 0
     for path in (folder / "events").rglob("events*"):
         with path.open() as lines:
@@ -239,9 +239,9 @@ def shuffled(folder: Path, timing: Timing) -> float:
 
 
 def reading(release: Path, rows: int) -> str:
-    """Count over a release as an analyst does, beside plain ones of the same files and of their view.
+    """Time an analyst's counts on a release, and plain counts on the same files and on their view.
 
-    Its files are copied until they have ``READ`` rows.
+    The files are copied until they have ``READ`` rows.
     """
     files = sorted((release / "data").iterdir())
     for number in range(1, READ // rows):
@@ -338,7 +338,7 @@ def measure(millions: float, repeat: int, only: Sequence[str]) -> tuple[list[str
 
 
 def write(lines: Sequence[str], read: Sequence[str]) -> None:
-    """Add to the results what was measured, instead of what was measured before."""
+    """Write the new measurements to the results, in place of older ones."""
     known = RESULTS.read_text("utf-8").splitlines() if RESULTS.is_file() else []
     rows = [line for line in known if line.startswith("| ") and not line.startswith("| millions")]
     sizes, counts = (
@@ -365,7 +365,7 @@ def write(lines: Sequence[str], read: Sequence[str]) -> None:
 
 
 def _latest(lines: Sequence[str], cells: int) -> list[str]:
-    """Keep the last line of those that begin with the same cells, by size."""
+    """Return the last line for each size and name, sorted by size."""
     latest = {tuple(line.split("|")[1 : 1 + cells]): line for line in lines}
     return sorted(latest.values(), key=lambda line: float(line.split("|")[1]))
 

@@ -1,11 +1,11 @@
-"""Decoy groups beside the paper's own reconstruction, Anatomy, redrawn values and Laplace noise, on real tables.
+"""Compares decoy groups with the paper's reconstruction, Anatomy, redrawn values and Laplace noise, on real tables.
 
     python benchmarks/splu.py --data FOLDER [--write] [--repeat 2]
 
-FOLDER holds census_500k.parquet and vaers_reactions.parquet. One sensitive attribute is published like any other and
-asked by one public column: relative errors of small counts (up to 10) and of large ones by their share of the rows, the
-coverage of intervals, for gamma from 2 to 10, and speed. The paper's figures are drawn by benchmarks/papers. --write
-keeps the numbers in benchmarks/results/SPLU.md.
+FOLDER contains census_500k.parquet and vaers_reactions.parquet. One sensitive attribute is published and counted by one
+public column. The program measures the relative errors of small counts (up to 10) and of large counts by their share of
+the rows, the coverage of intervals for gamma from 2 to 10, and the speed. --write writes benchmarks/results/SPLU.md.
+benchmarks/papers draws the paper's figures.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SHARES = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025)
 """Bounds of the bins of large counts, as shares of the rows; the last bin is open."""
 SMALL = 10
 LARGE = 0.005
-"""From which share of the rows on a count is a large one."""
+"""The smallest share of the rows for which a count is large."""
 EPSILON = 0.1
 GROUPS = 100
 JOINT = "FROM priv.reconstructed_joint('release', ['{}', '{}'], {}{})"
@@ -44,12 +44,12 @@ JOINT = "FROM priv.reconstructed_joint('release', ['{}', '{}'], {}{})"
 
 @dataclass(frozen=True)
 class Table:
-    """A table, and what is asked of it."""
+    """A table with its sensitive and public column."""
 
     file: str
     sensitive: str
     by: str
-    """The public column that counts are asked by."""
+    """The public column by which rows are counted."""
 
 
 TABLES = {
@@ -59,7 +59,7 @@ TABLES = {
 DECOYS, BAYESIAN, PAPER = "decoy groups", "decoy groups, Bayesian", "as in the paper"
 ANATOMY, REDRAWN, LAPLACE = "Anatomy", "redrawn", f"Laplace, epsilon {EPSILON}"
 Errors = dict[str, dict[str, float]]
-"""By method and size of the counts, the mean relative error."""
+"""The mean relative error by method and size of the counts."""
 
 
 def publish(
@@ -74,7 +74,7 @@ def publish(
 
 
 def counted(connection: duckdb.DuckDBPyConnection, name: str, table: Table, column: str) -> Vector:
-    """Count the rows of a table, (subsets, values of the column), in the order of both, missing values last."""
+    """Return the counts of a table as an array (subsets, values), both sorted, missing values last."""
     rows = connection.execute(
         f"WITH v AS (SELECT DISTINCT {table.sensitive} AS value FROM source),"
         f" s AS (SELECT DISTINCT {table.by} AS subset FROM source),"
@@ -91,7 +91,7 @@ def counted(connection: duckdb.DuckDBPyConnection, name: str, table: Table, colu
 def reconstructed(
     connection: duckdb.DuckDBPyConnection, table: Table, shape: tuple[int, ...]
 ) -> tuple[Vector, Vector, Vector]:
-    """Return estimate, low and high of every cell, (subsets, values)."""
+    """Return estimate, low and high of every cell as arrays (subsets, values)."""
     found = connection.execute(
         "SELECT estimate, low, high"
         f" FROM priv.reconstructed_distribution('release', group_columns := '{table.by}') AS d"
@@ -104,7 +104,7 @@ def reconstructed(
 
 
 def as_in_the_paper(connection: duckdb.DuckDBPyConnection, table: Table, gamma: int) -> Vector:
-    """Publish and reconstruct as the paper says."""
+    """Publish and reconstruct with the paper's algorithms."""
     publish(
         connection,
         "splu",
@@ -133,9 +133,9 @@ def noisy(connection: duckdb.DuckDBPyConnection, true: Vector) -> Vector:
 def answers(
     connection: duckdb.DuckDBPyConnection, table: Table, true: Vector, repeat: int
 ) -> Iterator[tuple[int, str, Vector, float | None]]:
-    """Publish by every method; yield gamma, the method, the estimates, and how many of its 95% intervals cover.
+    """Publish with every method; yield gamma, the method, the estimates and the coverage of its 95% intervals.
 
-    Method by method: the functions of the database are written again where the form of its release changes.
+    The outer loop is over methods, since the database's functions are written again when a release's form changes.
     """
     times = [gamma for gamma in GAMMAS for _ in range(repeat)]
     for method, mechanism, more in (
@@ -164,7 +164,7 @@ def relative(estimate: Vector, true: Vector, chosen: NDArray[np.bool_]) -> float
 
 
 def sizes(true: Vector) -> dict[str, NDArray[np.bool_]]:
-    """Name the cells by size: small ones, and large ones by their share of the rows."""
+    """Return the cells of each size class: small counts, and large counts by their share of the rows."""
     rows, found = true.sum(), {f"1 to {SMALL}": (true >= 1) & (true <= SMALL)}
     for low, high in zip(SHARES, (*SHARES[1:], 1.0), strict=True):
         found[f"{low:.2%} and more" if high == 1 else f"{low:.2%} to {high:.2%}"] = (
@@ -278,7 +278,7 @@ def measure_joint_speed(data: Path, repeat: int) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep what was asked for."""
+    """Measure, print, and write the results with --write."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
