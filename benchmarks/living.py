@@ -123,7 +123,7 @@ def _value(number: str, day: int) -> str:
 
 
 def _drawn(purpose: str, number: str, day: int) -> str:
-    """Write the SQL of a person's random number for a day. It hashes one text, since hashes of several arguments correlate."""
+    """Write the SQL of a person's random number for a day, from one text: hashes of several arguments correlate."""
     return f"hash('{purpose}/{day}/' || {number})"
 
 
