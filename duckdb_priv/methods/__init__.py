@@ -1,1 +1,1 @@
-"""The ways to publish: one folder for each mechanism, and what they share in ``common``."""
+"""The methods of publishing: one folder for each, and their shared code in ``common``."""

@@ -1,8 +1,8 @@
-"""The one register of methods: what each is called, what it takes, and what it is like.
+"""The register of methods: the name, arguments and properties of each.
 
-A method is a folder: the record in ``__init__.py``, what it takes in ``arguments``, and the modules ``plan``, ``audit``
-and ``advise``, which are loaded when they are first used. Code that needs a property of a mechanism asks its
-record; no code asks for a mechanism by its name.
+A method is a folder. Its ``__init__.py`` has the record ``METHOD``, and ``arguments`` has its arguments. The modules
+``plan``, ``audit`` and ``advise`` are imported when they are first used. Code that needs a property of a mechanism
+reads it from the record; no code compares the name of a mechanism.
 """
 
 from __future__ import annotations
@@ -20,147 +20,149 @@ from duckdb_priv.release.request import Request, SensitiveRequest
 
 @dataclass(frozen=True)
 class Words:
-    """A method in a few words; its page, ``README.md`` beside the record, has more."""
+    """A short description of a method; ``README.md`` beside the record has more."""
 
     title: str
-    """What it is called."""
     promise: str
-    """What is published, in one sentence without its full stop; it begins with Publish."""
+    """A sentence without its full stop that says what is published; it begins with Publish."""
     when: str
-    """When to use it, in one sentence."""
+    """A sentence that says when to use the method."""
 
 
 @dataclass(frozen=True)
 class Protection:
-    """What a method protects and against whom; ``docs/promises.md`` says the same in its table."""
+    """The privacy unit, neighbouring relation and adversary of a method, as in the table of ``docs/promises.md``."""
 
     unit: str = "one sensitive value of one record"
-    """What an epsilon, or another promise, is of."""
+    """The privacy unit: what the epsilon, or another promise, is about."""
     neighbours: str = "one sensitive value of one record differs"
-    """Two tables that differ by so much are neighbours; empty where nothing is compared."""
+    """How two neighbouring tables differ; empty if the promise compares no tables."""
     against: str = "anyone with any knowledge, and all our files"
 
 
 @dataclass(frozen=True)
 class Refreshing:
-    """How the next version of a release is published from a source that has changed."""
+    """How the next version of a release is published from a changed source."""
 
     reported: str
-    """What someone who compares two versions learns, in one sentence without its full stop."""
+    """A sentence without its full stop that says what someone learns by comparing two versions."""
     given: Mapping[str, Any] = field(default_factory=lambda: {"replace": True}, hash=False)
-    """Arguments of a refresh, beside those with which the release was declared."""
+    """Arguments of a refresh, besides those of the first publication."""
     keeps: bool = True
-    """Whether records that did not change show what they showed, which needs the same bits."""
+    """Whether unchanged records show the same values again, which needs the same random bits."""
     remembers: bool = False
-    """Whether what records show is kept, so that the next version is planned from it, by the module ``follow``."""
+    """Whether published values are stored, so that the module ``follow`` plans the next version from them."""
     waits: str = ""
-    """Until when new records wait that find no place in the version, where they do."""
+    """How long new records wait that cannot be published yet; empty if none wait."""
     batch: Callable[[Any], int] | None = None
-    """Where new records join a release whose other rows stay: how many there must be, from what the method is given."""
+    """Function of the arguments that returns the fewest new records that can be added; None if there is no limit."""
     charged: bool = False
-    """Whether every version is charged whole, so that there must be a budget that ends it."""
+    """Whether the ledger charges every version in full, so that a budget must limit the versions."""
     refused: str = ""
-    """Why it cannot be refreshed, and what to do, where it cannot."""
+    """Why a release cannot be refreshed, and what to do instead; empty if it can be."""
 
 
 KEYED = Refreshing(
     "a record that shows another value has changed, with certainty; all others show what they showed"
 )
-"""Each record is perturbed by itself, and its bits are keyed by its id and its value."""
+"""The refresh of methods that perturb each record independently, with random bits keyed by its id and value."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to publish."""
+    """A method of publishing."""
 
     name: str
-    """As in ``priv.publish_<name>``, and as the catalog calls the mechanism."""
+    """The name in ``priv.publish_<name>`` and in the catalog."""
     package: str
-    """The folder with its modules, as Python imports it."""
+    """The Python package of its folder."""
     words: Words
     arguments: type[Arguments]
-    """What it takes beside what every publication takes."""
+    """Its arguments, besides those of every publication."""
     protection: Protection | None = Protection()
     """What it protects; None for a baseline that promises nothing."""
     grid: type[Arguments] | None = None
-    """What advice tries of it, as ``priv.advise`` takes it; None where it is not advised."""
+    """Arguments of ``priv.advise`` with the parameters to try; None if advice leaves the method out."""
     answers: bool = False
-    """Whether advice compares it for stated questions: what records show is drawn by a known operator."""
+    """Whether advice compares it for stated questions, which needs a known operator."""
     sensitive: bool = True
     """Whether single columns are sensitive; otherwise every column is treated in the same way."""
     whole_records: bool = False
-    """Whether it hides that a record is there at all: its epsilon is that of a whole record, not of a value."""
+    """Whether it hides the presence of a record: its epsilon is for a whole record, not for a value."""
     jointly: bool = False
-    """Whether its epsilon and delta are promised for all sensitive values of a record together, not for each."""
+    """Whether epsilon and delta hold for all sensitive values of a record together, not for each value."""
     advised_alone: bool = False
-    """Whether advice is for one sensitive column: it takes no more, or its noise depends on how many there are."""
+    """Whether advice needs a single sensitive column: the method takes one, or its noise depends on their number."""
     groups: bool = False
-    """Whether what a record shows depends on the records that it is grouped with, and not on itself alone."""
+    """Whether the published value of a record depends on the other records of its group."""
     afresh: bool = False
-    """Whether all records are redrawn if any of them changed, so that comparing releases shows no change."""
+    """Whether all records are redrawn if any of them changed, so that comparing releases shows no single change."""
     once: str = ""
-    """Where it groups: what a second grouping of the same records does."""
+    """For methods that group records: what a second grouping of the same records reveals."""
     refreshing: Refreshing = KEYED
-    """How its releases follow a source that changes."""
+    """How its releases follow a changing source."""
     derives: str = ""
-    """The mechanism of coarser releases that are made from what its releases show; empty where none can be."""
+    """The mechanism of coarser releases that are derived from its releases; empty if none can be derived."""
     baseline: bool = False
     """Whether it is for comparison only, and protects less than it seems to."""
     procedures: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Functions that SQL may call beside publishing, and the module of the folder that each is in."""
+    """Further functions that SQL may call, each with the module of the folder that defines it."""
     symbols: Mapping[str, tuple[str, str]] = field(default_factory=dict, hash=False)
-    """What its parameters are called in the papers, and what they mean, where that is not as for other methods."""
+    """Symbols and meanings of its parameters, if they differ from those of other methods."""
 
     @property
     def comment(self) -> str:
-        """What its macro says of itself."""
+        """The comment of its macro."""
         return f"{self.words.promise}{': a baseline' if self.baseline else ''}."
 
     @property
     def plan(self) -> Callable[..., Plan]:
-        """What decides everything before one row is written, from a workspace, a source, a release and arguments."""
+        """The function that plans a publication, from a workspace, a source, a release and arguments."""
         return self._function("plan", "plan")
 
     @property
     def audit(self) -> Callable[..., list[dict[str, Any]]]:
-        """What recomputes the claims of a release, from a subject."""
+        """The function that recomputes the claims of a release, from a subject."""
         return self._function("audit", "audit")
 
     @property
     def options(self) -> Callable[..., Iterable[Any]]:
-        """What says what to expect of it, from a question and a grid."""
+        """The function that yields options with their expected errors, from a question and a grid."""
         return self._function("advise", "options")
 
     @property
     def answering(self) -> Callable[..., Iterable[Any]]:
-        """What says how it answers stated questions, from a workspace, a column and what is asked."""
+        """The function that yields its options for stated questions, from a workspace and the questions."""
         return self._function("advise", "answering")
 
     @property
     def coarser(self) -> Callable[..., Any]:
-        """What draws a coarser release of an attribute, from the attribute, a name, and how coarse it must be."""
+        """The function that derives a coarser attribute, from the attribute, a release name and the new guarantee."""
         return self._function("derive", "coarser")
 
     @property
     def follow(self) -> Callable[..., Plan]:
-        """What decides the next version of a release from what its records showed, given as to ``plan``."""
+        """The function that plans the next version from stored published values; arguments are as for ``plan``."""
         return self._function("follow", "plan")
 
     @property
     def waiting(self) -> Callable[..., int | None]:
-        """What counts the records that wait, if the next version would be the current one; given as above."""
+        """The function that counts waiting records, or returns None if the next version differs from the current one.
+
+        Arguments are as for ``plan``.
+        """
         return self._function("follow", "waiting")
 
     @property
     def entered(self) -> Callable[..., str]:
-        """What writes the query of the ids of the records that a remembered release counts.
+        """The function that returns SQL for the ids of the records that a release counts.
 
-        It is given a workspace, a source and a release.
+        Its arguments are a workspace, a source and a release.
         """
         return self._function("follow", "entered")
 
     def procedure(self, name: str) -> Callable[..., list[dict[str, Any]]]:
-        """Return one of the further procedures."""
+        """Return a function of ``procedures`` by its name."""
         return self._function(self.procedures[name], name)
 
     def _function(self, module: str, name: str) -> Callable[..., Any]:
@@ -168,14 +170,14 @@ class Method:
         return found
 
     def read(self, given: Mapping[str, Any]) -> tuple[Request, Any]:
-        """Read what a publication is given; raises InvalidParameter that tells everything that is wrong with it."""
+        """Read the arguments of a publication; raises InvalidParameter with all mistakes in one message."""
         request = SensitiveRequest if self.sensitive else Request
         found: tuple[Request, Any] = read(given, request, self.arguments, of=f"publish_{self.name}")
         return found
 
 
 class Register(Mapping[str, Method]):
-    """Methods by name, in the order in which they are offered; packages are imported at the first look."""
+    """Methods by name, in the order of the documentation. Packages are imported at the first access."""
 
     def __init__(self, *packages: str) -> None:
         self._packages = packages
@@ -188,19 +190,19 @@ class Register(Mapping[str, Method]):
         return self._methods
 
     def add(self, method: Method) -> None:
-        """Add a method of one's own; raises InvalidParameter where the name is taken."""
+        """Register a further method; raises InvalidParameter if the name is taken."""
         if method.name in self._loaded():
             raise InvalidParameter(
-                f"a method {method.name!r} is registered", hint="choose another name"
+                f"a method {method.name!r} is already registered", hint="choose another name"
             )
         self._loaded()[method.name] = method
 
     def remove(self, name: str) -> None:
-        """Remove a method again."""
+        """Remove a registered method."""
         del self._loaded()[name]
 
     def named(self, name: str) -> Method:
-        """Return a method by its name; raises UnknownName, which names the nearest."""
+        """Return a method by its name; raises UnknownName with the most similar names."""
         if name not in self:
             raise UnknownName.among("method", name, self)
         return self[name]

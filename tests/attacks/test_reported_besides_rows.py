@@ -111,7 +111,7 @@ def test_a_batch_of_few_groups_is_not_appended(con, new):
     con.execute(publish.format("false"))
     ((before,),) = con.execute("SELECT count(*) FROM out").fetchall()
     con.execute(f"INSERT INTO stays SELECT 1000 + i, i % 5, 'd' || i % 7 FROM range({new}) AS t(i)")
-    with pytest.raises(duckdb.Error, match="new records, and a batch has at least 30") as refused:
+    with pytest.raises(duckdb.Error, match="new records, and a batch needs at least 30") as refused:
         con.execute(publish.format("true"))
     assert "Hint: append when there are more" in str(refused.value)
     assert con.execute("SELECT count(*) FROM out").fetchall() == [(before,)]

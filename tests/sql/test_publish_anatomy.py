@@ -127,7 +127,9 @@ def test_a_public_column_in_the_place_of_the_groups_is_refused(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
     con.execute("ALTER TABLE visits RENAME ward TO Disease_Group")
-    with pytest.raises(duckdb.Error, match="'disease_group' would be published beside the groups"):
+    with pytest.raises(
+        duckdb.Error, match="'disease_group' has the same name as the column for the groups"
+    ):
         publish(con, public=["disease_group"])
 
 

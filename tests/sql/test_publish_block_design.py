@@ -261,9 +261,7 @@ def test_it_is_evaluated_advised_and_on_a_page(
     assert "priv.publish_block_design(" in advice[0][2]
     for connection in (con, analyst):
         card = read_card(connection, "blocks")
-        assert any(
-            meaning == "how many blocks of values there are" for meaning, _ in card.parameters
-        )
+        assert any(meaning == "number of blocks" for meaning, _ in card.parameters)
         assert len(card.attributes[0].values) > 10
 
 

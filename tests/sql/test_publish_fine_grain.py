@@ -126,8 +126,11 @@ class TestPaper:
         ("tolerance := 2, direction := 'down'", "direction must be 'both' or 'upward', got 'down'"),
         ("requirements := 'nowhere'", "no table or view is called 'nowhere'"),
         ("requirements := 'visits'", "'visits' has no column 'value'"),
-        ("requirements := 'less'", "does not speak of 'cancer'"),
-        ("requirements := 'more'", "speaks of 'ague', which column 'disease' does not have"),
+        ("requirements := 'less'", "has no row for 'cancer'"),
+        (
+            "requirements := 'more'",
+            "has a row for 'ague', a value that column 'disease' does not have",
+        ),
         ("requirements := 'wrong'", "rho1 = 0.5 and rho2 = 0.5"),
         ("requirements := 'half'", "rho1 = 0.5 and rho2 = None"),
         ("requirements := 'nobody'", "no value is constrained"),

@@ -96,8 +96,8 @@ def test_what_is_published_is_generalized_and_in_groups_of_k(con):
     assert receipt["rows_published"] == sum(size for (size,) in sizes)
     assert receipt["rows_suppressed"] is None
     assert receipt["warnings"] == [
-        f"delta = {sampling_delta(5, 0.5, 1):.3g} is not small against one in as many records as there are:"
-        " for delta = 1e-06, k must be at least 46"
+        f"delta = {sampling_delta(5, 0.5, 1):.3g} is not small: it is at least 1 / 4000, one over the number of records."
+        " For delta = 1e-06, k must be at least 46"
     ]
 
 
@@ -512,11 +512,11 @@ def test_a_view_and_a_source_elsewhere(con):
         ({"levels": None}, "give either levels, or an epsilon1"),
         (
             {"epsilon1": "1.0", "levels": None},
-            "epsilon1 must lie strictly between 0 and epsilon, got 1.0 of 1.0",
+            "epsilon1 must lie strictly between 0 and epsilon = 1.0, got 1.0",
         ),
         (
             {"epsilon1": "-0.1", "levels": None},
-            "epsilon1 must lie strictly between 0 and epsilon, got -0.1",
+            "epsilon1 must lie strictly between 0 and epsilon = 1.0, got -0.1",
         ),
         ({"levels": "[1, 2]"}, "levels must be a struct of whole numbers, got [1, 2]"),
         (
@@ -540,7 +540,7 @@ def test_a_view_and_a_source_elsewhere(con):
         ),
         (
             {"exclude": "['id', 'note', 'age', 'gender', 'town']"},
-            "no column is left to be published",
+            "no column is left to publish",
         ),
         ({"hierarchies": None}, "hierarchies is missing"),
         ({"hierarchies": "['a']"}, "hierarchies must be the name of a table, got ['a']"),
@@ -625,7 +625,7 @@ def test_bad_arguments_are_refused_and_leave_nothing(lasting, changes, message):
         ("DELETE FROM hierarchies", "'hierarchies' has no rows"),
         (
             "ALTER TABLE visits ADD COLUMN scale INTEGER",
-            "column 'scale' would be published beside a column 'scale'",
+            "column 'scale' has the same name as the column 'scale' that the release adds",
         ),
         (
             "ALTER TABLE visits ALTER town TYPE VARCHAR[] USING [town]",

@@ -357,7 +357,7 @@ def test_names_and_domains_that_cannot_be(con):
         (
             "disease",
             "Scale",
-            "column 'Scale' has the name of the column that says how far a row is perturbed",
+            "column 'Scale' has the name of the column for the noise scale of a row",
         ),
         ("same", "disease", "the domain of 'same' has 1 value, and needs at least 2"),
         ("missing", "disease", "the domain of 'missing' has 1 value, and needs at least 2"),

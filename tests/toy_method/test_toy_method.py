@@ -110,7 +110,7 @@ def test_it_is_exported_and_answers_without_us(
 
 
 def test_names_are_taken_once_and_unknown_ones_are_refused(con: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(InvalidParameter, match="'coins' is registered"):
+    with pytest.raises(InvalidParameter, match="'coins' is already registered"):
         METHODS.add(METHOD)
     with pytest.raises(UnknownName, match="no method is called 'coin'\nHint: did you mean 'coins'"):
         METHODS.named("coin")

@@ -1,4 +1,4 @@
-"""What ``priv.publish_anatomy`` takes."""
+"""The arguments of ``priv.publish_anatomy``."""
 
 from __future__ import annotations
 

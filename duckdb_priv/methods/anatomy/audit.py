@@ -1,4 +1,4 @@
-"""Audit of releases by Anatomy: what its groups are, and what publishing their values reveals."""
+"""Audit of Anatomy: checks of its groups, and measurements of what their published values reveal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duckdb_priv.sqltext.quoting import identifier
 
 
 def audit(subject: Subject) -> list[AuditRow]:
-    """Check that the groups are as diverse as claimed, and measure what they tell nevertheless."""
+    """Check that the groups are as diverse as claimed, and measure what they still reveal."""
     diversity = int(subject.claims["l_diversity"][1]["l"])
     name, group = identifier(subject.attribute.column), _group(subject)
     smallest, sound = subject.workspace.rows(
@@ -71,7 +71,7 @@ def _group(subject: Subject) -> str:
 
 
 def _exact_counts(subject: Subject, true: np.ndarray) -> AuditRow:
-    """Compare the counts of the values in the lists with those of the source."""
+    """Return a finding that compares the counts of listed values with the source."""
     listed = dict(
         subject.workspace.rows(
             "SELECT value, count(*) FROM (SELECT unnest(listed)::VARCHAR AS value FROM"
@@ -91,7 +91,7 @@ def _exact_counts(subject: Subject, true: np.ndarray) -> AuditRow:
 
 
 def _correlation(subject: Subject, source: Source) -> list[AuditRow]:
-    """Return the posterior of someone who knows how the values depend on one public column, for the worst column."""
+    """Return a finding with the posterior of someone who knows the dependence on the most revealing public column."""
     found = [(_posterior(subject, source, name), name) for name in subject.public_columns()]
     if not found:
         return []
@@ -110,10 +110,10 @@ def _correlation(subject: Subject, source: Source) -> list[AuditRow]:
 
 
 def _posterior(subject: Subject, source: Source, column: str) -> float:
-    """Average over the records how often the likeliest value of their group is true of others like them.
+    """Return the mean posterior, over all records, of the most likely value of a record's group.
 
-    Others are the records of the source with the same value of a public column, and with one of the values of the
-    group.
+    The posterior is the share of that value among the source records with the same value of the public column and a
+    value of the group.
     """
     public, name = identifier(column), identifier(subject.attribute.column)
     value = key_expression(subject.attribute.name, source.types[subject.attribute.name])

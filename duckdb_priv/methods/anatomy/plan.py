@@ -1,6 +1,6 @@
-"""Publishing by Anatomy: each record with its group, and each group with the values of its records.
+"""Plan a publication by Anatomy: each record with its group, and each group with the values of its records.
 
-A baseline to compare with: it publishes true values, and hides only whose they are in a group.
+This is a baseline for comparison. It publishes true values, and hides only which record of a group has which value.
 Source: Xiao, Tao, "Anatomy: simple and effective privacy preservation" (VLDB 2006); ``mechanism/anatomy.md``.
 """
 
@@ -26,13 +26,13 @@ from duckdb_priv.sqltext.templates import body, fill, read
 
 MECHANISM = "anatomy"
 WARNING = (
-    "a baseline to compare with: the true values of every group are published, so someone who knows that a person"
-    " cannot have some of them, or knows the others of the group, learns the person's"
+    "a baseline to compare with: the true values of every group are published, so someone who can rule out some of"
+    " them for a person, or knows the other people of the group, learns the person's value"
 )
 
 
 def plan(workspace: Workspace, source: Source, release: str, arguments: AnatomyArguments) -> Plan:
-    """Decide everything about a release by Anatomy of a source."""
+    """Plan a release of a source by Anatomy."""
     diversity = arguments.l
     columns = _columns(source)
     domains = open_domains(workspace, source)
@@ -48,7 +48,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: AnatomyA
     for n, (domain, key) in enumerate(zip(domains, keys, strict=True)):
         counts = assigned.answers.counts(n, domain.size, 0).sum(axis=1)
         groups = anatomy_groups(counts, diversity, key.words, labels_of(domain))
-        # A row for each record, by its code and rank.
+        # One row per record, found by code and rank.
         tables[f"_priv_groups{n}"] = Table.of(
             {"code": groups.value, "rank": groups.rank, "number": groups.group}
         )
@@ -74,7 +74,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: AnatomyA
 
 
 def _columns(source: Source) -> dict[str, str]:
-    """Give every published column its role; raise InvalidSource where two would have one name."""
+    """Return the role of each published column; raises InvalidSource if two would have the same name."""
     columns: dict[str, str] = {}
     public = {name.lower() for name in (*source.public, *source.sensitive)}
     for name in source.types:
@@ -82,7 +82,7 @@ def _columns(source: Source) -> dict[str, str]:
             group = group_column(name)
             if group.lower() in public:
                 raise InvalidSource(
-                    f"a column {group!r} would be published beside the groups of {name!r}",
+                    f"column {group!r} has the same name as the column for the groups of {name!r}",
                     hint="rename it in a view, and publish the view",
                 )
             columns |= {group: "group", name: "sensitive"}
@@ -103,7 +103,7 @@ def _attribute(release: str, domain: Domain, groups: AnatomyGroups) -> Sensitive
 
 
 def guarantee_of(attribute: str, diversity: int) -> Guarantee:
-    """State what Anatomy promises of one attribute."""
+    """Return the guarantee of Anatomy for one attribute."""
     return Guarantee(
         "l_diversity",
         f"A record is in a group of at least {diversity} with as many different values of {attribute}: by itself the"
@@ -116,7 +116,7 @@ def guarantee_of(attribute: str, diversity: int) -> Guarantee:
 
 
 def _select(source: Source, domains: Sequence[Domain]) -> str:
-    """Write the query that gives the published rows, in no order."""
+    """Return SQL for the published rows, in no particular order."""
     numbered = list(enumerate(domains))
     of_attribute = {domain.attribute: n for n, domain in numbered}
     of_public = {name: n for n, name in enumerate(source.public)}

@@ -1,4 +1,4 @@
-"""Codes of a block design: a record reports a block of values."""
+"""Codes of a block design: a record reports a block that contains several values."""
 
 from duckdb_priv.methods.block_design.arguments import BlockDesignArguments, BlockDesignGrid
 from duckdb_priv.methods.register import Method, Words
@@ -16,9 +16,9 @@ METHOD = Method(
     grid=BlockDesignGrid,
     answers=True,
     symbols={
-        "blocks": ("K", "how many blocks of values there are"),
-        "holding": ("c", "how many of the blocks hold a value"),
-        "shared": ("λ", "how many of the blocks hold two given values"),
+        "blocks": ("K", "number of blocks"),
+        "holding": ("c", "number of blocks that contain a given value"),
+        "shared": ("λ", "number of blocks that contain two given values"),
         "own": ("a", "probability that a record reports a block with its own value"),
         "other": ("q", "probability that a record reports a block with one given other value"),
     },

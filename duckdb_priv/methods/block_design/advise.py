@@ -1,4 +1,4 @@
-"""What codes of a block design promise, and the errors to expect of them, at every epsilon to try."""
+"""Advice about codes of a block design: their promises and expected errors."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from duckdb_priv.release.model import MANY_VALUES
 
 
 def options(question: Question, grid: BlockDesignGrid) -> Iterator[Option]:
-    """A code at every epsilon of the grid, and at the largest that a requirement allows, where one gains.
+    """Yield an option for every epsilon of the grid, and for the largest epsilon that a requirement allows.
 
-    Where none does, its estimates are those of uniform perturbation, which has advice of its own. The variance of an
-    estimate over n records, of which k have the value, is (k a (1 - a) + (n - k) q (1 - q)) / (a - q)^2, with a and
-    q the probabilities that a record reports a block with the value (mechanism/block_design.md).
+    If no code is better than uniform perturbation at an epsilon, there is no option. The variance of an estimate over n
+    records, of which k have the value, is (k a (1 - a) + (n - k) q (1 - q)) / (a - q)^2. a and q are the probabilities
+    that a record with and without the value reports a block that contains it (mechanism/block_design.md).
     """
     if not 2 <= question.domain_size <= MANY_VALUES:
         return
@@ -51,7 +51,7 @@ def options(question: Question, grid: BlockDesignGrid) -> Iterator[Option]:
 
 
 def _largest(required: Demand) -> list[float]:
-    """Return the largest epsilon that satisfies what is required, if anything is."""
+    """Return the largest epsilon that satisfies the requirements; an empty list without requirements."""
     largest = []
     if required.limits is not None:
         largest.append(math.log(amplification_gamma(*required.limits)) * (1 - 1e-12))
@@ -61,7 +61,7 @@ def _largest(required: Demand) -> list[float]:
 
 
 def answering(workspace: Workspace, asked: StatedQuestions) -> Iterator[StatedOption]:
-    """The code that a publication takes, where it gains anything for single values."""
+    """Yield the code of a publication, if it is better than uniform perturbation for counts of single values."""
     amplification = asked.amplification
     design = choose_design(asked.size, amplification)
     code = design.code

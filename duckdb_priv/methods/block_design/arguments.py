@@ -1,4 +1,4 @@
-"""What ``priv.publish_block_design`` takes."""
+"""The arguments of ``priv.publish_block_design``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from duckdb_priv.release.arguments import (
 
 @dataclass(frozen=True, kw_only=True)
 class BlockDesignArguments(Arguments):
-    """An epsilon, or a prior and a posterior; the design follows from it and from the number of values."""
+    """An epsilon, or a prior and a posterior. These and the number of values determine the design."""
 
     epsilon: float | None = argument(NUMBER, EPSILON, "2.0", default=None)
     rho1: float | None = argument(NUMBER, RHO1, "0.1", default=None)
@@ -36,7 +36,7 @@ class BlockDesignArguments(Arguments):
 
 @dataclass(frozen=True, kw_only=True)
 class BlockDesignGrid(Arguments):
-    """What advice about codes of a block design tries."""
+    """The parameters that advice about codes of a block design tries."""
 
     epsilons: Sequence[float] = argument(
         NUMBERS,

@@ -27,7 +27,7 @@ from duckdb_priv.release.model import Blocks
 
 
 def audit(subject: Subject) -> list[AuditRow]:
-    """Recompute what the code of an attribute claims, and what may be believed of it."""
+    """Recompute the claims of an attribute's code, and its posteriors."""
     blocks = subject.attribute.blocks
     found = audit_uniform(subject) if blocks is None else _code(subject, blocks)
     return [*found, *audit_shuffle(subject)]
@@ -57,7 +57,7 @@ def _code(subject: Subject, blocks: Blocks) -> list[AuditRow]:
 
 
 def _design(subject: Subject, blocks: Blocks, code: Code, amplification: float) -> AuditRow:
-    """Check that any two values share equally many blocks, and that the stated numbers follow from that."""
+    """Return a finding: whether any two values share equally many blocks, as the stated probabilities require."""
     _, given = subject.claims["local_differential_privacy"]
     follows = code.other(amplification)
     return finding(

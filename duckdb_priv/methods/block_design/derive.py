@@ -1,4 +1,4 @@
-"""A coarser release of numbers of blocks."""
+"""Derive a coarser release from reported blocks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duckdb_priv.release.model import SensitiveAttribute
 
 
 def coarser(attribute: SensitiveAttribute, release: str, asked: Asked) -> Coarser:
-    """Redraw among all blocks of the same design; an attribute of few values is perturbed uniformly."""
+    """Redraw some blocks among all blocks of the design; without blocks, use uniform perturbation."""
     if attribute.blocks is None:
         return coarser_uniform(attribute, release, asked)
     return coarser_blocks(attribute, attribute.blocks, release, asked, code_guarantees)

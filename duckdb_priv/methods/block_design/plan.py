@@ -1,4 +1,4 @@
-"""Publishing with a code of a block design: records report blocks of values, by the design of least variance.
+"""Plan a publication with a code of a block design: records report blocks, by the design of least variance.
 
 Sources: Feldman, Nelson, Nguyen, Talwar, "Private frequency estimation via projective geometry"; Park, Nam, Lee,
 "Exactly optimal and communication-efficient private estimation via block designs".
@@ -55,7 +55,7 @@ MECHANISM = "block_design"
 
 @dataclass(frozen=True)
 class Reported:
-    """How one attribute is published."""
+    """The published form of one attribute."""
 
     draw: Drawn
     attribute: SensitiveAttribute
@@ -63,13 +63,13 @@ class Reported:
     epsilon: float
     guarantees: list[Guarantee]
     sentence: str
-    """Which code it is, for people."""
+    """A sentence about the code, for the receipt."""
 
 
 def plan(
     workspace: Workspace, source: Source, release: str, arguments: BlockDesignArguments
 ) -> Plan:
-    """Decide everything about a release whose records report blocks of values."""
+    """Plan a release whose records report blocks of values."""
     amplification, asked = asked_amplification(arguments.epsilon, arguments.rho1, arguments.rho2)
     domains = open_domains(workspace, source, given_domains(arguments.domain, source))
     of = [_reported(workspace, source, release, domain, amplification, asked) for domain in domains]
@@ -105,7 +105,7 @@ def plan(
 
 
 def _of_codes(codes: Mapping[str, Code]) -> dict[str, object]:
-    """State the codes: how many blocks there are, hold a value, and hold two."""
+    """Return the parameters of codes: the number of blocks, of those with a given value, and of those with two."""
     found = {"blocks": "outcomes", "holding": "holding", "shared": "shared"}
     stated: dict[str, object] = {}
     for name, field in found.items():
@@ -124,7 +124,7 @@ def _reported(
 ) -> Reported:
     if domain.size > MANY_VALUES:
         raise InvalidSource(
-            f"sensitive column {domain.attribute!r} has {domain.size} values, and a block design is made for"
+            f"sensitive column {domain.attribute!r} has {domain.size} values, and a block design allows"
             f" {MANY_VALUES} at most",
             hint="group its values in a view, and publish the view",
         )
@@ -183,7 +183,7 @@ def code_guarantees(
     amplification: float,
     limits: tuple[float, float] | None = None,
 ) -> list[Guarantee]:
-    """Return what a code promises of an attribute."""
+    """Return the guarantees of a code for one attribute."""
     epsilon = math.log(amplification)
     found = [
         Guarantee(

@@ -1,4 +1,4 @@
-"""What ``priv.publish_distribution`` takes: nothing of its own."""
+"""The arguments of ``priv.publish_distribution``, which has none of its own."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from duckdb_priv.release.arguments import Arguments
 
 @dataclass(frozen=True, kw_only=True)
 class DistributionArguments(Arguments):
-    """Nothing: the distribution is that of the table."""
+    """No arguments: the distribution is that of the table."""

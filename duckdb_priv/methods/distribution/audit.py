@@ -1,4 +1,4 @@
-"""Audit of releases whose values are redrawn from their distribution: what they tell, and what they cannot."""
+"""Audit of releases whose values are redrawn from their distribution."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from duckdb_priv.sqltext.quoting import identifier
 
 
 def audit(subject: Subject) -> list[AuditRow]:
-    """Check that values are redrawn whatever they are, and measure what is published, and what is lost."""
+    """Check that published values do not depend on true ones; measure the published counts and the lost association."""
     own, other = (np.array(subject.attribute.numbers[name]) for name in ("own", "other"))
     rows = [
         finding(
@@ -42,7 +42,7 @@ def audit(subject: Subject) -> list[AuditRow]:
 
 
 def _lost(subject: Subject, source: Source) -> list[AuditRow]:
-    """Measure how far the values of the source are from going with no public column."""
+    """Return a finding with the largest association between the values and a public column of the source."""
     distances = [
         (_distance(subject, source, column), column) for column in subject.public_columns()
     ]
@@ -63,7 +63,7 @@ def _lost(subject: Subject, source: Source) -> list[AuditRow]:
 
 
 def _distance(subject: Subject, source: Source, column: str) -> float:
-    """Return the total variation distance between two columns and their independence."""
+    """Return the total variation distance between the joint distribution of two columns and their independence."""
     name = subject.attribute.name
     value = key_expression(name, source.types[name])
     (distance,) = subject.workspace.rows(
@@ -74,7 +74,7 @@ def _distance(subject: Subject, source: Source, column: str) -> float:
             SELECT n, sum(n) OVER (PARTITION BY public) * sum(n) OVER (PARTITION BY value) / sum(n) OVER () AS e
             FROM cell
         )
-        -- The cells that are empty miss what the others have too much.
+        -- The positive differences of all cells are half of the sum of absolute differences.
         SELECT sum(greatest(n - e, 0)) / sum(n) FROM expected
         """
     )[0]

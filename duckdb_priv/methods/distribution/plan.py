@@ -1,6 +1,6 @@
-"""Publishing values that are redrawn from their own distribution in the table, whatever a record's value is.
+"""Plan a publication whose sensitive values are redrawn from their distribution in the table.
 
-A baseline to compare with: it publishes how often each value occurs, and nothing else of the sensitive columns.
+This is a baseline for comparison. It publishes how often each value occurs, and nothing else about sensitive columns.
 Source: the method called "distribution" in Fu, Wang and others, "Small sum privacy and large sum utility in data
 publishing", section 6.
 """
@@ -22,15 +22,15 @@ from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
 
 MECHANISM = "distribution"
 WARNING = (
-    "a baseline to compare with: it answers no question about a part of the table, and how often each value occurs"
-    " in the whole of it is published exactly"
+    "a baseline to compare with: it answers no question about a part of the table, and publishes exactly how often"
+    " each value occurs in the whole table"
 )
 
 
 def plan(
     workspace: Workspace, source: Source, release: str, arguments: DistributionArguments
 ) -> Plan:
-    """Decide everything about a release of values redrawn from their distribution."""
+    """Plan a release of values that are redrawn from their distribution."""
     domains = open_domains(workspace, source)
     redrawn = [_redrawn(workspace, source, domain) for domain in domains]
     guarantees = [_guarantee(domain.attribute) for domain in domains]

@@ -1,4 +1,4 @@
-"""Fine-grain perturbation: a retention for each value, as large as its requirements allow."""
+"""Fine-grain perturbation: a separate retention for each value, as large as its requirements allow."""
 
 from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments, FineGrainGrid
 from duckdb_priv.methods.register import Method, Words

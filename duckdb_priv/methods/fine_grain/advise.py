@@ -1,4 +1,4 @@
-"""What fine-grain perturbation promises, and the errors to expect of it, at every tolerance to try."""
+"""Advice about fine-grain perturbation: its promises and expected errors."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from duckdb_priv.methods.fine_grain.arguments import FineGrainGrid
 from duckdb_priv.methods.fine_grain.reference import FREQUENCY_EPSILON
 
 MIN_RETENTION = 0.05
-"""The smallest retention that fine-grain perturbation is advised with."""
+"""The min_retention of advised options."""
 HALVINGS, NEARLY = 30, 0.999
-"""How often the interval of tolerances is halved, and which share of an epsilon is enough."""
+"""Most steps of the bisection of the tolerance, and the share of the allowed epsilon at which it ends."""
 
 
 def options(question: Question, grid: FineGrainGrid) -> Iterator[Option]:
-    """Fine-grain perturbation at every tolerance of the grid that asks anything of these frequencies.
+    """Yield an option for every tolerance of the grid that constrains some value.
 
-    The variance is that of any linear estimate (mechanism/operator.md); the smallest retention keeps it finite.
+    The variance is that of a linear estimate (mechanism/operator.md). The minimum retention keeps it finite.
     """
     for tolerance in grid.tolerances:
         frequencies = rounded(np.maximum(question.frequencies, 1) / question.frequencies.sum())
@@ -54,7 +54,7 @@ def options(question: Question, grid: FineGrainGrid) -> Iterator[Option]:
 
 
 def answering(workspace: Workspace, asked: StatedQuestions) -> Iterator[StatedOption]:
-    """The largest tolerance with which the retentions, counted with noise, and what a record shows have the epsilon."""
+    """Yield the option with the largest tolerance for the epsilon, which includes that of the noisy frequencies."""
     left = asked.epsilon - FREQUENCY_EPSILON
     frequencies = rounded(np.maximum(asked.counts, 1) / asked.counts.sum())
     low, high, found = 1.0, float(frequencies.sum() / frequencies.max()), None
@@ -83,7 +83,7 @@ def answering(workspace: Workspace, asked: StatedQuestions) -> Iterator[StatedOp
 
 
 def _tolerated(frequencies: Vector, tolerance: float) -> tuple[FineGrain, float]:
-    """Return the operator of a tolerance, and its smallest retention, which keeps variances finite."""
+    """Return the operator for a tolerance, and its minimum retention, which keeps variances finite."""
     requirements = Requirements.from_tolerance(frequencies, tolerance)
     least = min(MIN_RETENTION, uniform_retention(requirements.gamma()))
     return optimal_operator(frequencies, requirements, min_retention=least), least

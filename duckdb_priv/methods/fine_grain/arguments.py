@@ -1,4 +1,4 @@
-"""What ``priv.publish_fine_grain`` and ``priv.fine_grain_plan`` take."""
+"""The arguments of ``priv.publish_fine_grain`` and ``priv.fine_grain_plan``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class FineGrainArguments(Arguments):
-    """Requirements value by value, or one tolerance for all."""
+    """A requirement for each value, or one tolerance for all values."""
 
     requirements: Any = argument(
         TABLES, "the table (value, rho1, rho2) of what is required", "'table'", default=None
@@ -58,7 +58,7 @@ class FineGrainArguments(Arguments):
 
 @dataclass(frozen=True, kw_only=True)
 class FineGrainGrid(Arguments):
-    """What advice about fine-grain perturbation tries."""
+    """The parameters that advice about fine-grain perturbation tries."""
 
     tolerances: Sequence[float] = argument(
         NUMBERS, "the tolerances to try", "[10, 20]", default=(5, 10, 20, 50)

@@ -20,12 +20,12 @@ from duckdb_priv.methods.common.shuffles import audit_shuffle
 
 
 def audit(subject: Subject) -> list[AuditRow]:
-    """Recompute what is promised of one record, and of a record among those with the same public columns."""
+    """Recompute the promises for a single record, and for a record in its shuffled group."""
     return [*_audit_alone(subject), *audit_shuffle(subject)]
 
 
 def _audit_alone(subject: Subject) -> list[AuditRow]:
-    """Recompute, for every requirement, the worst posterior of the priors that it speaks of."""
+    """Recompute the claims for a single record: the worst posteriors of every requirement."""
     operator = FineGrain(np.array(subject.attribute.numbers["retention"]))
     rows = audit_operator(subject, operator.matrix())
     true = subject.true_counts()
@@ -41,7 +41,7 @@ def _audit_alone(subject: Subject) -> list[AuditRow]:
 
 
 def _requirements(subject: Subject, claim: dict[str, Any]) -> Requirements | None:
-    """Read the requirements that the release states, by themselves or by a tolerance and frequencies."""
+    """Return the requirements that the release states; None for a tolerance without published frequencies."""
     values = subject.attribute.values
     if "tolerance" in claim:
         if "reference_frequencies" not in subject.claims:
@@ -85,7 +85,7 @@ def _odds(
                 f"A prior of {rho2:.6g} for this value becomes a posterior of at least {lowest[k]:.6g}, whatever is"
                 " published and whatever else was likely.",
                 float(lowest[k]),
-                # What the direction 'upward' does not claim is still to be known.
+                # Direction 'upward' claims nothing here, so the finding is for information only.
                 bool(fall[k] <= factors[k]) if direction == "both" else None,
                 subject.attribute.name,
                 **limits,

@@ -1,4 +1,4 @@
-"""A coarser release of values with retentions of their own."""
+"""Derive a coarser release from values with separate retentions."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from duckdb_priv.release.model import SensitiveAttribute
 
 
 def coarser(attribute: SensitiveAttribute, release: str, asked: Asked) -> Coarser:
-    """Turn the retentions of all values into one, where that can be."""
+    """Turn the operator into uniform perturbation, with one retention for all values, if possible."""
     return coarser_operator(attribute, stored_operator(attribute), release, asked)

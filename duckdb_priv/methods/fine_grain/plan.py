@@ -1,4 +1,4 @@
-"""Publishing by fine-grain perturbation: a retention for each value, as large as its requirements allow.
+"""Plan a publication by fine-grain perturbation: a separate retention for each value.
 
 Source: Chaytor, Wang, "Fine grain perturbation for privacy preserving data publishing".
 """
@@ -28,18 +28,18 @@ from duckdb_priv.release.promise import factor, of_value
 
 MECHANISM = "fine_grain"
 LISTED = 5
-"""How many values a warning lists."""
+"""Largest number of values that a warning lists."""
 
 
 def plan(workspace: Workspace, source: Source, release: str, arguments: FineGrainArguments) -> Plan:
-    """Decide everything about a release with a retention for each value."""
+    """Plan a release with a separate retention for each value."""
     programs = solve_programs(workspace, source, arguments)
     perturbations = [_perturbation(workspace, source, program) for program in programs]
     epsilons = [_epsilon(program) for program in programs]
     guarantees = [each for program in programs for each in _guarantees(program)]
     attributes = [_attribute(release, program) for program in programs]
     if not any(program.reference.epsilon for program in programs):
-        # An operator that was computed from the table says something of a record besides what it reports.
+        # An operator that was computed from the table reveals something about a record, which no shuffle hides.
         guarantees += shuffle_guarantees(workspace, source, attributes)
     return Plan(
         mechanism=MECHANISM,
@@ -88,7 +88,7 @@ def _perturbation(workspace: Workspace, source: Source, program: Program) -> Per
             "attribute": program.domain.attribute,
             "domain": program.domain.digest,
             "keep": hashlib.sha256(keep.tobytes()).hexdigest(),
-            # Bits that were used with other noise would not be charged again, and the noise would be free.
+            # With the same bits and other noise, the ledger would not charge the noise of the frequencies.
             **({"frequencies": program.reference.noise_id} if program.reference.noise_id else {}),
         },
     )
@@ -111,7 +111,7 @@ def _attribute(release: str, program: Program) -> SensitiveAttribute:
 
 
 def _epsilon(program: Program) -> float:
-    """Return the epsilon of everything that is published: of what a record shows, and of the operator."""
+    """Return the epsilon of the whole release: that of a published value plus that of the operator."""
     return program.reference.epsilon + math.log(program.operator.upward_amplification().max())
 
 
@@ -170,7 +170,7 @@ def _of_reference(attribute: str, reference: Reference) -> Guarantee:
         "were counted with noise and rounded to half powers of two: seeing them changes the odds of two true values"
         f" of a record by a factor of {factor(reference.epsilon)} (epsilon = {reference.epsilon:.4g})"
         if reference.epsilon
-        else "come from elsewhere, and tell nothing of the table"
+        else "come from elsewhere and do not depend on the table"
     )
     return Guarantee(
         "reference_frequencies",
@@ -185,7 +185,7 @@ def _warnings(program: Program) -> list[str]:
     name, warnings = repr(program.domain.attribute), []
     if program.direction == "upward":
         warnings.append(
-            f"direction 'upward' does not bound how far the probability of a value of {name} may fall"
+            f"direction 'upward' does not bound how far the posterior of a value of {name} may fall"
         )
     if program.indistinct:
         listed = ", ".join(map(shown, program.indistinct[:LISTED]))

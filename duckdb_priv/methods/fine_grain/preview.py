@@ -1,4 +1,4 @@
-"""What publishing by fine-grain perturbation would do, value by value, without publishing."""
+"""Preview of fine-grain perturbation: the retention and error of each value, without publishing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from duckdb_priv.release.request import Roles
 
 @dataclass(frozen=True, kw_only=True)
 class PlanArguments(Arguments):
-    """The table that is looked at."""
+    """The table, and its sensitive columns."""
 
     source: str = argument(NAME, "the table or view to publish", "'visits'")
     sensitive: tuple[str, ...] = argument(
@@ -33,7 +33,7 @@ class PlanArguments(Arguments):
 
 
 def fine_grain_plan(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Show what publish_fine_grain would do, one row for each value, without publishing."""
+    """Return one row for each value with its retention and error in publish_fine_grain, without publishing."""
     table, arguments = read(given, PlanArguments, FineGrainArguments, of="fine_grain_plan")
     source = open_source(workspace, table.source, Roles(table.sensitive))
     programs = solve_programs(workspace, source, arguments)
@@ -41,7 +41,7 @@ def fine_grain_plan(workspace: Workspace, given: Mapping[str, Any]) -> list[dict
 
 
 def _plan_rows(program: Program) -> list[dict[str, Any]]:
-    """Return a program's answer as rows; what is infinite is written as text, for SQL to read."""
+    """Return the solution of a program as rows. Numbers that may be infinite are texts, which SQL converts."""
     operator, counts = program.operator, np.array(program.domain.counts, dtype=np.float64)
     gamma = program.requirements.gamma()
     uniform = FineGrain(np.full(gamma.size, uniform_retention(gamma)))

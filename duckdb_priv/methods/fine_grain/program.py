@@ -1,4 +1,4 @@
-"""From the arguments of a call to an operator for each sensitive attribute: requirements, then the program."""
+"""Compute the operator of each sensitive attribute from the arguments of a call."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
 from duckdb_priv.methods.fine_grain.reference import Reference, find_reference
 
 MOST_VALUES = 10_000
-"""The operator of so many values takes 800 MB."""
+"""Largest domain; its operator takes 800 MB."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """What one sensitive attribute is asked, and the operator that answers."""
+    """The requirements of one sensitive attribute, and the operator that satisfies them."""
 
     domain: Domain
     requirements: Requirements
     operator: FineGrain
     direction: Direction
     tolerance: float | None
-    """The tolerance that the requirements come from, if they do."""
+    """The tolerance from which the requirements were computed; None if they were given."""
     reference: Reference
-    """The frequencies that the operator was computed from."""
+    """The frequencies from which the operator was computed."""
 
     @property
     def claim(self) -> dict[str, Any]:
-        """What the requirements are, for the public."""
+        """The requirements, as the catalog publishes them."""
         if self.tolerance is not None:
             return {"direction": self.direction, "tolerance": self.tolerance}
         wanted = self.requirements
@@ -55,7 +55,7 @@ class Program:
 
     @property
     def indistinct(self) -> list[str | None]:
-        """The values that cannot be distinguished: those of retention 0, if there are several."""
+        """The values that cannot be distinguished: those with retention 0, if there are several."""
         of = zip(self.domain.values, self.operator.identifiable, strict=True)
         return [value for value, identifiable in of if not identifiable]
 
@@ -63,7 +63,7 @@ class Program:
 def solve_programs(
     workspace: Workspace, source: Source, arguments: FineGrainArguments
 ) -> list[Program]:
-    """Read the requirements of every sensitive attribute, and compute its operator.
+    """Return the program of every sensitive attribute, with its requirements and operator.
 
     Raises InvalidParameter, GuaranteeViolated, and PublicationFailed if the solver gives up.
     """
@@ -97,7 +97,7 @@ def solve_programs(
 
 
 def _check_size(domain: Domain) -> None:
-    """Refuse a domain whose operator needs more memory than machines have, before any is asked for."""
+    """Raise InvalidParameter for a domain whose operator would need too much memory."""
     if domain.size > MOST_VALUES:
         raise InvalidParameter(
             f"{domain.attribute!r} has {domain.size:,} values, and fine-grain perturbation takes at most"
@@ -107,7 +107,7 @@ def _check_size(domain: Domain) -> None:
 
 
 def _requirements(workspace: Workspace, source: Source, domain: Domain, table: str) -> Requirements:
-    """Read a table of requirements, which must speak of the values of the domain, each and only."""
+    """Read a table of requirements; raises InvalidParameter unless it has every value of the domain, and no other."""
     rows = read_columns(
         workspace,
         source,
@@ -123,9 +123,9 @@ def _requirements(workspace: Workspace, source: Source, domain: Domain, table: s
     for text, value, rho1, rho2 in rows:
         if (text is not None and value is None) or value not in position:
             raise InvalidParameter(
-                f"requirements {table!r} speaks of {shown(text)}, which column"
+                f"requirements {table!r} has a row for {shown(text)}, a value that column"
                 f" {domain.attribute!r} does not have",
-                hint="remove it, or give a domain := [...] that has it",
+                hint="remove the row, or write a domain := [...] that has the value",
             )
         if (rho1 is None) != (rho2 is None):
             raise InvalidParameter(
@@ -134,11 +134,11 @@ def _requirements(workspace: Workspace, source: Source, domain: Domain, table: s
             )
     lacking = [value for value in domain.values if value not in {row[1] for row in rows}]
     if lacking:
-        more = f", nor of {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        more = f" and {len(lacking) - 1} more values" if len(lacking) > 1 else ""
         raise InvalidParameter(
-            f"requirements {table!r} does not speak of {shown(lacking[0])}{more}, which column"
-            f" {domain.attribute!r} has",
-            hint="add a row for it; with NULL as rho1 and rho2 if it needs no protection",
+            f"requirements {table!r} has no row for {shown(lacking[0])}{more} of column"
+            f" {domain.attribute!r}",
+            hint="add a row for each value, with NULL as rho1 and rho2 if it needs no protection",
         )
     wanted = [(position[value], rho1, rho2) for _, value, rho1, rho2 in rows if rho1 is not None]
     values, rho1s, rho2s = zip(*sorted(wanted), strict=True) if wanted else ((), (), ())
@@ -148,11 +148,11 @@ def _requirements(workspace: Workspace, source: Source, domain: Domain, table: s
 
 
 def _check_condition(domain: Domain, operator: FineGrain) -> None:
-    """Refuse an operator that could be inverted, and whose inverse would be nothing but rounding."""
+    """Raise InvalidParameter for an operator whose inverse would be mostly rounding errors."""
     condition = operator.condition_number
     if math.isfinite(condition) and condition > MAX_CONDITION_NUMBER:
         raise InvalidParameter(
             f"the operator for {domain.attribute!r} has a condition number of {condition:.3g}, and"
-            f" nothing could be reconstructed beyond {MAX_CONDITION_NUMBER:.0e}",
+            f" no count can be estimated beyond {MAX_CONDITION_NUMBER:.0e}",
             hint="relax the tightest requirements, or group values",
         )

@@ -1,4 +1,4 @@
-"""The frequencies that retentions are computed from: public ones, or the table's, counted with noise."""
+"""The frequencies from which retentions are computed: public ones, or noisy frequencies of the table."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
 from duckdb_priv.release.model import to_json
 
 FREQUENCY_EPSILON = 0.1
-"""What counting for a tolerance costs unless something else is said: three per cent of a usual epsilon."""
+"""Default epsilon of the noisy frequencies for a tolerance: three per cent of a usual epsilon."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Frequencies that may be known, one for each value of the domain."""
+    """Frequencies that may be published, one for each value of the domain."""
 
     frequencies: Vector
     epsilon: float = 0.0
-    """The epsilon that they reveal about a record, beside what it shows; 0 if they come from elsewhere."""
+    """The epsilon of the frequencies; 0 if they do not depend on the table."""
     noise_id: str = ""
-    """Fingerprint of the noise that they were counted with."""
+    """Fingerprint of the noise in the frequencies."""
 
 
 def find_reference(
     workspace: Workspace, source: Source, domain: Domain, arguments: FineGrainArguments
 ) -> Reference:
-    """Return the given frequencies, or count the table with noise; equal weights if they are not needed."""
+    """Return the given frequencies, or noisy frequencies of the table, or equal ones if none are needed."""
     if arguments.frequencies is not None and arguments.frequency_epsilon is not None:
         raise InvalidParameter(
             "give either public frequencies, or a frequency_epsilon to count them with, not both",
@@ -50,7 +50,7 @@ def find_reference(
         return Reference(np.ones(domain.size))
     epsilon = FREQUENCY_EPSILON if epsilon is None else epsilon
     secret = workspace.secret()
-    # The counts belong to what defines the noise: two tables with the same noise would show their difference.
+    # The noise depends on the counts, because with the same noise two tables would show their difference.
     context = to_json(
         {
             "purpose": "frequencies",
@@ -71,7 +71,7 @@ def find_reference(
 
 
 def _read(workspace: Workspace, source: Source, domain: Domain, table: str) -> Vector:
-    """Read a table of frequencies, which must have one for each value of the domain."""
+    """Read a table of frequencies; raises InvalidParameter unless it has one for each value of the domain."""
     rows = read_columns(
         workspace,
         source,

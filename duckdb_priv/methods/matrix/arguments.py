@@ -1,4 +1,4 @@
-"""What ``priv.publish_matrix`` takes."""
+"""The arguments of ``priv.publish_matrix``."""
 
 from __future__ import annotations
 

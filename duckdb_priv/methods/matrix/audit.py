@@ -1,4 +1,4 @@
-"""Audit of perturbation with any matrix."""
+"""Audit of perturbation with a matrix."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from duckdb_priv.methods.common.shuffles import audit_shuffle
 
 
 def audit(subject: Subject) -> list[AuditRow]:
-    """Recompute what is promised of one record, and of a record among those with the same public columns."""
+    """Recompute the promises for a single record, and for a record in its shuffled group."""
     return [*_audit_alone(subject), *audit_shuffle(subject)]
 
 
 def _audit_alone(subject: Subject) -> list[AuditRow]:
-    """Recompute what an attribute exchanged by a matrix claims, and what may be believed of it."""
+    """Recompute the claims for a single record: its epsilon and posteriors."""
     operator = stored_operator(subject.attribute)
     rows = audit_operator(subject, operator)
     true = subject.true_counts()

@@ -1,4 +1,4 @@
-"""A coarser release of values that were exchanged by a matrix."""
+"""Derive a coarser release from values that were exchanged by a matrix."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from duckdb_priv.release.model import SensitiveAttribute
 
 
 def coarser(attribute: SensitiveAttribute, release: str, asked: Asked) -> Coarser:
-    """Turn the matrix into uniform perturbation, where that can be."""
+    """Turn the matrix into uniform perturbation, if possible."""
     return coarser_operator(attribute, stored_operator(attribute), release, asked)

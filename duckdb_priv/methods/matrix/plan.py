@@ -1,4 +1,4 @@
-"""Publishing with any column-stochastic matrix (PRAM): each value is exchanged with given probabilities.
+"""Plan a publication with a column-stochastic matrix (PRAM): each value is exchanged with given probabilities.
 
 Source: Gouweleeuw, Kooiman, Willenborg, de Wolf, "Post randomisation for statistical disclosure
 control" (1998).
@@ -34,7 +34,7 @@ from duckdb_priv.release.promise import of_value
 
 MECHANISM = "matrix"
 MAX_VALUES = 100
-"""Largest domain of a matrix: all its m * m weights are in the macros that an analyst calls."""
+"""Largest domain of a matrix, because the analyst's macros contain all its m * m weights."""
 
 MatrixCells = dict[tuple[str | None, str | None], float]
 """Probabilities by (original, published)."""
@@ -42,19 +42,19 @@ MatrixCells = dict[tuple[str | None, str | None], float]
 
 @dataclass(frozen=True)
 class Exchanged:
-    """One sensitive attribute with its operator as it is drawn from."""
+    """One sensitive attribute with its operator, rounded to 64 bits."""
 
     domain: Domain
     operator: Matrix
 
     @property
     def epsilon(self) -> float:
-        """Parameter of local differential privacy; infinite where a published value excludes a true one."""
+        """Epsilon of local differential privacy; infinite if a published value excludes a true one."""
         return ldp_epsilon(self.operator)
 
 
 def plan(workspace: Workspace, source: Source, release: str, arguments: MatrixArguments) -> Plan:
-    """Decide everything about a release whose values are exchanged as a matrix says."""
+    """Plan a release whose values are exchanged with the probabilities of a matrix."""
     tables = named_tables(arguments.matrix, source, "matrix")
     cells = {
         name: _read(workspace, source, table, source.types[name]) for name, table in tables.items()
@@ -97,7 +97,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: MatrixAr
 
 
 def _read(workspace: Workspace, source: Source, table: str, kind: str) -> MatrixCells:
-    """Read a matrix that has a probability for every pair of its values."""
+    """Read a table with a matrix; raises InvalidParameter unless every pair of its values has one probability."""
     of_type = key_type(kind)
     rows = read_columns(
         workspace,
@@ -144,7 +144,7 @@ def _read(workspace: Workspace, source: Source, table: str, kind: str) -> Matrix
 
 
 def _operator(cells: MatrixCells, domain: Domain) -> Matrix:
-    """Return the matrix in the order of the domain, as it is drawn from."""
+    """Return the matrix in the order of the domain, rounded to 64 bits."""
     values = domain.values
     given = np.array([[cells[original, published] for original in values] for published in values])
     return as_drawn(check_operator(given, values))

@@ -23,7 +23,7 @@ METHOD = Method(
     advised_alone=True,
     symbols={
         "epsilon": ("ε", "relative error that must not be rare"),
-        "delta": ("δ", "how likely it was asked to be"),
+        "delta": ("δ", "probability that a larger error must have"),
     },
     refreshing=Refreshing(
         "a row that is gone is of a record that left its group or has another value, and a new row is of one that came"

@@ -1,4 +1,4 @@
-"""What reconstruction privacy promises, and the errors to expect of it, at all parameters to try."""
+"""Advice about reconstruction privacy: its promises and expected errors."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from duckdb_priv.methods.reconstruction_private.plan import Requirement
 
 
 def options(question: Question, grid: ReconstructionPrivateGrid) -> Iterator[Option]:
-    """Reconstruction privacy at every retention, epsilon and delta that allows samples of at least one record.
+    """Yield an option for every retention, epsilon and delta whose samples have at least one record.
 
-    The variances are those of mechanism/sampling_variance.md, summed over the micro groups of each query.
+    The variance of a query is the sum over its micro groups (mechanism/sampling_variance.md).
     """
     sizes = {
         (retention, epsilon, delta): int(threshold(1.0, operator, epsilon, delta))
@@ -33,7 +33,7 @@ def options(question: Question, grid: ReconstructionPrivateGrid) -> Iterator[Opt
         for operator in [Uniform(retention, question.domain_size)]
     }
     sampled = [point for point, size in sizes.items() if size >= 1]
-    # No smaller micro group is ever sampled.
+    # Smaller micro groups are never sampled.
     groups = question.micro_groups(min((sizes[point] for point in sampled), default=sys.maxsize))
     for retention, epsilon, delta in sampled:
         arguments = ReconstructionPrivateArguments(

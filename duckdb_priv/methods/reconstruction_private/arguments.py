@@ -1,4 +1,4 @@
-"""What ``priv.publish_reconstruction_private`` takes."""
+"""The arguments of ``priv.publish_reconstruction_private``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionPrivateArguments(Arguments):
-    """The retention, and how badly single groups are to be reconstructed."""
+    """The retention, and the required error of estimates for single groups."""
 
     retention: float | None = argument(NUMBER, RETENTION, "0.3", default=None)
     ldp_epsilon: float | None = argument(
@@ -63,7 +63,7 @@ class ReconstructionPrivateArguments(Arguments):
 
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionPrivateGrid(Arguments):
-    """What advice about reconstruction privacy tries."""
+    """The parameters that advice about reconstruction privacy tries."""
 
     retentions: Sequence[float] = retentions()
     reconstruction_epsilons: Sequence[float] = argument(

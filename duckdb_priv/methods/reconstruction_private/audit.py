@@ -1,4 +1,4 @@
-"""Audit of reconstruction privacy: every micro group looked at, before sampling and after."""
+"""Audit of reconstruction privacy: checks of every micro group, before and after sampling."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOMOGENEOUS = 0.9
 
 
 def audit(subject: Subject) -> list[AuditRow]:
-    """Recompute what a reconstruction-private attribute claims."""
+    """Recompute the claims of a reconstruction-private attribute."""
     numbers = subject.attribute.numbers
     own, other = numbers["own"][0], numbers["other"][0]
     operator = Uniform(own - other, subject.attribute.size)
@@ -61,7 +61,7 @@ def audit(subject: Subject) -> list[AuditRow]:
 
 
 def _paper(subject: Subject, operator: Uniform) -> list[AuditRow]:
-    """Return the rows about a release that was sampled as in the paper: why, and what it reveals."""
+    """Return the findings about a release with the paper's sampling: the sampled groups, and what copies reveal."""
     _, claim = subject.claims["reconstruction_privacy_of_the_paper"]
     if subject.true_counts() is None or subject.source is None:
         return [source_changed(subject)]
@@ -123,7 +123,7 @@ def _sample_size(subject: Subject, operator: Uniform, claim: dict[str, Any]) -> 
 
 
 def _represented(subject: Subject, public: list[str], size: int) -> tuple[AuditRow, AuditRow]:
-    """Compare every micro group with the rows that represent it."""
+    """Return findings that compare every micro group with the rows that represent it."""
     assert subject.source is not None
     same = (
         " AND ".join(f"a._priv_public{n} IS NOT DISTINCT FROM b._priv_public{n}" for n in range(len(public)))
@@ -162,7 +162,7 @@ def _largest_sample(subject: Subject, largest: int, allowed: int) -> AuditRow:
 def _grown(
     subject: Subject, operator: Uniform, claim: dict[str, Any], public: list[str]
 ) -> list[AuditRow]:
-    """Return the rows about samples that have grown with their groups: rows by group, in this version and in all."""
+    """Return the findings about samples that have grown: rows per group, in this version and in all versions."""
     size, name = claim["sample_size"], subject.attribute.name
     ((largest,),) = subject.workspace.rows(
         f"SELECT max(rows) FROM (SELECT {aliased(public)} count(*) AS rows FROM {subject.table} AS s GROUP BY ALL)"
@@ -206,7 +206,7 @@ def _grown(
 def _violations(
     subject: Subject, operator: Uniform, claim: dict[str, Any], counts: GroupCounts
 ) -> list[AuditRow]:
-    """Count groups with more independent trials than their own largest frequency allows."""
+    """Return findings that count groups with more independent trials than their largest frequency allows."""
     groups = counts.of_groups
     inside = groups.where(groups.frequency <= claim["max_frequency"])
     allowed = threshold(
@@ -247,7 +247,7 @@ def _violations(
 def _tails(
     subject: Subject, operator: Uniform, claim: dict[str, Any], counts: GroupCounts
 ) -> AuditRow:
-    """Find the smallest exact tail over all values of all groups that the claim speaks of."""
+    """Return the smallest exact tail over all values of all groups that the claim covers."""
     cells = counts.where(counts.frequency <= claim["max_frequency"])
     if not len(cells.size):
         return finding("exact_tails", "No group is within the claim.", None, None, subject.attribute.name)  # fmt: skip
@@ -274,7 +274,7 @@ def _tails(
 def _noise(
     subject: Subject, operator: Uniform, claim: dict[str, Any], public: list[str], sensitive: str
 ) -> AuditRow:
-    """Judge whether the scaled counts are such as sampling and perturbation give (Bernstein's inequality)."""
+    """Test whether the scaled counts agree with sampling and perturbation, by Bernstein's inequality."""
     assert subject.source is not None
     groups = ", ".join(f"_priv_public{n}" for n in range(len(public)))
     partition = f"PARTITION BY {groups}" if public else ""
@@ -294,7 +294,8 @@ def _noise(
     size, count, number = np.array([numbers for _, *numbers in cells], dtype=np.int64).T
     published = np.minimum(size, claim["sample_size"])
     p, domain = operator.retention, subject.attribute.size
-    # A group that lacks a value adds to its variance, too: what every group adds, and what its records add beyond.
+    # Groups without a value also add to the variance of its count. So the sum has a term for every group, and a
+    # further term for the groups with the value.
     own = weighted_variance(size, count, published, operator)
     lacking = weighted_variance(size, 0 * count, published, operator)
     beyond = np.bincount(place, weights=number * (own - lacking), minlength=domain)
@@ -320,7 +321,7 @@ def _noise(
 def _neighbourhoods(
     subject: Subject, operator: Uniform, claim: dict[str, Any], public: list[str], sensitive: str
 ) -> AuditRow:
-    """Find unions of groups that share a value and are reconstructed well: no sampling of single groups hides that."""
+    """Find unions of groups that share a value and are estimated accurately, although each single group is not."""
     assert subject.source is not None
     a, q, p = operator.own, operator.other, operator.retention
     worst, without, unions = 0.0, public[0], 0

@@ -1,4 +1,4 @@
-"""The next version of a reconstruction-private release: the current rows stay, and new records take free rows."""
+"""Plan the next version of a reconstruction-private release: current rows stay, and new records take free rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def plan(
     release: str,
     arguments: ReconstructionPrivateArguments,
 ) -> Plan:
-    """Decide everything about the next version of a release of which it is known who represents whom."""
+    """Plan the next version of a release whose samples are stored."""
     release = catalog.find_release(workspace.cursor, release)
     decided = decide(workspace, source, arguments)
     domain, requirement = decided.domain, decided.requirement
@@ -76,14 +76,14 @@ def waiting(
     release: str,
     arguments: ReconstructionPrivateArguments,
 ) -> int | None:
-    """Count the records that wait, if the next version would be the current one; None if it would not."""
+    """Return the number of waiting records, or None if the next version would differ from the current one."""
     release = catalog.find_release(workspace.cursor, release)
     samples, _ = _sampled(workspace, source, release, decide(workspace, source, arguments))
     return samples.waiting()
 
 
 def entered(workspace: Workspace, source: Source, release: str) -> str:
-    """Write the query of the ids of the records that represent their groups, or are represented by others of them."""
+    """Return SQL for the ids of the records that the release counts: those with a row, and those rows represent."""
     given = catalog.last_publication(workspace.cursor, release).parameters
     (attribute,) = catalog.sensitive_attributes(workspace.cursor, release)
     arguments = ReconstructionPrivateArguments(
@@ -108,7 +108,7 @@ def entered(workspace: Workspace, source: Source, release: str) -> str:
 def _sampled(
     workspace: Workspace, source: Source, release: str, decided: Decided
 ) -> tuple[Samples, Sampling]:
-    """Materialize the records that get a row."""
+    """Materialize the records that get a row, and return the samples and the sampling."""
     domain, size = decided.domain, decided.requirement.sample_size
     samples = Samples(workspace, source, release, domain, size)
     samples.mark(decided.perturbation, decided.context)
@@ -118,7 +118,7 @@ def _sampled(
 
 
 def _warn_of_draws(present: int, requirement: Requirement) -> list[str]:
-    """Return where records came back, so that those of one group have had more rows than are promised."""
+    """Return a warning if records came back to a group, so that more of its records had rows than is promised."""
     if present <= requirement.sample_size:
         return []
     upper, lower = replace(requirement, sample_size=present).worst_tails()

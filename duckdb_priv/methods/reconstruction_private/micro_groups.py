@@ -1,12 +1,12 @@
-"""Representing large micro groups by a sample of a public size, in which every value keeps its frequency.
+"""Represent each large micro group by a sample of a public size, in which every value keeps its frequency.
 
-A micro group is an equivalence class: the records that agree on all public attributes. Of a group of n > s
-records exactly s are taken, floor or ceiling of s times its frequency of each value, with exactly that mean:
-the values are one behind the other in a random order, and every (n / s)-th record is taken from one random
-start. Within a value the records that come first in a keyed order of their ids are taken, so that if records leave the
-group later, the oldest first or any others, a sample of the others remains (``mechanism/growing_sample.md``).
+A micro group is an equivalence class: the records with equal public attributes. A group of n > s records is represented
+by exactly s of them. The sample has the floor or the ceiling of s times the frequency of each value, with exactly that
+mean. It is systematic: the values are in a random order, and every (n / s)-th record is taken from one random start.
+Within a value, the first records in a keyed order of their ids are taken. If any records leave the group later, the
+remaining rows are a sample of the remaining records (``mechanism/growing_sample.md``).
 
-Orders and start are a function of the secret and the group's own records; without record ids they are fresh.
+Orders and start are a function of the secret and the group's records; without record ids they are freshly random.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from duckdb_priv.sqltext.signed import signed
 from duckdb_priv.sqltext.templates import body, expand, place, read
 
 SCALE = "scale"
-"""The published column that says how many source records a row stands for."""
+"""The published column with the number of source records that a row represents."""
 LARGE, VALUES, SAMPLE = "_priv_large", "_priv_group_values", "_priv_group_sample"
-"""Temporary tables of this connection."""
+"""Names of temporary tables."""
 LARGEST_SAMPLE = 999_999
-"""Most records that one aggregate collects; a smaller sample than allowed is allowed as well."""
+"""Largest sample size, because one aggregate collects at most this many records."""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How large micro groups are represented: a table of records with a scale, made of those of a source."""
+    """The SQL that represents large micro groups by samples."""
 
     source: Source
-    """To be perturbed: the sampled records, as a source whose table has places of a kernel."""
+    """The sampled records with their scale, as a source to be perturbed; its table has placeholders of a kernel."""
     steps: tuple[Step, ...]
-    """What is made first: the large groups, the values that each has, and how many records represent them."""
+    """Steps that make the large groups, the values of each, and the number of records that represent each value."""
     random_bits: Mapping[str, randomness.KeyedBits | randomness.FreshBits]
     tables: Mapping[str, Table] = field(default_factory=dict)
 
     def kernel(self, source: Source, perturbation: Drawn, sql: Callable[[str], str]) -> Kernel:
-        """Return what samples and perturbs the records of a source; ``sql`` is what is made of the perturbed rows."""
+        """Return the kernel that samples and perturbs the records of a source; ``sql`` wraps the perturbing query."""
         return Kernel(
             reads=source.read_types,
             select=sql(perturb_sql(self.source, [perturbation], self.source.table)),
@@ -68,11 +68,11 @@ def sample_groups(
     large: str = "large_groups",
     most: int | None = None,
 ) -> Sampling:
-    """Represent every micro group of more than ``sample_size`` records by that many.
+    """Return the sampling that represents every micro group of more than ``sample_size`` records by that many.
 
-    ``context`` is what defines the noise; ``large`` is the fragment that says which groups are sampled, and how many
-    records are taken of each; ``most`` of one value, where that is known. Raises InvalidSource if a published column is
-    called scale.
+    ``context`` defines the noise. The SQL fragment ``large`` selects the groups to sample and the number of records of
+    each. ``most`` is the largest number of records of one value, if it is known. Raises InvalidSource if a published
+    column is called scale.
     """
     sql = group_sql(source, domain, sample_size, most)
     return Sampling(
@@ -87,7 +87,7 @@ def sample_groups(
 
 
 def most_of_value(workspace: Workspace, source: Source, domain: Domain, sample_size: int) -> int:
-    """Count how many records of one value represent a group at most: its share of them, rounded up."""
+    """Return the largest number of records of one value that represent a group: its share of them, rounded up."""
     groups = aggregates_of(workspace, source).group_counts(domain.attribute)
     groups = groups.where(groups.size > sample_size)
     return 1 + int((groups.count * sample_size // groups.size).max(initial=0))
@@ -96,7 +96,7 @@ def most_of_value(workspace: Workspace, source: Source, domain: Domain, sample_s
 def bits_of_groups(
     workspace: Workspace, source: Source, context: Mapping[str, object]
 ) -> dict[str, randomness.KeyedBits | randomness.FreshBits]:
-    """Derive the bits that order the values of a group and the records of a value, and those of its start."""
+    """Derive the random bits for the order of a group's values, the order of a value's records, and the start."""
     return {
         f"{purpose}_bits": open_random_bits(workspace, source, {**context, "purpose": purpose}).bits
         for purpose in ("order", "start", "within")
@@ -104,7 +104,7 @@ def bits_of_groups(
 
 
 def as_source(source: Source, records: str, scale_type: str) -> Source:
-    """Describe a query of sampled records as a source that can be perturbed."""
+    """Return a source whose table is a query of sampled records."""
     return replace(
         source,
         table=f"({records})",
@@ -119,7 +119,7 @@ def _id_type(source: Source) -> str:
 
 
 def order_drawn(source: Source, records: str) -> Drawing:
-    """Return the records of large groups, a query, with the bits that order those of a value."""
+    """Return the drawing of order bits for ``records``, a query of the records of large groups."""
     return Drawing(records, source.drawing("bits")[0], {"within_bits": "_priv_code"})
 
 
@@ -130,20 +130,20 @@ def group_sql(
     most: int | None = None,
     ordered: str | None = None,
 ) -> Callable[[str], str]:
-    """Return what writes a fragment of SQL about the micro groups of a source, by its name.
+    """Return a function that fills a named SQL fragment about the micro groups of a source.
 
-    At most ``most`` records of one value represent a group, or ``sample_size``. ``ordered`` is where the first records
-    of large groups are read with their order, and with how many have their value, unless the query is to draw it.
-    Raises InvalidSource if a published column is called scale.
+    ``most`` is the largest number of records of one value that represent a group; by default ``sample_size``.
+    ``ordered`` is a table of the first records of large groups, with their order and the number of records with the
+    same value. By default the query draws the order. Raises InvalidSource if a published column is called scale.
     """
     if taken := [name for name in (*source.public, domain.attribute) if name.lower() == SCALE]:
         raise InvalidSource(
-            f"column {taken[0]!r} has the name of the column that says how many records a row stands for",
+            f"column {taken[0]!r} has the name of the column for the number of records that a row represents",
             hint="rename it in a view, or exclude it",
         )
     number, text = source.id_arguments
     is_text = not source.integer_id
-    # Of several smallest numbers DuckDB has a fast way where they are signed, which takes half the time.
+    # DuckDB finds the smallest signed numbers in half the time that unsigned ones take.
     first = f"arg_min({{}}, {signed('_bits0')}, {most or sample_size})"
     aliases = {name: f"_priv_public{n}" for n, name in enumerate(source.public)}
     fillings = {

@@ -1,9 +1,9 @@
-"""Sampling, perturbing and scaling as the paper does it: for comparison, not for publishing.
+"""The sampling algorithm of the paper, for comparison only.
 
-A group with more records than its threshold, which depends on its own largest frequency, is sampled down to about
-the threshold, value by value, and every perturbed record appears size / sampled times, rounded by a coin. The number of
-copies is plain to see, so it reveals the threshold, and with it the largest frequency: several times more
-precisely than the estimate that sampling defends against (``mechanism/reconstruction_privacy.md``).
+The threshold of a group depends on its own largest frequency. A group with more records is sampled down to about the
+threshold, value by value. Every perturbed record is published size / sampled times, randomly rounded. The number of
+copies is visible, so it reveals the threshold and the largest frequency. That is several times more precise than the
+estimate that sampling prevents (``mechanism/reconstruction_privacy.md``).
 
 Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", algorithm 1.
 """
@@ -42,9 +42,9 @@ def sample_as_in_paper(
     requirement: tuple[float, float, Bound],
     context: Mapping[str, object],
 ) -> tuple[Sampling, int]:
-    """Return how records are sampled, with how often each is to appear as scale, and how many groups are sampled.
+    """Return the paper's sampling, whose scale is the number of copies, and the number of sampled groups.
 
-    ``requirement`` is epsilon, delta and the bound. A group whose sample happens to be empty is not published.
+    ``requirement`` is epsilon, delta and the bound. A group with an empty sample is not published.
     """
     epsilon, delta, bound = requirement
     groups = aggregates_of(workspace, source).group_counts(domain.attribute).of_groups
@@ -66,7 +66,7 @@ def sample_as_in_paper(
 
 
 def duplicated_sql(perturbed: str, public: Sequence[str]) -> str:
-    """Write the query in which every perturbed record appears as often as its scale says."""
+    """Return SQL in which every perturbed record appears as often as its scale says."""
     return expand(
         body(read("publisher/fragments", "duplicated")),
         {

@@ -1,7 +1,7 @@
-"""Publishing with reconstruction privacy: few independent trials in every micro group.
+"""Plan a publication with reconstruction privacy: few independent trials in every micro group.
 
-Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction"; ``mechanism/reconstruction_privacy.md``
-says why the sample size is public and what the paper's bounds prove.
+Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction". ``mechanism/reconstruction_privacy.md``
+explains the public sample size and the paper's bounds.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from duckdb_priv.release.model import GROUPED_BY, Guarantee, LedgerEntry, Sensit
 
 MECHANISM = "reconstruction_private"
 FINE = 10**6
-"""A frequency is taken in parts of this where a whole number of records must stand for it."""
+"""Size multiple that makes the number of records of a frequency whole, up to 1 / FINE."""
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """What is asked of every micro group, and the public sample size that follows."""
+    """The requirement for every micro group, and the public sample size that follows from it."""
 
     operator: Uniform
     epsilon: float
@@ -57,7 +57,7 @@ class Requirement:
 
     @classmethod
     def of(cls, arguments: ReconstructionPrivateArguments, domain_size: int) -> Requirement:
-        """Compute the sample size; raises InvalidParameter where no group may publish a record."""
+        """Return the requirement with its sample size; raises InvalidParameter if no group may publish a record."""
         retention = (
             epsilon_retention(arguments.ldp_epsilon or 0.0, domain_size)
             if arguments.retention is None
@@ -71,7 +71,7 @@ class Requirement:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Everything that defines the requirement, as the catalog has it."""
+        """The parameters of the requirement, as in the catalog."""
         return {
             "retention": self.operator.retention,
             "epsilon": self.epsilon,
@@ -82,7 +82,7 @@ class Requirement:
         }
 
     def worst_tails(self) -> tuple[float, float]:
-        """Return the exact tails of the most frequent value of a group that is represented by a sample."""
+        """Return the exact tails of a value of frequency ``max_frequency`` in a group that a sample represents."""
         size = FINE * self.sample_size
         upper, lower = tails(
             size, round(size * self.max_frequency), self.operator, self.epsilon, self.sample_size
@@ -90,9 +90,9 @@ class Requirement:
         return float(upper), float(lower)
 
     def guarantee(self, attribute: str, *, grown: bool = False) -> Guarantee:
-        """Return what is promised; delta only where the exact tails were computed.
+        """Return the guarantee; it claims a delta only if the exact tails were computed.
 
-        Of samples that have ``grown`` with their groups they are not known: rows of one group stand for more or fewer.
+        The exact tails of samples that have ``grown`` with their groups are unknown, because their scales differ.
         """
         wrong = f"by more than {self.epsilon:.4g} of it"
         scope = (
@@ -135,12 +135,12 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Decided:
-    """What does not depend on which groups are sampled."""
+    """The parts of a plan that do not depend on which groups are sampled."""
 
     domain: Domain
     requirement: Requirement
     context: Mapping[str, object]
-    """What defines the noise."""
+    """The parameters that define the noise."""
     perturbation: Perturbation
 
 
@@ -164,7 +164,7 @@ def decide(
 
 
 def columns_of(source: Source, domain: Domain) -> dict[str, str]:
-    """Return the role of every column of sampled records."""
+    """Return the role of each published column."""
     return {
         name: "sensitive" if name == domain.attribute else SCALE if name == SCALE else "public"
         for name in source.types
@@ -178,7 +178,7 @@ def plan(
     release: str,
     arguments: ReconstructionPrivateArguments,
 ) -> Plan:
-    """Decide everything about a reconstruction-private release of a source."""
+    """Plan a reconstruction-private release of a source."""
     decided = decide(workspace, source, arguments)
     domain, requirement, context = decided.domain, decided.requirement, decided.context
     perturbation, random_bits = decided.perturbation, decided.perturbation.random_bits
@@ -209,8 +209,8 @@ def plan(
             if values_at_once(workspace, source, domain, sampling, size):
                 staged = (LARGE, VALUES)
             else:
-                # To collect so many records of every value takes several times as long as to count first how many are
-                # taken.
+                # Counting the records that are taken of each value, and then collecting so many, is several times
+                # faster than collecting ``sample_size`` records of every value.
                 most = most_of_value(workspace, source, domain, size)
                 sampling = sample_groups(workspace, source, domain, size, context, most=most)
         kernel = sampling.kernel(source, perturbation, lambda sql: sql)
@@ -244,18 +244,18 @@ def plan(
 
 
 def _only(domains: list[Domain]) -> Domain:
-    """Return the one sensitive attribute: a sample can keep the frequencies of one."""
+    """Return the only sensitive attribute; a sample can keep the frequencies of one attribute only."""
     if len(domains) > 1:
         raise InvalidParameter(
             "reconstruction privacy is for one sensitive column, got "
             + " and ".join(repr(domain.attribute) for domain in domains),
-            hint="publish one release for each, and exclude the others",
+            hint="publish one release for each column, and exclude the others",
         )
     return domains[0]
 
 
 def _leak(attribute: str, requirement: Requirement) -> Guarantee:
-    """State what a release that is made as in the paper reveals."""
+    """Return a statement of what the paper's algorithm reveals."""
     return Guarantee(
         "reconstruction_privacy_of_the_paper",
         "Micro groups (records that agree on all public attributes) that are too large for their own largest frequency"
@@ -270,7 +270,7 @@ def _leak(attribute: str, requirement: Requirement) -> Guarantee:
 def attribute_of(
     release: str, domain: Domain, requirement: Requirement, *, paper: bool = False
 ) -> SensitiveAttribute:
-    """Describe the attribute as the catalog has it."""
+    """Return the catalog entry of the attribute."""
     return SensitiveAttribute(
         release=release,
         name=domain.attribute,
@@ -292,7 +292,7 @@ def ledger_entry(
     *,
     paper: bool = False,
 ) -> LedgerEntry:
-    """Return what the ledger keeps of the attribute."""
+    """Return the ledger entry of the attribute."""
     return LedgerEntry(
         attribute=domain.attribute,
         epsilon=None if paper else requirement.operator.ldp_epsilon,
@@ -306,7 +306,7 @@ def ledger_entry(
 def _warn_of_groups(
     workspace: Workspace, source: Source, domain: Domain, requirement: Requirement, large: int
 ) -> list[str]:
-    """Return where sampling does nothing, does everything, or the claim leaves groups out."""
+    """Return warnings about a single micro group, no sampled group, or groups that the claim excludes."""
     found = []
     if not source.public:
         found.append(

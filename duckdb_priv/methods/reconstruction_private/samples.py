@@ -1,8 +1,8 @@
-"""Which records represent the groups of a release, kept from version to version.
+"""The stored samples of a release: which records represent each group, from version to version.
 
-A record that represents its group goes on to do so as long as it is there with its value, and no other one takes its
-place; records that are new to a group are sampled among themselves, for the places that its rows leave
-(``mechanism/growing_sample.md``). What is kept are keyed marks of groups, and of records with their true values.
+A record that represents its group keeps its row as long as it is in the group with its value. The records that are new
+to a group are sampled separately, for its free rows (``mechanism/growing_sample.md``). The database stores keyed marks
+of groups, and of records with their true values.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import expand
 
 REMEMBERED = 1_000_000
-"""Of larger sources it is not kept: that would take longer than to publish them."""
+"""Largest source whose samples are stored. For larger sources, storing would take longer than publishing."""
 MARKED, NEW, SAMPLED, REPRESENTED = (
     f"temp.main._priv_{name}" for name in ("marked", "new", "sampled", "represented")
 )
-"""All records with their marks; those that are new to their groups, or have another value; those with a row; and those
-that are new and do not wait."""
+"""Temporary tables: all records with their marks; records that are new to a group, or have a new value; records with a
+row; new records that do not wait."""
 
 
 @dataclass(frozen=True)
 class RowsOfGroups:
-    """How many rows of a single group have been published, at most."""
+    """The largest number of records of one group that had a row in some version."""
 
     present: int
-    """Of records that are in the group now, in all versions."""
+    """Counting only records that are in the group now."""
     ever: int
-    """Of all records that were ever in it, in all versions."""
+    """Counting all records that were ever in the group."""
     waiting: int
-    """Records of all groups that have no place yet."""
+    """Number of records, in all groups, that wait for a free row."""
 
 
 @dataclass(frozen=True)
 class Samples:
-    """The records of a source, and what is known of them as those of a release."""
+    """The records of a source, and the stored samples of a release."""
 
     workspace: Workspace
     source: Source
@@ -54,12 +54,12 @@ class Samples:
 
     @property
     def kept(self) -> bool:
-        """Whether it can be kept who represents whom: records have ids, and are here, and not too many."""
+        """Whether samples can be stored: records have ids, are in this database, and are not too many."""
         source = self.source
         return bool(source.record_id) and source.answers is None and source.rows <= REMEMBERED
 
     def mark(self, perturbation: Perturbation, context: Mapping[str, object]) -> None:
-        """Materialize the records with their marks, and those of them that are new."""
+        """Materialize the tables MARKED, of all records with their marks, and NEW, of the new records."""
         marks: dict[str, randomness.KeyedBits | randomness.FreshBits] = {
             f"{purpose}_bits": open_random_bits(
                 self.workspace, self.source, {**context, "purpose": f"marks of {purpose}"}
@@ -80,7 +80,7 @@ class Samples:
         ).stage(self.workspace.cursor, self.source.table)
 
     def sample(self, sampling: Sampling, perturbation: Perturbation) -> None:
-        """Materialize the records that get a row: those that had one, and the sample of those that are new."""
+        """Materialize the records that get a row: those that had one, and a sample of the new records."""
         sql = group_sql(self.source, self.domain, self.sample_size)
         Kernel(
             reads={},
@@ -97,7 +97,7 @@ class Samples:
         ).stage(self.workspace.cursor, NEW)
 
     def waiting(self) -> int | None:
-        """Count the new records, if all of them wait and nobody left a group or a value; otherwise None."""
+        """Return the number of new records if all of them wait and no record left its group or value, else None."""
         ((new, gone, waiting),) = self.workspace.rows(
             f"SELECT (SELECT count(*) FROM {REPRESENTED}), (SELECT count(*) FROM priv.sampled_record WHERE release = ?"
             f" AND in_version AND NOT EXISTS (FROM {MARKED} WHERE _priv_grouped = grouped AND _priv_mark = mark)),"
@@ -107,7 +107,7 @@ class Samples:
         return None if new or gone else int(waiting)
 
     def keep(self) -> RowsOfGroups:
-        """Keep who represents whom from now on, and count the draws."""
+        """Store which records represent their groups, and count the rows of groups."""
         run, release = self.workspace.cursor.execute, self.release
         run(
             "UPDATE priv.sampled_record SET in_version = false WHERE release = ? AND in_version AND NOT EXISTS"
@@ -126,11 +126,11 @@ class Samples:
 
 
 def rows_together(workspace: Workspace, release: str, sample_size: int) -> float:
-    """Return how many rows share the variance of a quarter of a squared scale that sampling adds, at least.
+    """Return T such that sampling adds a variance of at most a sum of squared scales over 4 T, in any set of groups.
 
-    It is ``sample_size`` where every sampled group has the rows of one sample. Batches and records that left add
-    variance (``mechanism/growing_sample.md``). Below ``sample_size`` it is rounded down to a power of two, so that it
-    says little about single groups.
+    T is ``sample_size`` if every sampled group has the rows of one sample. Batches and records that left add variance
+    (``mechanism/growing_sample.md``). A smaller T is rounded down to a power of two, so that it reveals little about
+    single groups.
     """
     ((least,),) = workspace.rows(
         """
@@ -155,7 +155,7 @@ def rows_together(workspace: Workspace, release: str, sample_size: int) -> float
 
 
 def draws_of(workspace: Workspace, release: str) -> tuple[int, int]:
-    """Count the records of one group that were its rows in some version: of those in it now, and of all, at most."""
+    """Return the largest number of records of one group that had a row: among its present records, and among all."""
     ((present, ever),) = workspace.rows(
         "SELECT coalesce(max(present), 0), coalesce(max(ever), 0) FROM ("
         "SELECT count(DISTINCT mark) FILTER (here) AS present, count(DISTINCT mark) AS ever FROM ("

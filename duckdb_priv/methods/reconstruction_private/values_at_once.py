@@ -1,4 +1,4 @@
-"""The first records of each value of a group, where the order of all records is drawn at once: the table VALUES."""
+"""Make the table VALUES, the first records of each value of a group, with all order bits in memory at once."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from duckdb_priv.sqltext.templates import fill
 
 ORDERED = "_priv_ordered"
 BYTES_OF_CELL, BYTES_OF_RECORD = 60, 80
-"""What a cell, a value of a group, takes meanwhile, and a record that is kept: twice as much as was measured."""
+"""Memory of a cell (a value of a group) and of a kept record, in bytes: twice the measured need."""
 TEXT = 64
-"""Bytes of the text of an id."""
+"""Memory of a text id, in bytes."""
 LAST = np.uint64(2**64 - 1)
-"""The largest bits."""
+"""The largest 64-bit word."""
 DENSE = 16
-"""Cells for each record, at most, that a count of them in an array has: a large group has more than a sample."""
+"""Most cells per record for which cells are counted in a dense array."""
 
 
 def values_at_once(
@@ -45,9 +45,10 @@ def values_at_once(
     sampling: Sampling,
     sample_size: int,
 ) -> bool:
-    """Make the table VALUES as its step would, if records fit in memory; return whether they did.
+    """Make the table VALUES if the records fit in memory; return whether they do.
 
-    The large groups are in LARGE already. Of domains so large that most cells are empty it is not asked.
+    The table has the same rows as if its step had made it. LARGE must already have the large groups. Domains so large
+    that most cells are empty are left to the step.
     """
     if domain.size > DENSE * sample_size:
         return False
@@ -92,11 +93,10 @@ Keep = Callable[[pa.Table], pa.Table]
 def first_records(
     rows: Integers, values: int, sample_size: int, read: Callable[[Keep], list[pa.Table]]
 ) -> tuple[pa.Table, int]:
-    """Keep, of each value of a group, a few records with the smallest bits, and say how many are needed at most.
+    """Return the records with the smallest bits of each cell, and the largest number of records needed of a cell.
 
-    ``rows`` says how many records each cell has, a value of a group; ``read`` applies a function to all records, piece
-    by piece. The others, most of them, are not looked at again. Each record that is kept
-    has the size of its cell as ``_priv_rows``.
+    A cell is a value of a group. ``rows`` has the number of records of each cell, and ``read`` applies a function to
+    all records, piece by piece. Each returned record has the size of its cell as ``_priv_rows``.
     """
     most = _most_of_value(rows, values, sample_size)
     share = _enough(most) / np.maximum(rows, 1)
@@ -107,12 +107,12 @@ def first_records(
         few = np.bincount(_cells(values, found), minlength=len(rows)) < np.minimum(rows, most)
         if not few.any():
             return found, most
-        # Of these all are kept. Fresh bits are other ones each time, so others may be few then.
+        # All records of these cells are kept. Fresh bits differ in each pass, so other cells may have too few then.
         last[few] = LAST
 
 
 def _counted(workspace: Workspace, records: str, values: int) -> Integers | None:
-    """Count the records of each cell; None if the counts do not fit in memory."""
+    """Return the number of records of each cell, or None if the counts do not fit in memory."""
     groups = count_of(workspace.cursor, LARGE)
     if not workspace.fits_in_memory(BYTES_OF_CELL * (groups + 1) * values):
         return None
@@ -127,7 +127,7 @@ def _counted(workspace: Workspace, records: str, values: int) -> Integers | None
 def _fits_in_memory(
     workspace: Workspace, source: Source, rows: Integers, values: int, sample_size: int
 ) -> bool:
-    """Return whether the records that are kept fit in memory."""
+    """Return whether the kept records fit in memory."""
     kept = np.minimum(rows, _enough(_most_of_value(rows, values, sample_size))).sum()
     return workspace.fits_in_memory(
         float(kept) * (BYTES_OF_RECORD + TEXT * (not source.integer_id))
@@ -135,25 +135,25 @@ def _fits_in_memory(
 
 
 def _enough(most: int) -> float:
-    """Return how many records of a value to keep, on average, for fewer than ``most`` to be rare."""
+    """Return how many records of a value to keep on average, so that fewer than ``most`` are kept only rarely."""
     return most + 5 * math.sqrt(most) + 8
 
 
 def _cells(values: int, records: pa.Table) -> Integers:
-    """Number the values of all groups."""
+    """Return the cell number of each record."""
     cells: Integers = records["_priv_group"].to_numpy() * values + records["_priv_code"].to_numpy()
     return cells
 
 
 def _up_to(last: NDArray[np.uint64], rows: Integers, values: int, records: pa.Table) -> pa.Table:
-    """Return the records whose bits are at most the last ones of their cell, with how many are in it."""
+    """Return the records whose bits are at most ``last`` of their cell, with the size of the cell."""
     cells = _cells(values, records)
     chosen = np.flatnonzero(records["_bits0"].to_numpy() <= last[cells])
     return records.take(chosen).append_column("_priv_rows", pa.array(rows[cells[chosen]]))
 
 
 def _most_of_value(rows: Integers, values: int, sample_size: int) -> int:
-    """Count how many records of one value represent a group at most: its share of them, rounded up.
+    """Return the largest number of records of one value that represent a group: its share of them, rounded up.
 
     >>> _most_of_value(np.array([0, 0, 60, 40]), values=2, sample_size=10)
     7

@@ -1,4 +1,4 @@
-"""What generalized samples promise, and the errors to expect of them, at all rates and sizes to try."""
+"""Advice about generalized samples: their promises and expected errors."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from duckdb_priv.methods.safe_k.arguments import SafeKGrid
 from duckdb_priv.methods.safe_k.terms import Terms, guarantees_of
 
 SAMPLE_EPSILON = 1.0
-"""The epsilon for which samples are advised where none is required."""
+"""The epsilon of advised samples if none is required."""
 
 
 def options(question: Question, grid: SafeKGrid) -> Iterator[Option]:
-    """Generalized samples at every rate beta and smallest group k, and at the least k that a required delta allows.
+    """Yield an option for every rate beta and smallest group k, and for the least k that a required delta allows.
 
-    What happens to a count is the sum over its groups of mechanism/scaled_count.md. What small groups lose is a bias
-    that no analyst can undo, so it counts as an error. Without hierarchies there are none.
+    The bias and variance of a count are sums over its groups (mechanism/scaled_count.md). Suppressing small groups adds
+    a bias that analysts cannot correct, so it counts as an error. Without hierarchies there are no options.
     """
     if grid.hierarchies is None:
         return

@@ -1,4 +1,4 @@
-"""What ``priv.publish_safe_k`` takes."""
+"""The arguments of ``priv.publish_safe_k``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEVEL = "the level that each column is generalized to"
 
 @dataclass(frozen=True, kw_only=True)
 class SafeKArguments(Arguments):
-    """The smallest group, the share that is sampled, and the levels or what choosing them may cost."""
+    """The smallest group, the sampling rate, and either the levels or the epsilon for choosing them."""
 
     k: int = argument(whole(1), "the smallest group that is published", "20")
     beta: float = argument(NUMBER, "the share of the records that is sampled", "0.1")
@@ -44,7 +44,7 @@ class SafeKArguments(Arguments):
 
 @dataclass(frozen=True, kw_only=True)
 class SafeKGrid(Arguments):
-    """What advice about generalized samples tries."""
+    """The parameters that advice about generalized samples tries."""
 
     hierarchies: str | None = argument(TABLE, HIERARCHIES, "'hierarchies'", default=None)
     levels: Mapping[str, Any] | None = argument(LEVELS, LEVEL, "{'age': 2, 'sex': 0}", default=None)

@@ -17,7 +17,7 @@ from duckdb_priv.sqltext.reading import count_of
 
 
 def audit(audited: Audited) -> list[AuditRow]:
-    """Recompute what a generalized sample claims, and look whether the table and the ledger bear it out."""
+    """Recompute the claims of a generalized sample, and compare them with its table and the ledger."""
     workspace, release = audited.workspace, audited.release
     (text,) = workspace.rows("SELECT parameters FROM priv.release WHERE release = ?", [release])[0]
     terms = json.loads(text)
@@ -90,7 +90,7 @@ def _table(audited: Audited, columns: list[str], terms: Mapping[str, Any]) -> li
 
 
 def _sampled(audited: Audited, terms: Mapping[str, Any]) -> AuditRow:
-    """Judge whether there are more rows than a sample at the stated rate can have."""
+    """Test whether there are more rows than a sample at the stated rate can have."""
     source = audited.source
     if source is None:
         return finding("source", "The source is gone, so nothing is compared with it.", None, None)
@@ -106,7 +106,7 @@ def _sampled(audited: Audited, terms: Mapping[str, Any]) -> AuditRow:
 
 
 def _ledger(workspace: Workspace, release: str) -> list[AuditRow]:
-    """Return the row about the other publications from the same tables."""
+    """Return the findings about other publications of the same sample and the same population."""
     (uses,) = workspace.rows(
         "SELECT count(*) FROM priv.ledger WHERE coins IN (SELECT coins FROM priv.ledger WHERE release = ?"
         " AND mechanism = ?)"

@@ -1,11 +1,11 @@
-"""Publishing by safe k-anonymity: a fresh random sample, generalized, without groups under k.
+"""Plan a publication by safe k-anonymity: a fresh random sample, generalized, without groups under k.
 
-The scheme is given, or chosen by the exponential mechanism on the full table; it never depends on the sample.
-Neither the size of the sample nor the number of suppressed records is kept anywhere.
+The scheme is given, or the exponential mechanism chooses it on the full table; it never depends on the sample. Neither
+the size of the sample nor the number of suppressed records is stored.
 
 Source: Li, Qardaji, Su, "On sampling, anonymization, and differential privacy or, k-anonymization meets
-differential privacy" (ASIACCS 2012), theorems 3.9 and 3.11; mechanism/sampling.md and mechanism/lattice.md say
-where the latter needs the full table, and what the score must be multiplied with.
+differential privacy" (ASIACCS 2012), theorems 3.9 and 3.11. mechanism/lattice.md explains why theorem 3.11 needs the
+full table, and why scores are multiplied by the precision.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from duckdb_priv.sqltext.templates import body, expand, place, read
 
 MECHANISM = "safe_k"
 SCALE = "scale"
-"""The column that says how many source records a published row stands for."""
+"""The published column with the number of source records that a row represents."""
 EVERYTHING = "*"
-"""The attribute of the ledger if every column is treated in the same way."""
+"""The attribute of a ledger entry that covers all columns."""
 
 
 def plan(workspace: Workspace, source: Source, release: str, arguments: SafeKArguments) -> Plan:
-    """Decide everything about a generalized release of a sample of a source."""
+    """Plan a generalized release of a sample of a source."""
     terms = Terms.of(arguments)
     if taken := [name for name in source.public if name.lower() == SCALE]:
         raise InvalidSource(
-            f"column {taken[0]!r} would be published beside a column {SCALE!r} of the release",
+            f"column {taken[0]!r} has the same name as the column {SCALE!r} that the release adds",
             hint="rename it in a view, and publish the view",
         )
     if not source.public:
-        raise InvalidSource("no column is left to be published", hint="exclude fewer columns")
+        raise InvalidSource("no column is left to publish", hint="exclude fewer columns")
     hierarchies = open_hierarchies(workspace, source, arguments.hierarchies)
     if arguments.levels is None:
         levels, nodes = _choose_levels(workspace, source, hierarchies, terms)
@@ -114,12 +114,12 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SafeKArg
 def _choose_levels(
     workspace: Workspace, source: Source, hierarchies: Sequence[Hierarchy], terms: Terms
 ) -> tuple[list[int], int]:
-    """Choose the levels by the exponential mechanism on the full table; also return among how many nodes."""
+    """Return levels that the exponential mechanism chooses on the full table, and the number of nodes."""
     lattice = Lattice(tuple(each.codes for each in hierarchies))
     if lattice.size == 1:
         raise InvalidParameter(
-            "the hierarchies have one level each, so there is nothing to choose with epsilon1",
-            hint="write levels := {…}, or give the hierarchies more levels",
+            "the hierarchies have one level each, so epsilon1 has nothing to choose from",
+            hint="write levels := {…}, or add levels to the hierarchies",
         )
     scores, rate = _score_levels(workspace, source, hierarchies, lattice, terms)
     bits = FreshBits()
@@ -136,14 +136,14 @@ def _score_levels(
     lattice: Lattice,
     terms: Terms,
 ) -> tuple[Integers, Fraction]:
-    """Return the score of every node, and the rate at which a choice by it costs epsilon1."""
+    """Return the score of every node, and the rate with which choosing one costs epsilon1."""
     codes, counts = count_leaves(workspace, source, hierarchies)
     if counts.sum() != source.rows:
         raise InvalidSource(
             "the source changed while it was being published",
             hint="publish a table, not a live view",
         )
-    # Merging groups never lowers the excess alone: without a price for detail, everything would be lost.
+    # Merging groups never lowers the excess. So without weights for detail the coarsest node would always be best.
     weights = lattice.precision()
     scores = score_nodes(lattice, codes, counts, EXCESS, terms.threshold) * weights
     return scores, EXCESS.rate(terms.epsilon1, terms.threshold) / int(weights.max())
@@ -158,10 +158,10 @@ def _kernel(
     random_bits: RandomBits,
     terms: Terms,
 ) -> Kernel:
-    """Return what samples and generalizes the records, and leaves out small groups."""
-    # Only our own names are inside, whatever the columns of the source are called.
+    """Return the kernel that samples and generalizes the records, and leaves out small groups."""
+    # Inner queries use only our own names, so names of source columns cannot clash.
     numbered = list(enumerate(zip(hierarchies, levels, domains, strict=True)))
-    # Fresh bits are drawn for nobody in particular.
+    # Fresh bits do not depend on the record ids.
     keyed = source if isinstance(random_bits.bits, KeyedBits) else replace(source, record_id=())
     id_number, id_text = keyed.id_arguments
     drawn = expand(

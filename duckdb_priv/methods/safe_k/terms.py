@@ -1,4 +1,4 @@
-"""What a generalized sample promises: its parameters, checked against each other, and its guarantees in words.
+"""The parameters of a generalized sample, checked against each other, and the statements of its guarantees.
 
 Source: Li, Qardaji, Su, "On sampling, anonymization, and differential privacy or, k-anonymization meets
 differential privacy" (ASIACCS 2012), theorems 3.9 and 3.11; mechanism/sampling.md derives the tight delta.
@@ -23,29 +23,29 @@ from duckdb_priv.release.model import Guarantee
 from duckdb_priv.release.promise import factor
 
 USUAL_DELTA = 1e-6
-"""A delta that a hint computes with."""
+"""The delta in hints."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What is promised, and by which numbers."""
+    """The parameters of a generalized sample."""
 
     k: int
     beta: float
     epsilon: float
-    """Of the whole release."""
+    """The epsilon of the whole release."""
     epsilon1: float
-    """The part of it that choosing the scheme takes; 0 where it is given."""
+    """The part of epsilon for choosing the levels; 0 if they are given."""
 
     @classmethod
     def of(cls, arguments: SafeKArguments) -> Terms:
-        """Check parameters against each other."""
+        """Return the checked parameters; raises InvalidParameter or GuaranteeViolated."""
         terms = cls(arguments.k, arguments.beta, arguments.epsilon, arguments.epsilon1 or 0.0)
         check_beta(terms.beta)
         if arguments.levels is None and not 0 < terms.epsilon1 < terms.epsilon:
             raise InvalidParameter(
-                f"epsilon1 must lie strictly between 0 and epsilon, got {terms.epsilon1!r}"
-                f" of {terms.epsilon!r}",
+                f"epsilon1 must lie strictly between 0 and epsilon = {terms.epsilon!r}, got"
+                f" {terms.epsilon1!r}",
                 hint="it is the part of epsilon that choosing the levels takes; a tenth is usual",
             )
         smallest = -math.log1p(-terms.beta)
@@ -77,17 +77,17 @@ class Terms:
 
     @property
     def tight(self) -> float:
-        """The smallest delta that is true of the sample with what is left of epsilon."""
+        """The smallest delta of the sample at the epsilon ``rest``."""
         return tight_delta(self.k, self.beta, self.rest)
 
     @property
     def threshold(self) -> int:
-        """How many records a group of the full table needs for k of them to be sampled on average."""
+        """The size of a group in the full table of which k records are sampled on average."""
         return math.ceil(Fraction(self.k) / Fraction(self.beta))
 
 
 def guarantees_of(terms: Terms, nodes: int) -> list[Guarantee]:
-    """State what the release promises to each record of the source, and on which conditions."""
+    """Return the guarantees of the release, with their conditions."""
     total = composition.EpsilonDelta(terms.epsilon, terms.delta)
     exchange = composition.substituted(total)
     numbers = {"k": terms.k, "beta": terms.beta, "epsilon": terms.epsilon} | (
@@ -172,10 +172,10 @@ def guarantees_of(terms: Terms, nodes: int) -> list[Guarantee]:
 
 
 def warn_of_delta(terms: Terms, rows: int) -> list[str]:
-    """Return where the numbers promise little; the publisher alone sees this."""
+    """Return a warning if delta is large for the number of rows. Only the publisher sees it."""
     if terms.delta * rows >= 1:
         return [
-            f"delta = {terms.delta:.3g} is not small against one in as many records as there are:"
-            f" for delta = {USUAL_DELTA:g}, k must be at least {sampling_k(terms.beta, terms.rest, USUAL_DELTA)}"
+            f"delta = {terms.delta:.3g} is not small: it is at least 1 / {rows}, one over the number of records."
+            f" For delta = {USUAL_DELTA:g}, k must be at least {sampling_k(terms.beta, terms.rest, USUAL_DELTA)}"
         ]
     return []

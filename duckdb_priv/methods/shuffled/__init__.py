@@ -1,4 +1,4 @@
-"""Retention by the size of the group of equal public columns, whose records hide each other."""
+"""Shuffled groups: the retention depends on the number of records with equal public columns."""
 
 from duckdb_priv.methods.register import Method, Protection, Refreshing, Words
 from duckdb_priv.methods.shuffled.arguments import ShuffledArguments, ShuffledGrid
@@ -22,7 +22,7 @@ METHOD = Method(
     afresh=True,
     symbols={
         "epsilon": ("ε", "parameter of differential privacy of one record's value in its group"),
-        "delta": ("δ", "probability with which that may fail"),
+        "delta": ("δ", "probability with which this privacy may fail"),
     },
     refreshing=Refreshing(
         "all records were redrawn, and both versions together are two looks at each",

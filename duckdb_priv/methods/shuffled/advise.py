@@ -1,4 +1,4 @@
-"""What shuffled groups promise, and the errors to expect of them."""
+"""Advice about shuffled groups: their promises and expected errors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from duckdb_priv.release.promise import factor
 
 
 def options(question: Question, grid: ShuffledGrid) -> Iterator[Option]:
-    """Shuffled groups with the epsilon and delta that are asked for, where both are.
+    """Yield an option with the required epsilon and delta, if both are required.
 
-    The noise of a count is that of uniform perturbation, in each of the groups that it counts with the retention of its
-    size (mechanism/shuffle.md).
+    The variance of a count is a sum over groups. In each group it is that of uniform perturbation, with the retention
+    for the size of the group (mechanism/shuffle.md).
     """
     required = question.required
     if required.epsilon is None or not MIN_EPSILON <= required.epsilon <= MAX_EPSILON:

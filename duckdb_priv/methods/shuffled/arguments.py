@@ -1,4 +1,4 @@
-"""What ``priv.publish_shuffled`` takes."""
+"""The arguments of ``priv.publish_shuffled``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from duckdb_priv.methods.common.parameters import DOMAIN
 from duckdb_priv.release.arguments import NUMBER, VALUES, Arguments, argument
 
 MIN_EPSILON = 1e-6
-"""Below it a record that is alone would not be kept once in a million."""
+"""Smallest epsilon. With less, a record that is unique in its group would be kept less than once in a million."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShuffledArguments(Arguments):
-    """What a record is promised in its group; from it follows how often values are kept."""
+    """The (epsilon, delta) guarantee of a record in its group, from which the retentions are computed."""
 
     epsilon: float = argument(
         NUMBER, "the differential privacy of a record's value in its group", "1.0"
@@ -25,4 +25,4 @@ class ShuffledArguments(Arguments):
 
 @dataclass(frozen=True, kw_only=True)
 class ShuffledGrid(Arguments):
-    """What advice about shuffled groups tries: the epsilon and delta that are asked for."""
+    """No parameters: advice about shuffled groups uses the required epsilon and delta."""

@@ -22,7 +22,7 @@ from duckdb_priv.release.promise import factor
 
 
 def audit(subject: Subject) -> list[AuditRow]:
-    """Recompute what every group promises from its size and its scale, both of which are published."""
+    """Recompute the guarantee of every group from its published size and scale."""
     name = subject.attribute.name
     epsilon, given = subject.claims["shuffle_privacy"]
     assert epsilon is not None
@@ -70,7 +70,7 @@ def audit(subject: Subject) -> list[AuditRow]:
 
 
 def _noise(subject: Subject, scales: dict[int, float]) -> AuditRow:
-    """Judge whether as many rows show each value as the groups of the source let expect."""
+    """Test whether the published counts agree with the groups of the source and their scales."""
     counts = counts_by_size(subject)
     if counts is None or {*counts} != {*scales}:
         return source_changed(subject)

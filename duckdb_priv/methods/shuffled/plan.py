@@ -1,4 +1,4 @@
-"""Publishing in crowds: each value is kept as often as the size of its group of equal public columns allows.
+"""Plan a publication of shuffled groups: the retention depends on the size of a group of equal public columns.
 
 Source: Balle, Bell, Gascon, Nissim, "The privacy blanket of the shuffle model" (CRYPTO 2019); derivation:
 mechanism/shuffle.md.
@@ -41,14 +41,14 @@ from duckdb_priv.sqltext.templates import place
 
 MECHANISM = "shuffled"
 SIZES = "temp.main._priv_sizes"
-"""The temporary table that says how often the records of groups of a size keep their values."""
+"""Temporary table with the thresholds of the perturbation for each group size."""
 
 FEW = 10
-"""Fewer records than these hide each other hardly at all."""
+"""In groups with fewer records, the noise is nearly that of a single record."""
 
 
 def plan(workspace: Workspace, source: Source, release: str, arguments: ShuffledArguments) -> Plan:
-    """Decide everything about a release of shuffled groups."""
+    """Plan a release of shuffled groups."""
     _check(arguments)
     _refuse_taken(source)
     domains = open_domains(workspace, source, given_domains(arguments.domain, source))
@@ -65,7 +65,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: Shuffled
         "public": sorted(source.public),
     }
     if source.record_id:
-        # If records had the same draw in two releases, their difference would show what a single one reports.
+        # With the same random bits in two versions, their difference would show the value of a changed record.
         context["records"] = digest_of_records(workspace, source, context)
     perturbations = [
         PerturbationByRecord(
@@ -118,7 +118,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: Shuffled
 
 
 def _check(arguments: ShuffledArguments) -> None:
-    """Refuse what no crowd reaches."""
+    """Raise InvalidParameter for an epsilon or delta outside its range."""
     if not MIN_EPSILON <= arguments.epsilon <= MAX_EPSILON:
         raise InvalidParameter(
             f"epsilon must be at least {MIN_EPSILON:g} and at most {MAX_EPSILON:g}, got {arguments.epsilon!r}",
@@ -127,14 +127,14 @@ def _check(arguments: ShuffledArguments) -> None:
     if not 0 < arguments.delta < 1:
         raise InvalidParameter(
             f"delta must lie strictly between 0 and 1, got {arguments.delta!r}",
-            hint="1e-6 is usual; with delta 0 a crowd hides nobody, and priv.publish_uniform asks for none",
+            hint="1e-6 is usual; with delta 0 use priv.publish_uniform, which needs no delta",
         )
 
 
 def _refuse_taken(source: Source) -> None:
     if taken := [name for name in source.read_types if name.lower() == SCALE]:
         raise InvalidSource(
-            f"column {taken[0]!r} has the name of the column that says how far a row is perturbed",
+            f"column {taken[0]!r} has the name of the column for the noise scale of a row",
             hint="rename it in a view, or exclude it",
         )
 
@@ -142,7 +142,7 @@ def _refuse_taken(source: Source) -> None:
 def _kernel(
     source: Source, perturbations: Sequence[PerturbationByRecord], scales: Mapping[int, float]
 ) -> Kernel:
-    """Return what looks up the group of each record, and perturbs it by the size of that."""
+    """Return the kernel that looks up the group of each record, and perturbs it as its size requires."""
     thresholds = {
         f"{name}{n}": np.array(column, dtype=np.uint64)
         for n, each in enumerate(perturbations)
@@ -237,11 +237,11 @@ def _guarantees(
 
 
 def _warn_of_small_groups(source: Source, sizes: Mapping[int, int]) -> list[str]:
-    """Return where most records have few to hide among, so that the noise is nearly that of a single one."""
+    """Return a warning if most records are in small groups, so that their noise is nearly that of a single record."""
     small = sum(size * number for size, number in sizes.items() if size < FEW)
     if 2 * small <= source.rows:
         return []
     return [
         f"{small} of {source.rows} records are in groups of fewer than {FEW} with the same public columns: coarser"
-        " columns, or fewer, would need less noise"
+        " or fewer public columns would need less noise"
     ]

@@ -1,4 +1,4 @@
-"""What decoy groups promise, and the errors to expect of them, at every size to try."""
+"""Advice about decoy groups: their promises and expected errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duckdb_priv.methods.splu.plan import guarantees_of
 
 
 def options(question: Question, grid: SpluGrid) -> Iterator[Option]:
-    """Decoy groups of every size of the grid for which the table is eligible (mechanism/decoy_variance.md)."""
+    """Yield an option for every gamma of the grid for which the table is eligible (mechanism/decoy_variance.md)."""
     largest = min(largest_gamma(question.frequencies), question.domain_size)
     for gamma in grid.gammas:
         require_gamma(gamma)
@@ -24,7 +24,7 @@ def options(question: Question, grid: SpluGrid) -> Iterator[Option]:
             question.frequencies, gamma, question.histograms, question.positions
         )
         if not np.isfinite(errors.variance).all():
-            # A value in every group, whose counts cannot be reconstructed.
+            # Some value is in every group, so its counts cannot be reconstructed.
             continue
         own, small, *_ = guarantees_of(question.attribute, gamma)
         yield Option(

@@ -1,4 +1,4 @@
-"""What ``priv.publish_splu`` takes."""
+"""The arguments of ``priv.publish_splu``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from duckdb_priv.methods.common.parameters import REPUBLISH
 from duckdb_priv.release.arguments import FLAG, WHOLES, Arguments, argument, choice, whole
 
 GROUPS_OF_A_BATCH = 10
-"""How many groups a batch has at least that is appended."""
+"""Smallest number of groups in an appended batch."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpluArguments(Arguments):
-    """The size of the groups, and what becomes of records that are published already."""
+    """The size of the groups, and whether records may be published again."""
 
     gamma: int = argument(
         whole(2), "the number of values that a record hides among, usually 5 to 10", "5"
@@ -32,18 +32,18 @@ class SpluArguments(Arguments):
 
     @property
     def extends(self) -> bool:
-        """Whether the release is there already, and stays."""
+        """Whether rows are added to an existing release."""
         return self.append
 
 
 def fewest_of_a_batch(arguments: SpluArguments) -> int:
-    """Return how many records are appended at least, so that comparing does not tell who is in a group with whom."""
+    """Return the smallest size of an appended batch, so that comparing releases does not reveal a single group."""
     return GROUPS_OF_A_BATCH * arguments.gamma
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpluGrid(Arguments):
-    """What advice about decoy groups tries."""
+    """The parameters that advice about decoy groups tries."""
 
     gammas: Sequence[int] = argument(
         WHOLES, "the sizes of decoy groups to try", "[5, 10]", default=(2, 3, 5, 10)

@@ -25,7 +25,7 @@ from duckdb_priv.methods.common.memory import Memory
 
 
 def audit(subject: Subject) -> list[AuditRow]:
-    """Recompute what decoy groups claim of one attribute, and what a published value lets one believe."""
+    """Recompute the claims of decoy groups for one attribute, and measure what a published value reveals."""
     shown = subject.shown_counts()
     attribute, gamma = subject.attribute, int(subject.claims["decoy_group"][1]["gamma"])
     memory = Memory(subject.workspace, attribute.release)
@@ -170,7 +170,7 @@ def _likelihood_ratio(subject: Subject, true: Vector, gamma: int) -> AuditRow:
 
 
 def _as_drawn(subject: Subject, true: Vector, shown: Vector, gamma: int) -> AuditRow:
-    """Judge the published counts by their law, binomial(gamma f, 1/gamma), whichever records were left out."""
+    """Test the published counts against their distribution, binomial(gamma f, 1/gamma), for any left-out records."""
     left_out = true.sum() - shown.sum()
     fewest = np.maximum(true - left_out, 0)
     tail = np.minimum(

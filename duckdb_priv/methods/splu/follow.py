@@ -1,8 +1,8 @@
-"""The next version of a release by decoy groups: who left is out, who is new is grouped among the new.
+"""Plan the next version of a release by decoy groups: removed records leave, and new records get groups of their own.
 
-A record that has shown something for the value that it has shows it again. All others wait until they fill groups
-among themselves, attribute by attribute; a value that was corrected is new, and its old row is out. The current
-rows are a part of all that were ever drawn, and are counted by the histogram of those (``mechanism/leaving.md``).
+A record with an unchanged value shows its previous published value again. New records wait until they fill groups
+among themselves, for each attribute separately. A corrected value counts as new, and its old row is removed. The
+current rows are a subset of all rows ever drawn, whose histogram determines the weights (``mechanism/leaving.md``).
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from duckdb_priv.release.model import LedgerEntry
 from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
 
 BATCH = "temp.main._priv_batch"
-"""The records that are to be grouped, of one attribute."""
+"""Temporary table of the records to be grouped for one attribute."""
 
 
 @dataclass(frozen=True)
 class Followed:
-    """The records of the source as they are, with random bits, and what is known of them."""
+    """The current records of the source with their random bits, and the stored published values of the release."""
 
     workspace: Workspace
     source: Source
@@ -56,10 +56,10 @@ class Followed:
     memory: Memory
 
     def batch(self, n: int) -> tuple[Assigned, int, bool]:
-        """Materialize the records that have shown nothing for their value of an attribute.
+        """Materialize the records without a published value for their current value of attribute number ``n``.
 
-        Returns them, how many they are, and whether they can be grouped: they are enough, and eligible. Left out are
-        records that have a group elsewhere, which they would have beside this one.
+        Returns the records, their number, and whether they can be grouped: they must be enough and eligible. Records
+        with a group in another release are left out, because they would have two groups.
         """
         domain = self.domains[n]
         name = domain.attribute.lower()
@@ -84,7 +84,7 @@ class Followed:
         return batch, rows, found
 
     def group(self, n: int) -> str | None:
-        """Group the records that have shown nothing yet; return what the groups are known by, None without groups."""
+        """Group the records without a published value; return the fingerprint of the groups, or None without groups."""
         batch, _, found = self.batch(n)
         if not found:
             return None
@@ -98,7 +98,7 @@ class Followed:
         return key.fingerprint
 
     def rows_sql(self) -> str:
-        """Write the query of the current rows: records that have shown something for all their values."""
+        """Return SQL for the current rows: records with a published value for each of their current values."""
         of_attribute = {domain.attribute: n for n, domain in enumerate(self.domains)}
         of_public = {name: n for n, name in enumerate(self.source.public)}
         columns = ", ".join(
@@ -116,7 +116,7 @@ class Followed:
         return f"SELECT {columns} FROM {ASSIGNED} {joins}"
 
     def waiting_values(self) -> dict[str, dict[str | None, int]]:
-        """Count, by attribute and value, the records without a row, after ``rows_sql`` was written."""
+        """Return the number of records without a row, by attribute and value. Call ``rows_sql`` first."""
         shown = " AND ".join(
             f"EXISTS (FROM {recalled(n)} AS s WHERE s.mark = {MARK})"
             for n in range(len(self.domains))
@@ -132,7 +132,7 @@ class Followed:
         }
 
     def keep_remaining(self) -> None:
-        """Keep how many records of each batch are published, after ``rows_sql`` was written."""
+        """Store the number of published records of each batch. Call ``rows_sql`` first."""
         tables = [recalled(n) for n in range(len(self.domains))]
         known = " AND ".join(f"mark IN (SELECT mark FROM {each})" for each in tables)
         for table, domain in zip(tables, self.domains, strict=True):
@@ -142,7 +142,10 @@ class Followed:
 def open_assigned(
     workspace: Workspace, source: Source, release: str, arguments: SpluArguments
 ) -> Followed:
-    """Assign the records of a source that a release is of; raises InvalidParameter where the two do not fit."""
+    """Assign codes and random bits to the records of a release's source.
+
+    Raises InvalidParameter if the source does not match the release.
+    """
     grouping = Grouping(MECHANISM, arguments.gamma, arguments.grouping)
     known = domains_of_both(workspace, source, release, grouping)
     domains = open_domains(workspace, source, known)
@@ -155,7 +158,7 @@ def open_assigned(
 def waiting(
     workspace: Workspace, source: Source, release: str, arguments: SpluArguments
 ) -> int | None:
-    """Count the records that wait, if the next version would be the current one; None if it would not."""
+    """Return the number of waiting records, or None if the next version would differ from the current one."""
     records = open_assigned(workspace, source, release, arguments)
     found = [records.batch(n) for n in range(len(records.domains))]
     if any(grouped for _, _, grouped in found):
@@ -176,7 +179,7 @@ def waiting(
 
 
 def entered(workspace: Workspace, source: Source, release: str) -> str:
-    """Write the query of the ids of the records that have shown something for all their values."""
+    """Return SQL for the ids of the records with a published value for each of their current values."""
     marks, values = (
         str(workspace.open_stream(mark_stream(workspace, purpose))) for purpose in (MARKS, VALUES)
     )
@@ -190,7 +193,7 @@ def entered(workspace: Workspace, source: Source, release: str) -> str:
 
 
 def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArguments) -> Plan:
-    """Decide everything about the next version of a release whose records are known by what they showed."""
+    """Plan the next version of a release whose published values are stored."""
     records = open_assigned(workspace, source, release, arguments)
     domains, memory = records.domains, records.memory
     random_bits = [records.group(n) for n in range(len(domains))]
@@ -219,7 +222,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
 def _entry(
     workspace: Workspace, release: str, domain: Domain, random_bits: str | None
 ) -> LedgerEntry:
-    """Return what grouped the records that are new; where none was grouped, that the groups are those of before."""
+    """Return the ledger entry of the new groups; without new groups, that of the previous groups."""
     if random_bits is not None:
         return LedgerEntry(domain.attribute, None, random_bits, fresh=False, grouped=True)
     ((before,),) = workspace.rows(

@@ -1,4 +1,4 @@
-"""Publishing by decoy groups: each record shows one of the gamma values of a secret group.
+"""Plan a publication by decoy groups: each record shows one of the gamma values of its secret group.
 
 Source: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing", with the grouping
 and the reconstruction corrected (``mechanism/decoy_groups.md``, ``mechanism/splu.md``).
@@ -60,15 +60,15 @@ from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
 
 MECHANISM = "splu"
 EPSILON, ALPHA, ERROR_PROBABILITY = 0.3, 3, 0.05
-"""What the guarantees of a release are stated for; the calculators state them for others."""
+"""Parameters of the guarantees that a release states. Calculators compute them for other parameters."""
 WIDE = 1.96
-"""Standard errors from the middle of an interval to its ends, in a warning."""
+"""Half the width of an interval, in standard errors, that a warning computes with."""
 MANY_GROUPS_SHOWN = 5
-"""How many values a warning lists."""
+"""Largest number of values that a warning lists."""
 
 
 def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArguments) -> Plan:
-    """Decide everything about a release by decoy groups of a source."""
+    """Plan a release of a source by decoy groups."""
     grouping = Grouping(MECHANISM, arguments.gamma, arguments.grouping)
     append = arguments.append
     domains = open_domains(
@@ -98,7 +98,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         staged = show_in_ranges(workspace, assigned, kernel, len(source.public))
     elif reported:
         if not append:
-            # Of a batch the records that are known were deleted from the table.
+            # For a batch, known records were deleted from the table of assigned records.
             staged = show_at_once(workspace, assigned, kernel, len(source.public))
         staged = memory.keep(source, domains, kernel, staged)
         batches = [memory.batches(domain.attribute, domain.values) for domain in domains]
@@ -134,9 +134,10 @@ def plan_of(
     left_out: int | None,
     earlier: str | None = None,
 ) -> Plan:
-    """Put together what a release by decoy groups is, of ``rows`` rows.
+    """Return the plan of a release of ``rows`` rows by decoy groups.
 
-    ``batches`` count what records have shown that were ever in a group, by attribute, where that is kept.
+    ``batches`` has the published histograms of each attribute, over all records that were ever in a group; None if they
+    are not stored.
     """
     gamma = grouping.gamma
     mixed = [None if each is None else _mixed(each, gamma) for each in batches or ()]
@@ -188,9 +189,9 @@ def _complete(
     batches: Sequence[Sequence[Batch]] | None,
     mixed: Sequence[Mixture | None],
 ) -> Plan:
-    """Choose how counts are reconstructed, which depends on what was published and on nothing else.
+    """Complete the plan with the estimators, which depend on the published values only.
 
-    ``batches`` count what records have shown that were ever in a group, some of which may have left since.
+    ``batches`` has the published histograms over all records that were ever in a group, including those that left.
     """
     grouped = batches or [
         [_as_published(published[domain.attribute], domain.values)] for domain in domains
@@ -215,38 +216,38 @@ def _complete(
 
 
 def _as_published(published: Mapping[str | None, int], values: Sequence[str | None]) -> Batch:
-    """Return the one batch of a release whose records are all published."""
+    """Return the published histogram as a batch from which no record left."""
     counts = np.array([published.get(value, 0) for value in values], np.int64)
     return Batch(counts, counts)
 
 
 def _give_up(memory: Memory, domains: Sequence[Domain], rows: int) -> None:
-    """Forget what the ``rows`` of a release have shown, since it is not kept of those that come to them.
+    """Delete the stored published values of a release of ``rows`` rows, because those of new records are not stored.
 
-    Raises InvalidParameter where records have left, without whose rows nothing could be reconstructed.
+    Raises InvalidParameter if records have left, because estimates need their published values.
     """
     batches = (memory.batches(each.attribute, each.values) for each in domains)
     if any(drawn_in_all(each).sum() > rows for each in batches):
         raise InvalidParameter(
-            f"records have left release {memory.release!r} since it was published, and what they showed is not kept"
-            " where Spark appends",
-            hint="append by DuckDB, or publish the frame under another name",
+            f"records have left release {memory.release!r} since it was published, and Spark cannot append to it:"
+            " their published values would be lost",
+            hint="append with DuckDB, or publish the frame under another name",
         )
     memory.forget()
 
 
 def _require_batch(rows: int, gamma: int) -> None:
-    """Refuse a batch of so few groups that someone who compares the release before and after knows who is in which."""
+    """Raise InvalidSource for a batch of so few groups that a comparison of two versions reveals them."""
     if rows < GROUPS_OF_A_BATCH * gamma:
         raise InvalidSource(
-            f"there are {rows} new records, and a batch has at least {GROUPS_OF_A_BATCH * gamma}. Someone who compares"
-            f" the release before and after sees which records are new, and {gamma} of them would be one decoy group",
-            hint="append when there are more, or publish the table again with republish := true and what that costs",
+            f"there are {rows} new records, and a batch needs at least {GROUPS_OF_A_BATCH * gamma}. Someone who"
+            f" compares the release before and after sees which records are new, and {gamma} of them would be one decoy group",
+            hint="append when there are more, or publish the whole table again with republish := true, at its cost",
         )
 
 
 def reconstruction(release: str, domain: Domain, counts: Counts, gamma: int) -> SensitiveAttribute:
-    """Choose how counts are reconstructed, from the published histogram alone."""
+    """Return the catalog entry of an attribute, with the estimator selected from its published histogram."""
     choice = choose(counts, gamma)
     numbers: dict[str, Sequence[float]] = {
         "own": (1 / gamma,) * domain.size,
@@ -280,7 +281,7 @@ def reconstruction(release: str, domain: Domain, counts: Counts, gamma: int) -> 
 
 
 def _mixed(batches: Sequence[Batch], gamma: int) -> Mixture | None:
-    """Return the mixture of several batches, where counts can be reconstructed by one."""
+    """Return the mixture of several batches, or None for one batch, or if no mixture can be inverted."""
     return mixture(batches, gamma) if len(batches) > 1 else None
 
 
@@ -307,7 +308,7 @@ def _of_batches(
 
 
 def _of_several(domain: Domain, batches: int | None, corrected: bool) -> Guarantee:
-    """State which counts are biased where records were grouped in several batches."""
+    """Return a statement of which counts are biased after grouping records in several batches."""
     those = (
         "The records came in several batches"
         if batches is None
@@ -330,7 +331,7 @@ def _of_several(domain: Domain, batches: int | None, corrected: bool) -> Guarant
 
 
 def guarantees_of(attribute: str, gamma: int) -> list[Guarantee]:
-    """State what decoy groups promise of one attribute."""
+    """Return the guarantees of decoy groups for one attribute."""
     small = small_sum_privacy(gamma, EPSILON, ALPHA)
     bound = large_sum_threshold(gamma, EPSILON, ERROR_PROBABILITY)
     exact = exact_large_sum_threshold(gamma, EPSILON, ERROR_PROBABILITY)
@@ -392,7 +393,7 @@ def _warnings(
         )
     if grouping.name == "largest_first":
         found.append(
-            "grouping 'largest_first' is for comparison only: values of like frequency share groups over and"
-            " over, and reconstructed counts are biased"
+            "grouping 'largest_first' is for comparison only: values of similar frequency often share groups, so"
+            " reconstructed counts are biased"
         )
     return found

@@ -1,4 +1,4 @@
-"""Uniform perturbation, which the field knows as k-ary randomized response."""
+"""Uniform perturbation, also called k-ary randomized response."""
 
 from duckdb_priv.methods.register import Method, Words
 from duckdb_priv.methods.uniform.arguments import UniformArguments, UniformGrid

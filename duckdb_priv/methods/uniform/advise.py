@@ -1,4 +1,4 @@
-"""What uniform perturbation promises, and the errors to expect of it, at every retention to try."""
+"""Advice about uniform perturbation: its promises and expected errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from duckdb_priv.methods.uniform.arguments import UniformGrid
 
 
 def options(question: Question, grid: UniformGrid) -> Iterator[Option]:
-    """Uniform perturbation at every retention of the grid, and at the largest that a requirement allows.
+    """Yield an option for every retention of the grid, and for the largest retention that a requirement allows.
 
     The variance of an estimate over n records, of which k have the value, is
     (k a (1 - a) + (n - k) q (1 - q)) / p^2 (Wang, Han, Fu, section 3; derivation: mechanism/uniform.md).
@@ -45,7 +45,7 @@ def options(question: Question, grid: UniformGrid) -> Iterator[Option]:
 
 
 def answering(workspace: Workspace, asked: StatedQuestions) -> Iterator[StatedOption]:
-    """The largest retention with the promise."""
+    """Yield the option with the largest retention that keeps the promise."""
     drawn = Uniform(amplified_retention(asked.amplification, asked.size), asked.size)
     operator = uniform_operator(asked.size, drawn.amplification)
     yield StatedOption(

@@ -1,4 +1,4 @@
-"""What ``priv.publish_uniform`` takes."""
+"""The arguments of ``priv.publish_uniform``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duckdb_priv.release.arguments import NUMBER, VALUES, Alternatives, Argument
 
 @dataclass(frozen=True, kw_only=True)
 class UniformArguments(Arguments):
-    """A retention, or what it is computed from: an epsilon, or a prior and a posterior."""
+    """A retention, or an epsilon, or a prior and a posterior, from which the retention is computed."""
 
     retention: float | None = argument(NUMBER, RETENTION, "0.3", default=None)
     epsilon: float | None = argument(NUMBER, EPSILON, "1.0", default=None)
@@ -30,6 +30,6 @@ class UniformArguments(Arguments):
 
 @dataclass(frozen=True, kw_only=True)
 class UniformGrid(Arguments):
-    """What advice about uniform perturbation tries."""
+    """The parameters that advice about uniform perturbation tries."""
 
     retentions: Sequence[float] = retentions()

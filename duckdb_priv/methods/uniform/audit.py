@@ -8,5 +8,5 @@ from duckdb_priv.methods.common.shuffles import audit_shuffle
 
 
 def audit(subject: Subject) -> list[AuditRow]:
-    """Recompute what is promised of one record, and of a record among those with the same public columns."""
+    """Recompute the promises for a single record, and for a record in its shuffled group."""
     return [*audit_uniform(subject), *audit_shuffle(subject)]

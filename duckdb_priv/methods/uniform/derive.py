@@ -1,4 +1,4 @@
-"""A coarser release of uniformly perturbed values."""
+"""Derive a coarser release from uniformly perturbed values."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from duckdb_priv.release.model import SensitiveAttribute
 
 
 def coarser(attribute: SensitiveAttribute, release: str, asked: Asked) -> Coarser:
-    """Keep what is shown with the ratio of the retentions."""
+    """Keep each published value with probability new retention / old retention, else redraw it."""
     return coarser_uniform(attribute, release, asked)

@@ -1,4 +1,4 @@
-"""Publishing by uniform perturbation (k-ary randomized response): keep with probability p, else redraw.
+"""Plan a publication by uniform perturbation (k-ary randomized response): keep with probability p, else redraw.
 
 Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", section 3.
 """
@@ -30,7 +30,7 @@ MECHANISM = "uniform"
 
 
 def plan(workspace: Workspace, source: Source, release: str, arguments: UniformArguments) -> Plan:
-    """Decide everything about a uniformly perturbed release of a source."""
+    """Plan a uniformly perturbed release of a source."""
     domains = open_domains(workspace, source, given_domains(arguments.domain, source))
     limits = _limits(arguments)
     operators = [_operator(arguments, domain, limits) for domain in domains]
@@ -81,7 +81,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: UniformA
 
 
 def _limits(arguments: UniformArguments) -> tuple[float, float] | None:
-    """Return (rho1, rho2) where they are given instead of a retention."""
+    """Return (rho1, rho2), or None if they are not given."""
     if arguments.rho1 is None or arguments.rho2 is None:
         return None
     amplification_gamma(arguments.rho1, arguments.rho2)
