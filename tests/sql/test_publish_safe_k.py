@@ -96,8 +96,8 @@ def test_what_is_published_is_generalized_and_in_groups_of_k(con):
     assert receipt["rows_published"] == sum(size for (size,) in sizes)
     assert receipt["rows_suppressed"] is None
     assert receipt["warnings"] == [
-        f"delta = {sampling_delta(5, 0.5, 1):.3g} is not small: it is at least 1 / 4000, one over the number of records."
-        " For delta = 1e-06, k must be at least 46"
+        f"delta = {sampling_delta(5, 0.5, 1):.3g} is not small: it is at least 1 / 4000, one over the number of"
+        " records. For delta = 1e-06, k must be at least 46"
     ]
 
 

@@ -241,7 +241,7 @@ def _require_batch(rows: int, gamma: int) -> None:
     if rows < GROUPS_OF_A_BATCH * gamma:
         raise InvalidSource(
             f"there are {rows} new records, and a batch needs at least {GROUPS_OF_A_BATCH * gamma}. Someone who"
-            f" compares the release before and after sees which records are new, and {gamma} of them would be one decoy group",
+            f" compares the release before and after sees which records are new, and {gamma} of them would be a group",
             hint="append when there are more, or publish the whole table again with republish := true, at its cost",
         )
 
