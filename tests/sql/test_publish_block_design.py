@@ -400,7 +400,7 @@ SOURCES = {
     "SELECT i AS id, 'a' AS disease FROM range(50) AS t(i)": "has 1 value, and needs at least 2",
     "SELECT i AS id, NULL::VARCHAR AS disease FROM range(50) AS t(i)": "has 1 value, and needs at least 2",
     "SELECT i AS id, 'd' || i % 10001 AS disease FROM range(20002) AS t(i)": "has 10001 values, and a block design"
-    " is made for 10000 at most",
+    " allows 10000 at most",
     "SELECT i AS id, i % 9 AS noisy_disease, 'd' || i % 60 AS disease FROM range(500) AS t(i)": "but there is a"
     " column 'noisy_disease' already",
 }

@@ -657,7 +657,7 @@ def test_levels_that_are_no_numbers_are_refused(con):
 
 def test_a_lattice_of_one_node_leaves_nothing_to_choose(con):
     con.execute("DELETE FROM hierarchies WHERE level > 0")
-    with pytest.raises(duckdb.InvalidInputException, match="nothing to choose with epsilon1"):
+    with pytest.raises(duckdb.InvalidInputException, match="epsilon1 has nothing to choose from"):
         publish(con, levels=None, epsilon1="0.1")
 
 
