@@ -263,21 +263,28 @@ def test_counts_hold_the_truth_and_agree_with_each_other(released: Connection, c
 
 
 @every_method
-def test_groups_are_those_of_the_distribution(released: Connection, case: Case) -> None:
+@pytest.mark.parametrize(("by", "function"), [("inverse", "interval"), ("bayesian", "mle")])
+def test_groups_are_those_of_the_distribution(
+    released: Connection, case: Case, by: str, function: str
+) -> None:
     weight = ", weight := 'scale'" if "scale" in columns(released) else ""
     grouped = rows(
         released,
-        f"SELECT ward::VARCHAR AS ward, priv.reconstructed_count({case.asked(released)}) FROM r"
+        f"SELECT ward::VARCHAR AS ward, priv.reconstructed_{function}({case.asked(released)}) FROM r"
         " WHERE age::VARCHAR <> '20' GROUP BY ward ORDER BY ward",
     )
     listed = rows(
         released,
-        f"SELECT ward::VARCHAR AS ward, estimate FROM priv.reconstructed_distribution('r.{case.attribute}',"
-        f" group_columns := 'ward', condition := 'age::VARCHAR <> ''20'''{weight})"
-        f" WHERE value = {case.value} ORDER BY ward",
+        "SELECT ward::VARCHAR AS ward, estimate, stderr, low, high FROM priv.reconstructed_distribution("
+        f"'r.{case.attribute}', group_columns := 'ward', condition := 'age::VARCHAR <> ''20''', method := '{by}'"
+        f"{weight}) WHERE value = {case.value} ORDER BY ward",
     )
-    assert [each[0] for each in grouped] == [each[0] for each in listed]
-    assert [each[1] for each in grouped] == pytest.approx([each[1] for each in listed], rel=1e-9)
+    for (group, found), (ward, *answer) in zip(grouped, listed, strict=True):
+        assert group == ward
+        if function == "mle":
+            assert found == pytest.approx(answer[0], abs=0.5)
+        else:
+            assert list(found.values()) == pytest.approx(answer, rel=1e-9, abs=1e-9)
 
 
 @every_method

@@ -200,31 +200,6 @@ def test_the_whole_table_is_counted_exactly(
     ][0] == pytest.approx(true)
 
 
-def test_distribution_and_aggregates_agree(released: duckdb.DuckDBPyConnection) -> None:
-    found = rows(
-        released,
-        "FROM priv.reconstructed_distribution('r', group_columns := 'r.gender', condition := 'ward > 0')",
-    )
-    likely = rows(
-        released,
-        "FROM priv.reconstructed_distribution('r', group_columns := 'gender', condition := 'ward > 0',"
-        " method := 'bayesian')",
-    )
-    assert len(found) == 14
-    for (gender, value, estimate, low, high, stderr, observed), other in zip(
-        found, likely, strict=True
-    ):
-        asked = "NULL" if value is None else "'" + value.replace("'", "''") + "'"
-        interval = rows(
-            released,
-            f"SELECT priv.reconstructed_interval('r', noisy_disease, {asked})"
-            f" FROM r WHERE gender = '{gender}' AND ward > 0",
-        )[0][0]
-        assert list(interval.values()) == pytest.approx([estimate, stderr, low, high])
-        assert (*other[:2], other[2]) == (gender, value, pytest.approx(estimate))
-        assert abs(observed - estimate) <= 0.5
-
-
 def test_several_attributes_have_groups_of_their_own(con: duckdb.DuckDBPyConnection) -> None:
     publish(con, sensitive=["disease", "drug"], exclude=[])
     both = rows(

@@ -101,13 +101,6 @@ def test_what_is_published_is_generalized_and_in_groups_of_k(con):
     ]
 
 
-def test_rows_say_nothing_by_their_order(released):
-    assert (
-        released.execute("FROM public").fetchall()
-        == released.execute("FROM public ORDER BY ALL").fetchall()
-    )
-
-
 def test_all_records_survive_a_rate_near_one_and_groups_below_k_do_not(con):
     # Three of 2,856 records are lost with a chance of 4e-12.
     publish(
