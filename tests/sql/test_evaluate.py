@@ -105,7 +105,7 @@ def test_queries_follow_the_law_of_drawing_and_rejecting() -> None:
     )
     types = dict.fromkeys(("a", "b", "s"), "BIGINT")
     source = Source("t", "t", types, ("a", "b"), ("s",), (), (), 80)
-    draws = 200
+    draws = 120
     found: Counter[int] = Counter()
     for seed in range(draws):
         draw(con, source, Draw(1, 2, 1, 80, str(seed)))
@@ -125,13 +125,13 @@ def test_queries_follow_the_law_of_drawing_and_rejecting() -> None:
 def test_releases_are_evaluated_as_an_analyst_asks_them(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(
         "CREATE OR REPLACE TABLE drawn AS FROM priv.workload('visits', sensitive := ['disease', 'smoker'],"
-        " queries := 300, record_id := 'id')"
+        " queries := 100, record_id := 'id')"
     )
     rows = con.execute(
         "FROM priv.evaluate('visits', ['strict', 'mild'], workload := 'drawn', confidence := 0.9)"
     ).fetchall()
-    assert len(rows) == 600
-    for release, _, conditions, of, value, records, true_count, *rest in rows[::25]:
+    assert len(rows) == 200
+    for release, _, conditions, of, value, records, true_count, *rest in rows[::10]:
         *answer, error, covered, true_count_all = rest
         value_sql = "NULL" if value is None else f"'{value}'"
         expected = con.execute(
@@ -387,17 +387,17 @@ def test_the_workload_of_the_papers_takes_seconds(
     con.execute(
         "FROM priv.publish_uniform('census', 'out', sensitive := 'occupation', retention := 0.3, record_id := 'id')"
     ).fetchall()
-    started = time.monotonic()
+    started = time.process_time()
     queries, coverage, error = con.execute(
         "SELECT queries, coverage, mean_relative_error FROM priv.evaluation_summary('census', 'out')"
         " WHERE selectivity = 'all'"
     ).fetchall()[0]
-    seconds = time.monotonic() - started
+    seconds = time.process_time() - started
     con.close()
     assert queries == 5000
     assert 0.93 < coverage < 0.99
     assert 0.02 < error < 0.3
-    assert seconds < 60, f"{seconds:.1f} s, on a machine that may be busy; alone it takes under 10"
+    assert seconds < 60, f"{seconds:.1f} s of the processor; it takes under 10"
 
 
 def test_a_release_is_compared_with_what_entered_and_with_all(con, tmp_path: Path) -> None:

@@ -11,25 +11,15 @@ import pytest
 import duckdb_priv
 
 HOSTILE = [
-    'we"ird',
-    "it's",
-    "a b",
-    "@estimate@",
-    "{condition}",
+    """we"ird it's {condition} @estimate@ %s$1? \\ a\nb""",
+    "-- a;b",
+    "/* a b",
+    "Ünïcödé 🤧 İstanbul ΑΣ",
     "select",
-    "a;b",
-    "--",
-    "/*",
-    "Ünïcödé 🤧",
-    "İstanbul",
-    "ΑΣ",
     "_bits0",
     "_code0",
     "_number",
     "_public0",
-    "%s$1?",
-    "\\",
-    "a\nb",
 ]
 
 
@@ -584,30 +574,28 @@ def grouped(prepared):
         yield connection
 
 
-def answers_by(grouped, name):
-    """Ask everything by a column."""
+def answers_by(grouped, *names):
+    """Ask everything by columns that hold the same, and return each answer with one of them."""
+    by = ", ".join(f'"{name}"' for name in names)
     listed = (
         "FROM priv.reconstructed_distribution('released', group_columns := '{}', method := '{}')"
     )
-    return [
+    found = [
         rows(
             grouped,
-            f"SELECT {name}, priv.reconstructed_interval('released', noisy_sick, 1),"
+            f"SELECT {by}, priv.reconstructed_interval('released', noisy_sick, 1),"
             " priv.reconstructed_mle('released', noisy_sick, 1),"
-            f" sum(priv.weight('released', noisy_sick, 1)) FROM released GROUP BY {name} ORDER BY {name}",
+            f" sum(priv.weight('released', noisy_sick, 1)) FROM released GROUP BY {by} ORDER BY ALL",
         ),
-        *(rows(grouped, listed.format(name, method)) for method in ("inverse", "bayesian")),
+        *(rows(grouped, listed.format(by, method)) for method in ("inverse", "bayesian")),
     ]
+    assert all(len({*row[: len(names)]}) == 1 for answer in found for row in answer)
+    return [[row[len(names) - 1 :] for row in answer] for answer in found]
 
 
-@pytest.fixture(scope="module")
-def plain_answers(grouped):
-    return answers_by(grouped, "plain")
-
-
-@pytest.mark.parametrize("name", GROUPS)
-def test_columns_named_like_steps_of_the_macros_group_as_any(grouped, plain_answers, name):
-    assert answers_by(grouped, f'"{name}"') == plain_answers
+@pytest.mark.parametrize("first", range(0, len(GROUPS), 6))
+def test_columns_named_like_steps_of_the_macros_group_as_any(grouped, first):
+    assert answers_by(grouped, *GROUPS[first : first + 6]) == answers_by(grouped, "plain")
 
 
 def test_an_identifying_public_column_is_refused_unless_it_is_named(visits, published):
