@@ -1,4 +1,4 @@
-"""What the papers say to the letter, and twins in numpy of what SQL computes.
+"""Reference implementations: the papers' own algorithms, and numpy versions of what SQL computes.
 
-Tests and the papers' figures measure the rest of the library against it; nothing that publishes or counts imports it.
+Tests and the figures of the papers compare the library with them. Code that publishes or counts never imports them.
 """

@@ -1,7 +1,7 @@
 """Aggregate utility: 1 minus the mean distance of reconstructed frequencies from the true ones.
 
-Source: Chaytor, Wang, "Fine grain perturbation for privacy preserving data publishing", section V. The distance is that
-of one release; here its mean over many, drawn as the operator says.
+Source: Chaytor, Wang, "Fine grain perturbation for privacy preserving data publishing", section V. The paper measures
+one release; this module computes the mean over many simulated releases.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def aggregate_utility(
 ) -> float:
     """Return the mean over releases of 1 - mean of abs(f - f') over the values; larger is better.
 
-    ``operator[y, x]`` is the probability that a record of x shows y, ``weights`` its inverse, and
-    ``true_counts`` are whole. Errors are nearly normal, so that it is 1 minus sqrt(2 / pi) of the
+    ``operator[y, x]`` is the probability that a record with value x shows y, ``weights`` is its inverse, and
+    ``true_counts`` are whole numbers. Errors are nearly normal, so the result is about 1 minus sqrt(2 / pi) times the
     mean standard error, which is .00866 here:
 
     >>> P = np.array([[0.75, 0.25], [0.25, 0.75]])

@@ -1,8 +1,8 @@
-"""Differences, ratios and means of sums over perturbed records, as the release file answers them in SQL.
+"""Differences, ratios and means of sums over perturbed records, as SQL computes them in a release file.
 
-A sum is taken over the rows of ``c * h``: the coefficient c is public, h is the weight of the row for a set of values.
-Two sums over the same records vary together, so that the interval of their difference does not follow from their own
-intervals alone; ``covariance`` says how much they do. Derivation: ``comparison.md`` beside this file.
+A sum adds ``c * h`` over rows: the coefficient c is public, and h is the weight of the row for a set of values. Two
+sums over the same records are correlated, so the interval of their difference depends on their covariance. Derivation:
+``mechanism/comparison.md``.
 
 Source: Wilson (1927) for the test, Fieller, "Some problems in interval estimation", Journal of the Royal Statistical
 Society B 16 (1954), for quotients.
@@ -19,7 +19,7 @@ from duckdb_priv.mechanism.arrays import Floats, Matrix, Vector
 
 
 class Functional(NamedTuple):
-    """What is tested of a sum; arrays that broadcast. ``sql/analyst/estimators/common.sql`` says what each is."""
+    """The test terms of a sum, as arrays that broadcast. ``sql/analyst/estimators/common.sql`` explains each."""
 
     estimate: Floats
     variance: Floats
@@ -33,20 +33,20 @@ class Functional(NamedTuple):
 
     @property
     def nearest(self) -> Floats:
-        """The variance by its line at the possible value that is nearest, and no less than is estimated."""
+        """The variance at the nearest possible value, at least the estimated variance."""
         outside = self.rise * np.maximum(self.least - self.estimate, 0)
         outside = outside + self.fall * np.maximum(self.estimate - self.most, 0)
         return np.maximum(np.maximum(self.there + outside, self.variance), 0)
 
     @property
     def scale(self) -> Floats:
-        """By how much the standard error is taken to be larger than it is estimated."""
+        """The factor by which the standard error exceeds its estimate."""
         known = np.maximum(self.variance, 1e-300)
         return np.where(self.variance > 0, np.sqrt(self.nearest / known), 0)
 
 
 class Interval(NamedTuple):
-    """What the functions of a release file answer."""
+    """The columns that the functions of a release file return."""
 
     estimate: Floats
     stderr: Floats
@@ -55,7 +55,7 @@ class Interval(NamedTuple):
 
 
 def set_weights(weights: Matrix, members: ArrayLike) -> Vector:
-    """Return what a row counts for a set of values, by what it shows: the sum of W[x, y] over the members x.
+    """Return the weight of each published value y for a set of values: the sum of W[x, y] over its members x.
 
     >>> set_weights(np.array([[1.5, -0.5], [-0.5, 1.5]]), [0, 1])
     array([1., 1.])
@@ -67,12 +67,12 @@ def set_weights(weights: Matrix, members: ArrayLike) -> Vector:
 def covariance(
     coefficients: Floats, others: Floats, weights: Vector, other_weights: Vector, shared: Vector
 ) -> float:
-    """Estimate the covariance of two sums without bias: the sum of c d (h g - q), of independent rows.
+    """Return an unbiased estimate of the covariance of two sums: the sum of c d (h g - q), for independent rows.
 
-    Shape (rows,) each: the coefficients c and d, what the row counts for either set, h and g, and for the values that
-    both have, q.
+    All arguments have shape (rows,): the coefficients c and d, the weights h and g for each set, and the weight q for
+    the values that both sets contain.
 
-    A count among 40 of 100 rows that show the value; with itself, it is its variance:
+    40 of 100 rows show the value. The covariance of a count with itself is its variance:
 
     >>> h = np.repeat([1.5, -0.5], [40, 60])
     >>> covariance(np.ones(100), np.ones(100), h, h, h)
@@ -84,9 +84,9 @@ def covariance(
 def functional(
     coefficients: Floats, weights: Floats, other: float, step: float, *, dense: bool = False
 ) -> Functional:
-    """Return what is tested of sums of c h, at 95%, where all values have the same two probabilities.
+    """Return the test terms of sums of c h, at 95%, if all values have the same two probabilities.
 
-    ``weights`` has one line for each run. Sums of amounts that differ are ``dense``.
+    ``weights`` has one row for each run. Sums of different amounts are ``dense``.
 
     >>> h = np.repeat([[1.9, -0.1]], [40, 60], axis=1)
     >>> [round(float(each.item()), 6) for each in functional(np.ones(100), h, 0.05, 2.0)][:5]
@@ -118,7 +118,7 @@ def functional(
 
 
 def ends(u: Functional, z: float) -> Interval:
-    """Return the interval of what is tested: the values that the estimate is no further from than noise takes it.
+    """Return the interval of the accepted values: those whose distance from the estimate can be noise.
 
     >>> count = Functional(*map(np.float64, (50, 100, 100, 0, 0, 1, 1, 0, 1000)))
     >>> [float(each) for each in ends(count, 2.0)]
@@ -140,9 +140,9 @@ def ends(u: Functional, z: float) -> Interval:
 def difference(
     a: Functional, b: Functional, covariance: ArrayLike, factors: tuple[float, float] = (1, 1)
 ) -> Functional:
-    """Return what is tested of a difference, which is a sum itself, of two sums times factors.
+    """Return the test terms of a difference of two sums.
 
-    Two complementary groups of one table, whose errors cancel each other in the sum: in the difference they add up.
+    The errors of two complementary groups of a table cancel in their sum. In their difference they add up:
 
     >>> half = Functional(*map(np.float64, (50, 100, 100, 0, 0, 0, 0, 0, 100)))
     >>> float(difference(half, half, -100.0).variance)
@@ -172,9 +172,9 @@ def difference(
 def ratio(
     a: Functional, b: Functional, covariance: ArrayLike, z: float, most: ArrayLike = np.inf
 ) -> Interval:
-    """Return the interval of a ratio of two sums that are not negative: the quotients t for which a - t b may be 0.
+    """Return the interval of a ratio a / b of two sums that are not negative: the t for which a - t b may be 0.
 
-    It has no upper end and no standard error where b may be 0; the estimate is NaN where b is estimated as 0 or less.
+    It has no upper end and no standard error if b may be 0. The estimate is NaN if that of b is 0 or less.
 
     >>> two, one = (Functional(*map(np.float64, (each, 1, 1, 0, 0, 0, 0, 0, 99))) for each in (20, 10))
     >>> [round(float(each), 3) for each in ratio(two, one, 0.0, 2.0)]
@@ -211,9 +211,9 @@ def mean(
     bounds: tuple[ArrayLike, ArrayLike],
     z: float,
 ) -> Interval:
-    """Return the interval of a mean within bounds: the lower bound, and the ratio to the count of what is above it.
+    """Return the interval of a mean within bounds: the lower bound plus the ratio of ``amounts`` to the count.
 
-    ``amounts`` is the sum of the amounts less the lower bound each.
+    ``amounts`` is the sum of the amounts, each minus the lower bound.
     """
     least, most = (np.asarray(each, np.float64) for each in bounds)
     found = ratio(amounts, count, covariance, z, most - least)

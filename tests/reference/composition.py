@@ -1,7 +1,8 @@
-"""What several differentially private releases of one source add up to, as the ledger computes it in SQL.
+"""The total epsilon and delta of several releases of one source, as the ledger computes them in SQL.
 
-The rules hold for releases with randomness of their own, fresh samples included. They do not hold for two uses of
-one sample: safe k-anonymity composes with nothing that runs on the sample it used. Derivations: ``../composition.md``.
+The rules hold for releases with independent randomness, including fresh samples. They do not hold for two uses of one
+sample: safe k-anonymity does not compose with another algorithm on its sample. Derivations:
+``mechanism/composition.md``.
 Sources: Dwork, Rothblum, Vadhan (FOCS 2010), theorem III.3, and Kairouz, Oh, Viswanath (ICML 2015) for different
 epsilons; McSherry (SIGMOD 2009), theorem 4, for partitions.
 """
@@ -16,7 +17,7 @@ from duckdb_priv.mechanism.composition import EpsilonDelta, exp
 
 
 def basic_composition(releases: Sequence[EpsilonDelta]) -> EpsilonDelta:
-    """Return the sums: valid however each release was chosen after seeing those before it.
+    """Return the sums of epsilon and delta, which hold even if each release was chosen after seeing earlier ones.
 
     >>> basic_composition([EpsilonDelta(0.5), EpsilonDelta(1.0, 1e-6)])
     EpsilonDelta(epsilon=1.5, delta=1e-06)
@@ -28,11 +29,11 @@ def basic_composition(releases: Sequence[EpsilonDelta]) -> EpsilonDelta:
 
 
 def advanced_composition(releases: Sequence[EpsilonDelta], slack: float) -> EpsilonDelta:
-    """Return a smaller epsilon than the sum, for many small releases, at the price of ``slack``.
+    """Return the bound of advanced composition. For many small releases, its epsilon is smaller than the sum.
 
-    epsilon is ``sqrt(2 ln(1/slack) sum e_i**2) + sum e_i (exp(e_i) - 1)``, delta is the sum plus
-    ``slack``. It can exceed the sum of epsilons; both bounds hold, so a ledger may take the smaller
-    one. The parameters of all releases, though not the releases, must be fixed in advance.
+    epsilon is ``sqrt(2 ln(1/slack) sum e_i**2) + sum e_i (exp(e_i) - 1)``, and delta is the sum plus ``slack``. This
+    epsilon can exceed the sum of epsilons. Both bounds hold, so a ledger may use the smaller one. The parameters of all
+    releases must be fixed in advance; the releases need not be.
     Raises InvalidParameter unless slack lies strictly between 0 and 1.
 
     >>> loss = advanced_composition([EpsilonDelta(0.1, 1e-7)] * 50, slack=1e-6)
@@ -52,10 +53,10 @@ def advanced_composition(releases: Sequence[EpsilonDelta], slack: float) -> Epsi
 
 
 def parallel_composition(releases: Sequence[EpsilonDelta]) -> EpsilonDelta:
-    """Return the maxima: for releases of disjoint parts of a source, split by a public rule.
+    """Return the maxima of epsilon and delta, for releases of disjoint parts of a source that a public rule defines.
 
-    A record added or removed touches one part only. Exchanging a record may touch two: take
-    ``substituted`` of the result, which covers that.
+    Adding or removing a record changes one part only. Exchanging a record may change two parts; ``substituted`` of the
+    result covers that.
 
     >>> parallel_composition([EpsilonDelta(0.5, 1e-6), EpsilonDelta(1.0)])
     EpsilonDelta(epsilon=1.0, delta=1e-06)

@@ -1,6 +1,6 @@
-"""Weights and bounds of decoy groups that nothing chooses: the second form alone, and what is always true.
+"""The conditional Poisson weights of decoy groups, without selection of a form, and bounds that always hold.
 
-Derivation: ``../conditional_poisson.md``.
+Derivation: ``mechanism/conditional_poisson.md``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from duckdb_priv.mechanism.splu_reconstruction import for_all_values, published_
 
 
 def count_bounds(count: ArrayLike, rows: ArrayLike, subset: ArrayLike) -> tuple[Vector, Vector]:
-    """Return what the count of a value in a subset must lie between, whatever was published there.
+    """Return the smallest and the largest possible count of a value in a subset, whatever the subset shows.
 
-    ``count`` of ``rows`` records hold the value. All that is known where a value is in every group.
+    ``count`` of ``rows`` records hold the value. If a value is in every group, nothing else is known.
 
     >>> [float(bound) for bound in count_bounds(300, 1000, 800)]
     [100.0, 300.0]
@@ -28,9 +28,8 @@ def count_bounds(count: ArrayLike, rows: ArrayLike, subset: ArrayLike) -> tuple[
 def conditional_poisson_weights(counts: ArrayLike, gamma: int) -> InverseWeights:
     """Return the conditional Poisson weights for a published histogram.
 
-    A value that no record shows is estimated as 0 in every subset; its column meets no record.
-    Raises ``InvalidParameter`` where a value is in all groups but one in ten thousand, or where
-    there are too many distinct counts.
+    A value that no record shows has the estimate 0 in every subset. Raises ``InvalidParameter`` if a value is in more
+    than 9,999 of 10,000 groups, or if there are too many distinct counts.
 
     >>> form = conditional_poisson_weights([4, 3, 3, 2], 2)
     >>> (form.row(0) @ [4, 3, 3, 2]).round(9), (form.row(0) @ [1, 1, 1, 0]).round(3)

@@ -1,7 +1,7 @@
-"""What the paper's Algorithm 1 makes of the estimate of a count: mean and variance with duplicated records.
+"""Mean and variance of an estimated count under the paper's Algorithm 1, which duplicates records.
 
-A group of ``size`` records, ``count`` of which hold the value, is represented by ``published`` records that appear
-``size / published`` times each. Derivation: ``../sampling_variance.md``.
+A group has ``size`` records, and ``count`` of them hold the value. ``published`` records represent it; each appears
+``size / published`` times on average. Derivation: ``mechanism/sampling_variance.md``.
 
 Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", sections 3 and 5.
 """
@@ -30,11 +30,11 @@ class Moments(NamedTuple):
 def duplicated_variance(
     size: ArrayLike, count: ArrayLike, published: ArrayLike, operator: Uniform
 ) -> Floats:
-    """Return the variance when each published record is duplicated ``size / published`` times.
+    """Return the variance if each published record appears ``size / published`` times on average.
 
-    Each record appears ``floor`` or ``ceil`` times, by a draw with that mean, and the estimate
-    counts the rows that appear. Unbiased; the draws add to the variance, most (12.5% of the
-    perturbation's part, and the count's own) at 4/3 duplicates.
+    Each record appears ``floor`` or ``ceil`` times, drawn with that mean, and the estimate counts all rows. It is
+    unbiased. The draws add to the variance: most at 4/3 duplicates, where they add 12.5% of the perturbation's part and
+    a part of the count's own.
 
     >>> float(duplicated_variance(20, 5, 15, Uniform(0.5, 2)).round(4))
     23.6667
@@ -54,12 +54,11 @@ def paper_moments(
 ) -> Moments:
     """Return mean and variance of the estimate of ``counts[value]`` under the paper's Algorithm 1.
 
-    Each value's records are sampled at the rate ``published / size``, rounded by a coin of its
-    own, so that the number sampled, N, is random; the sample is perturbed and each record
-    duplicated ``size / N`` times on average. Enumerates N: the estimate is biased, because of the
-    division by N, and an empty sample estimates 0.
+    Each value's records are sampled at the rate ``published / size``, rounded up or down at random for each value. So
+    the size N of the sample is random. The sample is perturbed, and each record appears ``size / N`` times on average.
+    The function enumerates N. The division by N makes the estimate biased; an empty sample has the estimate 0.
 
-    Example 5.15 of the paper, 5 and 15 records of two values, 15 records published:
+    Example 5.15 of the paper has 5 and 15 records of two values, and 15 records are published:
 
     >>> mean, variance = paper_moments([5, 15], 0, 15, Uniform(retention=0.5, domain_size=2))
     >>> round(mean, 6), round(variance, 4)
@@ -88,7 +87,7 @@ def paper_moments(
 
 
 def _rounded(expected: float) -> Floats:
-    """Return the distribution of a whole number next to ``expected``, with that mean."""
+    """Return the distribution on the floor and the ceiling of ``expected`` that has this mean."""
     low = math.floor(expected)
     chances = np.zeros(low + 2)
     chances[low], chances[low + 1] = 1 - (expected - low), expected - low

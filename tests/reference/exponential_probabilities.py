@@ -1,6 +1,6 @@
-"""The law of the exponential mechanism, in floats; the mechanism itself uses none.
+"""The probabilities of the exponential mechanism, in floats. The mechanism itself uses integers only.
 
-Derivation: ``../exponential_mechanism.md``.
+Derivation: ``mechanism/exponential_mechanism.md``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,7 @@ from duckdb_priv.mechanism.arrays import Floats, Integers
 
 
 def exponential_probabilities(scores: Integers, rate: Fraction) -> Floats:
-    """Return the probability with which the mechanism chooses each score's index.
-
-    Proportional to ``exp(rate * score)``; the floats are for reports and tests, the mechanism
-    itself does not use them.
+    """Return the probability with which the mechanism chooses each index: proportional to ``exp(rate * score)``.
 
     >>> exponential_probabilities(np.array([7, 7, 6]), Fraction(1000))
     array([0.5, 0.5, 0. ])

@@ -1,7 +1,7 @@
-"""Mondrian: k-anonymity by cuts at medians of the data, a baseline that promises nothing else.
+"""Mondrian: k-anonymity by cuts at medians of the data. This baseline promises nothing but k-anonymity.
 
-Where the classes end is computed from the records themselves, so that the scheme is not safe: no delta
-holds for it, with or without sampling.
+The borders of the classes are computed from the records, so the scheme is not safe: no delta holds for it, with or
+without sampling.
 Source: LeFevre, DeWitt, Ramakrishnan, "Mondrian multidimensional k-anonymity", strict cuts.
 """
 
@@ -14,11 +14,11 @@ from duckdb_priv.mechanism.arrays import Integers
 
 
 def mondrian(codes: Integers, k: int) -> Integers:
-    """Return the class of each record, shape (n,), numbered from 0; each class has k records at least.
+    """Return the class of each record, shape (n,), numbered from 0; each class has at least k records.
 
-    ``codes`` are ordered values, shape (n, attributes). A class is cut at the median of the
-    attribute in which it is widest, as a share of the whole table's width, if both parts keep k records, else
-    of the next widest; where no attribute can be cut it stays.
+    ``codes`` are ordered values, shape (n, attributes). A class is cut at the median of an attribute, if both parts
+    have at least k records. Attributes are tried in the order of the class's width, as a share of the width of the
+    table.
 
     >>> mondrian(np.array([[1], [9], [2], [8], [3]]), k=2).tolist()
     [0, 1, 0, 1, 1]
@@ -55,7 +55,7 @@ def _cut(
     for attribute in np.argsort(-width, kind="stable"):
         values = own[:, attribute]
         median = np.partition(values, len(values) // 2)[len(values) // 2]
-        # Values that equal the median go to one side together.
+        # All records with the median value go to the same side.
         for low in (values < median, values <= median):
             below = int(low.sum())
             if k <= below <= len(values) - k:
@@ -64,7 +64,7 @@ def _cut(
 
 
 def boxes(codes: Integers, labels: Integers) -> tuple[Integers, Integers]:
-    """Return what each record shows of itself: the least and the largest codes of its class.
+    """Return the least and the largest codes of each record's class, which are published for the record.
 
     >>> low, high = boxes(np.array([[1], [9], [2]]), np.array([0, 1, 0]))
     >>> low.ravel().tolist(), high.ravel().tolist()

@@ -1,4 +1,4 @@
-"""What SQL computes from any operator, in numpy: the variance of estimates, and the most likely counts.
+"""Numpy versions of what SQL computes for an operator: the variance of estimates, and the most likely counts.
 
 Derivation: ``../operator.md``. Source of the iterative Bayesian estimate: Agrawal, Aggarwal, "On the design and
 quantification of privacy preserving data mining algorithms" (2001).
@@ -14,7 +14,7 @@ from duckdb_priv.mechanism.arrays import Matrix, Vector
 
 
 def estimated_variance(weights: Matrix, observed: ArrayLike) -> Vector:
-    """Return an unbiased estimate of ``linear_variance`` from the observed counts alone.
+    """Return an unbiased estimate of ``linear_variance`` from the observed counts.
 
     ``V[x] = sum_y W[x, y]^2 O_y - W[x] @ O``, shape (m,), in squared records; can be negative.
 
@@ -35,13 +35,13 @@ def iterative_bayesian(
     tolerance: float = 1e-8,
     max_iterations: int = 100_000,
 ) -> Vector:
-    """Return the counts, none negative, under which the observed counts are the most likely.
+    """Return the maximum likelihood estimate of the counts, without negative counts.
 
-    From equal shares f, ``f_x <- f_x g_x`` with ``g_x = sum_y o_y P[y, x] / (P f)_y`` and o the
-    observed shares. It stops when no g exceeds ``1 + tolerance``: then the log-likelihood per
-    record is within ``tolerance`` of its maximum, and the next step moves no share by more.
-    Where the linear estimate has no negative count the two agree. Values that cannot be distinguished
-    share their total equally. The result has shape (m,) and sums to the number of records.
+    The iteration starts from equal shares f. A step is ``f_x <- f_x g_x`` with ``g_x = sum_y o_y P[y, x] / (P f)_y``,
+    where o are the observed shares. It stops when no g exceeds ``1 + tolerance``. Then the log-likelihood per record is
+    within ``tolerance`` of its maximum, and the next step moves no share by more. If the linear estimate has no
+    negative count, both estimates agree. Values that cannot be distinguished share their total equally. The result has
+    shape (m,) and sums to the number of records.
 
     Raises InvalidParameter for counts that the operator cannot produce, or without convergence.
 

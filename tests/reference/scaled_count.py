@@ -1,6 +1,6 @@
-"""What SQL says of a count on a sample: estimate, standard error and interval, in numpy.
+"""A numpy version of counts on a sample: estimate, standard error and interval.
 
-Derivation: ``../scaled_count.md``. Source: Wilson (1927) for inverting the score.
+Derivation: ``mechanism/scaled_count.md``. Source: Wilson (1927) for inverting the score.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from duckdb_priv.mechanism.sampling import check_beta
 
 
 class ScaledCount(NamedTuple):
-    """What a count on a sample says about the whole table; each field as the count was given."""
+    """Estimates for the whole table from counts on a sample; each field has the shape of the counts."""
 
     estimate: Floats
-    """``kept / beta``: unbiased but for suppression, see ``suppression_bias``."""
+    """``kept / beta``; unbiased except for suppression, see ``suppression_bias``."""
     stderr: Floats
     """Estimated standard error, ``sqrt(kept (1 - beta)) / beta``."""
     low: Floats
@@ -33,12 +33,12 @@ class ScaledCount(NamedTuple):
 def scaled_count(
     kept: ArrayLike, beta: float, confidence: float = 0.95, *, hidden: float = 0, k: int = 1
 ) -> ScaledCount:
-    """Estimate how many records a table holds from how many of them a beta-sample kept.
+    """Estimate the number of records in a table from the number ``kept`` in a beta-sample.
 
     The interval solves ``|kept - beta n| - 1/2 = z sqrt(n beta (1 - beta))`` for n: a score
-    interval with continuity correction, which covers at least 95% of the time at every rate, for
-    true counts from 10 up. ``hidden`` classes may be missing, each with fewer than
-    ``k`` sampled records: the upper end counts them. kept: any shape, counts.
+    interval with continuity correction. Its coverage is at least 95% at every rate, for true counts of at least 10. Up
+    to ``hidden`` classes may be suppressed, each with fewer than ``k`` sampled records; the upper end includes them.
+    ``kept`` is an array of counts, of any shape.
 
     >>> [round(float(x), 1) for x in scaled_count(40, beta=0.1)]
     [400.0, 60.0, 294.2, 541.9]

@@ -1,10 +1,9 @@
 """Score intervals for reconstructed counts, with a continuity correction, for weighted rows too.
 
-A Wald interval takes the variance at the estimate; a score interval asks of every count k whether
-the estimate would be surprising if k were true, with the variance that k implies. That is what
-keeps its coverage at true counts near 0, where counts are few and skewed. Rows that stand for
-``weight`` records each (reconstruction-private releases) need two amendments, derived and measured
-in ``score_interval.md`` beside this file.
+A Wald interval uses the variance at the estimate. A score interval tests every count k, with the variance that k
+implies, and contains the accepted ones. So it keeps its coverage for small true counts, whose estimates are skewed.
+Rows of weight above 1 (reconstruction-private releases) need two corrections, which ``mechanism/score_interval.md``
+derives and measures.
 
 Source: Wilson (1927) for the score interval; Wang, Han, Fu, "Randomization resilient to sensitive
 reconstruction", section 5, for the releases.
@@ -35,16 +34,15 @@ def score_interval(
     upward: ArrayLike = 0.0,
     downward: ArrayLike = 0.0,
 ) -> tuple[Floats, Floats]:
-    """Return the ends of the interval of counts k under which the estimate is no surprise.
+    """Return the ends of the interval of counts k that a score test accepts.
 
-    ``zero`` is the variance of the estimate if the count were 0, and it grows by ``slope`` a record.
-    ``half_step`` is half the distance between neighbouring estimates; ``upward`` and ``downward`` are how far
-    the law of the noise leans to either side; ``slack`` is added to the standard deviation at the upper end.
-    Arrays that broadcast, in records (variances in records squared). The ends lie in [0, total], and hold
-    the possible count that is nearest to the estimate.
-    Raises InvalidParameter for a confidence outside (0, 1).
+    ``zero`` is the variance of the estimate for a true count of 0; each further record adds ``slope``. ``half_step`` is
+    half the distance between neighbouring estimates. ``upward`` and ``downward`` bound the skewness of the noise on
+    either side. ``slack`` is added to the standard deviation at the upper end. Arrays broadcast, in records (variances
+    in squared records). The ends are in [0, total], and the interval contains the possible count that is nearest to the
+    estimate. Raises InvalidParameter for a confidence outside (0, 1).
 
-    40 of 100 rows show a value, retention 1/2, 14 values:
+    40 of 100 rows show a value, the retention is 1/2, and there are 14 values:
 
     >>> low, high = score_interval(72.857143, 13.7755, 0.857143, 1.0, 100)
     >>> round(float(low), 4), round(float(high), 4)
@@ -80,13 +78,13 @@ def score_interval(
 
 @dataclass(frozen=True)
 class WeightedSums:
-    """What an interval needs to know of a subset of published rows; a row's weight is w >= 1.
+    """The sums over a subset of published rows that an interval needs; each row has a weight w >= 1.
 
-    Numbers, or arrays of one shape with one entry per subset.
+    The fields are numbers, or arrays of one shape with one entry per subset.
     """
 
     weight: ArrayLike
-    """Sum of w: the number of records that the rows stand for."""
+    """Sum of w: the number of records that the rows represent."""
     weight_squared: ArrayLike
     """Sum of w squared."""
     shown: ArrayLike
@@ -107,9 +105,8 @@ class WeightedSums:
 def reconstructed_variance(sums: WeightedSums, operator: Uniform, sample_size: int = 1) -> Floats:
     """Return the estimated variance of the reconstructed count, in records squared, never < 0.
 
-    The perturbation's part is unbiased. Rows with w > 1 come from groups of which ``sample_size``
-    rows were published; the sampling adds at most ``w**2 / 4`` per group, and that is added.
-    ``sample_size`` does not matter where every w is 1.
+    The part for perturbation is unbiased. Rows with w > 1 are from groups with ``sample_size`` published rows. Sampling
+    adds at most ``w**2 / 4`` per group, and this bound is included. ``sample_size`` has no effect if every w is 1.
 
     >>> reconstructed_variance(WeightedSums.of_counts(100, 40), Uniform(0.5, 14)).round(4)
     np.float64(76.2245)
@@ -123,8 +120,8 @@ def reconstructed_interval(
 ) -> tuple[Floats, Floats]:
     """Return the interval of a reconstructed count from the sums over any subset of whole groups.
 
-    ``sample_size`` as in `reconstructed_variance`. How often it covers is in ``score_interval.md``.
-    With every w = 1 this is the score interval of uniform perturbation.
+    ``sample_size`` is as in `reconstructed_variance`. ``score_interval.md`` has the coverage. If every w is 1, this is
+    the score interval of uniform perturbation.
 
     >>> one = WeightedSums.of_counts(100, 2)
     >>> low, high = reconstructed_interval(one, Uniform(retention=0.5, domain_size=14))
@@ -134,7 +131,7 @@ def reconstructed_interval(
     weight, squared, largest = map(_floats, (sums.weight, sums.weight_squared, sums.largest))
     estimate, variance = _estimate_and_variance(sums, operator, sample_size)
     doubled = (_floats(sums.shown_squared) - operator.other * squared) / operator.retention
-    # The weight of a record chosen at random; an empty subset stands for 0 records.
+    # The mean weight of the row of a random record; 0 records for an empty subset.
     typical = np.divide(squared, weight, out=np.ones_like(weight), where=weight > 0)
     p, per_record = operator.retention, (1 - operator.own - operator.other) / operator.retention
     excess = np.maximum(typical * estimate - doubled, 0)

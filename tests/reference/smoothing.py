@@ -1,10 +1,9 @@
-"""Smoothed counts: estimates of one value in many cells that borrow from the whole release.
+"""Smoothed counts: estimates of one value in many cells that use its share of the whole release.
 
-A cell of a few records is estimated from noise that is larger than its count. What the whole release says of the value
-is known much better: each cell's estimate is drawn towards "as frequent here as everywhere", the more the noisier it
-is, and the less the more cells really differ (empirical Bayes). Such an estimate is biased on purpose and has a
-smaller mean squared error over the cells; sums over cells must be made from the unbiased estimates. Derivation, and
-why the interval stays that of the unbiased estimate: ``smoothing.md`` beside this file.
+In a cell of few records the noise is larger than the count. The share of the value in the whole release is known much
+better. So each cell's estimate moves towards that share (empirical Bayes): by more if it is noisier, by less if cells
+really differ. The result is biased and has a smaller mean squared error over the cells. Sums over cells must use the
+unbiased estimates. Derivation, and why the interval is that of the unbiased estimate: ``mechanism/smoothing.md``.
 
 Sources: Efron and Morris, "Stein's estimation rule and its competitors" (1973) and "Limiting the risk of Bayes and
 empirical Bayes estimators" (1972); DerSimonian and Laird (1986) for the variance between cells.
@@ -18,11 +17,11 @@ from numpy.typing import ArrayLike
 from duckdb_priv.mechanism.arrays import Floats
 
 LARGEST_MOVE = 1.96
-"""No estimate is moved further than so many of its standard errors."""
+"""Largest move of an estimate, in standard errors."""
 CLEAR = 2.5
-"""From so many standard errors above 0 on, a count speaks for itself and is moved less and less."""
+"""Counts more than this many standard errors above 0 are moved less, the larger they are."""
 PASSES = 2
-"""How often the variance between cells is estimated; the second time with the weights that follow from the first."""
+"""Number of estimates of the variance between cells; each uses weights from the previous one."""
 
 
 def smoothed_counts(
@@ -34,12 +33,12 @@ def smoothed_counts(
     variance grows with the true count, and ``totals``, the records in each cell, above 0. ``share`` is the estimated
     share of the value in the whole release. The results lie within 0 and the totals.
 
-    Where the cells differ by no more than their noise, all become as frequent as everywhere:
+    If the cells differ by no more than their noise, all get the share of the whole release:
 
     >>> smoothed_counts([4, 16], [100, 100], [0, 0], [100, 100], 0.1).tolist()
     [10.0, 10.0]
 
-    Where they differ by much more, nothing moves far:
+    If they differ by much more, the estimates hardly move:
 
     >>> smoothed_counts([0, 900], [1, 1], [0, 0], [1000, 1000], 0.45).round(1).tolist()
     [0.0, 900.0]
@@ -63,4 +62,4 @@ def smoothed_counts(
 
 
 TINY = 1e-12
-"""Stands for a variance, or a count, of 0 where one divides by it."""
+"""Replaces a variance or a count of 0 in denominators."""

@@ -1,7 +1,7 @@
-"""The paper's own reconstruction for SPLU-Gen, to the letter, to compare with and for nothing else.
+"""The paper's own reconstruction for SPLU-Gen, for comparison only.
 
-The estimators use f / N for the probability that another value is published as s; where it comes
-from and what it costs: ``splu.md``. ``splu_reconstruction.py`` is what releases are answered by.
+Its estimators use f / N for the probability that another value is published as s; ``mechanism/splu.md`` explains this
+error. Releases use ``splu_reconstruction.py``.
 Source: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing",
 equations 6 to 9, 13 and 14.
 """
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from duckdb_priv.mechanism.arrays import Vector
 
 PAPER_STOP = 0.01
-"""The paper stops when no state moves by more than 1 percent: far too early."""
+"""The paper stops when no state changes by more than 1 percent, which is far too early."""
 
 
 def paper_linear(
@@ -22,8 +22,8 @@ def paper_linear(
 ) -> Vector:
     """Return (y - (f / N) n) / (1 / gamma - f / N), the linear form of the paper's equations.
 
-    ``observed`` of the ``subset`` records show the value that ``count`` of ``rows`` rows hold. Asked
-    about the whole table it answers 0 instead of the count.
+    ``observed`` of the ``subset`` records show the value that ``count`` of ``rows`` rows hold. For the whole table the
+    result is 0 instead of the count.
 
     >>> paper_linear(24, 200, 100, 1000, 5).round(9), paper_linear(100, 1000, 100, 1000, 5) + 0.0
     (np.float64(40.0), np.float64(0.0))
@@ -44,10 +44,10 @@ def paper_iterative(
 ) -> tuple[Vector, NDArray[np.int64]]:
     """Return the paper's iterated estimate of the count in the subset, and the rounds it took.
 
-    Arguments as in ``paper_linear``; arrays are separate queries. Four states (value or other,
-    inside or outside the subset) start at what is published and move by equation 13, whose
-    background is taken from the states themselves, until none moves by more than ``stop`` of
-    itself. A state that tends to 0 never comes to rest; ``max_rounds`` ends that.
+    Arguments are as in ``paper_linear``; array entries are separate queries. Four states (value or other, inside or
+    outside the subset) start at the published counts. Equation 13 updates them, with a background computed from the
+    states, until none changes by more than the share ``stop``. A state that tends to 0 never meets this rule;
+    ``max_rounds`` then ends the iteration.
 
     >>> estimate, rounds = paper_iterative(24, 200, 100, 1000, 5)
     >>> estimate.round(3), rounds
@@ -58,7 +58,7 @@ def paper_iterative(
     shown, size, total = np.atleast_1d(
         *(np.asarray(each, np.float64) for each in np.broadcast_arrays(observed, subset, count))
     )
-    # Rows of the states: the value and the others outside the subset, the same inside.
+    # The states are: the value and the other values outside the subset, then inside it.
     published = np.stack([total - shown, rows - size - total + shown, shown, size - shown])
     state = published.copy()
     rounds = np.zeros(shown.size, np.int64)
@@ -94,7 +94,7 @@ def paper_joint(
     for number in range(1, max_rounds + 1):
         before, seen = state[..., moving], shown[..., moving]
         share = np.einsum("gsq,si->iq", before, held) / before.sum(axis=(0, 1))
-        # Of each state and attribute, the probability that its value is shown.
+        # For each state and attribute, the probability that the value is published.
         shows = np.where(held[..., np.newaxis], 1 / gamma, share)
         likelihood = np.where(held[:, np.newaxis, :, np.newaxis], shows, 1 - shows).prod(axis=2)
         expected = np.einsum("osq,gsq->goq", likelihood, before)
@@ -108,7 +108,7 @@ def paper_joint(
 
 
 def _round(state: Vector, published: Vector, rows: int, gamma: int) -> Vector:
-    """Share what is published out by the present odds of where it came from."""
+    """Divide the published counts among the states, by their present odds."""
     share = (state[0] + state[2]) / rows
     moved = np.empty_like(state)
     for value, other in ((0, 1), (2, 3)):
@@ -120,6 +120,6 @@ def _round(state: Vector, published: Vector, rows: int, gamma: int) -> Vector:
 
 
 def _part(one: Vector, other: Vector) -> Vector:
-    """Return one / (one + other), and 0 where both are."""
+    """Return one / (one + other), or 0 if both are 0."""
     part: Vector = np.divide(one, one + other, out=np.zeros_like(one), where=one + other > 0)
     return part

@@ -1,4 +1,4 @@
-"""The best code of any size for local differential privacy, which codes that can be numbered are compared with.
+"""The optimal code for local differential privacy, for comparison. It has too many outcomes to be used.
 
 Source: Ye and Barg, "Optimal schemes for discrete distribution estimation under locally differential privacy" (2018).
 """
@@ -9,10 +9,10 @@ import math
 
 
 def optimal_error(values: int, amplification: float) -> float:
-    """Return the standard deviation per record of the best code there is, whatever its size.
+    """Return the standard deviation per record of the best code.
 
-    It publishes a subset of the domain, all of one size being equally likely: ``C(m, d)`` of them, far too many to
-    number. Theorem IV.1, over all sizes d.
+    Its outcomes are all ``C(m, d)`` subsets of the domain of some size d, too many to number. By theorem IV.1, the
+    result is the minimum over all d.
 
     >>> from duckdb_priv.mechanism.symmetric_code import Code
     >>> round(Code(1383).error(9.0) / optimal_error(1383, 9.0), 3)

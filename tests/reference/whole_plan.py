@@ -1,4 +1,4 @@
-"""Decoy groups of a whole histogram at once, checked first."""
+"""Make decoy groups of a whole histogram at once, after checking its eligibility."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from duckdb_priv.mechanism.largest_first import LargestFirstGroups
 
 
 def mixed_groups(counts: ArrayLike, gamma: int, words: WordStreams) -> DecoyGroups:
-    """Cut an eligible histogram into well mixed groups (``MixedGroups``), all at once.
+    """Return well mixed groups (``MixedGroups``) of an eligible histogram, all at once.
 
-    ``counts`` must sum to a multiple of gamma (``leave_out``). Memory: two value codes and one 32-bit
-    group per row.
+    ``counts`` must sum to a multiple of gamma (``leave_out``). Memory holds two value codes and one 32-bit group per
+    row.
     """
     plan = MixedGroups(whole_groups(counts, gamma), gamma, words)
     return plan.between(0, plan.tiles)
 
 
 def largest_first_groups(counts: ArrayLike, gamma: int, words: WordStreams) -> DecoyGroups:
-    """Group as the paper does (``LargestFirstGroups``)."""
+    """Return groups made by the paper's algorithm (``LargestFirstGroups``)."""
     return LargestFirstGroups(whole_groups(counts, gamma), gamma, words).block(0)
 
 
 def whole_groups(counts: ArrayLike, gamma: int) -> NDArray[np.int64]:
-    """Return an eligible histogram whose records fill groups of gamma. Raises ``InvalidParameter`` otherwise."""
+    """Return the histogram; raises ``InvalidParameter`` unless it is eligible and fills groups of gamma."""
     require_eligible(counts, gamma)
     histogram = np.asarray(counts, np.int64)
     rows = int(histogram.sum())

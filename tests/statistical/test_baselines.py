@@ -1,6 +1,6 @@
-"""The baselines where what they suppose is true: values that do not go with public columns.
+"""Baselines are unbiased if their assumption holds: values are independent of public columns.
 
-The secret is fixed and so are the records, so the tests fail only when the code changes.
+The secret and the records are fixed, so the tests fail only when the code changes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def test_counts_of_independent_values_are_right_on_average_and_covered(
         np.array([run[name] for run in found]) for name in ("estimate", "low", "high")
     )
     errors = estimates - true
-    # Where every release says the same, rounding is all that differs.
+    # All releases have the same estimates here, up to rounding.
     z = errors.mean(axis=0) / np.maximum(errors.std(axis=0, ddof=1), 1e-6) * np.sqrt(RUNS)
     tail = 2 * stats.t.sf(np.abs(z), RUNS - 1)
     assert tail.min() * len(z) > FALSE_ALARM, f"mean errors of {z.round(2)} standard errors"
@@ -46,7 +46,7 @@ def test_counts_of_independent_values_are_right_on_average_and_covered(
 
 
 def _published(con: duckdb.DuckDBPyConnection, run: int, call: str) -> dict[str, np.ndarray]:
-    """Publish under ids of its own in every run, so that the noise differs from run to run."""
+    """Publish with different record ids in every run, so that the noise differs from run to run."""
     con.execute(
         f"CREATE OR REPLACE VIEW numbered AS SELECT * REPLACE (id + {run} * 1_000_000 AS id) FROM source"
     )

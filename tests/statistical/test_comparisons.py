@@ -1,8 +1,8 @@
-"""Coverage of intervals of lists, shares, differences, ratios, sums and means, of 95%.
+"""Coverage of 95% intervals of lists, shares, differences, ratios, sums and means.
 
-By the law of perturbed counts in numpy, and of what SQL answers for releases of a fixed secret. All seeds are fixed. A
-design fails when its coverage is significantly below what is asked of it, which such an interval does with
-probability 1e-9.
+Perturbed counts are drawn in numpy, and SQL answers queries on releases with a fixed secret. All seeds are fixed. A
+test fails if the coverage is significantly below the required one. With other seeds, an interval with exactly the
+required coverage fails with probability 1e-9.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def fewest(runs: int, nominal: float) -> int:
 
 
 def weighted(operator: Uniform, amounts: Floats, shows: Floats) -> Functional:
-    """What is tested of the sum of the amounts of records with a value; ``shows`` has one line for each run."""
+    """Return the test terms of the sum of amounts over records with a value; ``shows`` has one row per run."""
     h = (shows - operator.other) / operator.retention
     dense = len({*amounts[amounts != 0]}) > 1
     return comparison.functional(amounts, h, operator.other, 1 / operator.retention, dense=dense)
@@ -144,12 +144,12 @@ ASKED = {
     "sum": ("['flu', 'none'], amount", "sum(amount) FILTER (disease IN ('flu', 'none'))"),
     "mean": ("['flu', 'none'], amount", "avg(amount) FILTER (disease IN ('flu', 'none'))"),
 }
-"""By function: what it is asked, and the truth."""
+"""For each function: its arguments, and the true answer."""
 
 
 @pytest.mark.parametrize("mechanism", HOW)
 def test_what_sql_answers_covers(mechanism: str, prepared, tmp_path: Path) -> None:
-    """One publication holds all replicates: records are perturbed by themselves, with ids of their own."""
+    """Publish all replicates in one release: records have different ids, so their noise is independent."""
     path = tmp_path / "r.duckdb"
     with prepared(secret=bytes(range(32))) as publisher:
         publisher.execute(SOURCE)

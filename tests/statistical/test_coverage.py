@@ -1,8 +1,8 @@
-"""Estimates and intervals on real records: right on average, and covering as often as they say.
+"""Estimates on real records are unbiased, and intervals have the stated coverage.
 
-Coverage is looked at twice. Exactly: what a subset shows of a value is the sum of two binomials, and the macro is
-asked for the interval of every count that can be shown, so that no chance is left. And end to end: subsets are
-published a thousand times over, as copies whose records have ids of their own, and come out as the exact law says.
+Coverage is tested twice. Exactly: the published count of a value in a subset is the sum of two binomials, and the
+macro returns the interval of every possible count, so the coverage is computed without randomness. End to end: a
+thousand copies of each subset, with different record ids, are published, and agree with the exact coverage.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ FALSE_ALARM = 1e-9
 """Chance that a correct mechanism fails an end-to-end test, for a secret chosen at random."""
 COPIES = 1000
 SIZES = (10, 12, 15, 20, 30, 50, 70, 100, 200, 300, 500, 1000)
-"""Of the subsets, at least: from ten records up."""
+"""Smallest number of records of a subset."""
 MOST_COPIED = 320
 """Records of the largest subset that is copied."""
 RETENTIONS = (0.2, 0.5)
 ATTRIBUTES = {"occupation": 50, "education": 14}
 """Sensitive attributes of the census, and the sizes of their domains."""
 PUBLIC = "state, decade, gender, marital"
-"""A subset is everyone who agrees on these."""
+"""Public attributes that define subsets: all records with equal values."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A value that is asked for in a subset."""
+    """A value that is counted in a subset."""
 
     attribute: str
     subset: int
@@ -45,7 +45,7 @@ class Cell:
 
 @pytest.fixture(scope="module")
 def publisher(secret: bytes, census: str, prepared) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Real subsets, chosen by public attributes only: for each size, the smallest that has so many records."""
+    """Return subsets by public attributes: for each size, the smallest subset with at least that many records."""
     with prepared(secret=secret) as connection:
         connection.execute(
             f"CREATE TABLE person AS SELECT row_number() OVER () AS id, *, age // 10 AS decade FROM '{census}'"
@@ -78,7 +78,7 @@ def domains(publisher: duckdb.DuckDBPyConnection) -> dict[str, list[int]]:
 
 @pytest.fixture(scope="module")
 def cells(publisher: duckdb.DuckDBPyConnection, domains: dict[str, list[int]]) -> list[Cell]:
-    """In every subset: the most frequent value, a common one, the rarest, and one that nobody has."""
+    """Return, for every subset, the most frequent value, a common one, the rarest, and an absent one."""
     found = []
     for attribute in ATTRIBUTES:
         counts = publisher.execute(
@@ -94,7 +94,7 @@ def cells(publisher: duckdb.DuckDBPyConnection, domains: dict[str, list[int]]) -
 
 
 def shown_law(cell: Cell, retention: float) -> np.ndarray:
-    """The probability of every count with which the value is shown."""
+    """Return the probability of every published count of the value."""
     q = (1 - retention) / ATTRIBUTES[cell.attribute]
     kept = binom.pmf(np.arange(cell.true + 1), cell.true, retention + q)
     drawn = binom.pmf(np.arange(cell.size - cell.true + 1), cell.size - cell.true, q)
@@ -111,7 +111,7 @@ def variance(cell: Cell, retention: float) -> float:
 def coverage(
     publisher: duckdb.DuckDBPyConnection, cells: list[Cell], domains: dict[str, list[int]]
 ) -> dict[tuple[Cell, float], float]:
-    """The exact coverage of every cell, at every retention."""
+    """Compute the exact coverage of every cell, at every retention."""
     found = {}
     for retention in RETENTIONS:
         for attribute, domain in domains.items():
@@ -137,7 +137,7 @@ def coverage(
                 for cell in cells:
                     if (cell.attribute, cell.size) == (attribute, size):
                         covers = (ends[:, 0] <= cell.true) & (cell.true <= ends[:, 1])
-                        # What is refused covers nothing.
+                        # A refused interval covers nothing.
                         law = shown_law(cell, retention)[shown.start : shown.stop]
                         found[cell, retention] = float(law @ covers)
     return found
@@ -165,7 +165,7 @@ def test_intervals_cover_at_most_99_percent_on_average(coverage):
 def outcomes(
     publisher: duckdb.DuckDBPyConnection, cells: list[Cell], domains: dict[str, list[int]]
 ) -> dict[tuple[Cell, float], np.ndarray]:
-    """Estimate and whether its interval covers the truth, for every cell and copy of its subset."""
+    """Return the estimate, and whether its interval contains the true count, for every cell and copy."""
     copied = [cell for cell in cells if cell.size <= MOST_COPIED]
     publisher.execute(
         "CREATE TABLE copies AS SELECT row_number() OVER (ORDER BY copy, subset, occupation, education) AS id, copy,"
@@ -209,7 +209,7 @@ def test_estimates_are_unbiased(outcomes):
 
 
 def test_estimates_vary_as_much_as_stated(outcomes):
-    """Where they are nearly normal: the bounds are those of a variance from so many normal values."""
+    """The bounds are those of a sample variance of normal values; the cells have nearly normal estimates."""
     least, most = chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], COPIES - 1) / (COPIES - 1)
     looked_at = 0
     for (cell, retention), rows in outcomes.items():

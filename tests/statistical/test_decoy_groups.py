@@ -1,4 +1,4 @@
-"""Well mixed decoy groups: the law of the groups, and what it is for: unbiased reconstruction.
+"""Decoy groups are well mixed: they follow the conditional Poisson design, and estimates are unbiased.
 
 Keys are fixed, so the tests fail only when the code changes; with fresh keys a correct mechanism
 would fail each of them with probability ``FALSE_ALARM``.
@@ -39,7 +39,7 @@ def keyed(seed):
 
 
 def arrangements(counts, gamma):
-    """Every way to fill the groups, which are distinguished, with distinct values."""
+    """Return every way to fill numbered groups with distinct values."""
     groups = sum(counts) // gamma
 
     def fill(left, filled):
@@ -74,17 +74,17 @@ def test_every_arrangement_is_equally_likely(counts, gamma, ways):
 @pytest.mark.parametrize("name", SKEWED)
 @pytest.mark.parametrize("tile", [1 << 16, 500])
 def test_values_meet_as_the_conditional_poisson_law_says(name, tile, monkeypatch):
-    # Tiles of 500 groups mix apart from each other and must follow the same law.
+    # Tiles of 500 groups are mixed separately, and must follow the same distribution.
     monkeypatch.setattr(decoy_groups, "TILE", tile)
     counts, gamma = SKEWED[name]
     z = standardized_meetings(mixed_groups, counts, gamma, runs=40)
     assert z.max() < norm.isf(FALSE_ALARM / 2 / z.size)
-    # The test can tell: the paper's groups fail it by far.
+    # The test has power: the paper's groups fail it by far.
     assert standardized_meetings(largest_first_groups, counts, gamma, runs=10).max() > 20
 
 
 def standardized_meetings(grouping, counts, gamma, runs):
-    """How far the mean number of groups that hold a pair of values is from expectation."""
+    """Return the relative distance between the mean number of groups with each pair of values and its expectation."""
     groups, values = counts.sum() // gamma, counts.size
     meetings = np.zeros((runs, values, values))
     for seed in range(runs):
@@ -101,10 +101,10 @@ def standardized_meetings(grouping, counts, gamma, runs):
 
 
 def published_with_subset(plan, counts, taken, rng):
-    """Publish all records; which of them belong to the subset has nothing to do with their ranks.
+    """Publish all records, and select a subset independently of their ranks.
 
-    Each value is in the subset in its own proportion, ``taken``. Returns the true counts in the
-    subset, and how often each value is published in the subset and in all.
+    ``taken`` is the share of each value's records in the subset. Returns the true counts in the subset, and the
+    published counts of each value in the subset and in all records.
     """
     value = np.repeat(np.arange(counts.size), counts)
     rank = np.concatenate([rng.permutation(count) for count in counts])
@@ -161,7 +161,7 @@ def test_intervals_of_the_chosen_form_cover_at_least_94_percent(counts):
         error = np.sqrt(np.maximum(weights**2 @ shown - estimate, 0))
         known = np.isfinite(estimate)
         covered[run] = (np.abs(estimate - subset) <= 1.96 * error)[known].mean()
-    # Values of one run depend on each other, runs do not.
+    # Values of one run are dependent, different runs are independent.
     uncertainty = norm.isf(FALSE_ALARM) * covered.std(ddof=1) / np.sqrt(runs)
     assert covered.mean() > 0.94 - uncertainty
     assert uncertainty < 0.05

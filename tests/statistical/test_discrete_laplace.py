@@ -1,6 +1,6 @@
-"""Discrete Laplace noise has exactly the stated distribution, as far as samples can tell.
+"""Samples of discrete Laplace noise agree with the stated distribution.
 
-Seeded bits, so no test flakes; with fresh bits a correct sampler fails one with probability 1e-9.
+The bits are seeded, so no test flakes; with fresh bits a correct sampler fails a test with probability 1e-9.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def test_noise_of_probability_exp(u: int, t: int) -> None:
 
 
 def test_large_noise_has_the_right_quantiles() -> None:
-    """Where single values are rare: the share beyond ``ln 2`` and ``ln 10`` scales."""
+    """Single large values are too rare to test, so the test checks the shares beyond ``ln 2`` and ``ln 10`` scales."""
     epsilon = 2.0**-20
     noise = np.abs(laplace_count(np.zeros(SAMPLES, int), epsilon, seeded_bits(13)))
     for share in (0.5, 0.1):

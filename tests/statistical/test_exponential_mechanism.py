@@ -1,4 +1,4 @@
-"""The exact random choices, counted; seeded, so that they fail only when the code changes."""
+"""Choices of the exponential mechanism agree with its exact probabilities. The bits are seeded, so no test flakes."""
 
 import math
 import random
@@ -15,7 +15,7 @@ from duckdb_priv.mechanism.exponential_mechanism import exponential_mechanism
 from duckdb_priv.mechanism.lattice import EXCESS, Lattice, score_nodes
 
 FALSE_ALARM = 1e-9
-"""Chance that a correct mechanism fails one of these tests, were the seeds redrawn."""
+"""Chance that a correct mechanism fails one of these tests with other seeds."""
 
 
 def source(seed):
@@ -23,7 +23,7 @@ def source(seed):
 
 
 def assert_distribution(drawn, probabilities):
-    """Chi-square test; indices expected fewer than 10 times are pooled with the next likelier."""
+    """Return the p-value of a chi-square test; indices expected fewer than 10 times are pooled with the next one."""
     order = np.argsort(-probabilities)
     expected = len(drawn) * probabilities[order]
     observed = np.bincount(drawn, minlength=len(probabilities))[order]

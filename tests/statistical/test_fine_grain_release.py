@@ -1,4 +1,4 @@
-"""Fine-grain and matrix releases by chance: unbiased, honest intervals, drawn as stated.
+"""Fine-grain and matrix releases: unbiased estimates, intervals with the stated coverage, draws as stated.
 
 Fixed noise: every release has a fixed secret, so the tests cannot flake. With fresh noise a correct
 mechanism would fail one of them with a probability below 1e-9.
@@ -22,7 +22,7 @@ GROUPS = 12
 def answers(request, prepared):
     """True count, estimate, standard error, low, high: of every value, in every group, in every replicate."""
     con = prepared(secret=bytes(range(32)))
-    # One publication holds all replicates: records are drawn independently, by ids of their own in each.
+    # One publication has all replicates: records have different ids in each, so their draws are independent.
     con.execute(
         f"CREATE TABLE source AS SELECT i + replicate * 100000 AS id, replicate, i % {GROUPS} AS ward,"
         " chr(97 + floor(8 * pow(i * 7919 % 9973 / 9973.0, 2.2))::INTEGER) AS s"
@@ -61,7 +61,7 @@ def test_estimates_are_unbiased(answers):
 
 
 def test_intervals_cover(answers):
-    """A coverage of 95 % or more passes but for 1e-9; one below 94 % by as much does not."""
+    """A true coverage of 95 % or more fails with probability 1e-9; a coverage well below 94 % is detected."""
     true, _, _, low, high = answers.T
     covered = int(((low <= true) & (true <= high)).sum())
     assert stats.binom.cdf(covered, len(true), 0.95) > FALSE_ALARM
@@ -69,7 +69,7 @@ def test_intervals_cover(answers):
 
 
 def test_records_are_drawn_as_stated(prepared):
-    """Every entry of the operator, by its own count: chi-squared over each row of published values."""
+    """A chi-square test for each true value compares its published counts with the operator."""
     con = prepared(secret=bytes(range(1, 33)))
     con.execute(
         "CREATE TABLE source AS SELECT id, truth, truth AS s FROM"
@@ -121,7 +121,7 @@ def test_records_are_drawn_as_stated(prepared):
 
 
 def test_alias_tables_share_all_words_out():
-    """Exactly: the words of the bins that publish a value are those that its probability asks for."""
+    """The number of words that publish a value is exactly its probability times 2^64."""
     operator = np.random.default_rng(9).dirichlet(np.full(37, 0.2), size=37).T
     tables = alias_tables(operator)
     size, bins = 2**tables.bits, tables.bounds.shape[1]

@@ -1,4 +1,4 @@
-"""A month of a release in small: versions add nothing about who did not change, and the ledger knows who did."""
+"""A refreshed release: versions reveal nothing more about unchanged records, and the ledger charges changed ones."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def test_the_ledger_charges_what_the_dearest_record_cost(year):
 
 def test_intervals_of_every_version_cover(year):
     seen, _ = year
-    # Versions share their noise, so that whole values miss together: at most all versions of one.
+    # Versions share their noise, so the intervals of a value miss together: at most all versions of one value.
     groups = seen.asked // (DAYS + 1)
     missed = -(-(seen.asked - seen.covered) // (DAYS + 1))
     assert stats.binomtest(missed, groups, 0.05, "greater").pvalue > FALSE_ALARM
 
 
 def test_counts_are_right_where_records_have_left_their_decoy_groups(con):
-    """Nearly all records of the most frequent value leave; the histogram of those that stay would be far off."""
+    """Nearly all records of the most frequent value leave. The histogram of the remaining rows would be biased."""
     con.execute(
         "CREATE TABLE v AS SELECT i AS id, i % 7 < 3 AS young,"
         " 'v' || (CASE WHEN i % 20 < 4 THEN 0 ELSE 1 + i % 7 END) AS disease FROM range(12_000) AS t(i)"

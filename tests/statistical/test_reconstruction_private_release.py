@@ -1,4 +1,4 @@
-"""What is reconstructed from reconstruction-private releases, over many draws.
+"""Estimates from reconstruction-private releases, over many draws.
 
 Seeds are fixed. With other seeds a correct mechanism fails a test with probability 1e-9 at most.
 """
@@ -25,9 +25,9 @@ def runs():
 
 
 def published(sampling):
-    """Estimates, standard errors and intervals of every value, by region and of all, in many clinics.
+    """Return estimates, standard errors and intervals of every value, by region and in total, for many clinics.
 
-    Every clinic has the same records, which have noise of their own.
+    Every clinic has the same records with independent noise.
     """
     rows = ", ".join(
         f"('{region}', '{value}', {count})"
@@ -71,7 +71,7 @@ def test_estimates_are_unbiased(runs):
 
 
 def test_the_variance_is_as_derived(runs):
-    """Within what a chi-square allows a variance of normal estimates; these are sums of 44 rows and more."""
+    """The bounds are those of a sample variance of normal estimates; these are sums of at least 44 rows."""
     _, variances = truth()
     ratio = runs[0].var(axis=0, ddof=1) / variances
     chance = FALSE_ALARM / 2 / len(variances)
@@ -94,7 +94,7 @@ def test_intervals_cover(runs):
 
 
 def test_releases_as_in_the_paper_have_intervals_that_cover():
-    """Their estimates are biased a little, by the division by a random number of sampled records."""
+    """The paper's estimates have a small bias, because they divide by a random number of sampled records."""
     counts, variances = truth()
     estimate, _, low, high = published("paper")
     z = (estimate.mean(axis=0) - counts) / np.sqrt(variances / RUNS)

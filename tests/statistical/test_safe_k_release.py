@@ -1,4 +1,4 @@
-"""Releases of samples: who is sampled, what estimates are worth, which levels are chosen."""
+"""Releases of samples: independent sampling, unbiased estimates, and levels chosen with the stated probabilities."""
 
 import itertools
 import math
@@ -36,13 +36,13 @@ def publish(con, source, **arguments):
 
 
 def least_chance(observed, trials, probabilities):
-    """The smallest p-value of any cell, by its own binomial law: chi-square is none where few are expected."""
+    """Return the smallest binomial p-value of any cell; expected counts are too small for a chi-square test."""
     cells = zip(observed, probabilities, strict=True)
     return min(binomtest(int(count), trials, p).pvalue for count, p in cells)
 
 
 def test_every_record_is_sampled_by_a_coin_of_its_own(con):
-    """Of 1,000 blocks of 400 neighbouring rows, as many as a binomial law says, block by block."""
+    """The sampled rows in each of 1,000 blocks of 400 neighbouring rows are binomial."""
     con.execute("CREATE TABLE blocks AS SELECT i // 400 AS block FROM range(400000) AS t(i)")
     con.execute(
         "CREATE TABLE block_rules AS SELECT 'block' AS attribute, value::VARCHAR AS value, 0 AS level,"
@@ -75,7 +75,7 @@ def test_every_record_is_sampled_by_a_coin_of_its_own(con):
 
 
 def test_estimates_are_unbiased_and_intervals_cover(con):
-    """A thousand values each of 10, 30, 100 and 1,000 records, sampled on their own; k = 2 leaves nearly none out."""
+    """There are a thousand values each of 10, 30, 100 and 1,000 records; k = 2 suppresses nearly none of them."""
     sizes, values = [10, 30, 100, 1000], 1000
     con.execute(
         "CREATE TABLE counted AS SELECT size || '/' || v AS value"
@@ -104,10 +104,10 @@ def test_estimates_are_unbiased_and_intervals_cover(con):
         estimate, stderr, low, high = np.array(found[size]).T
         trials = len(estimate)
         assert trials == values
-        # E[J 1{J >= 2}] / beta, exactly: two records fewer than k = 2 are left out.
+        # The expectation is E[J 1{J >= 2}] / beta, because groups with fewer than k = 2 sampled records are left out.
         bias = -size * binom.cdf(0, size - 1, 0.5)
         deviation = abs(estimate.mean() - size - bias) / math.sqrt(size / trials)
-        # Of four means, the smallest of which is skewed, one is as far off with a chance of 8e-10.
+        # One of four means, the smallest of which is skewed, exceeds this limit with probability 8e-10.
         assert deviation < 6.4, f"{estimate.mean()} for {size}: {deviation:.1f} standard errors off"
         assert np.mean(stderr**2) == pytest.approx(size, rel=0.07)
         covered = int(((low <= size) & (size <= high)).sum())
@@ -124,7 +124,7 @@ LEVELS = [
 
 
 def test_levels_are_chosen_with_the_probabilities_of_the_exponential_mechanism(con):
-    """Against probabilities computed from the definition, one query a node, in floats."""
+    """The probabilities are computed from the definition, with one query per node, in floats."""
     con.execute("CREATE TABLE small (age INTEGER, sex VARCHAR)")
     for age, count in enumerate(AGES):
         con.execute(
@@ -140,7 +140,7 @@ def test_levels_are_chosen_with_the_probabilities_of_the_exponential_mechanism(c
     rows += [("sex", sex, level, [sex, "*"][level]) for sex in "fm" for level in range(2)]
     con.executemany("INSERT INTO small_rules VALUES (?, ?, ?, ?)", rows)
 
-    # k = 3 at beta = .4 asks for groups of 8: what counts are the records beyond the first 7.
+    # With k = 3 and beta = .4 a group needs 8 records, so the excess counts records beyond the first 7.
     epsilon1, weighed = 0.3, []
     for age, sex in itertools.product(range(4), range(2)):
         sizes = con.execute(

@@ -12,7 +12,7 @@ FALSE_ALARM = 1e-9
 
 @pytest.fixture(scope="module")
 def released(secret, adult, prepared):
-    """Occupation and salary of the adults, perturbed each on its own."""
+    """Publish occupation and salary of the adults, perturbed independently."""
     with prepared(secret=secret) as connection:
         connection.execute(
             "CREATE TABLE adult AS SELECT row_number() OVER () AS id, sex, race, occupation, salary::VARCHAR AS salary"
@@ -26,7 +26,7 @@ def released(secret, adult, prepared):
 
 
 def test_products_of_weights_estimate_joint_counts(released):
-    """Each estimate within its own standard error, which is at most the root of the sum of squared products."""
+    """Each error is within limits of its standard error, at most the root of the sum of squared weights."""
     product = "priv.weight('r.occupation', noisy_occupation, o) * priv.weight('r.salary', noisy_salary, s)"
     pairs = released.execute(
         "SELECT estimate, spread, (SELECT count(*) FROM adult WHERE occupation = o AND salary = s) FROM ("
@@ -40,7 +40,7 @@ def test_products_of_weights_estimate_joint_counts(released):
 
 
 def test_attributes_that_go_together_still_do(released):
-    """Reconstruction undoes what perturbation does to the association of two attributes; plain counts do not."""
+    """Perturbation weakens the association of two attributes in plain counts; estimates recover it."""
     share = "SELECT {0} / {1} FROM (SELECT sum({2}) AS rich, sum({3}) AS everybody FROM {4} WHERE sex = 'Male')"
     manager = "occupation = 'Exec-managerial'"
     rich = released.execute("SELECT max(salary) FROM adult").fetchall()[0][0]

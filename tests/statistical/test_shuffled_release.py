@@ -1,4 +1,4 @@
-"""Shuffled groups of real records: each follows its own law, and intervals hold the truth as often as they say."""
+"""Shuffled groups of real records: each has its stated noise, and intervals have the stated coverage."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def con(secret: bytes, census: str, prepared) -> Iterator[duckdb.DuckDBPyConnect
 
 
 def test_every_scale_has_its_own_law(con):
-    """Of the groups of one scale it is known what they truly hold, and so what they report on average."""
+    """For each scale, the true counts of its groups determine the expected published counts."""
     groups = "SELECT decade, gender, state, any_value(scale) AS scale FROM crowds GROUP BY ALL"
     shown = "SELECT scale, noisy_education::INTEGER AS value, count(*) AS shown FROM crowds GROUP BY ALL"
     true = (
@@ -63,10 +63,10 @@ def test_intervals_hold_the_truth_over_groups_of_all_sizes(con):
 
 @pytest.mark.parametrize("groups", ["state = 0", "state = 0 AND decade >= 7"])
 def test_shares_of_many_draws_err_by_what_they_state(con, groups):
-    """The same groups drawn many times by their law: the stated variance is that of the error, in few rows as in many.
+    """The stated variance is that of the errors of many simulated draws of the same groups.
 
-    Of few rows it is itself uncertain, and low where the estimate is: z then spreads by more than 1, and intervals,
-    which do not rest on it, hold.
+    For few rows the estimated variance is uncertain, and low if the estimate is low. So z has a standard deviation
+    above 1 there. Intervals do not depend on this variance, and keep their coverage.
     """
     draws = 500
     ((kind,),) = con.execute("SELECT typeof(noisy_education) FROM crowds LIMIT 1").fetchall()

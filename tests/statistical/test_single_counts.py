@@ -1,8 +1,8 @@
-"""Every single count is covered as often as its interval says, however small, and not only counts on average.
+"""Intervals have the stated coverage for every single count, however small, and not only on average over counts.
 
-A small table is published 200 times over, as copies in one release whose records have ids, and so noise, of their own.
-The secret is fixed; with another one, mechanisms that cover 94 % of the time would fail this with a probability of
-1e-9. The same on real and on correlated records, for every mechanism: benchmarks/coverage.py.
+One release has 200 copies of a small table; their records have different ids, and so independent noise. The secret is
+fixed. With other secrets, a mechanism with a coverage of 94 % would fail with probability 1e-9. benchmarks/coverage.py
+has the same test on real and correlated records, for every mechanism.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SOURCE = f"""
         (CASE WHEN i < 60 THEN 0 WHEN i < 100 THEN 1 ELSE 2 + (i - 100) % 12 END)::INTEGER AS disease
     FROM range({COPIES}) AS c(copy), range(140) AS r(i)
 """
-"""14 values, of which one has 60 records, one 40 and the others 3 or 4; wards of 70 have from none on."""
+"""There are 14 values: one has 60 records, one 40 and the others 3 or 4. In wards of 70, some counts are 0."""
 
 
 @pytest.fixture(scope="module")

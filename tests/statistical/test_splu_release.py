@@ -1,8 +1,7 @@
-"""Counts reconstructed from releases by decoy groups: right on average, and covered by their intervals.
+"""Counts reconstructed from releases by decoy groups are unbiased, and their intervals have the stated coverage.
 
-The secret is fixed and so are the records, so the tests fail only when the code changes; with a secret chosen at
-random a correct mechanism would fail one of them with probability ``FALSE_ALARM``, where its errors are as normal as
-they seem.
+The secret and the records are fixed, so the tests fail only when the code changes. With a random secret and normal
+errors, a correct mechanism would fail a test with probability ``FALSE_ALARM``.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ FALSE_ALARM = 1e-9
 DATA = Path(__file__).parents[3] / "shared" / "data"
 COVERAGE = 0.94, 0.99
 RECORDS = 150_000
-"""Of real data: the first."""
+"""Number of records of the real data that are used."""
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.D
 
 
 def publish(con: duckdb.DuckDBPyConnection, run: int, sensitive: str, gamma: int) -> None:
-    """Publish the source under ids of its own in every run, so that the noise differs from run to run."""
+    """Publish with different record ids in every run, so that the noise differs from run to run."""
     con.execute(
         f"CREATE OR REPLACE VIEW numbered AS SELECT * REPLACE (id + {run} * 1_000_000 AS id) FROM source"
     )
@@ -45,7 +44,7 @@ def publish(con: duckdb.DuckDBPyConnection, run: int, sensitive: str, gamma: int
 
 @pytest.fixture
 def published(made: Made) -> Published:
-    """Publish a table some times, each time instead of the release before."""
+    """Publish a table several times; each release replaces the previous one."""
 
     def runs(
         table: str, sensitive: str, gamma: int, count: int
@@ -66,7 +65,7 @@ def test_estimates_are_right_on_average(published: Published, shares: str) -> No
         f" range((f * 7200 // list_sum({shares}))::BIGINT) AS r(n)"
     )
     scores = []
-    # Few, end to end: the same estimates of 400 groupings each are looked at in numpy, in test_decoy_groups.py.
+    # There are few end-to-end runs, because test_decoy_groups.py tests the same estimates with 400 groupings each.
     for con in published(table, "'disease'", 2, 5):
         true = con.execute(
             "SELECT count_if(young) FROM source GROUP BY disease ORDER BY disease"
@@ -76,7 +75,7 @@ def test_estimates_are_right_on_average(published: Published, shares: str) -> No
             " ORDER BY value"
         ).fetchnumpy()
         scores.append((found["estimate"] - true) / found["stderr"])
-    # The standard errors are those of the release, which are looked at below: few runs say as much as many without.
+    # The standard errors are those of the release, which a test below checks. So few runs suffice.
     z = np.mean(scores, axis=0) * np.sqrt(len(scores))
     tail = 2 * stats.norm.sf(np.abs(z))
     assert tail.min() * len(z) > FALSE_ALARM, f"mean errors of {z.round(2)} standard errors"
@@ -93,7 +92,7 @@ def test_estimates_are_right_on_average(published: Published, shares: str) -> No
 def test_intervals_cover_on_real_data(
     con: duckdb.DuckDBPyConnection, file: str, sensitive: str, gamma: int, parts: list[str]
 ) -> None:
-    """At least 94 and at most 99 in a hundred, of counts from 10 on: in small groups, in halves, in the whole table."""
+    """The coverage is 94 to 99 % for counts of at least 10, in small groups, in halves and in the whole table."""
     path = DATA / f"{file}.parquet"
     if not path.exists():
         pytest.skip(f"{path.name} is not here")
@@ -120,7 +119,7 @@ def test_intervals_cover_on_real_data(
 
 
 def test_standard_errors_are_as_large_as_the_errors(published: Published) -> None:
-    """Also of a large part of the table, whose noise is in the histogram that the weights come from."""
+    """This also holds for a large part of the table, whose noise is in the histogram that determines the weights."""
     table = (
         "CREATE TABLE source AS SELECT i AS id, 'v' || i % 40 AS disease, i % 3 = 0 OR i % 7 = 1 AS half"
         " FROM range(20000) AS t(i)"
@@ -137,7 +136,7 @@ def test_standard_errors_are_as_large_as_the_errors(published: Published) -> Non
                 .fetchnumpy()["square"]
                 .tolist()
             )
-    # 160 squares of unit variance average to 1 with a standard deviation of .11; intervals keep some in reserve.
+    # The mean of 160 squared standard normals has a standard deviation of .11; standard errors are slightly too large.
     assert all(0.4 < np.mean(found) < 1.45 for found in squares.values())
 
 

@@ -1,7 +1,7 @@
-"""Uniform perturbation end to end, against the laws that it promises.
+"""Uniform perturbation end to end, against its stated distribution.
 
-A test on fresh noise fails a correct mechanism with probability FALSE_ALARM; on keyed noise, of a known secret and
-known records, it never does, and its bound is the one that a secret chosen at random would have to meet.
+A test with fresh noise fails a correct mechanism with probability FALSE_ALARM. A test with keyed noise, of a fixed
+secret and fixed records, never flakes; its bound is the same as for a random secret.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SETTINGS = [(0.5, 14), (0.2, 50)]
 
 
 def bounds(count: int, probability: float, alarm: float = FALSE_ALARM) -> tuple[int, int]:
-    """The counts that a binomial law leaves with probability FALSE_ALARM at most."""
+    """Return the range that a binomial count leaves with probability FALSE_ALARM at most."""
     low = binom.ppf(alarm / 2, count, probability)
     high = binom.isf(alarm / 2, count, probability)
     return int(low), int(high)
@@ -35,7 +35,7 @@ def test_bounds_are_those_that_were_computed_elsewhere():
 
 @pytest.fixture(scope="module")
 def releases(secret, prepared) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Releases keyed and fresh of 200,000 records, every value equally often; the number shows the true value."""
+    """Publish 200,000 records with keyed and with fresh noise; the record number determines the true value."""
     with prepared(secret=secret) as connection:
         for retention, size in SETTINGS:
             connection.execute(
@@ -79,16 +79,16 @@ def test_each_true_value_is_shown_by_the_law_of_its_row(releases, noise, retenti
     q = (1 - retention) / size
     expected = (np.eye(size) * retention + q) * counts.sum(axis=1, keepdims=True)
     statistic = ((counts - expected) ** 2 / expected).sum()
-    # A third at either end: 64 records and more in a cell are normal enough for the rest.
+    # Each tail gets a third of the false alarms. Cells of 64 records are close enough to normal for the rest.
     assert statistic < chi2.isf(FALSE_ALARM / 3, size * (size - 1))
-    # And not too well: a mechanism that deals values out in turn has no variance.
+    # The fit must not be too good either: a mechanism that assigns values in turn has no variance.
     assert statistic > chi2.ppf(FALSE_ALARM / 3, size * (size - 1))
 
 
 @NOISE
 @EACH
 def test_redrawn_records_show_every_other_value_equally_often(releases, noise, retention, size):
-    """Distinguished by how far the shown value is from the true one, around the domain."""
+    """The differences between published and true value, modulo the size of the domain, are equally frequent."""
     shifts = releases.execute(
         f"SELECT (noisy_s::INTEGER - number % {size} + {size}) % {size}, count(*) FROM {noise}_{size}"
         f" WHERE noisy_s <> number % {size} GROUP BY 1"
@@ -102,7 +102,7 @@ def test_redrawn_records_show_every_other_value_equally_often(releases, noise, r
 @NOISE
 @EACH
 def test_neighbouring_records_are_independent(releases, noise, retention, size):
-    """Whether a record shows its own value says nothing about the next one, nor about one 2,048 further on."""
+    """Keeping the value is independent between a record and the next one, and between records 2,048 apart."""
     own = retention + (1 - retention) / size
     distances = (1, 2, size, 2048)
     for distance in distances:
@@ -122,7 +122,7 @@ def test_neighbouring_records_are_independent(releases, noise, retention, size):
 
 @EACH
 def test_two_releases_agree_as_often_as_independent_ones(releases, retention, size):
-    """Keyed against fresh: a^2 + (m - 1) q^2 of all records."""
+    """A keyed and a fresh release agree in a share a^2 + (m - 1) q^2 of all records."""
     agreeing = one(
         releases,
         f"SELECT count(*) FROM keyed_{size} AS a JOIN fresh_{size} AS b USING (number)"
@@ -196,7 +196,7 @@ def test_two_attributes_draw_independent_noise(releases):
 
 
 def test_two_true_values_draw_independent_noise(releases):
-    """The same people a year later, when everyone has the next value: nobody is known by going on as before."""
+    """If everyone has the next value a year later, the two releases have independent noise."""
     retention, size = SETTINGS[0]
     releases.execute(
         f"CREATE VIEW a_year_later AS SELECT id, number, (s + 1) % {size} AS s FROM source_{size}"
@@ -206,7 +206,7 @@ def test_two_true_values_draw_independent_noise(releases):
     own = retention + q
     low, high = bounds(ROWS, 2 * own * q + (size - 2) * q**2)
     assert low <= agreement(releases, f"keyed_{size}", "later") <= high
-    # Even where a record shows a value that is neither its old nor its new one, it tells nothing of the other.
+    # Even if one look shows neither the old nor the new value, it is independent of the other look.
     aside = one(
         releases,
         f"SELECT count(*) FROM keyed_{size} AS a JOIN later AS b USING (number) WHERE a.noisy_s = b.noisy_s"

@@ -1,8 +1,8 @@
-"""Coverage of the weighted score interval over releases as a reconstruction-private publisher makes.
+"""Coverage of the weighted score interval over simulated reconstruction-private releases.
 
-Each cell simulates one subset of whole groups, with fixed seeds. A cell fails when its coverage is
-significantly below 94%: an interval that covers 94% fails one cell with probability 1e-9, one that
-covers 90% always does.
+Each cell simulates one subset of whole groups, with fixed seeds. A cell fails if its coverage is significantly below
+94%. With other seeds, an interval with a coverage of 94% fails one cell with probability 1e-9; one with 90% always
+fails.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Parameters(NamedTuple):
 
 
 class Subset(NamedTuple):
-    """Sizes of the groups that were sampled, and how many rows of others stand for themselves."""
+    """Sizes of the sampled groups, and the number of rows of weight 1."""
 
     sampled: Integers
     unsampled: int
@@ -72,7 +72,7 @@ def subset(name: str, sample: int) -> Subset:
 
 
 def placements(groups: Subset) -> dict[str, Integers]:
-    """Where the true records are: one count per sampled group, and one for the other rows."""
+    """Return the true counts: one for each sampled group, and one for the other rows."""
     sizes = np.append(groups.sampled, groups.unsampled)
     placed = {f"f={f}": np.round(sizes * f).astype(np.int64) for f in (0, 0.001, 0.01, 0.1, 0.5)}
     for where, index in {

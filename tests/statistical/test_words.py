@@ -1,4 +1,4 @@
-"""The 64 bits themselves, keyed and fresh: uniform, and independent of everything they should not depend on."""
+"""Keyed and fresh 64-bit words are uniform and independent."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_words_are_uniform(words):
 def test_every_bit_is_set_half_of_the_time(words):
     bits = (words[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
     deviation = np.abs(bits.sum(axis=0) - COUNT / 2).max()
-    # 64 bits are looked at, so each gets its share of the false alarms.
+    # There are 64 tests, one for each bit, so each has a share of the false alarms.
     assert deviation <= binom.isf(FALSE_ALARM / 128, COUNT, 0.5) - COUNT / 2
 
 
@@ -70,9 +70,9 @@ def test_bits_of_a_word_are_pairwise_independent(words):
 def test_neighbouring_words_are_independent(words):
     digits = (words >> np.uint64(60)).astype(int)
     pairs = np.bincount(digits[:-1] * 16 + digits[1:], minlength=256)
-    # Pairs overlap, so each word counts twice: less the sum of the single words, 240 degrees are left (Good 1953).
+    # Overlapping pairs count each word twice. Less the statistic of single words, 240 degrees remain (Good 1953).
     statistic = sum_of_squares(pairs) - sum_of_squares(np.bincount(digits, minlength=16))
-    # Counts are not quite normal, and half of the false alarms makes up for it.
+    # Counts are not exactly normal, so the bound uses half of the false alarms.
     assert statistic < chi2.isf(FALSE_ALARM / 2, 240)
 
 
@@ -82,7 +82,7 @@ def sum_of_squares(counts: np.ndarray) -> float:
 
 
 def test_no_word_comes_twice(words):
-    """Among 190,000 of 2**64 the chance is 1e-9."""
+    """The probability that two of 190,000 uniform words are equal is 1e-9."""
     assert len(np.unique(words)) == COUNT
 
 
@@ -98,7 +98,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_words_of_others_are_independent(other):
-    """Bit by bit: the two agree in half of all bits, in every place."""
+    """At every bit position, two words agree in half of all cases."""
     different = of_integers() ^ OTHERS[other]()
     bits = (different[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
     deviation = np.abs(bits.sum(axis=0) - COUNT / 2).max()
