@@ -163,13 +163,13 @@ def remaining_errors(counts: ArrayLike, remaining: ArrayLike, gamma: int) -> His
 
 
 def _within(operator: Matrix, free: Matrix, records: Floats, gamma: int) -> Matrix:
-    """Return the covariance of what records show, given their groups; summed over the records of each value."""
+    """Return the covariance of published values given the groups, summed over the records of each value."""
     shown: Matrix = np.diag(operator @ records) - (operator * records) @ operator.T
     return shown - _means(free, records, gamma)
 
 
 def _means(free: Matrix, records: Floats, gamma: int) -> Matrix:
-    """Return the covariance over the groups of what their records show on average."""
+    """Return the covariance between groups of the mean published values of their records."""
     total = free.sum(axis=0)
     shared = np.divide(records, total, out=np.zeros_like(total), where=total > 0)
     found: Matrix = (np.diag(free @ records) - (free * shared) @ free.T) / gamma**2

@@ -1,6 +1,6 @@
-"""How far off a histogram is that a release reconstructs of the whole table: bias, and covariance between the values.
+"""Bias and covariance of the histogram of the whole table, as a release estimates it.
 
-The error of any question about the values, a range, a sum or a mean, follows from these two. Derivation:
+They determine the error of every linear query about the values, such as a range, a sum or a mean. Derivation:
 ``histogram_errors.md`` beside this file.
 """
 
@@ -15,26 +15,26 @@ from numpy.typing import ArrayLike
 from duckdb_priv.mechanism.arrays import Floats, Integers, Matrix, Vector
 
 TURNS = 60
-"""Steps in which the shares of rounding are found."""
+"""Number of fixed-point iterations for the covariance of rounding."""
 WHOLE = 1e-9
-"""Shares of a sample that are so near a whole number are not rounded."""
+"""Numbers of sampled records this close to a whole number are not rounded."""
 
 
 @dataclass(frozen=True, eq=False)
 class HistogramErrors:
-    """The error of the estimated count of each value, in records."""
+    """The errors of the estimated counts of all values, in records."""
 
     covariance: Matrix
-    """(m, m), of the noise."""
+    """Covariance matrix of the estimates, (m, m)."""
     bias: Vector | float = 0.0
-    """(m,), the mean error."""
+    """Mean error of each estimate, (m,)."""
     silent: tuple[int, ...] = field(default=())
     """Positions of the values whose counts have no estimate."""
 
     def of(self, gram: Matrix) -> float:
-        """Return the error of questions, root mean square: ``gram`` is the mean of c c' over questions c.
+        """Return the root mean square error over queries c, where ``gram`` is the mean of c c'.
 
-        Infinite where some question needs a count that has no estimate.
+        It is infinite if some query needs a count that has no estimate.
 
         >>> one = HistogramErrors(np.array([[4.0, -4.0], [-4.0, 4.0]]))
         >>> one.of(np.array([[1.0, 0.0], [0.0, 0.0]])), one.of(np.ones((2, 2)))
@@ -46,7 +46,7 @@ class HistogramErrors:
         return math.sqrt(max(float((gram * self.covariance).sum() + bias @ gram @ bias), 0.0))
 
     def of_values(self) -> Vector:
-        """Return the error of each single count, root mean square.
+        """Return the root mean square error of each single count.
 
         >>> HistogramErrors(np.diag([9.0, 0.0]), np.array([4.0, -1.0])).of_values()
         array([5., 1.])
@@ -58,9 +58,9 @@ class HistogramErrors:
 
 
 def of_operator(operator: Matrix, weights: Matrix, true_counts: ArrayLike) -> HistogramErrors:
-    """Return the errors where every record shows what is drawn for it alone.
+    """Return the errors if every record is perturbed independently by the same operator.
 
-    ``weights[x, y]`` is what a record that shows y counts for x, unbiased.
+    ``weights[x, y]`` is the weight of a published y in the unbiased estimate of x.
 
     >>> operator = np.array([[0.75, 0.25], [0.25, 0.75]])
     >>> of_operator(operator, np.linalg.inv(operator), [7000, 3000]).covariance.round(6).tolist()
@@ -73,10 +73,10 @@ def of_operator(operator: Matrix, weights: Matrix, true_counts: ArrayLike) -> Hi
 
 
 def of_scales(scales: ArrayLike, histograms: Matrix) -> HistogramErrors:
-    """Return the errors of groups that are perturbed to different degrees, one in each row.
+    """Return the errors of shuffled groups, which have different noise scales.
 
-    A record of a group with the scale u shows its value with probability (1 + u) / (1 + m u), each other one with
-    u / (1 + m u). ``scales`` (groups,), ``histograms`` (groups, m): the true counts.
+    A record of a group with the scale u shows its value with probability (1 + u) / (1 + m u), and each other value with
+    probability u / (1 + m u). ``scales`` has shape (groups,), and ``histograms`` (groups, m) has the true counts.
 
     >>> of_scales([0.5], np.array([[7000, 3000]])).covariance.tolist()
     [[7500.0, -7500.0], [-7500.0, 7500.0]]
@@ -104,7 +104,7 @@ def of_decoys(operator: Matrix, true_counts: ArrayLike) -> HistogramErrors:
 
 
 def of_suppression(variance: ArrayLike, bias: ArrayLike) -> HistogramErrors:
-    """Return the errors of counts that have no group in common.
+    """Return the errors of counts that are independent, because no group is in two of them.
 
     >>> of_suppression([4.0, 9.0], [0.0, 0.0]).of_values()
     array([2., 3.])
@@ -114,34 +114,34 @@ def of_suppression(variance: ArrayLike, bias: ArrayLike) -> HistogramErrors:
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """The large groups of a table, which are represented by samples: one entry for each group and value in it."""
+    """The large groups of a table, which samples represent; arrays have one entry per group and value in it."""
 
     group: Integers
     """The number of the group, from 0."""
     value: Integers
     """The position of the value."""
     held: Integers
-    """How many records of the group have it."""
+    """Number of records in the group with the value."""
     size: Integers
-    """How many records the group has."""
+    """Number of records in the group."""
     taken: Floats
-    """How many of them represent it; a fraction where their number is drawn."""
+    """Number of records that represent the group; the mean if the number is random."""
 
     @property
     def scale(self) -> Floats:
-        """How many records each row of the group represents."""
+        """Number of records that each row of the group represents."""
         found: Floats = self.size / self.taken
         return found
 
     @property
     def _rounding(self) -> Floats:
-        """The variance of how many records of the value are in the sample."""
+        """The variance of the number of the value's records in the sample."""
         part = self.held / self.scale % 1
         found: Floats = np.where(np.minimum(part, 1 - part) > WHOLE, part * (1 - part), 0.0)
         return found
 
     def noise_of_rounding(self, m: int) -> Matrix:
-        """Return the covariance that samples add which keep the frequencies: all are as large as planned.
+        """Return the covariance that systematic samples add, which have a fixed size and keep the frequencies.
 
         >>> two = Sampled(*(np.array(each) for each in ([0, 0], [0, 1], [5, 15], [20, 20], [15.0, 15.0])))
         >>> two.noise_of_rounding(2).round(4).tolist()
@@ -160,7 +160,7 @@ class Sampled:
         )
 
     def noise_of_sizes(self, m: int) -> Matrix:
-        """Return the covariance that samples add in which each value is rounded alone, to first order."""
+        """Return the covariance that samples add if each value is rounded independently, to first order."""
         spread = self._rounding * self.scale**2
         whole = np.bincount(self.group, spread)[self.group]
         frequency = self.held / self.size
@@ -169,14 +169,14 @@ class Sampled:
         return self._summed(spread, m) - crossed - crossed.T + both
 
     def of_values(self, numbers: Floats, m: int) -> Vector:
-        """Return the sum over the groups of a number of each group and value."""
+        """Return, for each value, the sum of ``numbers`` over the groups."""
         return np.bincount(self.value, numbers, minlength=m).astype(np.float64)
 
     def _summed(self, numbers: Floats, m: int) -> Matrix:
         return np.diag(self.of_values(numbers, m))
 
     def _products(self, left: Floats, right: Floats, m: int) -> Matrix:
-        """Return the sum over the groups of left right'."""
+        """Return the matrix of sums over the groups of left times right, for each pair of values."""
         from scipy.sparse import csr_array
 
         shape = (int(self.group.max(initial=-1)) + 1, m)
@@ -190,9 +190,9 @@ class Sampled:
 def of_samples(
     operator: Matrix, weights: Matrix, true_counts: ArrayLike, sampled: Sampled, *, copied: bool
 ) -> HistogramErrors:
-    """Return the errors where large groups are represented by samples, and the others are perturbed as they are.
+    """Return the errors if samples represent large groups, and all records of the other groups are perturbed.
 
-    With ``copied`` rows appear as often as they would count, as in the paper.
+    With ``copied``, rows are duplicated instead of weighted, as in the paper.
     """
     true = np.asarray(true_counts, np.float64)
     m, scale = len(true), sampled.scale

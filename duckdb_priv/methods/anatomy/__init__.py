@@ -9,7 +9,7 @@ METHOD = Method(
     words=Words(
         title="Anatomy",
         promise="Publish each record with its group, and each group of l different values with its true values",
-        when="Never for real; to see what the others protect.",
+        when="Only for comparison, to see what the other methods protect.",
     ),
     arguments=AnatomyArguments,
     protection=None,

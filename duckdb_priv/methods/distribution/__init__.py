@@ -9,7 +9,7 @@ METHOD = Method(
     words=Words(
         title="Values redrawn from their distribution",
         promise="Publish a table whose sensitive values are redrawn from their distribution in it",
-        when="Never for real; to see what the others keep.",
+        when="Only for comparison, to see what the other methods keep.",
     ),
     arguments=DistributionArguments,
     protection=None,

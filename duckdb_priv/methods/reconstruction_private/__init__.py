@@ -12,8 +12,8 @@ METHOD = Method(
     words=Words(
         title="Reconstruction privacy",
         promise="Publish a table by uniform perturbation of at most s records of "
-        "every micro group, each with the scale it stands for",
-        when="Nobody's own small group should be estimated well.",
+        "every micro group, each with the number of records that it represents",
+        when="No single small group should be estimated accurately.",
     ),
     arguments=ReconstructionPrivateArguments,
     groups=True,

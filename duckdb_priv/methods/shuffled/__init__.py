@@ -8,8 +8,8 @@ METHOD = Method(
     package=__name__,
     words=Words(
         title="Shuffled groups (hiding in the crowd)",
-        promise="Publish a table whose sensitive values are kept the more often,"
-        " the more records share their public columns",
+        promise="Publish a table whose sensitive values are kept with a probability"
+        " that grows with the number of records that share their public columns",
         when="Groups of equal public columns are large, and readers of the release do not hold the secret.",
     ),
     arguments=ShuffledArguments,
