@@ -1,4 +1,4 @@
-"""Which mechanism, with which parameters: what each promises, and the error to expect, without publishing anything."""
+"""Compares mechanisms and parameters before publishing: their guarantees and expected errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from duckdb_priv.release.model import to_json
 
 
 def advise(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the options, those that meet the requirement first, the most accurate at the top."""
+    """Return the options: those that meet the requirements first, and the most accurate first among them."""
     advised = {name: method.grid for name, method in METHODS.items() if method.grid is not None}
     table, wish, arguments, *grids = read(
         given, TableArguments, DrawArguments, AdviceArguments, *advised.values(), of="advise"
@@ -60,7 +60,7 @@ def advise(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
 
 
 def _together(of: Sequence[Sequence[Option]], method: Method, required: Demand) -> Iterator[Option]:
-    """Yield what can be published with the same arguments for all columns; ``of`` has the options of each."""
+    """Yield the options that are available for all columns; ``of`` has the options of each column."""
     if len(of) == 1:
         yield from of[0]
         return
@@ -68,7 +68,8 @@ def _together(of: Sequence[Sequence[Option]], method: Method, required: Demand) 
     common = [key for key in known[0] if all(key in each for each in known)]
     for key in common:
         yield _joint([each[key] for each in known], known[0][key].parameters)
-    # The largest that a requirement allows has another retention for each number of values, and one way to ask for it.
+    # The option at the limit of a requirement has a different retention for each domain size. So its arguments are the
+    # requirement itself, which is the same for all columns.
     rest = [[each[key] for key in each if key not in common] for each in known]
     asked: dict[str, Any] = {}
     if required.limits is not None:
@@ -81,7 +82,7 @@ def _together(of: Sequence[Sequence[Option]], method: Method, required: Demand) 
 
 
 def _joint(options: Sequence[Option], parameters: Mapping[str, Any]) -> Option:
-    """Return one option for several columns, with the questions about all of them."""
+    """Combine the options of several columns, with the queries about all of them."""
     epsilons = [each.epsilon for each in options]
     return Option(
         parameters,
@@ -126,7 +127,7 @@ def _question(
     arguments: AdviceArguments,
     required: Demand,
 ) -> Question:
-    """Count what the workload counts."""
+    """Compute the true counts and histograms of the workload's queries."""
     if arguments.workload is not None:
         open_workload(workspace, arguments.workload)
         workspace.cursor.execute(
@@ -149,7 +150,8 @@ def _question(
     )
     if not asked:
         raise InvalidParameter(
-            "every query of the workload counts nobody", hint="a relative error needs a count"
+            "every query of the workload counts 0 records, for which there is no relative error",
+            hint="write queries that count at least one record",
         )
     workspace.cursor.register(
         "_priv_places",
@@ -199,7 +201,7 @@ def _row(
 
 
 def _meets(option: Option, required: Demand) -> bool:
-    """Return whether an option satisfies everything that is asked; a limit that it says nothing of is not met."""
+    """Return whether an option satisfies all requirements; an option without epsilon meets no limit of epsilon."""
     if required.limits is not None and not option.amplification <= amplification_gamma(
         *required.limits
     ):

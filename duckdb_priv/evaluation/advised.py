@@ -1,4 +1,4 @@
-"""What all advice has in common: what is required, the table that it is about, a promise in words, and a statement."""
+"""Shared parts of all advice: the requirements, the table, the guarantee in words, and the statement."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from duckdb_priv.release.promise import factor, of_person, weak
 from duckdb_priv.sqltext.calls import call
 
 PRIOR = 0.1
-"""The prior whose posterior is shown if no other is asked about."""
+"""The prior for which the posterior is shown by default."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdviceArguments(Arguments):
-    """What is required, and what is tried."""
+    """The requirements, and the options of the comparison."""
 
     rho1: float | None = argument(NUMBER, RHO1, "0.1", default=None)
     rho2: float | None = argument(NUMBER, RHO2, "0.5", default=None)
@@ -82,10 +82,10 @@ class AdviceArguments(Arguments):
 
 
 def opened(workspace: Workspace, table: TableArguments, arguments: AdviceArguments) -> Source:
-    """Open the table: its records that would enter, and what may be asked about."""
+    """Open the table with the records that would be published, and the columns that queries may use."""
     if arguments.max_rows is not None and not (arguments.person and table.record_id):
         raise InvalidParameter(
-            "max_rows chooses among the records of a person by their ids, which needs person and record_id",
+            "max_rows selects among the records of a person by their ids, so it needs person and record_id",
             hint="write person := 'patient_nbr', record_id := 'visit_id', max_rows := 3",
         )
     roles = table.roles
@@ -110,7 +110,7 @@ def opened(workspace: Workspace, table: TableArguments, arguments: AdviceArgumen
 
 
 def promised(option: Promised, prior: float, method: Method, source: Source) -> str:
-    """Return what an option promises: in its own words, of one value, and of a person with several."""
+    """Write an option's guarantees: its own statements, and the guarantees for one value and for a person."""
     words = list(option.promises)
     gamma = option.amplification
     if math.isfinite(gamma):
@@ -122,7 +122,7 @@ def promised(option: Promised, prior: float, method: Method, source: Source) -> 
         )
     columns, records = len(source.sensitive), source.rows_of_person
     if method.sensitive and option.epsilon is not None and (columns > 1 or records is not None):
-        # Where a method promises its epsilon for all columns together, it does not add up over them.
+        # If a method's epsilon is for all columns together, it does not add up over the columns.
         times = (1 if method.jointly else columns) * (records or 1)
         of_record = EpsilonDelta(
             option.epsilon * times / (records or 1),

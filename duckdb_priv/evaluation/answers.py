@@ -1,8 +1,7 @@
-"""Answers a workload, set-wise: the true counts from a table, and what a release reconstructs.
+"""Answers a workload in sets of queries: true counts from a table, and estimates from a release.
 
-Queries over the same public attributes are answered together: one scan counts the cells that they ask
-about. The releases answer through ``priv.reconstructed_distribution``, as they answer an analyst, so what
-is evaluated is what is handed out, whatever the mechanism.
+Queries over the same public attributes are answered together: one scan counts their cells. Releases answer with
+``priv.reconstructed_distribution``, so the evaluated estimates are those that analysts get, for every mechanism.
 """
 
 from __future__ import annotations
@@ -22,25 +21,25 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.reading import types_of
 
 UNPERTURBED = ("public", "generalized")
-"""Roles of the columns that conditions may be about."""
+"""Roles of the columns that conditions may use."""
 METHODS = ("inverse", "bayesian")
-"""How priv.reconstructed_distribution reconstructs."""
+"""Methods of priv.reconstructed_distribution."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A release, as a workload is answered by it."""
+    """The parts of a release that answering a workload needs."""
 
     release: str
     types: Mapping[str, str]
-    """Type of every column that conditions may be about: published as it is, or in broader values."""
+    """The type of each column that conditions may use: public and generalized columns."""
     attributes: Sequence[SensitiveAttribute]
     scale: str | None
-    """The column that says how many records a row stands for, where there is one."""
+    """The column with the scale of a row; None without one."""
 
 
 def open_reader(connection: Connection, release: str) -> Reader:
-    """Read from the catalog of the current database how a release is asked."""
+    """Read a release's columns and attributes from the catalog of the current database."""
     roles = dict(
         connection.execute(
             "SELECT attribute, role FROM priv.attribute WHERE release = ?", [release]
@@ -56,9 +55,9 @@ def open_reader(connection: Connection, release: str) -> Reader:
 
 
 def open_workload(workspace: Workspace, name: str) -> None:
-    """Read a workload of the user's, by the name of its table.
+    """Load a user's workload from its table.
 
-    Raises InvalidParameter where two queries have one number, or one has none.
+    Raises InvalidParameter if the numbers of queries are not unique or are missing.
     """
     roles = Roles(sensitive=("attribute", "value"), exclude=("query", "conditions"))
     table = open_source(workspace, name, roles)
@@ -70,13 +69,13 @@ def open_workload(workspace: Workspace, name: str) -> None:
     (wrong,) = workspace.rows(f"SELECT count(*) - count(DISTINCT query) FROM {TABLE}")[0]
     if wrong:
         raise InvalidParameter(
-            f"{wrong} rows of the workload have no number of their own in the column query",
-            hint="number them with row_number() OVER ()",
+            f"{wrong} rows of the workload have no unique number in the column query",
+            hint="number the rows with row_number() OVER ()",
         )
 
 
 def count(connection: Connection, source: Source) -> None:
-    """Count in a table: how many records meet the conditions of each query, and how many also have its value.
+    """Count the records that satisfy each query's conditions, and those of them that have its value.
 
     ``_priv_histograms`` has a row for each query and value that occurs, ``_priv_counts`` one for each query.
     """
@@ -113,14 +112,14 @@ def count(connection: Connection, source: Source) -> None:
 def reconstruct(
     connection: Connection, readers: Iterable[Reader], *, method: str, confidence: float
 ) -> None:
-    """Let releases answer: estimate, stderr, low and high of each query.
+    """Write the releases' estimate, stderr, low and high of each query to ``_priv_answers``.
 
     Raises InvalidParameter for a query that a release cannot answer.
     """
     if method not in METHODS:
         raise InvalidParameter(
             f"method must be one of {', '.join(map(repr, METHODS))}, got {echoed(method)}",
-            hint="leave it out for unbiased estimates with intervals",
+            hint="leave method out for unbiased estimates with intervals",
         )
     if isinstance(confidence, bool) or not 0 < confidence < 1:
         raise InvalidParameter(
@@ -163,7 +162,7 @@ def reconstruct(
                     AND {same_cell(len(columns), "shown")}
                 """
             )
-        # Cells of which the release shows no row.
+        # Cells for which the release has no row.
         unanswered = f"query NOT IN (SELECT query FROM _priv_answers WHERE release = {literal(reader.release)})"
         for (name,) in connection.execute(
             f"SELECT DISTINCT lower(attribute) AS attribute FROM {TABLE} WHERE {unanswered} ORDER BY attribute"
@@ -204,7 +203,7 @@ def _distribution(
 
 
 def asked_together(connection: Connection) -> list[tuple[str, list[str]]]:
-    """List the sensitive attributes and the sets of public ones that the queries are about, in lower case."""
+    """List each sensitive attribute with each set of public attributes that queries use together, in lower case."""
     return connection.execute(
         "SELECT DISTINCT lower(attribute) AS attribute,"
         f" list_sort([lower(name) FOR name IN map_keys(conditions)]) AS names FROM {TABLE} ORDER BY ALL"
@@ -212,12 +211,12 @@ def asked_together(connection: Connection) -> list[tuple[str, list[str]]]:
 
 
 def spelled(names: Iterable[str], known: Iterable[str], table: str, role: str) -> list[str]:
-    """Return names as a table spells them."""
+    """Return names in a table's spelling; raises InvalidParameter for unknown names."""
     spelling = {name.lower(): name for name in known}
     for name in names:
         if name not in spelling:
             raise InvalidParameter(
-                f"the workload asks for {name!r}, which is no {role} column of {table!r}",
+                f"the workload uses {name!r}, which is not a {role} column of {table!r}",
                 hint="it has " + ", ".join(map(repr, spelling.values())),
             )
     return [spelling[name] for name in names]
@@ -226,7 +225,7 @@ def spelled(names: Iterable[str], known: Iterable[str], table: str, role: str) -
 def lay_out(
     connection: Connection, attribute: str, names: Sequence[str], types: Sequence[str]
 ) -> None:
-    """Materialize the queries over one set of attributes, with a column for each of them in the type of a table."""
+    """Materialize the queries over one set of attributes, with a typed column for each attribute."""
     texts = ", ".join(
         f"map_extract_value(_priv_lower, {literal(name)}) AS _priv_t{n}"
         for n, name in enumerate(names)
@@ -253,8 +252,8 @@ def lay_out(
         ).fetchall()
         if wrong:
             raise InvalidParameter(
-                f"query {wrong[0][0]} asks for {name} = {wrong[0][1]!r}, which is no {kind}",
-                hint="write the values as the column has them",
+                f"query {wrong[0][0]} has the condition {name} = {wrong[0][1]!r}, which is not a {kind}",
+                hint="write values in the type of the column",
             )
 
 
@@ -267,7 +266,7 @@ def _check_values(connection: Connection, attribute: SensitiveAttribute) -> None
     ).fetchall()
     if wrong:
         raise InvalidParameter(
-            f"query {wrong[0][0]} asks for {attribute.name} = {wrong[0][1]!r}, which is not in its domain"
+            f"query {wrong[0][0]} counts {attribute.name} = {wrong[0][1]!r}, which is not in the attribute's domain"
             f" in {attribute.release!r}",
             hint="FROM priv.coefficient lists the values",
         )
@@ -278,12 +277,12 @@ def _texts(names: Sequence[str]) -> str:
 
 
 def _numbered(columns: Iterable[str]) -> list[str]:
-    """Name columns so that no name of the user's is in the way."""
+    """Give columns numbered aliases that cannot collide with names of the user."""
     return [f"{column} AS _priv_c{n}" for n, column in enumerate(columns)]
 
 
 def _in_cells(columns: Sequence[str], table: str) -> str:
-    """Restrict a table to the cells that are asked about."""
+    """Write the condition that a row is in a cell of one of the queries."""
     same = (
         f"_priv_cell._priv_c{n} IS NOT DISTINCT FROM {table}.{identifier(column)}"
         for n, column in enumerate(columns)
@@ -296,7 +295,7 @@ def _in_cells(columns: Sequence[str], table: str) -> str:
 
 
 def same_cell(size: int, other: str) -> str:
-    """Write that a query, of ``_priv_asked AS asked``, and a row of another table are about one cell."""
+    """Write the condition that a query in ``_priv_asked AS asked`` and a row of another table have the same cell."""
     return " AND ".join(
         [
             "true",

@@ -1,6 +1,6 @@
-"""The groups of equal records: micro groups, and groups of equal generalized records, in all and by query.
+"""Counts micro groups and groups of equal generalized records, in total and for each query.
 
-Queries are in temp.main._priv_numbers with the numbers that the arrays here go by.
+The table temp.main._priv_numbers maps queries to their positions in the arrays here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from duckdb_priv.sqltext.quoting import identifier
 
 
 def micro_groups(workspace: Workspace, source: Source, above: int) -> MicroGroups:
-    """Count, for each query, its micro groups by their size and by how many records of them have its value.
+    """Count the micro groups of each query by their size and by their number of records with the query's value.
 
     Only groups of more than ``above`` records are counted.
     """
@@ -57,7 +57,7 @@ def micro_groups(workspace: Workspace, source: Source, above: int) -> MicroGroup
             f"{places[source.public.index(name)]} AS _priv_c{n}, " for n, name in enumerate(public)
         )
         named = "".join(f"_priv_c{n}, " for n in range(len(public)))
-        # Groups without the value have no row of their own: they are what is left of all groups.
+        # Groups without the value have no rows, so their number is the difference to all groups.
         found.append(
             workspace.cursor.execute(
                 f"""
@@ -91,13 +91,13 @@ class CountedValues(NamedTuple):
     group: Integers
     """The number of the group, from 0."""
     value: Integers
-    """The position of the value."""
+    """The position of the value in the domain."""
     held: Integers
-    """How many of its records have the value."""
+    """The number of the group's records with this value."""
     size: Integers
-    """How many records it has."""
+    """The number of the group's records."""
     most: Integers
-    """How many of them have its most frequent value."""
+    """The number of the group's records with its most frequent value."""
 
 
 def cells_of_groups(
@@ -136,9 +136,9 @@ def cells_of_groups(
 def generalized_groups(
     workspace: Workspace, source: Source, name: str, given: Mapping[str, Any]
 ) -> Generalized:
-    """Count, for each query taken about generalized values, its groups by their size.
+    """Count the groups of each query by their size, after generalizing records and conditions.
 
-    Raises InvalidParameter and InvalidSource as publishing would.
+    Raises InvalidParameter and InvalidSource as publishing does.
     """
     published = {*source.public, *source.sensitive}
     columns = tuple(each for each in source.types if each in published)

@@ -1,4 +1,4 @@
-"""How well releases answer a workload, beside the truth."""
+"""Compares the answers of releases to a workload with the true counts."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from duckdb_priv.sqltext.templates import body, fill, template
 EVALUATION = "_priv_evaluation"
 """Temporary table with one row per release and query."""
 ENTERED = "_priv_entered_ids"
-"""Temporary table of the ids of the records that a release counts."""
+"""Temporary table of the ids of the records that entered a release."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationArguments(Arguments):
-    """What is evaluated, beside what, and by which questions."""
+    """The releases, the table with the truth, and the workload."""
 
     source: str = argument(NAME, "the table with the truth", "'visits'")
     release: tuple[str, ...] = argument(
@@ -64,7 +64,7 @@ class EvaluationArguments(Arguments):
 
 @dataclass(frozen=True, kw_only=True)
 class SummaryArguments(EvaluationArguments):
-    """An evaluation, and which counts are small."""
+    """An evaluation, and the largest small count."""
 
     small_counts: int = argument(
         whole(0), "the largest count that is called small", "10", default=10
@@ -72,7 +72,7 @@ class SummaryArguments(EvaluationArguments):
 
 
 def evaluate(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Answer a workload from releases and from the truth: one row per release and query."""
+    """Answer a workload from releases and from the source; return one row per release and query."""
     (arguments,) = read(given, EvaluationArguments, of="evaluate")
     compare(workspace, arguments)
     relation = workspace.cursor.execute(f"FROM {EVALUATION} ORDER BY release, query")
@@ -81,7 +81,7 @@ def evaluate(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
 
 
 def evaluation_summary(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Sum an evaluation up, by selectivity and for small counts."""
+    """Summarize an evaluation, by selectivity and for small counts."""
     (arguments,) = read(given, SummaryArguments, of="evaluation_summary")
     source = compare(workspace, arguments)
     relation = workspace.cursor.execute(
@@ -99,7 +99,7 @@ def evaluation_summary(workspace: Workspace, given: Mapping[str, Any]) -> list[d
 
 
 def compare(workspace: Workspace, arguments: EvaluationArguments) -> Source:
-    """Answer a workload, and put the answers beside the truth into EVALUATION."""
+    """Answer a workload, and write the answers with the true counts to EVALUATION."""
     readers = [
         open_reader(workspace.cursor, catalog.find_release(workspace.cursor, name))
         for name in arguments.release
@@ -134,9 +134,9 @@ def _open_source(
     readers: Sequence[Reader],
     entered: Source | None = None,
 ) -> Source:
-    """Open the table with the truth: conditions are about columns that no release perturbs.
+    """Open the table with the truth, or use ``entered``, the records that entered a release.
 
-    Its records are those that ``entered`` a release, if given.
+    Its public columns are those that all releases publish unperturbed, since conditions must be about these.
     """
     source = entered or open_source(workspace, arguments.source, Roles())
     source = as_published(workspace, source, *(reader.release for reader in readers))
@@ -155,7 +155,7 @@ def _open_source(
 def _count_what_entered(
     workspace: Workspace, arguments: EvaluationArguments, readers: Sequence[Reader]
 ) -> None:
-    """Count the truth among the records that entered each release that leaves some out.
+    """Compute true counts among the entered records, for each release that leaves records out.
 
     ``_priv_entered`` has a row for each such release and query.
     """
@@ -177,9 +177,9 @@ def _count_what_entered(
 
 
 def entered_records(workspace: Workspace, source: Source, reader: Reader) -> Source | None:
-    """Return the records of a source that entered a release; None where all did, or their ids are not there.
+    """Return the records of a source that entered a release; None if all did, or if the source lacks their ids.
 
-    ``max_rows`` leaves records out, and records of a later version can wait for others.
+    ``max_rows`` leaves records out, and new records of a later version may not be published yet.
     """
     release, cursor = reader.release, workspace.cursor
     last = catalog.last_publication(cursor, release)
@@ -224,8 +224,8 @@ def levels_of(workspace: Workspace, readers: Sequence[Reader]) -> dict[str, int]
         levels = json.loads(text).get("levels")
         if levels is None:
             raise InvalidParameter(
-                f"release {reader.release!r} is not generalized, so that hierarchies say nothing of it",
-                hint="leave hierarchies out, and evaluate generalized releases by themselves",
+                f"release {reader.release!r} is not generalized, so it has no hierarchies",
+                hint="leave hierarchies out, and evaluate generalized releases separately",
             )
         found.append(levels)
     if any(levels != found[0] for levels in found):
@@ -245,7 +245,7 @@ def _take_workload(
     source: Source,
     readers: Sequence[Reader],
 ) -> None:
-    """Load the workload that is named, or draw one about what all the releases publish."""
+    """Load the named workload, or draw one about columns that all releases publish."""
     if arguments.workload is not None:
         open_workload(workspace, arguments.workload)
         return

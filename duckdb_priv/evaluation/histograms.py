@@ -1,7 +1,7 @@
-"""How far off the histogram is that a release reconstructs of its whole source, for every form of estimates.
+"""Computes the errors of the histogram that a release reconstructs for its whole source, for every estimator.
 
-Which law its records follow is asked of the traits of its form. What the law makes of the estimates is in
-``mechanism/histogram_errors.py``.
+The traits of the estimator's form decide how records were perturbed. The errors that follow from the perturbation are
+computed in ``mechanism/histogram_errors.py``.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ from duckdb_priv.sqltext.quoting import identifier
 def errors_of_histogram(
     workspace: Workspace, attribute: SensitiveAttribute, source: Source, counts: Vector
 ) -> HistogramErrors:
-    """Return the errors of the counts of all values in the whole source, ``counts`` being the true ones.
+    """Return the errors of the estimated counts of all values in the whole source; ``counts`` are the true counts.
 
-    ``source`` has the values as the release publishes them, and the records that entered it. Raises InvalidSource where
-    the errors depend on its groups, and it is no longer what was published.
+    ``source`` has the records that entered the release, with their values as the release defines them. Raises
+    InvalidSource if the errors depend on groups of the source and the source has changed.
     """
     form = form_of(attribute)
     if form.baseline:
-        # Their counts over the whole table are those that they publish.
+        # These releases publish their counts over the whole table.
         return HistogramErrors(np.zeros((attribute.size, attribute.size)))
     if form.grouped:
         return _of_decoys(workspace, attribute, counts)
@@ -70,7 +70,7 @@ def errors_of_histogram(
 
 
 def _of_draws(attribute: SensitiveAttribute, counts: Vector) -> HistogramErrors:
-    """Every record shows what is drawn for it alone."""
+    """Return the errors if every record is perturbed independently."""
     blocks = attribute.blocks
     if blocks:
         own, other = attribute.numbers["own"][0], attribute.numbers["other"][0]
@@ -87,7 +87,7 @@ def _of_draws(attribute: SensitiveAttribute, counts: Vector) -> HistogramErrors:
 def _of_decoys(
     workspace: Workspace, attribute: SensitiveAttribute, counts: Vector
 ) -> HistogramErrors:
-    """Records show a value of their group; those of some batches may have left."""
+    """Return the errors of decoy groups, from which records may have left."""
     gamma = round(attribute.constants["gamma"])
     batches = Memory(workspace, attribute.release).true_batches(attribute.name, attribute.values)
     parts = [remaining_errors(drawn, left, gamma).covariance for drawn, left in batches]
@@ -99,7 +99,7 @@ def _of_decoys(
 
 
 def _of_crowds(subject: Subject) -> HistogramErrors:
-    """How far a record is perturbed depends on how many share its public columns."""
+    """Return the errors of shuffled groups, where the retention depends on the size of the micro group."""
     found = counts_by_size(subject)
     scales = {size: least for size, least, _, _ in scales_by_size(subject)}
     if found is None or {*found} != {*scales}:
@@ -110,7 +110,7 @@ def _of_crowds(subject: Subject) -> HistogramErrors:
 def _of_samples(
     subject: Subject, form: Form, stated: Mapping[str, Any], counts: Vector
 ) -> HistogramErrors:
-    """Large groups are represented by samples, whose rows represent several records each."""
+    """Return the errors if large micro groups are represented by samples, whose rows represent several records."""
     own, other = (subject.attribute.numbers[name][0] for name in ("own", "other"))
     uniform = Uniform(own - other, subject.attribute.size)
     operator: Matrix = uniform.matrix()
@@ -126,7 +126,7 @@ def _of_samples(
 
 
 def _of_suppression(subject: Subject, stated: Mapping[str, Any]) -> HistogramErrors:
-    """Records are sampled, and groups of few equal ones left out."""
+    """Return the errors of a sample from which small groups of equal records are suppressed."""
     cells = cells_of_groups(*_grouped(subject), subject.attribute, 0)
     size, limits = subject.attribute.size, (stated["k"], stated["beta"])
     bias, variance = (
@@ -137,7 +137,7 @@ def _of_suppression(subject: Subject, stated: Mapping[str, Any]) -> HistogramErr
 
 
 def _grouped(subject: Subject) -> tuple[Workspace, Source, list[str]]:
-    """Return where the groups of equal public columns are counted."""
+    """Return the source with its public columns, by which micro groups are counted."""
     public, source = public_types(subject), subject.source
     if source is None or not {*public} <= {*source.types}:
         raise _changed(subject)
@@ -146,6 +146,6 @@ def _grouped(subject: Subject) -> tuple[Workspace, Source, list[str]]:
 
 def _changed(subject: Subject) -> InvalidSource:
     return InvalidSource(
-        f"the errors of {subject.release!r} depend on the groups of its source, which is no longer what was published",
-        hint="name the source that the release was made from, or refresh the release",
+        f"the errors of {subject.release!r} depend on the groups of its source, and the source has changed",
+        hint="name the source from which the release was published, or refresh the release",
     )

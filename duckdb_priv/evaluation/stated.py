@@ -1,4 +1,4 @@
-"""Which mechanism answers stated questions about numbers best, with one promise for all."""
+"""Compares the errors of mechanisms for stated questions about numbers, at the same guarantee."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from duckdb_priv.methods.register import METHODS
 from duckdb_priv.release.model import to_json
 
 SAME = 5e-4
-"""Errors that differ by less, relatively, are equal: then the method that is listed first comes first."""
+"""Errors whose relative difference is smaller count as equal; then the method listed first comes first."""
 
 
 def advise_stated(
@@ -29,7 +29,7 @@ def advise_stated(
     arguments: AdviceArguments,
     limits: tuple[float, float] | None,
 ) -> list[dict[str, Any]]:
-    """Compare the methods that answer by a known operator, the most accurate first."""
+    """Compare the methods with a known operator; return the most accurate first."""
     _check(table, arguments, limits)
     source = opened(workspace, table, arguments)
     edges = Edges(arguments.bins, arguments.low, arguments.high, clip=arguments.clip)
@@ -44,7 +44,7 @@ def advise_stated(
                 errors = of_operator(answer.operator, answer.weights, asked.counts)
                 found.append((errors.of(asked.gram) / asked.counts.sum(), name, answer))
     least = min(error for error, _, _ in found)
-    # Sorting is stable: of equal errors, that of the method listed first comes first.
+    # Sorting is stable, so of methods with equal errors the one listed first comes first.
     found.sort(key=lambda each: least if each[0] <= least * (1 + SAME) else each[0])
     return [
         {
@@ -68,7 +68,7 @@ def advise_stated(
 def _check(
     table: TableArguments, arguments: AdviceArguments, limits: tuple[float, float] | None
 ) -> None:
-    """Refuse what does not go with stated questions."""
+    """Raise InvalidParameter for arguments that do not fit stated questions."""
     if len(table.sensitive) > 1:
         raise InvalidParameter(
             "stated questions are about one column",
@@ -76,13 +76,13 @@ def _check(
         )
     if (arguments.epsilon is None) == (limits is None) or arguments.delta is not None:
         raise InvalidParameter(
-            "errors of stated questions are compared at one promise: give either epsilon, or rho1 and rho2",
+            "errors of stated questions are compared at the same guarantee: give either epsilon, or rho1 and rho2",
             hint="write epsilon := 1.0, or rho1 := 0.1, rho2 := 0.5",
         )
     if arguments.workload is not None or arguments.max_error is not None:
         raise InvalidParameter(
-            "workload and max_error are about counts of single values, and questions are stated",
-            hint="leave them out, and compare expected_error",
+            "workload and max_error are about counts of single values, so they cannot be used with questions",
+            hint="leave out workload and max_error, and compare the column expected_error",
         )
 
 
@@ -93,7 +93,7 @@ def _asked(
     arguments: AdviceArguments,
     limits: tuple[float, float] | None,
 ) -> StatedQuestions:
-    """Count the bins, and read the questions."""
+    """Count the records of each bin, and read the questions."""
     domain, cut = binned.domain, binned.domain.cut
     amplification, _ = asked_amplification(arguments.epsilon, *(limits if limits else (None, None)))
     given = {
@@ -126,7 +126,7 @@ def _verdict(
     n: int,
     asked: StatedQuestions,
 ) -> str:
-    """Return in words which method has the least error, and how far behind the others are."""
+    """Return a sentence that compares the methods' errors."""
     least, best, _ = found[0]
     error, name, _ = found[n]
     if n == 0:
@@ -151,7 +151,7 @@ def _statement(
     method: str,
     answer: StatedOption,
 ) -> str:
-    """Write what publishes: of a method that does not cut numbers itself, from a view that does."""
+    """Write the statement that publishes. If the method does not cut numbers into bins, it publishes a view of bins."""
     if answer.cuts:
         return statement(table, source, arguments, METHODS[method], answer)
     view = f"{parse_name(source.name)[-1].replace('.', '_')}_in_bins"

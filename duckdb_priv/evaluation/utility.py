@@ -1,4 +1,4 @@
-"""What a release, or a plan for one, is worth: how many records stay true, how exact counts come back.
+"""Computes the utility of a release: the share of true values, and the errors of reconstructed frequencies.
 
 Source: Chaytor, Wang, "Fine grain perturbation for privacy preserving data publishing".
 """
@@ -48,7 +48,7 @@ class UtilityArguments(AttributeName):
 
 
 def record_utility(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Compute the share of records that a release is expected to publish as they are."""
+    """Compute the expected share of records whose published value is the true one."""
     (arguments,) = read(given, AttributeName, of="record_utility")
     attribute = _find_attribute(workspace, arguments.release)
     source = catalog.last_publication(workspace.cursor, attribute.release).source
@@ -57,7 +57,7 @@ def record_utility(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[
 
 
 def aggregate_utility(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Compute 1 minus the mean of abs(f - f'): true frequencies of a source, and those that a release gives back."""
+    """Compute 1 minus the mean of abs(f - f'), for true frequencies f and reconstructed frequencies f'."""
     attribute, operator, counts = _compared(workspace, given, of="aggregate_utility")
     if not _invertible(operator):
         return [{"value": str(-np.inf)}]
@@ -74,7 +74,7 @@ def aggregate_utility(workspace: Workspace, given: Mapping[str, Any]) -> list[di
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorArguments(UtilityArguments):
-    """A release, the truth, and the questions that are asked."""
+    """A release, the table with the truth, and the stated questions."""
 
     questions: str | None = argument(
         TEXT,
@@ -88,7 +88,7 @@ class ErrorArguments(UtilityArguments):
 
 
 def expected_error(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Compute the mean error of the frequencies that a release reconstructs, or that of stated questions."""
+    """Compute the mean error of reconstructed frequencies, or of stated questions."""
     (arguments,) = read(given, ErrorArguments, of="expected_error")
     attribute = _find_attribute(workspace, arguments.release)
     source = _open_truth(workspace, attribute, arguments.source, arguments.hierarchies)
@@ -104,7 +104,7 @@ def expected_error(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[
 def _asked(
     workspace: Workspace, attribute: SensitiveAttribute, name: str, questions: str
 ) -> Matrix:
-    """Return questions about the values of a release as numbers; values that have no axis are equally far apart."""
+    """Return the matrix of questions about a release's values; values without an axis get the distance 1."""
     source = open_source(workspace, name, Roles(sensitive=(attribute.name,)))
     kind = source.types[attribute.name]
     values = [value for value in attribute.values if value is not None]
@@ -117,14 +117,14 @@ def _asked(
 
 
 def _invertible(operator: Matrix) -> bool:
-    """Return whether frequencies have a linear estimate."""
+    """Return whether the operator can be inverted with acceptable errors."""
     return condition_number(operator) <= MAX_CONDITION_NUMBER
 
 
 def _compared(
     workspace: Workspace, given: Mapping[str, Any], *, of: str
 ) -> tuple[SensitiveAttribute, Matrix, Vector]:
-    """Find an attribute of a release, its operator, and the true counts of its values."""
+    """Return an attribute of a release, its operator, and the true counts of its values."""
     (arguments,) = read(given, UtilityArguments, of=of)
     attribute = _find_attribute(workspace, arguments.release)
     counts = _true_counts(workspace, attribute, arguments.source)
@@ -132,7 +132,7 @@ def _compared(
 
 
 def _find_attribute(workspace: Workspace, name: str) -> SensitiveAttribute:
-    """Find a sensitive attribute by 'release', or by 'release.attribute' where there are several."""
+    """Return a sensitive attribute by the name 'release', or 'release.attribute' if there are several."""
     release, _, attribute = name.partition(".")
     found = catalog.sensitive_attributes(
         workspace.cursor, catalog.find_release(workspace.cursor, release)
@@ -141,7 +141,7 @@ def _find_attribute(workspace: Workspace, name: str) -> SensitiveAttribute:
     if len(chosen) != 1:
         choices = " or ".join(f"'{each.release}.{each.name}'" for each in found)
         raise InvalidParameter(
-            f"{name!r} names no single sensitive attribute",
+            f"{name!r} does not name exactly one sensitive attribute",
             hint=f"write {choices or 'another release'}",
         )
     return chosen[0]
@@ -155,9 +155,9 @@ def _true_counts(workspace: Workspace, attribute: SensitiveAttribute, name: str)
 def _open_truth(
     workspace: Workspace, attribute: SensitiveAttribute, name: str, hierarchies: str | None = None
 ) -> Source:
-    """Return the records of a source that entered a release, with the values that the release has for them.
+    """Return the records of a source that entered a release, with their values as the release defines them.
 
-    Raises InvalidSource where the source is gone.
+    Raises InvalidSource if the source is gone.
     """
     release = attribute.release
     reader = open_reader(workspace.cursor, release)
@@ -173,14 +173,14 @@ def _open_truth(
         return as_published(workspace, source, release)
     if hierarchies is None:
         raise InvalidParameter(
-            f"{release!r} shows generalized values, and which values they are of is said by its hierarchies",
-            hint="write hierarchies := 'table', the one that it was published with",
+            f"{release!r} has generalized values, which need the hierarchies of its publication",
+            hint="write hierarchies := 'table', with the table of hierarchies that it was published with",
         )
     return generalize(workspace, source, hierarchies, levels_of(workspace, [reader]))
 
 
 def _count(workspace: Workspace, attribute: SensitiveAttribute, source: Source) -> Vector:
-    """Count the values of the domain; raises InvalidSource where there are others."""
+    """Count the values of the domain; raises InvalidSource if the source has other values."""
     column = key_expression(attribute.name, source.types[attribute.name])
     found = dict(
         workspace.rows(f"SELECT {column}::VARCHAR, count(*) FROM {source.table} GROUP BY ALL")
@@ -188,6 +188,6 @@ def _count(workspace: Workspace, attribute: SensitiveAttribute, source: Source) 
     if not set(found) <= set(attribute.values):
         raise InvalidSource(
             f"column {attribute.name!r} of {source.name!r} has values outside the domain of the release",
-            hint="name the source that the release was made from",
+            hint="name the source from which the release was published",
         )
     return np.array([found.get(value, 0) for value in attribute.values], dtype=np.float64)

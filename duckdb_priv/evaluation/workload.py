@@ -1,15 +1,15 @@
-"""Workloads: COUNT queries over a few public attributes and one sensitive value, drawn as the papers draw theirs.
+"""Draws workloads: COUNT queries over a few public attributes and one sensitive value, as in the papers.
 
-A workload is a table. Each row is a query, which counts the records that agree with it:
+A workload is a table. Each row is a query, which counts the records with the given values:
 
-- ``query``: its number;
-- ``conditions``: a MAP from public columns to their values as text; NULL asks for the missing value;
+- ``query``: the number of the query;
+- ``conditions``: a MAP from public columns to their values as text; NULL is the missing value;
 - ``attribute`` and ``value``: the sensitive column, and its value as text.
 
 Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", section 6; Chaytor, Wang, "Fine grain
-perturbation for privacy preserving data publishing", section 5. They draw queries at random and keep those
-whose true count is large enough. The same law is reached without drawing in vain: every count that qualifies is
-computed, and queries are drawn from those, weighted by how likely each would have been drawn.
+perturbation for privacy preserving data publishing", section 5. The papers draw random queries and reject those with
+small true counts. This module computes all counts that are large enough, and draws queries from these, weighted by the
+probability with which the papers draw them. So both have the same distribution.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.reading import count_of
 
 SETS_PER_SIZE = 20
-"""How many sets of so many public attributes a workload asks about where nothing else is said."""
+"""The default number of sets of public attributes of each size in a workload."""
 TABLE = "temp.main._priv_queries"
-"""The table of a workload while it is made or answered."""
+"""The temporary table of a workload."""
 OF_A_QUERY = ("query", "conditions", "attribute", "value")
 
 
 @dataclass(frozen=True)
 class Draw:
-    """How queries are drawn."""
+    """The parameters of a random workload."""
 
     queries: int
-    """How many; fewer are drawn where fewer qualify."""
+    """The number of queries; fewer are drawn if fewer qualify."""
     max_public_attributes: int
     low: int
     """Smallest true count of a query."""
@@ -61,13 +61,13 @@ class Draw:
     seed: str
     """The same seed draws the same queries from the same table."""
     sets: int = SETS_PER_SIZE
-    """How many sets of so many public attributes are asked about, at most, over all sensitive attributes."""
+    """The largest number of sets of public attributes of each size, over all sensitive attributes."""
 
     @classmethod
     def of(cls, arguments: DrawArguments, rows: int) -> Draw:
-        """Return what the arguments mean for a table with so many rows.
+        """Return the parameters for a table with the given number of rows.
 
-        Raises InvalidParameter where the limits make no sense, or exclude each other.
+        Raises InvalidParameter if the limits are invalid or contradict each other.
         """
         low, high = _limits(arguments, rows)
         return cls(
@@ -77,7 +77,7 @@ class Draw:
 
 @dataclass(frozen=True, kw_only=True)
 class TableArguments(Arguments):
-    """The table that is asked about, and what its columns are."""
+    """The table of a workload and the roles of its columns."""
 
     source: str = argument(NAME, "the table with the truth", "'visits'")
     sensitive: tuple[str, ...] = argument(
@@ -95,14 +95,14 @@ class TableArguments(Arguments):
 
     @property
     def roles(self) -> Roles:
-        """The columns with a role; nothing is asked about record ids, as about what is not published."""
+        """The roles of the columns. Record ids are excluded, since queries do not use them."""
         hidden = {column.lower(): column for column in (*self.record_id, *self.exclude)}
         return Roles(self.sensitive, exclude=tuple(hidden.values()))
 
 
 @dataclass(frozen=True, kw_only=True)
 class DrawArguments(Arguments):
-    """How many queries, about how many attributes, of which true counts."""
+    """The number of queries, of their attributes, and the range of their true counts."""
 
     queries: int = argument(whole(1), "how many queries are drawn", "1000", default=5000)
     max_public_attributes: int = argument(
@@ -121,12 +121,13 @@ class DrawArguments(Arguments):
 
 
 def _limits(arguments: DrawArguments, rows: int) -> tuple[int, int]:
-    """Return the smallest and the largest true count of a query; a query that counts nobody has no error."""
+    """Return the smallest and the largest true count of a query; a count of 0 has no relative error."""
     between = arguments.selectivity
     if arguments.small_counts is not None:
         if between is not None:
             raise InvalidParameter(
-                "selectivity and small_counts both say which queries to keep", hint="give one"
+                "selectivity and small_counts both limit the true counts of queries",
+                hint="give only one of them",
             )
         return 1, arguments.small_counts
     if between is None:
@@ -155,13 +156,13 @@ def workload(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
 def draw(connection: Connection, source: Source, wish: Draw) -> None:
     """Draw queries from a table into TABLE, with their true counts.
 
-    Raises InvalidSource where no query qualifies.
+    Raises InvalidSource if no query qualifies.
     """
     public = [name for name in source.public if SCALAR.match(source.types[name])]
     if not public:
         raise InvalidSource(
-            f"{source.name!r} has no public column with values that can be asked for",
-            hint="write the workload yourself, with conditions that are an empty MAP {}",
+            f"{source.name!r} has no public column whose values a query can compare",
+            hint="write the workload yourself, with an empty MAP {} as conditions",
         )
     variety = _variety(connection, source, public)
     connection.execute(
@@ -190,7 +191,7 @@ def draw(connection: Connection, source: Source, wish: Draw) -> None:
 
 
 def _variety(connection: Connection, source: Source, public: Sequence[str]) -> dict[str, int]:
-    """Count the values of every column, the missing one included."""
+    """Count the distinct values of each column, including the missing value."""
     names = [*public, *source.sensitive]
     counts = ", ".join(
         f"count(DISTINCT {identifier(name)}) + (count({identifier(name)}) < count(*))::INTEGER"
@@ -203,10 +204,9 @@ def _variety(connection: Connection, source: Source, public: Sequence[str]) -> d
 def _attribute_sets(
     public: Sequence[str], limit: int, wish: Draw
 ) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Choose the sets of public attributes that a sensitive one is asked with.
+    """Choose the sets of public attributes for the queries of a sensitive attribute, with their shares of the queries.
 
-    Each has the share of the queries that it would be drawn for: every size is equally likely, and every set of one
-    size. Where there are more than ``limit``, so many are chosen.
+    Every size is equally likely, and so is every set of one size. At most ``limit`` sets of each size are chosen.
 
     >>> wish = Draw(queries=9, max_public_attributes=2, low=1, high=9, seed="1")
     >>> list(_attribute_sets(["age", "ward"], 20, wish))
@@ -226,10 +226,10 @@ def _digest(*parts: str) -> bytes:
 
 
 def _draw_sql(table: str, names: Sequence[str], attribute: str, weight: float, wish: Draw) -> str:
-    """Write the draw from all queries over one set of attributes.
+    """Write the statement that draws from all queries over one set of attributes.
 
-    Weighted sampling without replacement: the smallest of -ln(uniform) / weight (Efraimidis and Spirakis 2006),
-    the uniform number being a hash of the seed and the query.
+    It samples with weights and without replacement: it takes the smallest -ln(uniform) / weight (Efraimidis and
+    Spirakis 2006), where the uniform number is a hash of the seed and the query.
     """
     columns = ", ".join(identifier(name) for name in (*names, attribute))
     of_query = ", ".join(f"{identifier(name)}::VARCHAR" for name in (*names, attribute))

@@ -227,7 +227,7 @@ def test_a_summary_sums_an_evaluation_up(con: duckdb.DuckDBPyConnection) -> None
         ),
         (
             "priv.workload('visits', sensitive := 'disease', selectivity := [0, 1], small_counts := 3)",
-            "give one",
+            "give only one",
         ),
         (
             "priv.workload('visits', sensitive := 'disease', selectivity := [0.9, 1])",
@@ -255,19 +255,22 @@ def test_bad_input_is_one_clear_sentence(
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("1, MAP {'ward': 'x'}, 'disease', 'flu'", "asks for 'ward', which is no public column of"),
-        ("1, MAP {'id': '1'}, 'disease', 'flu'", "asks for 'id', which is no public column of"),
+        ("1, MAP {'ward': 'x'}, 'disease', 'flu'", "uses 'ward', which is not a public column of"),
+        ("1, MAP {'id': '1'}, 'disease', 'flu'", "uses 'id', which is not a public column of"),
         (
             "1, MAP {'smoker': 'true'}, 'disease', 'flu'",
-            "asks for 'smoker', which is no public column",
+            "uses 'smoker', which is not a public column",
         ),
         (
             "1, MAP {'age': 'old'}, 'disease', 'flu'",
-            "query 1 asks for age = 'old', which is no BIGINT",
+            "query 1 has the condition age = 'old', which is not a BIGINT",
         ),
-        ("1, MAP {'age': '30'}, 'disease', 'plague'", "'plague', which is not in its domain"),
-        ("1, MAP {'age': '30'}, 'age', '30'", "asks for 'age', which is no sensitive column"),
-        ("NULL, MAP {'age': '30'}, 'disease', 'flu'", "no number of their own"),
+        (
+            "1, MAP {'age': '30'}, 'disease', 'plague'",
+            "'plague', which is not in the attribute's domain",
+        ),
+        ("1, MAP {'age': '30'}, 'age', '30'", "uses 'age', which is not a sensitive column"),
+        ("NULL, MAP {'age': '30'}, 'disease', 'flu'", "no unique number"),
     ],
 )
 def test_a_query_that_cannot_be_answered_is_named(
@@ -424,7 +427,7 @@ def test_a_release_is_compared_with_what_entered_and_with_all(con, tmp_path: Pat
         text = " ".join(line for (line,) in reader.execute("FROM READ_ME").fetchall())
         assert f"About {left:,.0f} records (give or take 3,072) are not here" in text
         ((card,),) = reader.execute("FROM priv.card").fetchall()
-        assert "Records that are not here." in card
+        assert "Missing records." in card
     con.execute("FROM priv.drop_release('limited'); DROP TABLE stays; DROP TABLE two")
 
 

@@ -396,7 +396,7 @@ def test_advice_for_stated_questions_names_the_method_whose_release_has_the_leas
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("sensitive := 'age', questions := 'ranges', bins := [0, 40, 81]", "at one promise: give either epsilon"),
+        ("sensitive := 'age', questions := 'ranges', bins := [0, 40, 81]", "at the same guarantee"),
         ("sensitive := 'age', questions := 'ranges', epsilon := 1.0", "bins is missing"),
         ("sensitive := 'age', bins := [0, 40, 81], epsilon := 1.0", "questions is missing"),
         ("sensitive := 'word', questions := 'values', bins := [0, 1, 2], epsilon := 1.0", "cannot be cut into bins"),
@@ -404,7 +404,7 @@ def test_advice_for_stated_questions_names_the_method_whose_release_has_the_leas
         ("sensitive := 'age', questions := 'ranges', bins := [0, 40, 50], epsilon := 1.0", "outside of all bins"),
         ("sensitive := 'age', questions := {'cost': 'mean'}, bins := [0, 40, 81], epsilon := 1.0", "is called 'cost'"),
         ("sensitive := ['age', 'cost'], questions := 'mean', bins := [0, 40, 81], epsilon := 1.0", "about one column"),
-        ("sensitive := 'age', questions := 'mean', bins := [0, 40, 81], epsilon := 1.0, max_error := 1", "leave them"),
+        ("sensitive := 'age', questions := 'mean', bins := [0, 40, 81], epsilon := 1.0, max_error := 1", "leave out"),
         ("sensitive := 'age', questions := 'mean', bins := [0, 40, 81], epsilon := 25", "an epsilon from 0.001 to 20"),
     ],
 )  # fmt: skip
