@@ -11,6 +11,8 @@ from conftest import DATA
 
 from duckdb_priv.publisher.check import check, determined
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 PLANTED = """
 CREATE TYPE town AS ENUM ('Aachen', 'Bonn', 'Cleve', 'Dover');
 CREATE TABLE planted AS

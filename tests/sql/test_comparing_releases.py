@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 DECLARED = ["asthma", "cold", "cough", "flu", "measles", None]
 """What occurs among the visits, and one that does not yet."""
 CERTAIN = "knows with certainty"

@@ -29,7 +29,7 @@ Publish = Callable[[str], tuple[bytes, list[str]]]
 
 SMALL = 60_000
 """Bytes of a pickled kernel of these sources."""
-PIECES = (1, 7, 2048, 10**6)
+PIECES = (1, 700, 10**6)
 """Records in a batch of the stream."""
 BATCHES = 100
 """Batches of such a size; what is left then comes in one more."""

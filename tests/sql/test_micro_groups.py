@@ -8,6 +8,8 @@ from duckdb_priv.mechanism.ratio_attack import ratio_tails
 from duckdb_priv.mechanism.tails import tails
 from duckdb_priv.mechanism.uniform import Uniform
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 ASKED = "sensitive := 'disease', retention := 0.5, epsilon := 0.3, delta := 0.3"
 
 

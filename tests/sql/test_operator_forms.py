@@ -141,10 +141,12 @@ def reader(publisher, without_cards, tmp_path_factory):
 def test_estimates_and_what_belongs_to_them(reader, release):
     con = reader(release)
     values, _operator, weights, _ = operator_of(con, release)
-    for where in ("ward = 1", "false"):
+    for where, asked in (("ward = 1", values), ("false", values[-1:])):
         shown = shown_counts(con, release, values, where)
         variance = estimated_variance(weights, shown)
         for x, value in enumerate(values):
+            if value not in asked:
+                continue
             given = f"'{release}', noisy_s, {literal(value)}"
             row = con.execute(
                 f"SELECT priv.reconstructed_count({given}), priv.reconstructed_stderr({given}),"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import duckdb
 import pytest
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 IDS = {
     "integer": "i",
     "negative": "-i",
