@@ -317,6 +317,8 @@ class _Problem:
 
 def _searched(gram: Matrix, ratio: float, progress: Progress) -> Iterator[Matrix]:
     """Yield the operators that the search finds from the best starting points."""
+    # Loaded first: scipy has a BLAS of its own, and only what is loaded can be limited.
+    import scipy.optimize  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     m = len(gram)

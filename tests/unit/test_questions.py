@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -145,3 +147,16 @@ def test_a_search_can_be_ended():
 
     with pytest.raises(KeyboardInterrupt):
         q.choose_operator(q.ranges_gram(8), math.e, end)
+
+
+def test_the_search_has_one_thread_in_a_process_that_has_not_loaded_scipy() -> None:
+    """Threads of the BLAS of scipy, which is loaded by the search, took ten times as long as the search."""
+    program = (
+        "from threadpoolctl import threadpool_info; from duckdb_priv.mechanism import questions as q; found = set()\n"
+        "def see(_): found.update(each['num_threads'] for each in threadpool_info() if each['user_api'] == 'blas')\n"
+        "q.choose_operator(q.ranges_gram(3), 2.5, see); print(found)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == "{1}"
