@@ -174,6 +174,8 @@ def test_a_value_by_groups_and_conditions(tab: Tab, visits: Explorer, folder: Pa
         ("of=disease&by=admitted&step=year&and=ward", 8),
         ("of=disease&by=admitted&step=month&chart=trend", 4),
         ("of=disease&missing=1&from.age=30&to.age=50", 1),
+        ("of=drug&chart=trend&in.ward=north", 1),
+        ("of=drug&chart=cumulative&from.age=30", 1),
     ],
 )
 def test_questions_of_a_link(

@@ -88,19 +88,20 @@ function bars(rows, along, unit, width, [low, high]) {
   });
 }
 
-function line(rows, { unit, width, dates }, along, [low, high]) {
+function line(rows, { unit, width, dates, names, labels, steps }, along, [low, high]) {
+  const curve = steps ? 'step' : 'linear';
   const points = rows
     .filter((row) => row[along] !== null)
     .map((row) => ({ ...row, at: dates ? new Date(row[along]) : Number(row[along]), high: Number.isFinite(row.high) ? row.high : high }))
     .sort((one, other) => one.at - other.at);
   return Plot.plot({
     width, height: Math.min(320, Math.max(220, width * 0.5)), marginLeft: 58, marginRight: 18, marginBottom: 38,
-    x: { label: along, type: dates ? 'utc' : 'linear', ticks: Math.max(3, Math.floor(width / 90)), ...(dates ? {} : { tickFormat: (at) => String(at) }) },
+    x: { label: labels[names.indexOf(along)], type: dates ? 'utc' : 'linear', ticks: Math.max(3, Math.floor(width / 90)), ...(dates ? {} : { tickFormat: (at) => String(at) }) },
     y: { domain: [low, high], nice: true, grid: true, label: unit },
     marks: [
-      Plot.areaY(points, { x: 'at', y1: 'low', y2: 'high', fill: 'var(--bar)', fillOpacity: 0.6 }),
-      Plot.lineY(points, { x: 'at', y: 'estimate', stroke: 'var(--accent)', strokeWidth: 2 }),
-      Plot.dot(points, { x: 'at', y: 'estimate', r: 2.5, fill: 'var(--accent)' }),
+      Plot.areaY(points, { x: 'at', y1: 'low', y2: 'high', fill: 'var(--bar)', fillOpacity: 0.6, curve }),
+      Plot.lineY(points, { x: 'at', y: 'estimate', stroke: 'var(--accent)', strokeWidth: 2, curve }),
+      ...(steps ? [] : [Plot.dot(points, { x: 'at', y: 'estimate', r: 2.5, fill: 'var(--accent)' })]),
       Plot.ruleY([0]),
     ],
   });

@@ -1,6 +1,6 @@
 // The page: opens a release, reads a question from the form, and shows the answer.
 import { draw, possible, rounded, tabulate } from './drawing.js';
-import { ORDERED, Problem, called, columns, filtersBy, first, groups, identifier, read, settled, sql, words, written } from './question.js';
+import { charts, Problem, called, columns, filtersBy, first, groups, identifier, read, settled, sql, words, written } from './question.js';
 import { open } from './release.js';
 
 const at = (id) => document.getElementById(id);
@@ -120,7 +120,7 @@ function fill() {
   const others = columns.filter((each) => each.name !== attribute.column).map((each) => [each.name, each.name]);
   options(of, attributes.map((each) => [each.name, each.name]), question.of);
   options(value, [['', 'each value'], ...attribute.values.map((each, place) => [String(place), called(each, attribute.labels)])], number(attribute.values, question.value));
-  options(show, attribute.sampled && question.value === undefined ? [['records', 'records']] : [['records', 'records'], ['percent', 'percent']], question.show);
+  options(show, (attribute.sampled && question.value === undefined) || question.chart === 'cumulative' ? [['records', 'records']] : [['records', 'records'], ['percent', 'percent']], question.show);
   confidence.value = question.confidence;
   options(by, [['', 'no group'], ...others], question.by);
   options(and, [['', 'no second group'], ...others.filter(([name]) => name !== question.by)], question.and);
@@ -128,7 +128,7 @@ function fill() {
   const grouped = columns.find((each) => each.name === question.by);
   options(step, [['', grouped?.kind === 'date' ? 'day' : '1 value'], ...(grouped?.steps ?? []).map((each) => [each, each])], question.step);
   at('step-label').hidden = !grouped?.steps.length;
-  options(chart, grouped && ORDERED.has(grouped.kind) ? [['bars', 'bars'], ['trend', 'a trend']] : [['bars', 'bars']], question.chart);
+  options(chart, charts(question, release), question.chart);
   for (const box of form.querySelectorAll('[data-column]')) {
     const { from, to, values } = question.where[box.dataset.column] ?? {};
     box.hidden = box.dataset.column === attribute.column;
@@ -249,7 +249,8 @@ async function count() {
     words: words(question, release),
     confidence: question.confidence,
     unit: question.show === 'percent' ? 'percent' : 'records',
-    dates: groups(question, release)[0]?.kind === 'date',
+    steps: question.chart === 'trend' && !question.by,
+    dates: (groups(question, release)[0] ?? release.attributes.find((each) => each.name === question.of)).kind === 'date',
   };
   at('answer').hidden = false;
   at('asked').textContent = answer.words;
@@ -260,7 +261,7 @@ async function count() {
 }
 
 function picture() {
-  return draw(at('chart'), { ...answer, width: Math.max(260, at('chart').clientWidth) }, question.chart === 'trend');
+  return draw(at('chart'), { ...answer, width: Math.max(260, at('chart').clientWidth) }, question.chart !== 'bars');
 }
 
 function summary() {

@@ -63,9 +63,44 @@ export function columns(question, release) {
   return [...groups(question, release), ...(question.value === undefined ? [all] : [])];
 }
 
+/** The most values of an attribute that are drawn as bars at first. */
+const FEW = 12;
+/** The most points of a cumulative curve. Each is a count of its own. */
+const POINTS = 16;
+
+/** Return the charts that an answer can have, each with its words: along a group, or along values that are numbers or dates. */
+export function charts(question, release) {
+  const found = [['bars', 'bars']];
+  if (question.by) {
+    if (ORDERED.has(columnOf(release, question.by).kind)) found.push(['trend', 'a trend']);
+  } else if (question.value === undefined && ORDERED.has(attributeOf(release, question.of).kind))
+    found.push(['trend', 'a histogram with a band'], ['cumulative', 'a cumulative curve']);
+  return found;
+}
+
+/** Return the statement that counts the records up to some values of an attribute, each with an interval. */
+function cumulative(question, release, attribute) {
+  const values = attribute.values.filter((value) => value !== null);
+  const points = Math.min(POINTS, values.length);
+  const ends = Array.from({ length: points }, (_, point) => Math.round(((point + 1) * values.length) / points) - 1);
+  const weight = release.weight ? `, weight := ${identifier(release.weight)}` : '';
+  const counted = ends.map((end) => {
+    const list = `[${values.slice(0, end + 1).map(literal).join(', ')}]`;
+    const key = literal(`${release.name}.${question.of}`);
+    const count = `priv.reconstructed_list_interval(${key}, ${identifier(attribute.column)}, ${list}${weight}, confidence := ${question.confidence})`;
+    return `    {value: ${literal(values[end])}, count: ${count}}`;
+  });
+  const where = condition(question, release);
+  return [
+    'SELECT answer.value AS value, unnest(answer.count)', 'FROM (', 'SELECT unnest([', counted.join(',\n'), `]) AS answer FROM ${identifier(release.name)}`,
+    ...(where ? [`WHERE ${where}`] : []), ')',
+  ].join('\n');
+}
+
 /** Return the SQL statement that answers a question. */
 export function sql(question, release) {
   const attribute = attributeOf(release, question.of);
+  if (question.chart === 'cumulative') return cumulative(question, release, attribute);
   const key = literal(`${release.name}.${question.of}`);
   const by = groups(question, release);
   const where = condition(question, release);
@@ -81,7 +116,8 @@ export function sql(question, release) {
     ];
     const all = `priv.reconstructed_distribution(${[key, ...options].join(', ')})`;
     const chosen = [...names, 'value'].join(', ');
-    const order = `ORDER BY ${[...names, 'estimate DESC'].join(', ')}`;
+    const along = question.chart === 'trend' && !names.length;
+    const order = `ORDER BY ${[...names, along ? 'value' : 'estimate DESC'].join(', ')}`;
     if (!percent) return `SELECT ${[chosen, ...ends].join(', ')}\nFROM ${all}\n${order}`;
     const shares = ends.map((end) => `100 * ${end} / nullif(of_all, 0) AS ${end}`).join(', ');
     const window = names.length ? `PARTITION BY ${names.join(', ')}` : '';
@@ -121,8 +157,9 @@ export function words(question, release) {
     if (to) return `${name} up to ${to}`;
     return `${name} = ${values.map((value) => read(value, columnOf(release, name))).join(' or ')}`;
   });
+  const upto = question.chart === 'cumulative' ? `${question.of} up to each value` : of;
   return [
-    `${what} ${of}`,
+    `${what} ${upto}`,
     ...(by.length ? [`by ${by.join(' and ')}`] : []),
     ...(where.length ? [`where ${where.join(', ')}`] : []),
   ].join(', ');
@@ -133,7 +170,9 @@ export const filtersBy = (entries) => Object.assign(Object.create(null), Object.
 
 /** Return the question that is shown first. */
 export function first(release) {
-  return { of: release.attributes[0].name, value: undefined, show: 'records', confidence: '0.95', by: '', step: '', and: '', chart: 'bars', where: filtersBy([]) };
+  const [{ name, kind, values }] = release.attributes;
+  const chart = ORDERED.has(kind) && values.length > FEW ? 'trend' : 'bars';
+  return { of: name, value: undefined, show: 'records', confidence: '0.95', by: '', step: '', and: '', chart, where: filtersBy([]) };
 }
 
 /** Write a question as the part of an address after the #: the names and choices, never an answer. */
@@ -173,7 +212,7 @@ export function read(text, release) {
   question.confidence = among('confidence', ['0.9', '0.95', '0.99'], '0.95');
   question.by = among('by', ['', ...names], '');
   question.and = among('and', ['', ...names], '');
-  question.chart = among('chart', ['bars', 'trend'], 'bars');
+  question.chart = among('chart', ['bars', 'trend', 'cumulative'], 'bars');
   if (question.by) question.step = among('step', ['', ...columnOf(release, question.by).steps], '');
   for (const [place, value] of given) {
     const [what, name] = [place.slice(0, place.indexOf('.')), place.slice(place.indexOf('.') + 1)];
@@ -198,7 +237,8 @@ export function settled(question, release) {
   if (!usable(chosen.by)) [chosen.by, chosen.and] = [usable(chosen.and) ? chosen.and : '', ''];
   if (!usable(chosen.and) || chosen.and === chosen.by) chosen.and = '';
   if (!chosen.by || !columnOf(release, chosen.by).steps.includes(chosen.step)) chosen.step = '';
-  if (!chosen.by || !ORDERED.has(columnOf(release, chosen.by).kind)) chosen.chart = 'bars';
+  if (!charts(chosen, release).some(([chart]) => chart === chosen.chart)) chosen.chart = 'bars';
+  if (chosen.chart === 'cumulative') chosen.show = 'records';
   // The total of a sample is itself an estimate, so shares and their intervals are available for single values only.
   if (attribute.sampled && chosen.value === undefined) chosen.show = 'records';
   chosen.where = filtersBy(Object.entries(chosen.where).filter(([name]) => usable(name)));

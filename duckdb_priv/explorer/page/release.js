@@ -125,8 +125,9 @@ async function described(file, rows) {
   const labelsOf = (name) => new Map(labels.filter((each) => each.attribute === name).map(({ value, label }) => [value, label]));
   const attributes = described
     .filter(({ role }) => role === 'sensitive' || role === 'generalized')
-    .map(({ attribute, column_name: column, role }) => ({
+    .map(({ attribute, column_name: column, role, type }) => ({
       name: attribute,
+      kind: kindOf(type, labelsOf(attribute)),
       column,
       sampled: role === 'generalized',
       values: values.filter((each) => each.attribute === attribute).map((each) => each.value),
@@ -158,10 +159,12 @@ async function described(file, rows) {
 
 const quoted = (name, sign = '"') => `${sign}${name.replaceAll(sign, sign + sign)}${sign}`;
 
+/** Return whether a column holds numbers, dates, or neither. Numbers with labels are codes, so ranges of them have no meaning. */
+const kindOf = (type, labels) => (labels.size ? 'category' : NUMBERS.test(type) ? 'number' : DATES.test(type) ? 'date' : 'category');
+
 /** Return the kind of a public column, its lowest and highest value, and its values if they are few. */
 async function summary(release, name, type, labels, rows) {
-  // Numbers with labels are codes, so ranges of them have no meaning.
-  const kind = labels.size ? 'category' : NUMBERS.test(type) ? 'number' : DATES.test(type) ? 'date' : 'category';
+  const kind = kindOf(type, labels);
   const [column, table] = [quoted(name), quoted(release)];
   const text = kind === 'date' ? `${column}::DATE` : column;
   const [{ low, high, distinct }] = await rows(
