@@ -38,14 +38,14 @@ EXPORT = "FROM priv.export_release('r', ?, format := ?, sign := ?, key_file := ?
 def folder(
     tmp_path_factory: pytest.TempPathFactory,
     prepared: Callable[..., duckdb.DuckDBPyConnection],
-    without_cards: Callable[[], AbstractContextManager[None]],
+    for_files: Callable[[], AbstractContextManager[None]],
 ) -> Path:
     """A folder with a key, and a release that is signed with it, as a file and as Parquet, and one that is not."""
     place = tmp_path_factory.mktemp("signed")
     for name in ("key", "other"):
         new_key(place / name)
     key = str(place / "key")
-    with without_cards(), prepared(bytes(range(32))) as con:
+    with for_files(), prepared(bytes(range(32))) as con:
         con.execute(PUBLISH)
         for path, form in (("r.duckdb", "duckdb"), ("r", "parquet")):
             ((*_, signed_with),) = con.execute(
@@ -103,6 +103,8 @@ def test_an_honest_copy_is_verified(folder, tmp_path, copy):
 OTHER = """
 import sys, duckdb, duckdb_priv
 from pathlib import Path
+from duckdb_priv.card import export
+export.analyst_card = lambda *_: "<!doctype html>\\n<p>No card.</p>\\n"
 folder, place = map(Path, sys.argv[1:3])
 assert duckdb_priv.verify(folder / "r.duckdb", folder / "key.pub").signed_by
 with duckdb_priv.connect(secret=bytes(range(32))) as con:
@@ -288,13 +290,13 @@ def test_another_key_is_refused_and_none_says_what_was_not_checked(folder):
 
 @pytest.mark.once
 @pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
-def test_the_commands_make_a_key_sign_and_verify(prepared_file, tmp_path, without_cards):
+def test_the_commands_make_a_key_sign_and_verify(prepared_file, tmp_path, without_cards, for_files):
     def run(*arguments: object) -> tuple[int, str, str]:
         done = CliRunner().invoke(main, list(map(str, arguments)))
         return done.exit_code, done.stdout, done.stderr
 
     database = shutil.copy(prepared_file, tmp_path / "hospital.duckdb")
-    with duckdb_priv.connect(database, secret=bytes(range(32))) as con:
+    with for_files(), duckdb_priv.connect(database, secret=bytes(range(32))) as con:
         con.execute(PUBLISH)
     key, out = tmp_path / "hospital.key", tmp_path / "out.duckdb"
     code, public, words = run("key", "new", key)
@@ -357,11 +359,11 @@ def test_our_tools_say_whether_what_they_open_was_verified(folder, tmp_path, cap
 
 
 @pytest.mark.once
-def test_without_a_key_nothing_is_signed(prepared, tmp_path, monkeypatch):
+def test_without_a_key_nothing_is_signed(prepared, tmp_path, monkeypatch, for_files):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "text.key").write_text("no key")
     (tmp_path / "text.key").chmod(0o600)
-    with prepared(bytes(range(32))) as con:
+    with for_files(), prepared(bytes(range(32))) as con:
         con.execute(PUBLISH)
         path = str(tmp_path / "r.duckdb")
         for key, message in (
