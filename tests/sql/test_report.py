@@ -37,7 +37,7 @@ def con(
     connection.execute("""
         CREATE TABLE visits AS SELECT id, 20 + id * 7919 % 40 AS age, if(id % 2 = 0, 'f', 'm') AS gender,
             ['asthma', 'cold', 'flu', 'mumps', NULL][1 + id % 101 % 5] AS disease
-        FROM range(20000) AS t(id)
+        FROM range(8000) AS t(id)
     """)
     with together(connection):
         for mechanism, arguments in MECHANISMS.items():
