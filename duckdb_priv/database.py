@@ -33,7 +33,7 @@ from duckdb_priv.sqltext import templates
 from duckdb_priv.version import __version__
 
 SCHEMA = "priv"
-FORGETFUL = frozenset({"v1.0.0+", "v1.2.0+", "v1.3.0+", "v1.4.0+"})
+FORMATS_WITHOUT_MATERIALIZED = frozenset({"v1.0.0+", "v1.2.0+", "v1.3.0+", "v1.4.0+"})
 """DuckDB's names of the storage formats in which a macro loses the word MATERIALIZED."""
 
 _one_at_a_time = threading.Lock()
@@ -75,11 +75,11 @@ def install(connection: duckdb.DuckDBPyConnection, *, secret: bytes | None = Non
             hint="open it for writing; a release can be read without installing anything",
         )
     with _one_at_a_time:
-        complete = storage not in FORGETFUL and _has_mark(connection)
+        complete = storage not in FORMATS_WITHOUT_MATERIALIZED and _has_mark(connection)
         instance = _register(connection) if complete and not is_prepared(connection) else None
         if instance is None:
-            functions, described = _listed(connection, database)
-            instance = _registered(connection, functions)
+            functions, described = _functions_and_macros(connection, database)
+            instance = _existing_instance(connection, functions)
             complete = complete and macro_names() | macros.needed(connection) <= described
             if not complete:
                 catalog.migrate(connection, database)
@@ -139,7 +139,9 @@ def _has_mark(connection: duckdb.DuckDBPyConnection) -> bool:
     return False
 
 
-def _listed(connection: duckdb.DuckDBPyConnection, database: str) -> tuple[set[str], set[str]]:
+def _functions_and_macros(
+    connection: duckdb.DuckDBPyConnection, database: str
+) -> tuple[set[str], set[str]]:
     """Return the names of the functions that begin with _priv_, and of the database's macros that have a comment.
 
     A macro that was replaced by hand has no comment. Functions of the schema estimated belong to a release.
@@ -153,7 +155,9 @@ def _listed(connection: duckdb.DuckDBPyConnection, database: str) -> tuple[set[s
     return {name for name, ours in rows if ours}, {name for name, ours in rows if not ours}
 
 
-def _registered(connection: duckdb.DuckDBPyConnection, functions: set[str]) -> Instance | None:
+def _existing_instance(
+    connection: duckdb.DuckDBPyConnection, functions: set[str]
+) -> Instance | None:
     """Return the instance that registered these functions; None if there are no functions.
 
     Raises NotInstalled if something else registered functions of these names.

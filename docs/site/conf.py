@@ -1,4 +1,4 @@
-"""How Sphinx makes the pages; `gather.py` writes its input."""
+"""Configures Sphinx; `gather.py` writes its input."""
 
 from duckdb_priv import __version__
 

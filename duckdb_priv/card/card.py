@@ -230,7 +230,7 @@ def read_card(
             " ORDER BY role = 'public', attribute",
             [release],
         ).fetchall(),
-        alone=_alone(connection, release),
+        alone=_unique_rows(connection, release),
         labels=labels,
         levels=json.loads(parameters).get("levels", {}),
         parameters=_parameters(mechanism, json.loads(parameters)),
@@ -260,7 +260,7 @@ def _words(connection: Connection, release: str) -> dict[str, str]:
     return {name: found.get(name) or "" for name in WORDS}
 
 
-def _alone(connection: Connection, release: str) -> tuple[int, float] | None:
+def _unique_rows(connection: Connection, release: str) -> tuple[int, float] | None:
     """Return the number and the share of rows that are unique in the public columns; None without such columns."""
     public = connection.execute(
         "SELECT attribute FROM priv.attribute WHERE release = ? AND role IN ('public', 'generalized')",

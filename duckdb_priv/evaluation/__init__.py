@@ -1,1 +1,1 @@
-"""What a release answers, beside the truth; and what to expect before publishing."""
+"""Compares the answers of releases with true counts, and predicts errors before publishing."""

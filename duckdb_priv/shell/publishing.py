@@ -79,7 +79,7 @@ class _Publication:
         before = declared.find(self.connection, release)
         there = {} if before is None else self._as_declared(before)
         changed = changes(there, self.planned.stated) if before else []
-        if before is not None and _but_export(there) == _but_export(self.planned.stated):
+        if before is not None and _without_export(there) == _without_export(self.planned.stated):
             (row,) = refresh_all(self.connection, [release], dry_run=self.dry_run)
         elif found := self._found(fail_on):
             return {"release": release, "state": FOUND, "changes": changed, "statement": found}
@@ -188,7 +188,7 @@ class _Publication:
         return str(receipt["path"])
 
 
-def _but_export(declaration: Mapping[str, Any]) -> dict[str, Any]:
+def _without_export(declaration: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in declaration.items() if name != "export"}
 
 

@@ -38,14 +38,14 @@ def readable(relation: duckdb.DuckDBPyRelation, asked: str) -> duckdb.DuckDBPyRe
         return relation
     shown: list[str] = []
     at = 0
-    for written in _written_as(asked, len(names)):
+    for written in _formats(asked, len(names)):
         if at < len(names):
             shown += written(names[at]) if at in estimated else [identifier(names[at])]
             at += 4 if at in estimated else 1
     return relation.project(", ".join(shown))
 
 
-def _written_as(asked: str, columns: int) -> list[ShownAs]:
+def _formats(asked: str, columns: int) -> list[ShownAs]:
     """Return, for each of at most ``columns`` columns of a query, the format of its estimates."""
     unknown: list[ShownAs] = [_within] * columns
     try:

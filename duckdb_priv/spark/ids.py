@@ -96,7 +96,7 @@ class Pack:
             yield self._packed(np.concatenate(waiting))
 
     def _packed(self, hashes: NDArray[np.uint64]) -> pa.RecordBatch:
-        hashes = _different(hashes)
+        hashes = _distinct(hashes)
         half = np.uint64(32)
         buckets = (hashes >> half) * np.uint64(self.buckets) >> half
         cuts = np.searchsorted(buckets, np.arange(self.buckets + 1, dtype=np.uint64))
@@ -111,10 +111,10 @@ def _count(blocks: pa.Table) -> pa.Table:
     hashes = np.concatenate(
         [np.frombuffer(each.as_buffer(), np.uint64) for each in blocks["block"]]
     )
-    return pa.table({"hashes": [len(_different(hashes))]})
+    return pa.table({"hashes": [len(_distinct(hashes))]})
 
 
-def _different(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return the sorted distinct hashes; NumPy's ``unique`` takes twenty times as long."""
     hashes = np.sort(hashes)
     new: NDArray[np.bool_] = np.diff(hashes, prepend=~hashes[:1]) != 0

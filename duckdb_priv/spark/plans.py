@@ -86,7 +86,7 @@ def refuse_unstable(frame: DataFrame, *, checked: bool) -> None:
         return
     if not plan.deterministic():
         raise InvalidSource(
-            f"the frame uses {_drawn(plan)}, whose values change between readings",
+            f"the frame uses {_random_function(plan)}, whose values change between readings",
             hint=f"publications of the frame could be averaged; {WRITE}",
         )
     if not checked and (found := next(_by_order(plan), None)):
@@ -106,7 +106,7 @@ def _classes(plan: Any) -> list[str]:
     return CLASS.findall(str(plan.toJSON()))
 
 
-def _drawn(plan: Any) -> str:
+def _random_function(plan: Any) -> str:
     """Return the name of a function in a plan that does not depend on the row alone."""
     names = {
         "MonotonicallyIncreasingID": "monotonically_increasing_id()",
@@ -132,7 +132,7 @@ def _by_order(plan: Any) -> Iterator[str]:
         yield "dropDuplicates of some columns"
     if PLACES in text:
         yield "the _metadata of files"
-    if WINDOW in classes and any(map(_counts_rows, _trees(json.loads(text)))):
+    if WINDOW in classes and any(map(_has_row_bound, _trees(json.loads(text)))):
         yield "a window of rows"
 
 
@@ -148,7 +148,7 @@ def _trees(parts: Any) -> Iterator[list[Any]]:
         yield from _trees(part)
 
 
-def _counts_rows(nodes: list[Any]) -> bool:
+def _has_row_bound(nodes: list[Any]) -> bool:
     """Return whether a window is bounded by a number of rows, so that ties in its order decide which rows it has."""
     names = [
         str(each.get("class", "")).split(".")[-1] if isinstance(each, dict) else ""

@@ -131,7 +131,7 @@ def refresh(
 
     Raises the errors of ``priv.refresh`` and ``publish``.
     """
-    instance, database, schemas = _standing(connection)
+    instance, database, schemas = _prepared_instance(connection)
     with undone(instance, database, schemas) as workspace:
         stated = declared.require(workspace.cursor, catalog.find_release(workspace.cursor, release))
     declared.refuse_other_engine(stated, spark=True)
@@ -163,7 +163,7 @@ def _published(
     with _reported(session):
         place = place_of(path, session)
         rows = frame if isinstance(frame, DataFrame) else open_table(session, request.source)
-        instance, database, schemas = _standing(connection)
+        instance, database, schemas = _prepared_instance(connection)
         # Procedures run on cursors, which do not inherit the connection's time zone.
         with instance.cursor() as cursor:
             ((zone,),) = cursor.execute("SELECT current_setting('TimeZone')").fetchall()
@@ -409,7 +409,9 @@ def _refuse_kernel(decided: Publication) -> None:
         )
 
 
-def _standing(connection: duckdb.DuckDBPyConnection) -> tuple[Instance, str, tuple[str, ...]]:
+def _prepared_instance(
+    connection: duckdb.DuckDBPyConnection,
+) -> tuple[Instance, str, tuple[str, ...]]:
     """Return the prepared instance of a connection, its database and its search path."""
     try:
         ((name, database, schemas),) = connection.execute(

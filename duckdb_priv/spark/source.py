@@ -65,7 +65,7 @@ def open_source(workspace: Workspace, frame: SparkFrame, request: Request) -> So
     Raises InvalidSource for ids that are missing or not unique, and PublicationFailed for rows that change.
     """
     columns = columns_of_roles(
-        request.source, list(frame.types), dict(frame.types), _of_frame(request, frame)
+        request.source, list(frame.types), dict(frame.types), _roles_of_frame(request, frame)
     )
     rows, with_id, distinct = _counted(
         frame, columns.record_id, columns.sensitive, read_columns(columns)
@@ -94,7 +94,7 @@ def open_source(workspace: Workspace, frame: SparkFrame, request: Request) -> So
     )
 
 
-def _of_frame(request: Request, frame: SparkFrame) -> Roles:
+def _roles_of_frame(request: Request, frame: SparkFrame) -> Roles:
     """Remove excluded columns that the frame does not have from the roles."""
     roles = request.roles
     there = {name.lower() for name in frame.types}
