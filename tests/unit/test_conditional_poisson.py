@@ -137,13 +137,13 @@ def test_balanced_values_have_the_two_by_two_form():
 
 @pytest.mark.parametrize("gamma", [5, 20])
 def test_large_domains_are_solved_as_well(gamma):
-    counts = np.maximum(1, np.round(1e6 * capped(zipf(1400, 0.8), gamma, 0.9)))
+    counts = np.maximum(1, np.round(1e6 * capped(zipf(700, 0.8), gamma, 0.9)))
     fitted = ConditionalPoisson.fit(gamma * counts / counts.sum(), gamma)
     inverse = fitted.inverse()
     operator = fitted.operator()
-    for value in (0, 1, 10, 700, 1399):
+    for value in (0, 1, 10, 350, 699):
         identity = inverse.row(value) @ operator
-        assert_allclose(identity, np.eye(1400)[value], atol=1e-8)
+        assert_allclose(identity, np.eye(700)[value], atol=1e-8)
 
 
 def test_frequencies_that_nearly_tie_are_distinguished():

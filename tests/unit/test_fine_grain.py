@@ -249,10 +249,10 @@ class TestExamples:
 
 
 class TestProgram:
-    def test_300_random_programs(self):
+    def test_a_hundred_random_programs(self):
         rng = np.random.default_rng(20100)
         falling = 0
-        for _ in range(300):
+        for _ in range(100):
             frequencies, requirements = random_instance(rng)
             gamma = requirements.gamma()
             least = 0.4 * uniform_retention(gamma) * (rng.random() < 0.5)
@@ -271,7 +271,7 @@ class TestProgram:
                 else:
                     falling += (fall > gamma * (1 + 1e-9)).any()
         # The paper's program lets beliefs fall too far nearly always.
-        assert falling > 250
+        assert falling > 80
 
     def test_upward_program_has_a_closed_form(self):
         rng = np.random.default_rng(20101)

@@ -50,7 +50,7 @@ def test_it_is_never_worse_than_uniform_and_never_promises_more(kind, values, ep
     assert all(sum(words) == 2**64 for words in words_of(chosen))
 
 
-@pytest.mark.parametrize("values", [2, 3, 17, 64, 128])
+@pytest.mark.parametrize("values", [2, 3, 17, 64])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize("kind", ["ranges", "mean"])
 def test_whatever_the_search_finds_the_choice_is_no_worse_than_uniform_as_it_is_drawn(
