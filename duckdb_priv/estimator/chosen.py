@@ -42,6 +42,8 @@ from duckdb_priv.sqltext.templates import MARKED_ARGUMENT, body, fill, read
 
 FOLDER = "analyst/chosen"
 QUERIES = ("inverse", "bayesian", "change", "pattern", "law", "own", "weight", "scale")
+TYPES = {"has_missing": "BOOLEAN", "size": "INTEGER", "joined": "BOOLEAN"}
+"""The types of what is read of FACTS other than numbers and the form."""
 BETWEEN = SEPARATORS[0]
 """Separates fields that hold names of ours and numbers only, and between texts that have no such character."""
 FACTS, LISTS_, QUERIES_, TEXTS, LISTING = "_facts", "_lists", "_queries", "_texts", "_listing"
@@ -314,20 +316,18 @@ class Chosen(Lookup):
         among = ", ".join(map(literal, self.shapes))
         return f"({self._field(FACTS, 'form')} IN ({among}))" if among else "NULL::BOOLEAN"
 
-    def has_missing(self) -> str:
-        """Write whether the missing value belongs to its domain."""
-        if not any(shape.has_missing for shape in self.shapes.values()):
+    def fact(self, name: str) -> str:
+        """Write one of ATTRIBUTE_FACTS, in a macro of the same name unless it is among the numbers."""
+        if name == "has_missing" and not any(shape.has_missing for shape in self.shapes.values()):
             return "false"
-        return f"CAST({self._field(FACTS, 'has_missing')} AS BOOLEAN)"
-
-    def size(self) -> str:
-        """Write how many values its domain has."""
-        return f"CAST({self._field(FACTS, 'size')} AS INTEGER)"
-
-    def texts(self) -> str:
-        """Write the texts of its values, the missing one left out."""
-        every = f"priv.{TEXTS}({self._key})"
-        return f"list_slice(string_split({every}, {self._between(every)}), 2, -2)"
+        if name in TYPES:
+            return f"CAST({self._field(FACTS, name)} AS {TYPES[name]})"
+        every = f"priv._{name}({self._key})"
+        if name == "twins":
+            return _unpacked(every)
+        if name == "texts":
+            return f"list_slice(string_split({every}, {self._between(every)}), 2, -2)"
+        return every
 
     def is_value(self, text: str) -> str:
         """Write whether a text is a value of its domain."""
@@ -336,26 +336,6 @@ class Chosen(Lookup):
         # Without the casts DuckDB 1.5 does not know the type of what is NULL.
         enclosed = f"CAST({between} || {text} || {between} AS VARCHAR)"
         return f"(contains({every} COLLATE C, {enclosed}) AND NOT contains({text}, {between}))"
-
-    def listing(self) -> str:
-        """Write the first values of its domain, for people."""
-        return f"priv.{LISTING}({self._key})"
-
-    def type(self) -> str:
-        """Write the type of its published column, as DuckDB's typeof says it."""
-        return f"priv.{TYPE}({self._key})"
-
-    def column(self) -> str:
-        """Write the name of its published column."""
-        return f"priv.{COLUMN}({self._key})"
-
-    def twins(self) -> str:
-        """Write the list of names that other columns of its type have, of the release."""
-        return _unpacked(f"priv.{TWINS}({self._key})")
-
-    def joined(self) -> str:
-        """Write whether it can be asked for together with others."""
-        return f"CAST({self._field(FACTS, 'joined')} AS BOOLEAN)"
 
     def number(self, name: str, position: str) -> str:
         """Write a number of the value at a position of the domain."""

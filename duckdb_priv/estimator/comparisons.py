@@ -1,4 +1,4 @@
-"""Writes the functions for sets of values: lists, shares, differences, ratios, sums, means; and their checks.
+"""Writes the functions for sets of values: lists, shares, differences, ratios, sums, means.
 
 All of them are made of one or two sums over the rows at hand (``sets``), by formulas of ``fragments/sets.sql``.
 """
@@ -9,22 +9,18 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import combinations
 
+from duckdb_priv.estimator.coefficients import Coefficient, Part
 from duckdb_priv.estimator.forms import FORMS
 from duckdb_priv.estimator.lets import Chain, struct
 from duckdb_priv.estimator.set_formulas import (
-    GIVEN,
     combination,
     interval,
-    listed,
     mean_of,
-    mistake,
     quotient,
 )
-from duckdb_priv.estimator.sets import Coefficient, Part, Sets
+from duckdb_priv.estimator.sets import Sets
 from duckdb_priv.estimator.written import Lookup, by_text
-from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.quoting import literal
-from duckdb_priv.sqltext.templates import template
 
 FRAGMENTS = "analyst/fragments"
 COUNTS = (
@@ -35,8 +31,8 @@ SINGLE = "ask for one value, with priv.reconstructed_interval"
 
 
 def fillings(lookup: Lookup) -> dict[str, str]:
-    """Write the answers of all these functions, and what their calls must satisfy."""
-    return {name: _by_form(lookup, write) for name, write in ANSWERS.items()} | _guards(lookup)
+    """Write the answers of all these functions."""
+    return {name: _by_form(lookup, write) for name, write in ANSWERS.items()}
 
 
 def _by_form(lookup: Lookup, write: Answer) -> str:
@@ -57,34 +53,6 @@ def refusal(why: str, instead: str) -> str:
     """Write the error that a form does not know an answer."""
     text = f"""'the records of release "' || _release || '" {why}: {instead}'"""
     return f"[error(_priv_text) FOR _priv_text IN [{text}]][1]"
-
-
-def _guards(lookup: Lookup) -> dict[str, str]:
-    known = f"CASE WHEN v IS NULL THEN {lookup.has_missing()} ELSE {lookup.is_value('v')} END"
-    found = {}
-    for name, arguments in (("set", ["_values"]), ("sets", ["_values", "_other_values"])):
-        lists = list(map(listed, arguments))
-        given = " AND ".join(f"len({each}) > 0" for each in lists)
-        every = lists[0] if len(lists) == 1 else f"list_concat({', '.join(lists)})"
-        # Values of the domain are among these texts: what looks like a place in them is none.
-        no_value = concatenated(
-            literal('"'),
-            "_release",
-            literal('" has no value '),
-            "CASE WHEN list_extract(w, 1) IS NULL THEN 'NULL' ELSE concat('''', list_extract(w, 1), '''') END",
-            literal("; it has "),
-            lookup.listing(),
-        )
-        here = (template("@here@"), template("@mistaken_release@"))
-        some = (given, "'give at least one value'")
-        confidence = (template("@confident@"), template("@mistaken_confidence@"))
-        found[f"mistaken_{name}"] = (
-            f"coalesce({mistake(here, some)},"
-            f" [CASE WHEN len(w) > 0 THEN {no_value} END"
-            f" FOR w IN [list_filter({every}, lambda v: {known} IS NOT TRUE)]][1],"
-            f" {mistake(confidence, *GIVEN)})"
-        )
-    return found
 
 
 # What is made of one sum, or of two.

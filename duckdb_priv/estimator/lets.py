@@ -80,22 +80,47 @@ class Chain:
         return f"{text}[1]"
 
 
-def stepwise(answer: Chain, *steps: Mapping[str, str]) -> Chain:
-    """Write an answer over a struct t, whose fields are computed in steps: each from those of the steps before it.
+class StructFields:
+    """What an answer is made of, as fields of a struct t: nothing is written, or planned, twice.
 
-    >>> print(stepwise(Chain("(t).a + (t).b"), {"count(*)": "a", "sum(x)": "c"}, {"2 * (t).a": "b"}))
-    [(t).a + (t).b FOR t IN [{a: (t).a, b: 2 * (t).a} FOR t IN [{a: count(*)}]]][1]
+    Aggregates and numbers are taken first, then lists of weights are kept, then the rest is made of both.
+
+    >>> fields = StructFields()
+    >>> half = fields.make(f"{fields.take('count(*)')} / 2")
+    >>> print(fields.written(Chain(f"{half} + {fields.take('count(*)')}")))
+    [(t).u0 + (t).t0 FOR t IN [{t0: (t).t0, u0: (t).t0 / 2} FOR t IN [{t0: count(*)}]]][1]
     """
-    known = {name for fields in steps for name in fields.values()}
-    texts, pieces = [answer.given], []
-    for fields in reversed([each for each in steps if each]):
-        needed = known.intersection(*[FIELD_OF_STEP.findall(" ".join(texts))])
-        own = {name: sql for sql, name in fields.items() if name in needed}
-        carried = {name: f"(t).{name}" for name in sorted(needed - own.keys())}
-        texts = [*carried.values(), *own.values()]
-        pieces.append(struct(**carried, **own))
-    first, *others = reversed(pieces)
-    return answer.over(Chain(first, *(("t", each) for each in others)), "t")
+
+    def __init__(self) -> None:
+        self._taken: dict[str, str] = {}
+        self._kept: dict[str, str] = {}
+        self._made: dict[str, str] = {}
+
+    def take(self, sql: str) -> str:
+        """Return the field with an aggregate, or with a number."""
+        return f"(t).{self._taken.setdefault(sql, f't{len(self._taken)}')}"
+
+    def keep(self, sql: str) -> str:
+        """Return the field with weights, or with what else is made of aggregates and numbers."""
+        return f"(t).{self._kept.setdefault(sql, f'w{len(self._kept)}')}"
+
+    def make(self, sql: str) -> str:
+        """Return the field with what is made of these and of weights."""
+        return f"(t).{self._made.setdefault(sql, f'u{len(self._made)}')}"
+
+    def written(self, answer: Chain) -> str:
+        """Write an answer over t."""
+        steps = [each for each in (self._taken, self._kept, self._made) if each]
+        known = {name for fields in steps for name in fields.values()}
+        texts, pieces = [answer.given], []
+        for fields in reversed(steps):
+            needed = known.intersection(*[FIELD_OF_STEP.findall(" ".join(texts))])
+            own = {name: sql for sql, name in fields.items() if name in needed}
+            carried = {name: f"(t).{name}" for name in sorted(needed - own.keys())}
+            texts = [*carried.values(), *own.values()]
+            pieces.append(struct(**carried, **own))
+        first, *others = reversed(pieces)
+        return str(answer.over(Chain(first, *(("t", each) for each in others)), "t"))
 
 
 def _inlined(given: str, name: str, step: str) -> str:

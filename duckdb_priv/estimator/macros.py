@@ -26,7 +26,7 @@ from duckdb_priv.estimator import blocks, chosen, comparisons, distribution, joi
 from duckdb_priv.estimator.chosen import Chosen, NamedAttribute
 from duckdb_priv.estimator.forms import CONSTANTS, ENDS, FORMS, TEST, Form, equals, last_shown
 from duckdb_priv.estimator.lets import Chain
-from duckdb_priv.estimator.set_formulas import GIVEN, mistake
+from duckdb_priv.estimator.set_formulas import GIVEN, listed, mistake
 from duckdb_priv.estimator.set_formulas import chosen as chosen_by_reported
 from duckdb_priv.estimator.written import Lookup, Shape, Written, by_text, merged, shapes_of
 from duckdb_priv.release import catalog
@@ -375,30 +375,14 @@ def _on_weight_of_row(form: Form) -> str:
 
 def _messages(lookup: Lookup) -> dict[str, str]:
     """Return what is wrong with a call, and what exists."""
-    # Values of the domain are among these texts: what looks like a place in them is none.
-    asked = (
-        "CASE WHEN _value IS NULL THEN 'NULL'"
-        " ELSE concat('''', left(CAST(_value AS VARCHAR), 100), '''') END"
-    )
     unknown = concatenated(
         literal('no release is called "'),
         "left(coalesce(_release, 'NULL'), 100)",
         lookup.unknown_release(),
         literal("\nHint: FROM priv.release lists what there is"),
     )
-    no_value = concatenated(
-        literal('"'),
-        "_release",
-        literal('" has no value '),
-        asked,
-        literal("; it has "),
-        lookup.listing(),
-        literal("\nHint: write it as it is listed"),
-    )
-    known = [
-        (template("@here@"), template("@mistaken_release@")),
-        (template("@value_fits@"), no_value),
-    ]
+    here = (template("@here@"), template("@mistaken_release@"))
+    known = [here, (template("@value_fits@"), _no_value(lookup, "_value"))]
     rows = (template("@rows_fit@"), template("@mistaken_rows@"))
     confidence = (template("@confident@"), template("@mistaken_confidence@"))
     return {
@@ -406,6 +390,10 @@ def _messages(lookup: Lookup) -> dict[str, str]:
         "mistake": _in_parts(*known, *GIVEN, rows),
         "mistake_of_interval": _in_parts(*known, confidence, *GIVEN, rows),
         "mistaken_value": mistake(*known),
+        "mistaken_set": _mistaken_sets(lookup, here, confidence, listed("_values")),
+        "mistaken_sets": _mistaken_sets(
+            lookup, here, confidence, listed("_values"), listed("_other_values")
+        ),
         "mistake_row": mistake(
             *known,
             (template("@row_weight_fits@"), template("@mistaken_row_weight@")),
@@ -427,7 +415,7 @@ def _messages(lookup: Lookup) -> dict[str, str]:
             lookup.column(),
             literal("\nHint: write its name without quotes, a cast or a function around it"),
         ),
-        "mistaken_rows": chosen_by_reported(asked),
+        "mistaken_rows": chosen_by_reported(_asked("_value")),
         "mistaken_confidence": literal(
             "confidence must lie strictly between 0 and 1; 0.95 is usual\nHint: write confidence := 0.95"
         ),
@@ -443,6 +431,45 @@ def _messages(lookup: Lookup) -> dict[str, str]:
         if (several := lookup.named("several")) == "NULL"
         else f"coalesce({several}, {unknown})",
     }
+
+
+def _asked(value: str) -> str:
+    """Write a value that the caller gave, for people."""
+    return (
+        f"CASE WHEN {value} IS NULL THEN 'NULL'"
+        f" ELSE concat('''', left(CAST({value} AS VARCHAR), 100), '''') END"
+    )
+
+
+def _no_value(lookup: Lookup, value: str) -> str:
+    """Write that the domain has no such value.
+
+    Values of the domain are among these texts: what looks like a place in them is none.
+    """
+    return concatenated(
+        literal('"'),
+        "_release",
+        literal('" has no value '),
+        _asked(value),
+        literal("; it has "),
+        lookup.listing(),
+        literal("\nHint: write it as it is listed"),
+    )
+
+
+def _mistaken_sets(
+    lookup: Lookup, here: tuple[str, str], confidence: tuple[str, str], *sets: str
+) -> str:
+    """Write what is wrong with a call for some sets of values, NULL where nothing is."""
+    given = " AND ".join(f"len({each}) > 0" for each in sets)
+    every = sets[0] if len(sets) == 1 else f"list_concat({', '.join(sets)})"
+    known = f"CASE WHEN v IS NULL THEN {lookup.has_missing()} ELSE {lookup.is_value('v')} END"
+    return (
+        f"coalesce({mistake(here, (given, literal('give at least one value')))},"
+        f" [CASE WHEN len(w) > 0 THEN {_no_value(lookup, 'list_extract(w, 1)')} END"
+        f" FOR w IN [list_filter({every}, lambda v: {known} IS NOT TRUE)]][1],"
+        f" {mistake(confidence, *GIVEN)})"
+    )
 
 
 def _in_parts(*conditions: tuple[str, str]) -> str:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from duckdb_priv.estimator.coefficients import SCALES, Coefficient, Part
 from duckdb_priv.estimator.forms import CONSTANTS, FORMS, last_shown
-from duckdb_priv.estimator.lets import Chain, let, stepwise, struct
+from duckdb_priv.estimator.lets import Chain, StructFields, let, struct
 from duckdb_priv.estimator.set_formulas import (
     TERMS,
     chosen,
@@ -32,68 +32,14 @@ from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.literals import exact
 from duckdb_priv.sqltext.templates import fill, template
 
-
-@dataclass(frozen=True)
-class Coefficient:
-    """The coefficient of a row in a sum: the product of the factors where all conditions hold, else 0."""
-
-    conditions: tuple[str, ...] = ()
-    factors: tuple[str, ...] = ()
-
-    def times(self, other: Coefficient) -> Coefficient:
-        """Return the product of two coefficients."""
-        conditions = tuple(dict.fromkeys((*self.conditions, *other.conditions)))
-        return Coefficient(conditions, (*self.factors, *other.factors))
-
-    def total(self, *also: str) -> str:
-        """Write the sum of the coefficients of rows for which ``also`` holds."""
-        return self.of("", *also)
-
-    def of(self, function: str, *also: str) -> str:
-        """Write the sum of the coefficients times a ``function`` of the row."""
-        met = " AND ".join((*self.conditions, *also))
-        product = " * ".join((*self.factors, *([function] if function else [])))
-        if not product:
-            return f"count(*) FILTER ({met})" if met else "count(*)"
-        chosen = f"CASE WHEN {met} THEN {product} ELSE 0 END" if met else product
-        return f"coalesce(sum({chosen}), 0)"
-
-    def extreme(self, which: str) -> str:
-        """Write the largest coefficient, ``max``, or the smallest, ``min``, where the conditions hold."""
-        product, met = " * ".join(self.factors), " AND ".join(self.conditions)
-        if not product:
-            return "1"
-        return f"coalesce({which}({f'CASE WHEN {met} THEN {product} END' if met else product}), 0)"
-
-
 NUMBER = re.compile(r"\(?[0-9][0-9.]*e-?[0-9]+\)?")
 """A number as it is written, in place of a field that holds it."""
-SCALES = Coefficient((), ("weight::DOUBLE",))
-"""Each row by what its scale says."""
 
 
-@dataclass(frozen=True)
-class Part:
-    """One sum: the coefficients of the rows, and the argument with the set of values; without, all values."""
-
-    rows: Coefficient
-    values: str | None
-    amount: str = ""
-    """A factor of the coefficients that may be negative."""
-
-    def signed(self, sign: str) -> Coefficient:
-        """Return the coefficients that are positive, or the negative ones, as positive numbers."""
-        if not self.amount:
-            return self.rows
-        factors = self.rows.factors if sign == ">" else ("(-1)", *self.rows.factors)
-        return Coefficient((*self.rows.conditions, f"{self.amount} {sign} 0"), factors)
-
-
-class Sets:
+class Sets(StructFields):
     """Sums over the rows at hand, for the attributes of one form.
 
-    Aggregates and numbers are taken into a struct t, then lists of weights, then what is made of both: nothing is
-    written, or planned, twice. Where a row counts by what it shows, rows are counted by that and by the ``groups``
+    Where a row counts by what it shows, rows are counted by that and by the ``groups``
     that they are in; where their coefficients differ, the weight of each row is looked up.
     """
 
@@ -102,22 +48,12 @@ class Sets:
         self._shape = of.shapes[form]
         self.every = SCALES if self.form.scaled else Coefficient()
         """All rows at hand, each for as many records as it stands for."""
-        self._taken: dict[str, str] = {}
-        self._weights: dict[str, str] = {}
-        self._made: dict[str, str] = {}
+        super().__init__()
         self._plausible: dict[str, None] = {}
-
-    def take(self, sql: str) -> str:
-        """Return the field of t with an aggregate, or with a number."""
-        return f"(t).{self._taken.setdefault(sql, f't{len(self._taken)}')}"
 
     def quantile(self) -> str:
         """Return the field of t with the z of a normal interval at ``confidence``."""
         return self.take(self._of.quantile())
-
-    def make(self, sql: str) -> str:
-        """Return the field of t with what is made of these and of weights."""
-        return f"(t).{self._made.setdefault(sql, f'u{len(self._made)}')}"
 
     def written(self, answer: Chain) -> str:
         """Write an answer over t; an error where rows were chosen by what they report."""
@@ -125,7 +61,7 @@ class Sets:
             mistake = chosen("'one of the values'")
             refused = f"[error(_priv_text) FOR _priv_text IN [{mistake}]][1]"
             answer = answer.where(" AND ".join(self._plausible), refused)
-        return str(stepwise(answer, self._taken, self._weights, self._made))
+        return super().written(answer)
 
     def total(self, rows: Coefficient) -> str:
         """Write the sum of the coefficients."""
@@ -281,7 +217,7 @@ class Sets:
             places = self.take(self._positions(part.values))
             counted = [f"list_contains({places}, (e).place)", *self._met(rows)]
             seen = f"coalesce(list_sum([(e).n FOR e IN {self._histogram(rows)} IF {' AND '.join(counted)}]), 0)"
-            chances = self._keep(self._filled("chances", places))
+            chances = self.keep(self._filled("chances", places))
             bounds = {"rarely": f"list_min({chances})", "often": f"list_max({chances})"}
         required = let(
             "s",
@@ -399,8 +335,8 @@ class Sets:
                 shrinkage="0e0",
             )
         every = f"{self._size(values)} = {self.take(self._of.size())}"
-        some = self._keep(f"CASE WHEN {every} THEN 0e0 ELSE 1e0 END")
-        lean = self._keep(f"({self._step} - 2 * {self._often(values)} * {self._step})")
+        some = self.keep(f"CASE WHEN {every} THEN 0e0 ELSE 1e0 END")
+        lean = self.keep(f"({self._step} - 2 * {self._often(values)} * {self._step})")
         return self.make(
             struct(
                 slope=f"{some} * ({lean} - 1)",
@@ -486,7 +422,7 @@ class Sets:
         """Write what a row counts that shows none of a set, or of what two sets share."""
         if not self.form.perturbed:
             return "0e0"
-        return self._keep(f"(-{self._often(*sets)} * {self._step})")
+        return self.keep(f"(-{self._often(*sets)} * {self._step})")
 
     def _size(self, *sets: str | None) -> str:
         """Write how many values a set has, or two sets share."""
@@ -552,15 +488,15 @@ class Sets:
                 f"map_entries(histogram({self._place('_column')} - 1 + {self._outcomes} * ({code})))"
             )
             entry = f"{{place: (e).key % {size} + 1, code: (e).key // {size}, n: (e).value}}"
-            return self._keep(f"[{entry} FOR e IN {counts}]")
+            return self.keep(f"[{entry} FOR e IN {counts}]")
         met = " AND ".join(rows.conditions)
         chosen = f" FILTER ({met})" if met else ""
         counts = self.take(f"map_entries(histogram(_column){chosen})")
         entries = f"[{{place: {self._place('(e).key')}, n: (e).value}} FOR e IN {counts}]"
         if not self._shape.has_missing or self.form.blocks:
-            return self._keep(entries)
+            return self.keep(entries)
         missing = self.take(f"coalesce(count_if(_column IS NULL){chosen}, 0)")
-        return self._keep(f"list_concat({entries}, [{{place: {size}, n: {missing}::UBIGINT}}])")
+        return self.keep(f"list_concat({entries}, [{{place: {size}, n: {missing}::UBIGINT}}])")
 
     @property
     def _outcomes(self) -> str:
@@ -584,12 +520,9 @@ class Sets:
         texts = self._of.texts()
         return f"list_distinct([coalesce(list_position({texts}, {exact('v')}), {size}) FOR v IN {listed(values)}])"
 
-    def _keep(self, sql: str) -> str:
-        return f"(t).{self._weights.setdefault(sql, f'w{len(self._weights)}')}"
-
     def _kept_weights(self, positions: str) -> str:
         """Return the field of t with what rows count for a set, by what they show."""
-        return self._keep(self._row(positions))
+        return self.keep(self._row(positions))
 
     def _row(self, positions: str, *, inline: bool = False) -> str:
         """Write the list of what rows count for a set, by what they show."""

@@ -77,44 +77,48 @@ class Lookup(ABC):
         """Return the lookup of the attribute that an SQL expression calls 'release.attribute'."""
 
     @abstractmethod
+    def fact(self, name: str) -> str:
+        """Write one of ATTRIBUTE_FACTS."""
+
+    @abstractmethod
     def is_here(self) -> str:
         """Write whether the attribute that is asked for is one of these."""
 
-    @abstractmethod
     def has_missing(self) -> str:
         """Write whether the missing value belongs to its domain."""
+        return self.fact("has_missing")
 
-    @abstractmethod
     def size(self) -> str:
         """Write how many values its domain has."""
+        return self.fact("size")
 
-    @abstractmethod
     def texts(self) -> str:
         """Write the texts of its values, the missing one left out."""
+        return self.fact("texts")
 
     @abstractmethod
     def is_value(self, text: str) -> str:
         """Write whether a text is a value of its domain."""
 
-    @abstractmethod
     def listing(self) -> str:
         """Write the first values of its domain, for people."""
+        return self.fact("listing")
 
-    @abstractmethod
     def type(self) -> str:
         """Write the type of its published column, as DuckDB's typeof says it."""
+        return self.fact("type")
 
-    @abstractmethod
     def column(self) -> str:
         """Write the name of its published column."""
+        return self.fact("column")
 
-    @abstractmethod
     def twins(self) -> str:
         """Write the list of names that other columns of its type have, of the release."""
+        return self.fact("twins")
 
-    @abstractmethod
     def joined(self) -> str:
         """Write whether it can be asked for together with others."""
+        return self.fact("joined")
 
     @abstractmethod
     def number(self, name: str, position: str) -> str:
@@ -281,6 +285,19 @@ def query_texts(attribute: SensitiveAttribute) -> dict[str, str]:
     return {name: qualified(text) for name, text in every.items()}
 
 
+ATTRIBUTE_FACTS: Mapping[str, Callable[[SensitiveAttribute], str]] = {
+    "has_missing": lambda of: literal(of.has_missing),
+    "size": lambda of: literal(of.size),
+    "texts": lambda of: texts(of.values),
+    "listing": lambda of: literal(listing(of.values)),
+    "type": type_name,
+    "column": lambda of: literal(of.column),
+    "twins": lambda of: texts(twin_names(of)),
+    "joined": lambda of: literal(form_of(of).joined),
+}
+"""What is known of an attribute, by the method of a lookup: as a literal."""
+
+
 class Written(Lookup):
     """Everything as literals."""
 
@@ -318,41 +335,13 @@ class Written(Lookup):
         """Write whether the attribute that is asked for is one of these."""
         return self._is_among(self._named) if self._named else "NULL::BOOLEAN"
 
-    def has_missing(self) -> str:
-        """Write whether the missing value belongs to its domain."""
-        return self._chosen(lambda of: literal(of.has_missing))
-
-    def size(self) -> str:
-        """Write how many values its domain has."""
-        return self._chosen(lambda of: literal(of.size))
-
-    def texts(self) -> str:
-        """Write the texts of its values, the missing one left out."""
-        return self._chosen(lambda of: texts(of.values))
-
     def is_value(self, text: str) -> str:
         """Write whether a text is a value of its domain."""
         return self._chosen(lambda of: is_among(text, of.values))
 
-    def listing(self) -> str:
-        """Write the first values of its domain, for people."""
-        return self._chosen(lambda of: literal(listing(of.values)))
-
-    def type(self) -> str:
-        """Write the type of its published column, as DuckDB's typeof says it."""
-        return self._chosen(type_name)
-
-    def column(self) -> str:
-        """Write the name of its published column."""
-        return self._chosen(lambda of: literal(of.column))
-
-    def twins(self) -> str:
-        """Write the list of names that other columns of its type have, of the release."""
-        return self._chosen(lambda of: texts(twin_names(of)))
-
-    def joined(self) -> str:
-        """Write whether it can be asked for together with others."""
-        return self._chosen(lambda of: literal(form_of(of).joined), known=False)
+    def fact(self, name: str) -> str:
+        """Write one of ATTRIBUTE_FACTS."""
+        return self._chosen(ATTRIBUTE_FACTS[name], known=name != "joined")
 
     def number(self, name: str, position: str) -> str:
         """Write a number of the value at a position of the domain."""
