@@ -213,7 +213,7 @@ def _check_requirement(
     interval = "(0, 1)" if bound == "exact" else f"(0, {limit:.6g}]"
     if not (0 < epsilon < 1 if bound == "exact" else 0 < epsilon <= limit):
         raise InvalidParameter(
-            f"epsilon = {epsilon} lies outside {interval}, the valid range for groups in which the "
+            f"epsilon = {epsilon} lies outside {interval}, the range valid for groups in which the "
             f"most frequent value has frequency {largest:.6g}",
             hint=f"choose epsilon in {interval}",
         )
