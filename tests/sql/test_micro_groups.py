@@ -101,7 +101,7 @@ def test_the_domain_may_be_larger_than_what_occurs(con):
     [
         ("retention := 0.5, epsilon := 0.3, delta := 0.3", "no sensitive column is named"),
         ("sensitive := 'disease', epsilon := 0.3, delta := 0.3", "retention is missing"),
-        ("sensitive := 'disease', retention := 0.5, epsilon := 2, delta := 0.3", "valid range for groups.*frequency 1"),
+        ("sensitive := 'disease', retention := 0.5, epsilon := 2, delta := 0.3", "valid for groups.*frequency 1"),
         ("sensitive := 'disease', retention := 0.5, epsilon := 0.3, delta := 1", "strictly between 0 and 1"),
         ("sensitive := 'disease', retention := 0.5, epsilon := 0.3, delta := 0.3, bound := 'best'", "no bound 'best'"),
         ("sensitive := 'deceased', retention := 0.5, epsilon := 0.3, delta := 0.3", "deceased"),
