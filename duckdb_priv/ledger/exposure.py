@@ -1,8 +1,9 @@
 """Once sensitive, always sensitive: an attribute that has noise in a population is not published as it is there.
 
-A release that does so nevertheless names the attribute in ``public``, once: its later versions are not asked again, nor
-are those of a release that had published it as it is before the noise came. Whichever came first, the ledger charges it
-without limit. An attribute is known by its name, and by its values where ids tell that most of them are the same.
+Nor does an attribute get noise that was published as it is. A release that does so nevertheless says it once: it names
+the public attribute in ``public``, or says ``republish``. Its later versions are not asked again, nor are those of a
+release that was there before. Whichever came first, the ledger charges it without limit. An attribute is known by its
+name, and by its values where ids tell that most of them are the same.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ def exposed(
     sensitive: Sequence[str],
     same: Sequence[SameColumn],
     named: Sequence[str],
+    *,
+    republish: bool,
 ) -> dict[str, str]:
     """List the columns that have noise in one release of a population and none in another, with the reason.
 
     ``same`` are the columns that hold what others held, ``named`` the public columns that the publisher named. Raises
-    GuaranteeViolated for any other public one that the ``release`` has not published as it is before.
+    GuaranteeViolated for any other public one that the ``release`` has not published as it is before, and unless
+    ``republish`` for a sensitive one that it has not published with noise before.
     """
     earlier = connection.execute(
         "SELECT lower(attribute), arg_max(release, number) FROM priv.ledger"
@@ -48,6 +52,11 @@ def exposed(
         [population, release],
     ).fetchall()
     asked = {name for (name,) in decided} | {name.lower() for name in named}
+    with_noise = connection.execute(
+        "SELECT DISTINCT lower(attribute) FROM priv.ledger"
+        " WHERE population = ? AND lower(release) = lower(?) AND mechanism <> ?",
+        [population, release, PUBLIC],
+    ).fetchall()
     found = {}
     for name in public:
         other = next(names_of(name, same, sensitive=True), name.lower())
@@ -63,7 +72,15 @@ def exposed(
         found[name] = f"{what}, and is published as it is"
     for name in sensitive:
         other = next(names_of(name, same, sensitive=False), name.lower())
-        if other in clear:
-            holds = "" if other == name.lower() else f" as {other!r}"
-            found[name] = f"{name!r} was published as it is{holds} in release {clear[other]!r}"
+        if other not in clear:
+            continue
+        holds = "" if other == name.lower() else f" as {other!r}"
+        what = f"{name!r} was published as it is{holds} in release {clear[other]!r}"
+        if not republish and (name.lower(),) not in with_noise:
+            raise GuaranteeViolated(
+                f"{what}, so noise protects nothing of it there",
+                hint="write population := '…' if these are other people; or republish := true, which protects records"
+                " that are new and is charged without limit",
+            )
+        found[name] = what
     return found

@@ -52,6 +52,7 @@ def look_up(p: Publication) -> None:
         source.sensitive,
         same,
         request.public or (),
+        republish=request.republish,
     )
 
 
@@ -106,7 +107,7 @@ def _of_groups(
         same,
         joining,
         why=p.method.once,
-        republish=p.arguments.republish,
+        republish=p.request.republish,
     )
     # The rows of samples are drawn one by one, so that corrections are counted.
     by_record = joining is not None and GROUPED_BY in entry.notes

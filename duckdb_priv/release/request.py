@@ -113,6 +113,12 @@ class Request(Arguments):
         "'code_book'",
         default=None,
     )
+    republish: bool = argument(
+        FLAG,
+        "whether to publish what the ledger refuses of people who were published already, and charge it",
+        "true",
+        default=False,
+    )
     replace: bool = argument(
         FLAG, "whether a release of this name may be replaced", "true", default=False
     )

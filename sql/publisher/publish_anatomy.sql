@@ -1,6 +1,7 @@
 -- FROM priv.publish_anatomy(source, release, sensitive := …, l := …
---   [, republish := false] [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
+--   [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …]
+--   [, republish := false] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, notes, ledger
 --
 -- Publishes a table by Anatomy, as a baseline to compare with. Its records are cut into groups of l or more different

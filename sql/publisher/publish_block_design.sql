@@ -1,6 +1,7 @@
 -- FROM priv.publish_block_design(source, release, sensitive := …, epsilon := … | rho1 := …, rho2 := …
 --   [, domain := …] [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …]
+--   [, republish := false] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, notes, ledger
 --
 -- Publishes a table in which a record reports the number of a block of values instead of a value. Every value is in equally

@@ -1,7 +1,8 @@
 -- FROM priv.publish_fine_grain(source, release, sensitive := …, requirements := 'table' | tolerance := …
 --   [, direction := 'both' | 'upward'] [, min_retention := …] [, domain := …]
 --   [, frequencies := 'table' | frequency_epsilon := …] [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …]
+--   [, republish := false] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, notes, ledger
 --
 -- Publishes a table in which each sensitive value is kept with a retention of its own, as large as its requirements allow,

@@ -1,7 +1,8 @@
 -- FROM priv.publish_for_questions(source, release, sensitive := …, questions := 'ranges' | 'prefixes' | 'mean' | 'values' | 'table',
 --   bins := […] | low := …, high := …, bins := 64, epsilon := … | rho1 := …, rho2 := …
 --   [, rounding := 'middle' | 'random'] [, clip := false] [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …]
+--   [, republish := false] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, notes, ledger
 --
 -- Publishes a table whose sensitive numbers, dates or timestamps are perturbed so that the questions that you name have the

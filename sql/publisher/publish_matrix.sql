@@ -1,6 +1,7 @@
 -- FROM priv.publish_matrix(source, release, sensitive := …, matrix := 'table'
 --   [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …]
+--   [, republish := false] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, notes, ledger
 --
 -- Publishes a table in which each sensitive value is exchanged with the probabilities of a matrix (PRAM): a table with the

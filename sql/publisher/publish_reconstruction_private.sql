@@ -1,8 +1,9 @@
 -- FROM priv.publish_reconstruction_private(source, release, sensitive := …, retention := … | ldp_epsilon := …,
 --   epsilon := …, delta := …
 --   [, bound := 'simplified' | 'chernoff' | 'exact'] [, max_frequency := 1.0] [, sampling := 'public' | 'paper']
---   [, domain := …] [, republish := false] [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
+--   [, domain := …] [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …]
+--   [, republish := false] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, notes, ledger
 --
 -- Publishes a table by uniform perturbation, but at most s records of any micro group (records that agree on all public

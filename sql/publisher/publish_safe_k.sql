@@ -1,6 +1,7 @@
 -- FROM priv.publish_safe_k(source, release, k := …, beta := …, epsilon := …, hierarchies := …,
 --   levels := {…} | epsilon1 := … [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …]
+--   [, republish := false] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, notes, ledger
 --
 -- Publishes a generalized sample that is (epsilon, delta)-differentially private. Each record is sampled with probability

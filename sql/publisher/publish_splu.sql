@@ -1,7 +1,8 @@
 -- FROM priv.publish_splu(source, release, sensitive := …, gamma := …
---   [, grouping := 'mixed' | 'largest_first'] [, append := false] [, republish := false]
+--   [, grouping := 'mixed' | 'largest_first'] [, append := false]
 --   [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
---   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …] [, replace := false])
+--   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …]
+--   [, republish := false] [, replace := false])
 --   -> release, mechanism, rows_source, rows_published, rows_suppressed, seconds, guarantee, warnings, notes, ledger
 --
 -- Publishes a table whose records are cut into secret groups of gamma records with gamma different values; each record shows

@@ -82,6 +82,7 @@ TYPE = "7 and '7' are two ids, so another type of the same column is a mistake"
 SOME = "some records show what they showed, and would be in other groups"
 FRESH = "each look can be averaged with the others"
 DRAW = "other parameters of the noise: a second look"
+PLAIN = "an attribute that was published as it is does not get noise, which protects nothing of it"
 PERSONS = {"person": "patient"}
 WAYS = (
     Way("the same table again", HARMLESS, HARMLESS, SAME),
@@ -425,10 +426,25 @@ WAYS = (
     ),
     Way(
         "a public column made sensitive",
-        ADDS,
-        ADDS,
-        "without limit, which the receipt says: it was published as it is",
+        REFUSED,
+        REFUSED,
+        PLAIN,
         given={"sensitive": "ward", "public": ["seat"]},
+    ),
+    Way(
+        "a public column made sensitive under another name",
+        REFUSED,
+        REFUSED,
+        "it is known by its values",
+        "CREATE TABLE copy AS SELECT id, seat, ward AS place FROM visits",
+        COPY | {"sensitive": "place", "public": ["seat"]},
+    ),
+    Way(
+        "a public column made sensitive with republish := true",
+        ADDS,
+        ADDS,
+        "without limit, which the receipt says",
+        given={"sensitive": "ward", "public": ["seat"], "republish": True},
     ),
     Way("another id column", ADDS, REFUSED, NEW, given={"record_id": "ssn"}),
     Way(

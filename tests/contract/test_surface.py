@@ -30,7 +30,10 @@ FUNCTIONS = {
 }
 """What Python does. Nobody but our own macros calls these."""
 
-COMMON = " record_id population exclude public person max_rows title description contact licence labels replace"
+COMMON = (
+    " record_id population exclude public person max_rows title description contact licence labels republish"
+    " replace"
+)
 """What every publication takes."""
 CHECK = (
     "source sensitive record_id exclude public person domain retention epsilon rho1 rho2 certainty"
@@ -74,7 +77,7 @@ PUBLISHER = {
     "micro_groups": "source sensitive retention epsilon delta bound record_id exclude domain_size",
     "propose_hierarchies": "source exclude folder",
     "publications": "",
-    "publish_anatomy": "source release sensitive l republish" + COMMON,
+    "publish_anatomy": "source release sensitive l" + COMMON,
     "publish_block_design": "source release sensitive epsilon rho1 rho2 domain" + COMMON,
     "publish_distribution": "source release sensitive" + COMMON,
     "publish_fine_grain": (
@@ -86,12 +89,12 @@ PUBLISHER = {
     ),
     "publish_matrix": "source release sensitive matrix" + COMMON,
     "publish_reconstruction_private": (
-        "source release sensitive retention ldp_epsilon epsilon delta bound max_frequency sampling domain republish"
+        "source release sensitive retention ldp_epsilon epsilon delta bound max_frequency sampling domain"
         + COMMON
     ),
     "publish_safe_k": ("source release k beta epsilon hierarchies levels epsilon1" + COMMON),
     "publish_shuffled": ("source release sensitive epsilon delta domain" + COMMON),
-    "publish_splu": ("source release sensitive gamma grouping append republish" + COMMON),
+    "publish_splu": ("source release sensitive gamma grouping append" + COMMON),
     "publish_uniform": ("source release sensitive retention epsilon rho1 rho2 domain" + COMMON),
     "range_hierarchy": "attribute width1 width2 width3 width4 width5 low high",
     "ratio_attack": "source sensitive epsilon_dp epsilon delta top min_size record_id exclude",

@@ -271,6 +271,7 @@ def test_another_copy_of_a_sensitive_column_is_a_blocker_until_it_is_named(con, 
         "both",
         **given | {"sensitive": ["diag_1", "diag_2", "comorbidity"]},
         exclude=["dialysis"],
+        republish=True,
     )
     assert not [each for each in both["warnings"] if "diag_2' is called" in each]
 

@@ -501,7 +501,11 @@ def test_a_release_goes_on_with_a_public_column_that_got_noise_elsewhere(con):
     )
     publish = "FROM priv.publish_uniform('v', '{}', sensitive := '{}', epsilon := 1.0, record_id := 'id'{})"
     con.execute(publish.format("r", "disease", ""))
-    more = ", exclude := 'disease'"
+    with pytest.raises(
+        duckdb.Error, match="'ward' was published as it is in release 'r', so noise"
+    ):
+        con.execute(publish.format("noisy", "ward", ", exclude := 'disease'"))
+    more = ", exclude := 'disease', republish := true"
     reported = con.execute(publish.format("noisy", "ward", more)).fetchall()[0]
     assert "'ward' was published as it is in release 'r'" in str(reported)
     with pytest.raises(duckdb.Error, match="'ward' has noise in release 'noisy', and would be"):

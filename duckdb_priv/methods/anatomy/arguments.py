@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duckdb_priv.methods.common.parameters import REPUBLISH
-from duckdb_priv.release.arguments import FLAG, Arguments, argument, whole
+from duckdb_priv.release.arguments import Arguments, argument, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,4 +14,3 @@ class AnatomyArguments(Arguments):
     l: int = argument(  # noqa: E741  (the paper's name)
         whole(2), "the number of different values in a group, at least", "3"
     )
-    republish: bool = argument(FLAG, REPUBLISH, "true", default=False)

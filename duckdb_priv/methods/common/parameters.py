@@ -11,7 +11,6 @@ DOMAIN = "the values that the column can have, whether they occur or not"
 EPSILON = "the local differential privacy of one value"
 RHO1 = "the largest prior of a true value that is protected"
 RHO2 = "the posterior that a prior of at most rho1 may rise to"
-REPUBLISH = "whether records are published again that have other groups already"
 
 
 def retentions() -> Any:

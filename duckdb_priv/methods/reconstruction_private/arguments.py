@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from duckdb_priv.methods.common.parameters import DOMAIN, REPUBLISH, RETENTION, retentions
+from duckdb_priv.methods.common.parameters import DOMAIN, RETENTION, retentions
 from duckdb_priv.release.arguments import (
-    FLAG,
     NUMBER,
     NUMBERS,
     VALUES,
@@ -51,7 +50,6 @@ class ReconstructionPrivateArguments(Arguments):
         default="public",
     )
     domain: Any = argument(VALUES, DOMAIN, "['flu', 'cold', NULL]", default=None)
-    republish: bool = argument(FLAG, REPUBLISH, "true", default=False)
 
     alternatives: ClassVar = (
         Alternatives(

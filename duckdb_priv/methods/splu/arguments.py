@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from duckdb_priv.methods.common.parameters import REPUBLISH
 from duckdb_priv.release.arguments import FLAG, WHOLES, Arguments, argument, choice, whole
 
 GROUPS_OF_A_BATCH = 10
@@ -28,7 +27,6 @@ class SpluArguments(Arguments):
     append: bool = argument(
         FLAG, "whether new records are added to the release", "true", default=False
     )
-    republish: bool = argument(FLAG, REPUBLISH, "true", default=False)
 
     @property
     def extends(self) -> bool:
