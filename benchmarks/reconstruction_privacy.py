@@ -68,14 +68,14 @@ def load(con: duckdb.DuckDBPyConnection, data: str, setting: Setting) -> int:
 
 def publish(con: duckdb.DuckDBPyConnection, setting: Setting) -> None:
     """Publish with each of the methods, under its name, with all other columns public."""
-    public = f"public := {list(setting.public)}, replace := true"
+    public = f"public := {list(setting.public)}, replace := true, republish := true"
     con.execute(
         f"FROM priv.publish_uniform('{SOURCE}', 'uniform', {setting.arguments}, {public})"
     ).fetchall()
     for sampling in ("public", "paper"):
         con.execute(
             f"FROM priv.publish_reconstruction_private('{SOURCE}', '{sampling}', {setting.requirement},"
-            f" sampling := '{sampling}', {public}, republish := true)"
+            f" sampling := '{sampling}', {public})"
         ).fetchall()
 
 

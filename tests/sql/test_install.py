@@ -462,6 +462,8 @@ def test_another_secret_than_the_first_is_refused(con, hospital, secret):
         duckdb_priv.install(con, secret=bytes(range(100, 132)))
     duckdb_priv.install(con, secret=secret)
     with duckdb_priv.connect(hospital) as stored:
+        stored.execute(PEOPLE)
+        stored.execute(PUBLISH.format("r"))
         with pytest.raises(InvalidParameter, match="is not the one") as caught:
             duckdb_priv.install(stored, secret=secret)
         assert secret.hex() not in str(caught.value)

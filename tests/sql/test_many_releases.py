@@ -29,7 +29,7 @@ OTHERS = {
     "blocks": "FROM priv.publish_block_design('visits', 'blocks', sensitive := 'disease', epsilon := 0.5,"
     " record_id := 'id', public := ['gender'])",
     "two": "FROM priv.publish_uniform('visits', 'two', sensitive := ['disease', 'gender'], retention := 0.5,"
-    " record_id := 'id', public := ['age'])",
+    " record_id := 'id', public := ['age'], republish := true)",
 }
 
 LITERAL = re.compile(r"'(?:[^']|'')*'")

@@ -241,6 +241,7 @@ def test_any_name_of_table_column_and_value(con, published, name):
         sensitive=name,
         retention=0.9,
         record_id="id",
+        republish=True,
     )
     doubled = name.replace('"', '""')
     again = con.execute(

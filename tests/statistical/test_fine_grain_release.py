@@ -96,7 +96,7 @@ def test_records_are_drawn_as_stated(prepared):
     ):
         con.execute(
             f"FROM priv.publish_{mechanism}('source', '{mechanism}_out', sensitive := 's', {how},"
-            " record_id := 'id', public := ['truth'])"
+            f" record_id := 'id', public := ['truth'], population := '{mechanism}')"
         )
         shown = np.zeros((5, 5))
         for truth, s, count in con.execute(

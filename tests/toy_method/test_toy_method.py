@@ -50,7 +50,7 @@ def test_it_is_published_with_the_arguments_that_it_takes(con: duckdb.DuckDBPyCo
     ).fetchall()
     assert " ".join(parameters) == (
         "source release sensitive coins record_id population exclude public person max_rows title description contact"
-        " licence labels replace"
+        " licence labels republish replace"
     )
     assert comment == f"{METHOD.words.promise}."
     with pytest.raises(duckdb.Error, match="coins is missing\nHint: coins is the number of coins"):
