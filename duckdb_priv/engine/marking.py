@@ -131,23 +131,21 @@ def _each_once(texts: str, stream: str) -> str:
 
 def _sample(workspace: Workspace, source: Source, values: randomness.KeyedBits, limit: int) -> None:
     """Materialize what the records of the sample hold: a row for each of their columns."""
-    run, stream = workspace.cursor.execute, str(workspace.open_stream(values))
-    run(
-        f"CREATE OR REPLACE TEMP TABLE {SAMPLED}"
-        " (mark UBIGINT, attribute VARCHAR, sensitive BOOLEAN, value UINTEGER)"
-    )
-    chosen = f"FROM {MARKED} WHERE mark <= {limit}::UBIGINT"
-    for n, name in enumerate(source.sensitive):
-        run(f"INSERT INTO {SAMPLED} SELECT mark, {literal(name.lower())}, true, value{n} {chosen}")
-    if not source.sensitive:
-        run(f"INSERT INTO {SAMPLED} SELECT mark, '*', true, 0 {chosen}")
+    stream = str(workspace.open_stream(values))
+    held = [
+        f"SELECT mark, {literal(name.lower())} AS attribute, true AS sensitive, value{n} AS value FROM chosen"
+        for n, name in enumerate(source.sensitive)
+    ] or ["SELECT mark, '*' AS attribute, true AS sensitive, 0::UINTEGER AS value FROM chosen"]
     for n, name in enumerate(source.public, start=1):
-        marks = _each_once(f"SELECT DISTINCT texts[{n}] AS text {chosen}", stream)
-        run(
-            f"INSERT INTO {SAMPLED} SELECT s.mark, {literal(name.lower())}, false, v.mark"
-            f" FROM (SELECT mark, texts[{n}] AS text {chosen}) AS s"
-            f" JOIN ({marks}) AS v ON v.text IS NOT DISTINCT FROM s.text"
+        marks = _each_once(f"SELECT DISTINCT texts[{n}] AS text FROM chosen", stream)
+        held.append(
+            f"SELECT s.mark, {literal(name.lower())}, false, v.mark FROM chosen AS s"
+            f" JOIN ({marks}) AS v ON v.text IS NOT DISTINCT FROM s.texts[{n}]"
         )
+    workspace.cursor.execute(
+        f"CREATE OR REPLACE TEMP TABLE {SAMPLED} AS WITH chosen AS MATERIALIZED"
+        f" (FROM {MARKED} WHERE mark <= {limit}::UBIGINT) {' UNION ALL '.join(held)}"
+    )
 
 
 def _digests(source: Source, *, parts: bool = False) -> str:

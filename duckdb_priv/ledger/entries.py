@@ -218,7 +218,7 @@ def write(
     """Write the entries of a publication, and keep what its sample held."""
     _refuse_used(connection, [each.entry for each in charged if each.entry.fresh])
     ((last,),) = connection.execute("SELECT coalesce(max(number), 0) FROM priv.ledger").fetchall()
-    known = _number(connection, publication, charged[0].entry.fingerprint, marked)
+    known, held = _number(connection, publication, charged[0].entry.fingerprint, marked)
     number = known or last + 1
     rows = [
         (
@@ -261,14 +261,14 @@ def write(
         f"INSERT INTO priv.ledger VALUES {', '.join([places] * len(rows))}",
         [value for row in rows for value in row],
     )
-    if marked is not None and not marks.holds_the_same(connection, number):
+    if marked is not None and not held:
         marks.keep_seen(connection, number)
 
 
 def _number(
     connection: Connection, publication: Published, draw: str, marked: Marked | None
-) -> int | None:
-    """Return the number of this publication; None for a new one.
+) -> tuple[int | None, bool]:
+    """Return the number of this publication, None for a new one, and whether its sample is kept under it already.
 
     It has that of an earlier publication of exactly the same; else that of its release before, if no other has it.
     """
@@ -283,14 +283,14 @@ def _number(
         ],
     ).fetchall()[0][0]
     if same is not None and marks.holds_the_same(connection, same):
-        return int(same)
+        return int(same), True
     ((number,),) = connection.execute(
         "SELECT min(publication) FROM priv.ledger AS entry WHERE lower(release) = lower($1) AND coins = $2"
         " AND NOT EXISTS (FROM priv.ledger AS other WHERE other.publication = entry.publication"
         " AND lower(other.release) <> lower($1))",
         [publication.release, draw],
     ).fetchall()
-    return None if number is None else int(number)
+    return None if number is None else int(number), False
 
 
 def _refuse_used(connection: Connection, fresh: Sequence[LedgerEntry]) -> None:

@@ -266,7 +266,7 @@ def shared_ids(connection: Connection, population: str, marked: Marked) -> list[
     return connection.execute(
         "WITH other AS (SELECT population, publication, any_value(level) AS level FROM priv.ledger"
         " WHERE population <> $1 AND level IS NOT NULL GROUP BY ALL),"
-        f" mine AS (SELECT DISTINCT mark FROM {SAMPLED}),"
+        f" mine AS (SELECT mark FROM {MARKED} WHERE mark <= 18446744073709551615::UBIGINT >> $2),"
         " found AS (SELECT other.population, other.publication, count(DISTINCT mark) AS ids,"
         " any_value(greatest(other.level, $2)) AS level FROM mine JOIN priv.seen AS seen USING (mark)"
         " JOIN other ON other.publication = seen.publication"
