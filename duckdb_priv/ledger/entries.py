@@ -256,11 +256,8 @@ def write(
         )
         for place, each in enumerate(charged, start=1)
     ]
-    places = f"({', '.join('?' * len(rows[0]))})"
-    connection.execute(
-        f"INSERT INTO priv.ledger VALUES {', '.join([places] * len(rows))}",
-        [value for row in rows for value in row],
-    )
+    places = ", ".join("?" * len(rows[0]))
+    connection.executemany("INSERT INTO priv.ledger VALUES (" + places + ")", rows)
     if marked is not None and not held:
         marks.keep_seen(connection, number)
 

@@ -14,11 +14,11 @@ NUMBER = re.compile(r"^(U?(TINY|SMALL)INT|U?INTEGER|BIGINT)$")
 
 def populations(connection: Connection) -> list[str]:
     """List the populations of which something was published, counted, withdrawn or stated."""
-    tables = " UNION ".join(
-        f"SELECT population FROM priv.{table}"
-        for table in ("ledger", "noisy_count", "withdrawn", "budget")
-    )
-    return [name for (name,) in connection.execute(f"{tables} ORDER BY population").fetchall()]
+    rows = connection.execute(
+        "SELECT population FROM priv.ledger UNION SELECT population FROM priv.noisy_count"
+        " UNION SELECT population FROM priv.withdrawn UNION SELECT population FROM priv.budget ORDER BY population"
+    ).fetchall()
+    return [name for (name,) in rows]
 
 
 def find_population(connection: Connection, name: str) -> str:

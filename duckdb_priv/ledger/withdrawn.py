@@ -50,10 +50,9 @@ def marks_of(connection: Connection, population: str, ids: IdColumns) -> list[in
 
 def is_known(connection: Connection, population: str, kind: str, mark: int) -> bool:
     """Return whether an id was published, or may have been where not all records are kept."""
-    column = "person" if kind == "person" else "mark"
     ((known,),) = connection.execute(
         "WITH entry AS (FROM priv.ledger WHERE population = $1)"
-        f" SELECT EXISTS (FROM priv.mark WHERE {column} = $2 AND draw IN"
+        " SELECT EXISTS (FROM priv.mark WHERE CASE WHEN $3 = 'person' THEN person ELSE mark END = $2 AND draw IN"
         " (SELECT ('0x' || coins[:16])::UBIGINT FROM entry))"
         " OR EXISTS (FROM priv.seen WHERE mark = $2 AND publication IN (SELECT publication FROM entry))"
         " OR EXISTS (FROM entry WHERE level > 0)"

@@ -43,13 +43,12 @@ SQL = re.compile(
 )
 PASTED = {
     "card": (1, "counts of a release whose columns are those that it has"),
-    "engine": (10, "a source is any table or query, and is read in the types that it has"),
+    "engine": (9, "a source is any table or query, and is read in the types that it has"),
     "evaluation": (6, "workloads ask any columns"),
-    "ledger": (6, "marks are compared with the temporary table of a publication"),
     "methods": (27, "kernels are written from the columns and the domains of a source"),
-    "publisher": (22, "releases and their columns have any names"),
-    "release": (4, "a release is read under the name that it has"),
-    "shell": (6, "attaches files, and describes tables of any name"),
+    "publisher": (20, "releases and their columns have any names"),
+    "release": (3, "a release is read under the name that it has"),
+    "shell": (5, "attaches files, and describes tables of any name"),
     "spark": (5, "reads files, in the types of a frame"),
 }
 """By folder: how many of its modules may write SQL around names and expressions themselves, and why. ``sqltext`` quotes
