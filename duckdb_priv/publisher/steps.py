@@ -26,7 +26,6 @@ from duckdb_priv.publisher import absent, charging, comments, declared, persons,
 from duckdb_priv.publisher.check.check import findings_before_publishing
 from duckdb_priv.publisher.check.finding import SEVERITIES
 from duckdb_priv.publisher.check.record_ids import missing_record_id
-from duckdb_priv.publisher.comparing import with_comparison
 from duckdb_priv.publisher.labels import labels_of, read_labels
 from duckdb_priv.publisher.publication import Publication, catalog_rows
 from duckdb_priv.publisher.records import digest_of, open_records
@@ -98,7 +97,7 @@ def make_plan(p: Publication) -> None:
     plan = make(p.workspace, p.source, p.release, p.arguments)
     if p.follows:
         p.follows.check(p.workspace, plan, p.marked)
-    p.plan = with_comparison(p.method, plan)
+    p.plan = versions.with_comparison(p.method, plan)
 
 
 def check_values(p: Publication) -> None:

@@ -1,12 +1,13 @@
 """The version before: what the next one keeps of it, how far its source has moved since, and what both tables share.
 
 What is published of both is a function of the two published tables, so that it tells nobody anything who has them, but
-for how many rows moved at most, which is rounded up.
+for how many rows moved at most, which is rounded up. With keyed noise the same record shows the same value, so releases
+cannot be averaged. The guarantees state the price: a record that shows another value has changed, with certainty.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import duckdb
 
@@ -21,7 +22,7 @@ from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.release.catalog import EarlierVersion, Version
-from duckdb_priv.release.model import to_json
+from duckdb_priv.release.model import Guarantee, to_json
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 from duckdb_priv.sqltext.reading import types_of
 
@@ -235,3 +236,34 @@ def _moved_on(earlier: EarlierVersion, moved: int, placed: int | None) -> Earlie
         earlier.rows_moved + moved,
         (earlier.rows_placed or 0) + (placed or 0) if both else None,
     )
+
+
+def with_comparison(method: Method, plan: Plan) -> Plan:
+    """Add to the first promise about each attribute with keyed noise what comparing releases reveals about it."""
+    if method.groups or method.afresh or method.baseline:
+        return plan
+    sentences = {
+        entry.attribute: _sentence_of_comparison(
+            entry.attribute, plan.provenance.get(entry.attribute)
+        )
+        for entry in plan.ledger
+        if not entry.fresh
+    }
+    guarantees: list[Guarantee] = []
+    for each in plan.guarantees:
+        stated = sentences.pop(each.attribute or "", None)
+        guarantees.append(replace(each, statement=f"{each.statement} {stated}") if stated else each)
+    return replace(plan, guarantees=guarantees)
+
+
+def _sentence_of_comparison(attribute: str, provenance: str | None) -> str:
+    certain = (
+        "Someone who compares two releases with this noise knows with certainty that a record which shows another"
+        f" {attribute} has changed."
+    )
+    if provenance == "source":
+        return (
+            f"{certain} The domain is what occurs in the source, so a value that is new to it redraws all records: a"
+            " second look."
+        )
+    return f"{certain} The domain was declared, so no other record is redrawn."

@@ -83,3 +83,49 @@ def test_sql_written_by_a_module_is_noticed(tmp_path: Path) -> None:
     plain = tmp_path / "plain.py"
     plain.write_text('def f(table):\n    return "SELECT 1 FROM t", f"the table {table}"\n')
     assert (pasted(written), pasted(plain)) == (True, False)
+
+
+ALONE = {
+    "card": 3,
+    "engine": 1,
+    "estimator": 6,
+    "evaluation": 3,
+    "mechanism": 2,
+    "methods": 2,
+    "ordinary": 13,
+    "publisher": 6,
+    "shell": 6,
+    "spark": 8,
+}
+"""By folder: how many of its modules only one module imports, which is in the same folder. Such a module has to be an
+idea of its own; otherwise it belongs into the one that imports it. A method finds its own modules by their names."""
+FOUND_BY_NAME = {"plan", "audit", "advise", "derive", "follow"}
+
+
+def importers(package: Path) -> dict[Path, set[Path]]:
+    """Find by which modules each module is imported."""
+    modules = {
+        ".".join(path.relative_to(package.parent).with_suffix("").parts): path
+        for path in package.rglob("*.py")
+    }
+    found: dict[Path, set[Path]] = {path: set() for path in modules.values()}
+    for path in modules.values():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [f"{node.module}.{each.name}" for each in node.names] + [node.module]
+                for name in names:
+                    if name in modules:
+                        found[modules[name]].add(path)
+    return found
+
+
+def test_few_modules_have_one_importer() -> None:
+    package = ROOT / "duckdb_priv"
+    found = Counter(
+        path.relative_to(package).parts[0]
+        for path, by in importers(package).items()
+        if len(by) == 1
+        and {each.parent for each in by} == {path.parent}
+        and not (path.stem in FOUND_BY_NAME and "methods" in path.parts)
+    )
+    assert {folder: n for folder, n in found.items() if n > ALONE.get(folder, 0)} == {}

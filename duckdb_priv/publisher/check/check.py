@@ -28,7 +28,12 @@ from duckdb_priv.publisher.check.domains import (
 )
 from duckdb_priv.publisher.check.examination import Examination
 from duckdb_priv.publisher.check.finding import Finding, worst_first
-from duckdb_priv.publisher.check.identifiers import exact_times, identifiers_among, telling_texts
+from duckdb_priv.publisher.check.identifiers import (
+    exact_times,
+    identifiers_among,
+    telling_texts,
+    unique_in_public_columns,
+)
 from duckdb_priv.publisher.check.record_ids import (
     missing_record_id,
     records_of_persons,
@@ -36,7 +41,6 @@ from duckdb_priv.publisher.check.record_ids import (
     similar_record_ids,
     unusable_record_ids,
 )
-from duckdb_priv.publisher.check.unique import unique_in_public_columns
 from duckdb_priv.release.arguments import (
     COLUMNS,
     NAME,
