@@ -4,7 +4,9 @@
 
 The ways are those of docs/publishing.md that cost less than the whole epsilon each time. A table of 600 records is
 published at epsilon 1, and then in one way 29 times; each time other records are left out, come, or change. A record
-is guessed by the value that it showed most often. The ledger states a total for one record, and
+is guessed by the value that it showed most often. Where some records are redrawn in single releases, the first draw
+keeps the majority, so the second table guesses those that are redrawn each time. A copy without public columns
+cannot be joined with the others record by record. The ledger states a total for one record, and
 ``e^total / (e^total + m - 1)`` is the largest probability to be right about one of m values. The last column is the
 probability to be right as often or more if that is kept; below 1e-9 the attack would have found more.
 """
