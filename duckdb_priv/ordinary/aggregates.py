@@ -190,7 +190,7 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
     whole = replace(records, zero=Zero.ALWAYS)
     if name in ("count", "count_star") and _is_every_row(argument):
         return Estimate([whole], _same)
-    if name in OF_PAIRS and isinstance(function.args.get("expression"), exp.Expr):
+    if name in OF_PAIRS and isinstance(function.args.get("expression"), exp.Expression):
         y, x = function.this, function.expression
         paired = whole.where(*_not_null(y), *_not_null(x))
         return _moment(name, paired, paired, {"x": x, "y": y})
