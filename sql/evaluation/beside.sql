@@ -1,4 +1,4 @@
--- The answers of the releases beside the truth: that of the records that entered, and of all.
+-- The answers of the releases beside the true counts: of the records that entered the release, and of all records.
 SELECT answers.release, asked.query, conditions, attribute, value, coalesce(entered.records, counts.records) AS records,
     coalesce(entered.true_count, counts.true_count) AS true_count, estimate, stderr, low, high,
     abs(estimate - coalesce(entered.true_count, counts.true_count)) / nullif(coalesce(entered.true_count, counts.true_count), 0)

@@ -1,4 +1,4 @@
--- Sums the table of an evaluation up. A record keeps its value with the probability on the diagonal of the operator.
+-- Summarizes the table of an evaluation. A record keeps its value with the probability on the diagonal of the operator.
 WITH edge AS (
     SELECT row_number() OVER (ORDER BY low) AS number, low,
         coalesce(lead(low) OVER (ORDER BY low), 1.0001e0) AS high

@@ -1,9 +1,9 @@
--- batches: W[x, y] is a number of its own for each x and y: that of decoy groups which were made in several batches, each with
--- frequencies of its own. W is the inverse of Pr[published = y | true = x] among all published rows, of all batches together
+-- batches: W[x, y] is a separate number for each x and y. Decoy groups were made in several batches, each with its own
+-- frequencies. W is the inverse of Pr[published = y | true = x] among all published rows, of all batches together
 -- (leaving.md).
 
 -- name: chances
--- The least and the most: which values are in its group is not drawn for a record alone, and differs between batches.
+-- The smallest and the largest probability: the values of a group are drawn for all its records together, and differ between batches.
 [0e0, least(len(@places@) / @constant.gamma@, 1)]
 
 -- name: rows.chances

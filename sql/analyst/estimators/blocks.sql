@@ -9,11 +9,11 @@
 get_bit(CAST(right(repeat(CAST(@incidence@ AS VARCHAR), 3), @blocks@ * 2 + @moved@) AS BIT), @block@ & @mask@) = 1
 
 -- name: moved
--- How far the blocks of the value are moved on from those of the value at position 0: less than there are blocks.
+-- The shift of the value's blocks from those of the value at position 0, below the number of blocks.
 @stride@ * (@position@ - 1)
 
 -- name: turn
--- How far its digits are behind those of that value.
+-- The shift of its digits against those of that value.
 CAST(@blocks@ - @moved@ AS INTEGER)
 
 -- name: row_weight
@@ -31,13 +31,13 @@ CAST(@blocks@ - @moved@ AS INTEGER)
 @number.other@
 
 -- name: zero
--- The variance if no record had the value, exactly; or by the line through that of the nearest possible count, where that is
--- more: as for sets of values, of which a block holds some.
+-- The exact variance if no record had the value; or the linear extrapolation from the nearest possible count if that is larger,
+-- as for sets of values of which a block holds some.
 greatest(@variance@ - @slope@ * least(greatest(@estimate@, 0), @total@),
     s.total * s.other * (1 - s.other) / (s.own - s.other) ** 2)
 
 -- name: mle
--- The largest likelihood of how many blocks hold the value: the estimate, cut.
+-- The maximum likelihood estimate from the number of blocks that hold the value: the estimate, cut to the possible range.
 least(greatest(@estimate@, 0), s.total)::DOUBLE
 
 -- name: free
@@ -58,7 +58,7 @@ least(greatest(@estimate@, 0), s.total)::DOUBLE
  FOR y IN range(@blocks@)]
 
 -- name: em_ratio
--- Shown over expected, for every block.
+-- Observed over expected count, for every block.
 [e[1] / greatest(@free@ + @more@ * coalesce(list_sum(list_select(f, e[2])), 0), 1e-300) FOR e IN list_zip(shown, _priv_members)]
 
 -- name: em_step
@@ -75,7 +75,7 @@ SELECT numbered._priv_group,
     GROUP BY numbered._priv_group
 
 -- name: query.grouped
--- Rows are counted by group and block first: what follows is over the blocks.
+-- Rows are counted by group and block first. The later steps work on these counts.
 SELECT * EXCLUDE (_priv_block, _priv_rows), coalesce(sum(_priv_rows), 0)::BIGINT AS _priv_total,
         list({block: _priv_block::INTEGER, rows: _priv_rows}) AS _priv_histogram, NULL AS _priv_sums
     FROM (SELECT {group_columns} @attribute@ AS _priv_block, count(*) AS _priv_rows FROM @query.rows@ GROUP BY ALL)

@@ -1,5 +1,5 @@
--- by_group: W[x, y] = 1{y = x} (1 + m u) - u, of two probabilities that differ from row to row: how often a record keeps its value
--- depends on the size of its group of equal public columns, and u, the scale of the row, says it. A record that has the value shows
+-- by_group: W[x, y] = 1{y = x} (1 + m u) - u. The retention of a record depends on the size of its group of equal public columns, and
+-- the scale u of the row states it. A record that has the value shows
 -- it with own = (1 + u) / (1 + m u), a record that has another of the m values with other = u / (1 + m u). It is two_weights where
 -- all rows have one scale. Scales are whole numbers over 2 ** 20, so their sums are exact in any order.
 
@@ -16,8 +16,8 @@ coalesce(sum(@scale@::DOUBLE), 0)
 coalesce(sum(@scale@::DOUBLE ** 2), 0)
 
 -- name: rows.rarely
--- At least the average of own over the rows, or at most that of other: own is convex in the scale, other is concave, and between
--- the least scale and the largest lies the chord.
+-- An upper bound of the average of own over the rows, or a lower bound of that of other. Own is convex in the scale and other is
+-- concave, so the chord between the smallest and the largest scale bounds them.
 (@rows.least@ + (@rows.mean@ - @rows.least@) / (1 + @size@ * @rows.most@)) / (1 + @size@ * @rows.least@)
 
 -- name: rows.often
@@ -63,7 +63,7 @@ CASE WHEN s.scales > 0 THEN s.squares / s.scales ELSE 0 END
 (@size@ - 2) * @typical@
 
 -- name: zero
--- The variance if no record had the value, exactly; and how much more the records that have it add than typical ones would.
+-- The exact variance if no record had the value; and how much more its records add to the variance than typical ones.
 s.scales + (@size@ - 1) * s.squares
     + (@size@ - 2) * greatest(s.shown_scales + @size@ * s.shown_squares - s.squares - @typical@ * @estimate@, 0)
 
@@ -123,7 +123,7 @@ entry AS (
 _priv_observed + @size@ * _priv_cell.scales
 
 -- name: em_ratio
--- Shown over expected, for every published value. The sum of what is shown is that average.
+-- Observed over expected count, for every published value. The observed counts sum to that average.
 [[e[1] / greatest(e[2] + noise, 1e-300) FOR e IN list_zip(shown, f)] FOR noise IN [greatest(list_sum(shown) - 1, 0) / @size@]][1]
 
 -- name: em_step

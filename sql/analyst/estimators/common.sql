@@ -11,7 +11,7 @@
 --
 -- SQL has no let. What is written here for  let s = value in formula  is a list of one element,
 --   [formula FOR s IN [value]][1]
--- and it costs next to nothing: aggregates are in the value, so the formula is computed once a group and not once a row.
+-- and it costs almost nothing: the aggregates are in the value, so the formula is computed once for each group, not for each row.
 
 -- name: match
 -- Whether a row shows the value.
@@ -22,7 +22,7 @@
 CASE WHEN _value IS NULL THEN @size@ ELSE list_position(@texts@, CAST(_value AS VARCHAR) COLLATE C) END
 
 -- name: selected
--- What a row counts for each of some values, by what it shows.
+-- The weights of a row for several values.
 [@row@ FOR _priv_x IN @places@]
 
 -- name: rows.total
@@ -32,30 +32,30 @@ count(*)
 _priv_total
 
 -- name: total
--- How many source records the rows stand for.
+-- How many source records the rows represent.
 s.total::DOUBLE
 
 -- name: centre
--- What an interval is made around, and its variance: where every value has an estimate, these are they.
+-- The centre of an interval and its variance. In forms that estimate every value, these are the estimate and its variance.
 @estimate@
 
 -- name: spread
 @variance@
 
 -- name: zero
--- The variance if no record had the value, by the line through that of the nearest possible count.
+-- The variance if no record had the value, extrapolated linearly from the nearest possible count.
 @spread@ - @slope@ * least(greatest(@centre@, 0), @total@)
 
 -- name: slack
--- What rows of several weights add to the standard error upwards.
+-- A correction that enlarges the standard error upwards if rows have several weights.
 0e0
 
 -- name: upward
--- Third cumulant over variance of the noise, at most: how far its law leans towards large estimates, in records.
+-- An upper bound of the third cumulant of the noise over its variance, in records: its skewness towards large estimates.
 0e0
 
 -- name: downward
--- The same towards small estimates.
+-- The same for the skewness towards small estimates.
 0e0
 
 -- name: hidden
@@ -66,11 +66,11 @@ s.total::DOUBLE
 0e0
 
 -- name: certain
--- How many records certainly have the value.
+-- A lower bound of the number of records with the value.
 0e0
 
 -- name: moments
--- What an interval is made of.
+-- The moments of a count: all that its interval needs.
 {estimate: @centre@, variance: @spread@, zero: @zero@, slope: @slope@, half_step: @half_step@, slack: @slack@,
  upward: @upward@, downward: @downward@, certain: @certain@, hidden: @hidden@, hidden_spread: @hidden_spread@,
  total: @total@, z: @z@}
@@ -80,21 +80,21 @@ s.total::DOUBLE
 @normal_quantile@
 
 -- name: test
--- What is tested of a count, over i, its moments: at the line of the variance, and how far an estimate may lie from the true count
--- before noise is asked. That is half the step between neighbouring estimates, or the term of Cornish and Fisher (1938) for the
--- skewness where that is more, as it is above 95%. What may be hidden counts upwards alone.
+-- The test of a count, over its moments i. The tolerance is the distance between estimate and true count that needs no noise: half
+-- the step between neighbouring estimates, or the term of Cornish and Fisher (1938) for the skewness if that is larger, as it is
+-- above 95%. Records that may be hidden can only raise the count.
 {estimate: i.estimate, variance: i.variance, there: i.zero + i.slope * i.estimate, rise: i.slope, fall: -i.slope,
  above: greatest(i.half_step, (i.z ** 2 - 1) / 6 * i.downward) + i.z * i.slack,
  below: greatest(i.half_step, (i.z ** 2 - 1) / 6 * i.upward),
  least: i.certain, most: i.total, more: i.hidden + i.z * i.hidden_spread, less: 0e0, z: i.z}
 
 -- name: ends
--- The one test, inverted: a value is accepted where the estimate lies no further from it than a step and z standard errors, as
--- they would be if it were true (Wilson 1927). Over u: estimate and variance; there, the variance by its line at the estimate;
--- rise and fall, how much it grows for each record that the true value is higher, and lower; above and below, the steps that a
--- value may be higher and lower; least and most, between which it lies; more and less, what is added to the ends.
--- However unlikely an estimate is, the ends reach a step beyond the possible value that is nearest to it.
--- Where there is no variance, the value certainly lies within a step of the middle, and there is no estimate.
+-- Inverts the test. A value is accepted if its distance to the estimate is at most a step plus z standard errors, computed as if the
+-- value were true (Wilson 1927). Over u: estimate and variance; there, the linear variance at the estimate; rise and fall, the growth
+-- of the variance for each record that the true value is higher or lower; above and below, the steps upwards and downwards; least and
+-- most, the range of possible values; more and less, which are added to the ends.
+-- However unlikely an estimate is, the ends reach a step beyond the nearest possible value.
+-- Without a variance, the value is certainly within a step of the middle, and there is no estimate.
 {
     estimate: CASE WHEN u.variance IS NOT NULL THEN u.estimate END,
     stderr: CASE WHEN u.variance IS NOT NULL AND u.estimate IS NOT NULL THEN sqrt(greatest(u.variance, 0)) END,
@@ -109,18 +109,18 @@ s.total::DOUBLE
 }
 
 -- name: middle
--- The possible value that is nearest to the estimate.
+-- The possible value nearest to the estimate.
 least(greatest(u.estimate, u.least), u.most)
 
 -- name: kept
--- The part of the variance of s that is left because the histogram that the weights come from has its noise in part from
--- the records at hand: (1 - share * k) ** 2 of theirs, and twice share * (1 - share) * k ** 2 of all others, with
+-- The part of the variance of s that remains, because the chosen records are also part of the histogram that the weights are made
+-- from: (1 - share * k) ** 2 of their variance, and twice share * (1 - share) * k ** 2 of that of all others, with
 -- k = 1 - own + other (splu.md).
 [(1 - share * (1 - s.own + s.other)) ** 2 + 2 * share * (1 - share) * (1 - s.own + s.other) ** 2
  FOR share IN [least(s.total / @constant.rows@, 1)]][1]
 
 -- name: kept_slope
--- The same for the slope, which is more where the histogram would follow the count.
+-- The same for the slope, which is larger if the histogram would change with the count.
 1 - least(s.total / @constant.rows@, 1) * (1 - s.own + s.other) ** 2
 
 -- name: plausible
@@ -128,14 +128,15 @@ least(greatest(u.estimate, u.least), u.most)
 
 -- name: several
 -- Whether the rows show more than one value, or are so few that they may all show the same. A record shows any one
--- value with a probability of at most a, so n rows all show one with at most a ** (n - 1), here 1e-9. Asked if
--- a value may well be shown by none: it takes two more aggregates, which cost a count of ten million rows a half.
+-- value with a probability of at most a, so n rows all show one with at most a ** (n - 1), here 1e-9. This is tested only if
+-- possibly no row shows the value: its two aggregates make a count of ten million rows one and a half times as slow.
 s.first IS DISTINCT FROM s.last OR s.rows < (1 + 20.7233e0 / ln((1 / s.agreement)))
 
 -- name: as_many
--- Whether this many of the rows, and this few, may show the value, whichever records have it: of independent records that show it with a
--- probability of at most often, more than that by t do with one of exp(-t ** 2 / (2 v + 2 t / 3)) at most, v the variance of
--- the count if all of them have it (Bernstein); and fewer than rarely the same. Each once in two thousand million times.
+-- Whether the number of rows that show the value is possible, whichever records have it. Independent records show it with a probability
+-- of at most often. The count exceeds its largest mean by t with a probability of at most exp(-t ** 2 / (2 v + 2 t / 3)), where v is
+-- the variance of the count if all of them have the value (Bernstein). The same holds below the smallest mean, by rarely. A false
+-- alarm on each side has a probability of 5e-10.
 s.seen BETWEEN s.rows * s.rarely - 7.1389e0 - sqrt(50.9634e0 + s.rows * (42.833e0 * s.rarely * (1 - s.rarely)))
     AND s.rows * s.often + 7.1389e0 + sqrt(50.9634e0 + s.rows * (42.833e0 * s.often * (1 - s.often)))
 
@@ -164,11 +165,11 @@ min(@column@)
 @agreement@
 
 -- name: em_start
--- Every value with the same share.
+-- Equal frequencies for all values.
 [1e0 / @size@ FOR x IN range(@size@)]
 
 -- name: em_shown
--- What the iterative Bayesian method takes for shown, of a value in a group.
+-- The observed count that the iterative Bayesian method uses for a value in a group.
 _priv_observed
 
 -- name: query.rows
@@ -177,7 +178,7 @@ _priv_observed
     )
 
 -- name: query.sums
--- Of each group: how many source records, what its rows show, and the sums over all values that a form needs besides.
+-- For each group: how many source records it has, what its rows show, and the sums over all values that a form needs.
 @rows.total@ AS _priv_total,
         {values: histogram(@attribute@), missing: count_if(@attribute@ IS NULL)} AS _priv_histogram, NULL AS _priv_sums
 
@@ -186,7 +187,7 @@ SELECT {group_columns} @query.sums@
     FROM @query.rows@ GROUP BY ALL
 
 -- name: query.shown
--- How often each group shows each value, and the sums that a form needs of both besides.
+-- For each group and value: how often the group shows the value, and the sums that a form needs.
 shown AS (
     SELECT _priv_group, unnest(map_keys(_priv_histogram.values))::@type@ AS _priv_value,
         unnest(map_values(_priv_histogram.values)) AS _priv_observed, NULL AS _priv_cell
@@ -195,11 +196,11 @@ shown AS (
 )
 
 -- name: query.showing
--- Which of these is of a value of the domain.
+-- The join condition between these rows and the values of the domain.
 shown._priv_value IS NOT DISTINCT FROM domain._priv_value
 
 -- name: query.empty
--- Those sums where the group does not show the value.
+-- The same sums if the group does not show the value.
 NULL
 
 -- name: query.window
@@ -207,9 +208,9 @@ NULL
 NULL
 
 -- name: query.tallied
--- For the iterative Bayesian method: the shares of the rows of each group that show each of what can be shown, in order.
+-- For the iterative Bayesian method: for each group, the share of rows that show each published value, in order of position.
 SELECT _priv_group, list((@em_shown@) / greatest(_priv_total, 1) ORDER BY _priv_position ASC) AS shown
     FROM observed GROUP BY _priv_group
 
 -- name: query.numbers
--- What a value of the domain has besides its numbers in the catalog.
+-- Columns of a value of the domain that the catalog does not have.

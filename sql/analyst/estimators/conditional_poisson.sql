@@ -38,7 +38,7 @@ CASE WHEN x.position = y.position THEN 1 / @constant.gamma@ WHEN x.inclusion = 0
 -- name: query.numbers
 
 -- name: query.window
--- How often the group shows each value, and what it weighs.
+-- How often the group shows each value, and the weight of the value.
 [[[[{n: e.n, w: @w@} FOR y IN [e.v]][1] FOR e IN g.others] FOR x IN [g.numbers]][1]
      FOR g IN [{numbers: _priv_numbers, others: list({v: _priv_numbers, n: _priv_observed}) OVER of_group}]][1]
 
@@ -49,7 +49,7 @@ list_sum([e.w * e.n FOR e IN _priv_window])
 list_sum([(e.w * e.w - e.w) * e.n FOR e IN _priv_window])
 
 -- name: chances
--- The least and the most: which values are in its group is not drawn for a record alone.
+-- The smallest and the largest probability: the values of a group are drawn for all its records together.
 [0e0, least(len(@places@) / @constant.gamma@, 1)]
 
 -- name: selected
@@ -72,7 +72,7 @@ list_max(s.chances)
 1 / @constant.gamma@
 
 -- name: variance
--- The sum of the squared weights of the rows, minus the estimate, less what the histogram has in common with them.
+-- The sum of the squared weights of the rows, minus the estimate, minus the covariance with the histogram.
 @kept@ * s.noise
 
 -- name: slope

@@ -1,4 +1,4 @@
--- constant: W[x, y] is own, the share of x in the whole table, whatever y is: what a row shows says nothing, and the shares
+-- constant: W[x, y] is own, the share of x in the whole table, whatever y is. What a row shows carries no information, and the shares
 -- of the whole table are published instead.
 
 -- name: estimate
@@ -13,7 +13,7 @@ s.own * (1 - s.own) * s.total * greatest(@constant.rows@ - s.total, 0) / greates
 0e0
 
 -- name: half_step
--- Half the distance between two neighbouring true counts: they are what varies.
+-- Half the distance between two neighbouring true counts: the true counts vary, not the estimates.
 0.5e0
 
 -- name: zero
@@ -35,9 +35,9 @@ s.own * (1 - s.own) * s.total * greatest(@constant.rows@ - s.total, 0) / greates
 @estimate@
 
 -- name: em_ratio
--- What is shown says nothing.
+-- What a row shows carries no information.
 shown
 
 -- name: em_step
--- The shares of the whole table, at once.
+-- The shares of the whole table: no iteration is needed.
 _priv_own

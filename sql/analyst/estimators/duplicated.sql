@@ -1,6 +1,6 @@
--- duplicated: W[x, y] is that of two_weights, of records that appear as often as their scale says on average: of a large group
--- of equal public attributes a sample is perturbed, and its records are published in copies. Each published copy counts once;
--- the noise is that of the records, not of the copies.
+-- duplicated: W[x, y] is that of two_weights. Of a large group of equal public attributes a sample is perturbed, and its records
+-- are published in copies; the scale is the average number of copies. Each published copy counts once. The noise is that of the
+-- records, not of the copies.
 
 -- name: inflation
 -- How much larger a copy's part of the variance is than if it had been perturbed by itself.
@@ -49,7 +49,7 @@ _priv_sums.sampled
 _priv_sums.largest
 
 -- name: variance
--- What perturbing a sample and duplicating its records gives at most.
+-- An upper bound of the variance from perturbing a sample and copying its records.
 ((1 - s.own) * (1 - s.other) * s.shown_inflated + s.own * s.other * (s.inflated - s.shown_inflated)) / (s.own - s.other) ** 2
     + greatest(s.shown_parted - s.other * s.parted, 0) / (4 * (s.own - s.other)) + s.copied / (4 * @constant.together@)
 
@@ -87,11 +87,11 @@ s.largest * (1 - 2 * s.other) / (s.own - s.other)
 s.largest * (2 * s.own - 1) / (s.own - s.other)
 
 -- name: row_weight
--- A weight for each row would be summed over copies, or times the scale: the one is noisier than it seems, the other wrong.
+-- No weight of a row: its sum over copies would be noisier than it seems, and its sum times the scale would be wrong.
 [error(_priv_text) FOR _priv_text IN ['records of this release appear in copies: write priv.reconstructed_count with weight := scale in place of a sum of weights']][1]::DOUBLE
 
 -- name: total
--- How many source records the rows stand for at most: a record that should appear 1.99 times may appear once.
+-- The most source records that the rows represent: a record that should appear 1.99 times may appear once.
 (s.total + s.sampled)::DOUBLE
 
 -- name: query.sums

@@ -32,8 +32,8 @@ _priv_cell.holders
 s.shares
 
 -- name: variance
--- As if every record drew its value from its group on its own. The records of a group share its values among each
--- other, so it errs upwards.
+-- The variance if every record drew its value from its group independently. The records of a group share its values, so
+-- the true variance is smaller.
 s.shares - s.squares
 
 -- name: slope
@@ -41,7 +41,7 @@ s.shares - s.squares
 0e0
 
 -- name: half_step
--- Half the distance between two neighbouring true counts: they are what varies, given the groups.
+-- Half the distance between two neighbouring true counts: given the groups, the true counts vary, not the estimates.
 0.5e0
 
 -- name: total
@@ -56,11 +56,11 @@ CASE WHEN @match@ THEN 1e0 / len(@list@) ELSE 0e0 END
 @estimate@
 
 -- name: em_ratio
--- Shown, as a share: every value counts for its part of the group.
+-- The observed share: every value counts for its part of the group.
 shown
 
 -- name: em_step
--- Nothing need be iterated.
+-- No iteration is needed.
 ratio
 
 -- name: query.rows

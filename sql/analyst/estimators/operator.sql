@@ -1,4 +1,4 @@
--- operator: W[x, y] is a number of its own for each x and y: W is the inverse of the matrix Pr[published = y | true = x].
+-- operator: W[x, y] is a separate number for each x and y. W is the inverse of the matrix Pr[published = y | true = x].
 -- s.weighed is the sum of W[value, shown] over the rows, s.noise that of W ** 2 - W; both come from s.shown, the histogram of
 -- what the rows show. A matrix is read once for a function: one row of it for a value, all of it for a set.
 
@@ -10,7 +10,7 @@
 @some.weights@
 
 -- name: rows.shown
--- What the rows show: how often each value, and what it weighs.
+-- How often the rows show each value, and the weight of the value.
 {weights: @row@, entries: map_entries(histogram(@column@)), missing: @missing@}
 
 -- name: rows.weighed
@@ -77,9 +77,9 @@ s.slope
 s.half_step
 
 -- name: zero
--- The variance if no record had the value: by the line through that of the nearest possible count, and no less than it is
--- if the records are like those of the whole release, but for one of the noisiest. Rows that show none of the values
--- that weigh most seem to have no noise.
+-- The variance if no record had the value, extrapolated linearly from the nearest possible count. It is at least the variance of
+-- records that are distributed as in the whole release, without one of the noisiest. Without this bound, rows that show none of the
+-- heavily weighted values would seem to have no noise.
 greatest(@variance@ - @slope@ * least(greatest(@estimate@, 0), @total@), @floor@)
 
 -- name: floor
@@ -130,12 +130,12 @@ list_extract(@row@, CASE WHEN _column IS NULL THEN @size@ ELSE list_position(@te
 @em_start@
 
 -- name: em_start
--- The linear estimate, with a little for what has none: where that is not negative, it is the answer already.
+-- The linear estimate, with a small positive share for values that have none. If it is not negative, it is the answer.
 [[e / list_sum(start) FOR e IN start]
  FOR start IN [[CASE WHEN e > 0 THEN e ELSE 0.1e0 / @size@ END FOR e IN [list_dot_product(w, shown) FOR w IN _priv_weights]]]][1]
 
 -- name: em_ratio
--- Shown over expected, for every published value.
+-- Observed over expected count, for every published value.
 [e[1] / greatest(list_dot_product(e[2], f), 1e-300) FOR e IN list_zip(shown, _priv_likelihoods)]
 
 -- name: em_step
@@ -144,7 +144,7 @@ list_extract(@row@, CASE WHEN _column IS NULL THEN @size@ ELSE list_position(@te
 
 -- name: law
 -- Pr[a record shows the value | it has it] and Pr[... | it has another], on average over the records that have others:
--- what is left of the shown ones when those are taken away that have it.
+-- the rows that show the value, minus the expected ones that have it.
 (SELECT {own: own, other: (seen - own * estimate) / (total - estimate)} FROM (
     SELECT list_extract(@numbers.own@, @place@) AS own, sum(n)::DOUBLE AS total, coalesce(sum(n) FILTER (y = @place@), 0) AS seen,
         sum(n * @law_weight@) AS estimate

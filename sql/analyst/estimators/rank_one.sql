@@ -54,7 +54,7 @@ CASE WHEN _priv_numbers.retention > 0
     ELSE _priv_window.left_noise + _priv_observed * (1 + _priv_window.inverses) * _priv_window.inverses END
 
 -- name: em_start
--- The linear estimate, with a little for what has none: where that is not negative, it is the answer already.
+-- The linear estimate, with a small positive share for values that have none. If it is not negative, it is the answer.
 [[e / list_sum(start) FOR e IN start]
  FOR start IN [[[greatest(coalesce(e, (1 - coalesce(list_sum(linear), 0)) / len([e FOR e IN linear IF e IS NULL])), 0.1e0 / @size@)
                  FOR e IN linear]
@@ -62,7 +62,7 @@ CASE WHEN _priv_numbers.retention > 0
                                FOR chance IN [list_dot_product(_priv_background, shown)]]][1]]][1]
 
 -- name: em_ratio
--- Shown over expected, for every published value.
+-- Observed over expected count, for every published value.
 [[e[1] / greatest(e[2] * e[3] + chance, 1e-300) FOR e IN list_zip(shown, _priv_retention, f)]
  FOR chance IN [(1 - list_dot_product(_priv_retention, f)) / @size@]][1]
 

@@ -1,5 +1,5 @@
--- sample: W[x, y] = 1{y = x}, of records that stand for 1 / own each: nothing is perturbed, and a record is there with the
--- probability own. How many source records the rows stand for is not known: the sample may have left out any number.
+-- sample: W[x, y] = 1{y = x}, of records that represent 1 / own records each. Nothing is perturbed, and a record is in the sample
+-- with the probability own. How many source records the rows represent is not known: the sample may have left out any number.
 
 -- name: estimate
 s.shown / s.own
@@ -27,8 +27,9 @@ s.shown * (1 - s.own) / s.own ** 2
 s.shown::DOUBLE
 
 -- name: hidden
--- Classes with fewer than k sampled records are suppressed: such of k / own records, for each that may have the value. Nobody
--- knows which of them are among the chosen rows, so all that the levels allow are counted, except one that is seen (scaled_count.md).
+-- Classes with fewer than k sampled records are suppressed. Each class that may have the value hides about k / own records at most.
+-- Which of them are among the chosen rows is not known, so all that the levels allow are counted, except one that is seen
+-- (scaled_count.md).
 @classes@ * @constant.k@ / s.own
 
 -- name: classes
@@ -41,7 +42,7 @@ sqrt(@classes@) * (sqrt(@constant.k@) + 2) / s.own
 'inf'::DOUBLE
 
 -- name: row_weight
--- What a row counts for before it is scaled.
+-- The weight of a row before scaling.
 (@match@)::INTEGER::DOUBLE
 
 -- name: mle
@@ -49,9 +50,9 @@ sqrt(@classes@) * (sqrt(@constant.k@) + 2) / s.own
 @estimate@
 
 -- name: em_ratio
--- Nothing is perturbed, so nothing is compared.
+-- Nothing is perturbed, so no test of plausibility is needed.
 [1e0 FOR y IN range(@size@)]
 
 -- name: em_step
--- Every shown record stands for as many as were not sampled with it: one step is enough.
+-- Every sampled record represents 1 / own records: one step is enough.
 [list_extract(shown, x) / list_extract(_priv_own, x) FOR x IN range(1, @size@ + 1)]

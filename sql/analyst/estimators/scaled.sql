@@ -1,5 +1,5 @@
--- scaled: W[x, y] is that of two_weights, of records that stand for as many source records as their scale says: of a large group
--- of equal public attributes a sample of sample_size records is published, which keeps its frequencies.
+-- scaled: W[x, y] is that of two_weights. A row represents as many source records as its scale says: of a large group of equal
+-- public attributes a sample of sample_size records is published, which keeps the frequencies of the group.
 
 -- name: rows.shown
 coalesce(sum(@scale@::DOUBLE) FILTER (@match@), 0)
@@ -32,8 +32,8 @@ _priv_sums.sampled
 _priv_sums.largest
 
 -- name: variance
--- What the perturbation gives, unbiased, plus the most that sampling can add: a quarter of a squared weight per sample, or, of
--- samples that some have left, per row.
+-- The unbiased variance of the perturbation, plus the most that sampling can add: a quarter of a squared weight for each sample. If
+-- records have left the sample, a quarter for each row.
 ((1 - s.own) * (1 - s.other) * s.shown_squares + s.own * s.other * (s.squares - s.shown_squares)) / (s.own - s.other) ** 2
     + s.sampled / (4 * @constant.together@)
 
@@ -71,7 +71,7 @@ s.largest * (1 - 2 * s.other) / (s.own - s.other)
 s.largest * (2 * s.own - 1) / (s.own - s.other)
 
 -- name: total
--- How many source records the rows stand for: a whole number but for what adding fractions loses.
+-- How many source records the rows represent: a whole number, up to rounding errors of the sum.
 round(s.total, 6)
 
 -- name: counts

@@ -1,5 +1,5 @@
--- singular: W[x, y] is that of rank_one, but several values have no retention. They have the same noise, so only their
--- total can be reconstructed, and no single one of them has a weight.
+-- singular: W[x, y] is that of rank_one, but several values have no retention. Rows with these values have the same distribution,
+-- so only their total can be reconstructed: no single one of them has a weight.
 
 -- name: left_over
 [error(_priv_text) FOR _priv_text IN ['some values of this release have the same noise, and only their total can be reconstructed (FROM priv.guarantee names them)' || chr(10) || 'Hint: priv.reconstructed_mle shares the total out']][1]

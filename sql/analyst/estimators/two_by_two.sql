@@ -1,6 +1,6 @@
 -- two_by_two: W[x, y] = (1{y = x} - other) / (own - other), with an own and an other for each value x: those of a decoy group,
--- on average over the records that have other values. Of a value in every decoy group own and other are the same: what is
--- published says nothing of it, and all that is known is between which bounds its count lies.
+-- on average over the records that have other values. For a value in every decoy group own and other are the same: what
+-- is published carries no information about it, and only bounds of its count are known.
 
 -- name: row
 -- W[value, y] for every y.
@@ -8,11 +8,11 @@
  FOR y IN range(1, @size@ + 1)]
 
 -- name: silent
--- The error of a value that nothing is known of.
+-- The error message for a value without an estimate.
 [error(_priv_text) FOR _priv_text IN ['this value is in every decoy group, so what is published says nothing of it but bounds' || chr(10) || 'Hint: priv.reconstructed_interval gives them']][1]::DOUBLE
 
 -- name: chances
--- The least and the most: which values are in its group is not drawn for a record alone.
+-- The smallest and the largest probability: the values of a group are drawn for all its records together.
 [0e0, least(len(@places@) * @number.own@, 1)]
 
 -- name: rows.rarely
@@ -26,8 +26,8 @@
 list_max(@numbers.own@)
 
 -- name: fewest
--- Bounds of such a count: the value is in a share own of all records at most, of which the rows at hand are some; it may be in
--- so many fewer that five standard deviations of how often it was shown make it seem so.
+-- Bounds of such a count. At most a share own of all records have the value. The lower bound allows for five standard deviations
+-- of how often the value was shown.
 greatest(s.total + @source@ - @constant.rows@, 0)
 
 -- name: source
@@ -47,8 +47,8 @@ CASE WHEN s.own - s.other > 1e-12 THEN @linear@ ELSE @silent@ END
 CASE WHEN s.own - s.other > 1e-12 THEN @linear@ ELSE (@fewest@ + @most@) / 2 END
 
 -- name: spread
--- The sum of the squared weights of the rows, minus the estimate, less what the histogram has in common with them; NULL
--- where only bounds are known.
+-- The sum of the squared weights of the rows, minus the estimate, minus the covariance with the histogram. NULL if only bounds
+-- are known.
 CASE WHEN s.own - s.other > 1e-12 THEN
     @kept@ * ((s.shown * (1 - s.other) ** 2 + (s.total - s.shown) * s.other ** 2) / (s.own - s.other) ** 2 - @linear@) END
 
@@ -78,15 +78,15 @@ CASE WHEN s.own - s.other > 1e-12 THEN (1 - 2 * s.other) / (s.own - s.other) ELS
 CASE WHEN @gap@ > 1e-12 THEN ((@match@)::INTEGER - @number.other@) / @gap@ ELSE @silent@ END
 
 -- name: mle
--- The fixed point of the iteration over two states, the value and any other: the estimate, cut.
+-- The fixed point of the iteration over two states, the value and any other: the estimate, cut to the possible range.
 CASE WHEN s.own - s.other > 1e-12 THEN least(greatest(@linear@, 0), s.total)::DOUBLE ELSE @silent@ END
 
 -- name: em_ratio
--- Shown, as a share: what each value's two states are iterated from.
+-- The observed share, from which the two states of each value are iterated.
 shown
 
 -- name: em_step
--- The fixed point of the iteration over two states, the value and any other, for each value: nothing need be iterated.
+-- For each value, the fixed point of the iteration over two states, the value and any other. It has a closed form.
 [CASE WHEN list_extract(_priv_own, x) - list_extract(_priv_other, x) > 1e-12
     THEN least(greatest((list_extract(ratio, x) - list_extract(_priv_other, x))
         / (list_extract(_priv_own, x) - list_extract(_priv_other, x)), 0), 1) END FOR x IN range(1, @size@ + 1)]

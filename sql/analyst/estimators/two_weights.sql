@@ -1,8 +1,8 @@
 -- two_weights: W[x, y] = (1{y = x} - other) / (own - other), of two probabilities: a record that has the value shows it with
 -- own, a record that has any other value with other. Weights and interval need no more than how many of the rows match.
 --
--- A form whose rows match a value in another sense, by the same law, says only what match, query.shown and the steps of
--- the iterative Bayesian method are. A form whose law differs from row to row says what weight is, and gives sums of it.
+-- A form with the same law and another meaning of a match defines only match, query.shown and the steps of the iterative
+-- Bayesian method. A form whose law differs between rows defines weight, and the sums of it.
 
 -- name: gap
 @number.own@ - @number.other@
@@ -54,12 +54,12 @@ s.total * s.other * (1 - s.other) / (s.own - s.other) ** 2
  FOR t IN [{total: c.total, shown: c.shown, observed: [each / c.total FOR each IN c.counts]} FOR c IN [@counts@]]][1]
 
 -- name: counts
--- How many records the rows stand for, how many of them show the value, and how many show each value.
+-- How many records the rows represent, how many of them show the value, and how many show each value.
 {total: count(*)::DOUBLE, shown: coalesce(count_if(@match@), 0)::DOUBLE,
  counts: list_concat(map_values(histogram(_column)), [coalesce(count_if(_column IS NULL), 0)::UBIGINT])::DOUBLE[]}
 
 -- name: em_ratio
--- Shown over expected, for every published value.
+-- Observed over expected count, for every published value.
 [list_extract(shown, y) / greatest((list_extract(_priv_own, y) - list_extract(_priv_other, y)) * list_extract(f, y)
     + list_extract(_priv_other, y), 1e-300) FOR y IN range(1, @size@ + 1)]
 

@@ -1,6 +1,6 @@
 -- The query behind priv.reconstructed_change: both tables are counted at once, with the numbers of the newer one, which are those
--- of the older one if records that did not change show what they showed. Derivation: mechanism/two_looks.md. No name here is one of
--- the query inside: DuckDB 1.2 would confuse them.
+-- of the older one if records that did not change show what they showed. Derivation: mechanism/two_looks.md. No name here occurs in
+-- the inner query.
 WITH read AS MATERIALIZED (
     @here@
 ), reported AS MATERIALIZED (
@@ -28,11 +28,11 @@ WITH read AS MATERIALIZED (
     SELECT * EXCLUDE (_priv_sign), sum(_priv_sign)::DOUBLE AS _priv_net FROM differing WHERE ({condition}
     ) GROUP BY ALL
 ), squares AS (
-    -- What each value gained or lost among rows of equal public values, squared, and its fourth power.
+    -- The square and the fourth power of the gain or loss of each value among rows of equal public values.
     SELECT {parts} @attribute@ AS _priv_shown, sum(_priv_net ** 2) AS _priv_square, sum(_priv_net ** 4) AS _priv_fourth
     FROM netted GROUP BY ALL
 ), parts AS (
-    -- Rows of each part, and those that are in one version only: other rows that moved are hidden behind rows that look the same.
+    -- The rows of each part, and those in one version only. Other rows that moved are hidden behind equal rows.
     SELECT {parts} count(*) FILTER (_priv_kind = 'newer') AS _priv_more, count(*) FILTER (_priv_kind = 'older') AS _priv_fewer,
         count(*) FILTER (_priv_kind = 'differing') AS _priv_differing
     FROM (
@@ -77,7 +77,7 @@ WITH read AS MATERIALIZED (
         [{z: z, half: greatest(0.5e0, (z ** 2 - 1) / 6) * _priv_step} FOR z IN [@normal_quantile@]][1] AS _priv_at
     FROM bounded
 ), ended AS (
-    -- A change that is far from the estimate is of records that have the value, whose noise is larger.
+    -- A change far from the estimate needs records that have the value, and their noise is larger.
     SELECT *, CASE WHEN _priv_stderr > 0 THEN [
         least(_priv_at.z * sqrt(_priv_most), greatest(_priv_at.z * _priv_stderr, _priv_at.z ** 2 * _priv_slope / 2
             + _priv_at.z * sqrt(_priv_zero + _priv_slope * greatest(towards + _priv_at.half, 0) + (_priv_at.z * _priv_slope) ** 2 / 4)))

@@ -4,8 +4,8 @@
 -- The sums of products of weights, unbiased for every form, are the answer where none is negative. Otherwise the iterative
 -- Bayesian method (expectation maximization) begins there, with the patterns that these sums would show on average. The
 -- interval is that of the unbiased sum, by the law of products (analyst/ordinary/intervals.sql).
--- Where rows are perturbed by as much as their scale says, the laws are those of a scale whose power is the mean of theirs, in each
--- group: as high a power as that of the scale in the variance of a product.
+-- If the perturbation of a row depends on its scale, each group uses one representative scale: the power mean of the scales, with
+-- the power that the scale has in the variance of a product.
 -- Groups are materialized with their numbers: counted a second time, they would come in another order.
 WITH RECURSIVE weighed AS (
     SELECT *, {weights} FROM {table}
@@ -41,7 +41,7 @@ WITH RECURSIVE weighed AS (
         [greatest(list_dot_product(each, _priv_sums), 0) FOR each IN likelihood] AS shown
     FROM numbered JOIN model ON model.scale = _priv_scale
 ), background AS (
-    -- What rows of the whole release count for each value.
+    -- The weights of the rows of the whole release for each value.
     SELECT [{background}] AS of_each FROM weighed
 ), product AS MATERIALIZED (
     SELECT @law_of_product@ AS _priv_law FROM (SELECT list_reduce(of_each, lambda p, q: {
@@ -83,7 +83,7 @@ WITH RECURSIVE weighed AS (
             certain: 0e0, hidden: 0e0, hidden_spread: 0e0, total: _priv_total::DOUBLE, z: @normal_quantile@
         }]]][1] AS _priv_interval
     FROM (
-        -- Of rows that are perturbed by as much as their scale says, the background is that of the group at hand.
+        -- If the perturbation depends on the scale, the background is that of the group.
         SELECT *, CASE WHEN _priv_scale = 0 THEN _priv_law ELSE {slope: squares[{states}] - 1 - _priv_each, half_step: step / 2,
             spread: 0e0, scatter: _priv_each, most_scatter: _priv_each, upward: heaviest, downward: 0e0, shrinkage: 0e0} END AS m
         FROM estimated CROSS JOIN product

@@ -36,7 +36,7 @@ CASE WHEN s.total + s.opposite > 0 THEN s.squares / (s.total + s.opposite) ELSE 
 @spread_of_one@ * @typical@
 
 -- name: there
--- The variance, and how much larger it is if the records that have the value have the coefficients of typical ones.
+-- The variance, and its increase if the records with the value have typical coefficients.
 s.variance + greatest(@spread_of_one@
     * (@typical@ * CASE WHEN s.opposite > 0 THEN abs(s.estimate) ELSE s.estimate END - s.doubled), 0)
 
@@ -48,7 +48,7 @@ s.variance + greatest(@spread_of_one@
 s.variance
 
 -- name: drawn
--- The same where a row's weight is one of many: rows that show none of those that scatter most seem to have no noise.
+-- The same for forms with many weights. Without a bound, rows that show no heavily weighted value would seem to have no noise.
 CASE WHEN s.opposite > 0 THEN greatest(@there@, @floor@)
     ELSE greatest(@there@ - @slope@ * least(greatest(s.estimate, 0), s.total), @floor@) + @slope@ * s.estimate END
 
@@ -56,18 +56,18 @@ CASE WHEN s.opposite > 0 THEN greatest(@there@, @floor@)
 greatest(s.variance - @slope@ * least(greatest(s.estimate, 0), s.total), @floor@) + @slope@ * s.estimate
 
 -- name: floor
--- The variance if the sum were 0, where records are like those of the whole release, but for one of the noisiest.
+-- The variance if the sum were 0 and records were distributed as in the whole release, without one of the noisiest.
 @left@ * (greatest(s.squares - s.largest ** 2, 0) * s.law.scatter + s.largest ** 2 * s.law.most_scatter)
 
 -- name: once.floor
 @left@ * (greatest(s.total - 1, 0) * s.law.scatter + s.law.most_scatter)
 
 -- name: left
--- The part of a variance that is left where weights come from the histogram of what is published.
+-- The part of a variance that remains if weights are made from the published histogram.
 ((1 - s.share * s.law.shrinkage) ** 2 + 2 * s.share * (1 - s.share) * s.law.shrinkage ** 2)
 
 -- name: rise
--- A sum is higher where more records have the value, or fewer of those that are subtracted.
+-- A sum is higher if more records have the value, or fewer of the subtracted ones.
 CASE WHEN s.total > 0 OR s.opposite = 0 THEN @slope@ ELSE -(@slope@) END
 
 -- name: fall
@@ -87,7 +87,7 @@ greatest(@spread_of_one@ * s.law.noisy * CASE WHEN s.total + s.opposite > 0
 s.largest * s.law.half_step
 
 -- name: amount.step
--- Sums of amounts that differ are dense: there is no step between them, and no skewness that does not even out.
+-- Sums of different amounts are dense: they have no step, and their skewness averages out.
 CASE WHEN s.plain_squares < s.largest * (s.total + s.opposite) * 0.999999999e0 THEN 0 ELSE s.largest * s.law.half_step END
 
 -- name: tail
@@ -95,7 +95,7 @@ CASE WHEN s.plain_squares < s.largest * (s.total + s.opposite) * 0.999999999e0 T
 CASE WHEN @step@ > 0 THEN s.largest * (s.z ** 2 - 1) / 6 ELSE 0 END
 
 -- name: above
--- The step, or the term for the skewness where that is more; and the slack.
+-- The step or the term for the skewness, whichever is larger, and the slack.
 greatest(@step@, @tail@ * CASE WHEN s.opposite > 0 THEN greatest(s.law.upward, s.law.downward) ELSE s.law.downward END)
     + s.z * @slack@
 
@@ -141,7 +141,7 @@ s.total + s.copied
 0e0
 
 -- name: sample.least
--- Where the rows are a sample, those that are there have the value.
+-- If the rows are a sample, the sampled ones have the value.
 CASE WHEN s.opposite > 0 THEN '-inf'::DOUBLE ELSE s.beta * s.estimate END
 
 -- name: sample.most
@@ -179,7 +179,7 @@ b.noise - b.d_shrinkage * b.d_mean * b.c_noise - b.c_shrinkage * b.c_mean * b.d_
 greatest(u.there + u.rise * greatest(u.least - u.estimate, 0) + u.fall * greatest(u.estimate - u.most, 0), u.variance, 0)
 
 -- name: scale
--- By how much the standard error of u is taken to be larger than it is estimated.
+-- The factor by which the standard error of u is enlarged.
 CASE WHEN u.variance > 0 THEN sqrt(@nearest@ / u.variance) ELSE 0 END
 
 -- name: combination.parts
@@ -192,7 +192,7 @@ CASE WHEN u.variance > 0 THEN sqrt(@nearest@ / u.variance) ELSE 0 END
      FOR u, k IN p.parts]}
 
 -- name: combination.there
--- Over c. Parts are as correlated where their variances are taken to be larger than they are estimated.
+-- Over c. Enlarged variances keep the estimated correlation of the parts.
 {pairs: c.pairs, constant: c.constant, q: c.q, apart: list_sum([t.f ** 2 * t.nearest FOR t IN c.q]),
  there: CASE WHEN len(c.q) = 1 THEN c.q[1].f ** 2 * c.q[1].u.there ELSE list_sum([t.f ** 2 * t.nearest FOR t IN c.q])
      + coalesce(list_sum([2 * c.q[r.i].f * c.q[r.j].f * r.covariance * c.q[r.i].scale * c.q[r.j].scale FOR r IN c.pairs]), 0) END}
@@ -235,7 +235,7 @@ CASE WHEN u.variance > 0 THEN sqrt(@nearest@ / u.variance) ELSE 0 END
 {p: p, o: [@reach@ FOR u IN [p.a, p.b]]}
 
 -- name: crossed
--- What noise that both have in common adds. Over g.
+-- The covariance of both sums. Over g.
 g.p.a.z ** 2 * g.p.covariance * g.o[1].scale * g.o[2].scale
 
 -- name: quotient.roots

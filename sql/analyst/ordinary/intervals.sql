@@ -1,8 +1,8 @@
--- intervals: what ordinary SQL knows of sets of values, over structs. The interval itself is that of all estimates: what is tested is
--- in analyst/fragments/sets.sql, and the test in analyst/estimators/common.sql.
+-- intervals: the laws of sets of values in ordinary SQL, over structs. The interval is that of all estimates: the functional is in
+-- analyst/fragments/sets.sql, and the test in analyst/estimators/common.sql.
 
 -- name: kept
--- The part of a variance that is left where weights come from the histogram of what is published (mechanism/splu.md).
+-- The part of a variance that remains if weights are made from the published histogram (mechanism/splu.md).
 ((1 - m.share * m.k) ** 2 + 2 * m.share * (1 - m.share) * m.k ** 2)
 
 -- name: law
@@ -50,5 +50,5 @@
         share: least(greatest(k.mean, 0), 1)}]]][1]
 
 -- name: inflation
--- How much larger a copied record's part of a variance is than if it had been perturbed whole.
+-- The factor by which copying enlarges a record's part of the variance.
 CASE WHEN @scale@ > 1 THEN @scale@ + 0.25 / @scale@ ELSE 1 END

@@ -4,12 +4,12 @@
 -- the values at which a test cannot decide on which side of the share the distribution function is.
 
 -- name: ranked
--- How many records have at most each value; an estimate of it may fall where it cannot.
+-- For each value, the estimated number of records up to it. The true number never falls, but the estimate may.
 SELECT *, sum(@n@) OVER (@by@ORDER BY @value@ ASC) AS @below@, sum(@n@) OVER (@by_all@) AS @total@
 FROM @estimates@
 
 -- name: monotone
--- The middle between the largest estimate before and the smallest one after, which never falls.
+-- The middle between the largest estimate before and the smallest one after: it never falls.
 SELECT *, (max(@below@) OVER (@by@ORDER BY @value@ ASC) + min(@below@) OVER (@by@ORDER BY @value@ DESC)) / 2 AS @at_most@,
   coalesce(lead(@value@) OVER (@by@ORDER BY @value@ ASC), @value@) AS @following@
 FROM @ranked@
@@ -24,11 +24,11 @@ coalesce(min(@value@) FILTER (WHERE round(@at_most@, 6) > round(@share@ * @total
   max(@value@) FILTER (WHERE round(@total@, 6) > 0))
 
 -- name: place
--- Where the share lies among the records, counted from 0.
+-- The rank of the share among the records, from 0.
 greatest(round(@share@ * (@total@ - 1), 6), 0)
 
 -- name: at
--- The value of the record at a place.
+-- The value of the record with a given rank.
 min(CAST(@value@ AS DOUBLE)) FILTER (WHERE round(@at_most@, 6) > @place@ AND round(@total@, 6) > 0)
 
 -- name: continuous

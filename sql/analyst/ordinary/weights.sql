@@ -21,11 +21,11 @@
 (CASE WHEN x.position = y.position THEN 1 ELSE 0 END - x.other) / (x.own - x.other)
 
 -- name: two_by_two
--- Of a value in every decoy group nothing is known.
+-- A value in every decoy group has no estimate.
 CASE WHEN x.own - x.other > 1e-12 THEN (CASE WHEN x.position = y.position THEN 1 ELSE 0 END - x.other) / (x.own - x.other) END
 
 -- name: rank_one
--- The one value without retention is what the others leave.
+-- The count of the one value without retention is the rest of the others.
 CASE WHEN x.retention > 0 THEN (CASE WHEN x.position = y.position THEN 1 ELSE 0 END - y.background) / x.retention
  WHEN y.retention > 0 THEN 1 - 1 / y.retention ELSE 1 + x.inverses END
 
@@ -34,7 +34,7 @@ CASE WHEN x.retention > 0 THEN (CASE WHEN x.position = y.position THEN 1 ELSE 0 
 sum(1 / nullif(retention, 0)) OVER ()
 
 -- name: singular
--- Several values without retention have the same noise.
+-- Several values without retention cannot be distinguished.
 CASE WHEN x.retention > 0 THEN (CASE WHEN x.position = y.position THEN 1 ELSE 0 END - y.background) / x.retention END
 
 -- name: operator

@@ -1,5 +1,5 @@
--- Groups of records that agree on some columns, by size: how many there are, and how many determine another column
--- (mechanism/determination.md says when). "counted" has the rows of each group with each value of the other column, "prior"
+-- By size: the number of groups of records that agree on some columns, and the number that determine another column
+-- (mechanism/determination.md defines this). "counted" has the rows of each group with each value of the other column, "prior"
 -- those of the whole table with each value.
 WITH counted AS (@counted@
 ), prior AS (@prior@

@@ -1,5 +1,5 @@
--- How many records have a value of some columns for themselves. Of columns with very many values only those whose hash
--- falls into one of several classes are looked at, with all of their records.
+-- How many records are unique in some columns. If columns have very many values, only the values with a hash in one of several
+-- classes are counted, with all their records.
 SELECT count(*) AS values_seen, coalesce(sum(size), 0)::BIGINT AS records_seen, count(*) FILTER (size = 1) AS alone,
     coalesce(max(size), 0) AS most
 FROM (

@@ -1,4 +1,4 @@
--- What some texts of each column look like: the share of them that match each pattern, among those that are there.
+-- For each column, the share of its sampled texts that match each pattern.
 WITH sampled AS (
     SELECT [@texts@] AS texts FROM (FROM @sample@ @sampling@)
 ), shown AS (

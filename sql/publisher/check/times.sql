@@ -1,2 +1,2 @@
--- The share of the times of each column that are not midnight.
+-- For each column, the share of times that are not midnight.
 SELECT @shares@ FROM @sample@

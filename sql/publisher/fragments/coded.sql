@@ -1,3 +1,3 @@
--- Records with what is published of them as it is, their ids, and the places of their true values. A value that is not in
--- the domain finds no partner, so rows are missing in the end, and the publication is refused.
+-- Records with their public columns, their ids, and the positions of their true values. The join drops a record whose value is not in
+-- the domain; then rows are missing, and the publication is refused.
 SELECT @public@@id_number@ AS _number, @id_text@ AS _text, @codes@ FROM @source@ @domains@

@@ -1,5 +1,5 @@
--- The text of a query: the micro groups of a source, and how many records of each have its most frequent value. What
--- is hidden from them may be given as a name or as a list of names. The bytes of texts are grouped too: a collation may take
+-- The text of a query: the micro groups of a source, and how many records of each have its most frequent value. The
+-- excluded columns may be given as a name or as a list of names. The bytes of texts are grouped too: a collation may take
 -- different texts for equal.
 CASE WHEN sensitive IS NULL THEN error('no sensitive column is named' || chr(10) || 'Hint: write sensitive := ''disease''')::VARCHAR
 ELSE 'WITH cell AS MATERIALIZED (

@@ -1,4 +1,4 @@
--- The micro groups with more new records than their rows leave places, and how many places these are.
+-- The micro groups with more new records than free places in their samples, and the number of free places.
 SELECT row_number() OVER () AS _priv_group, * FROM (
     SELECT @public@ count(*) AS _priv_size,
         greatest(@sample_size@ - coalesce(any_value(remaining.rows), 0), 0)::BIGINT AS _priv_take

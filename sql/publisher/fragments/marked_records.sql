@@ -1,5 +1,5 @@
--- The records of a source with keyed marks of their groups and of themselves with the values that they have, and what is known
--- of them from the version before: whether they were there, and how many records their row stands for.
+-- The records of a source with keyed marks of their groups, and of their ids and values. From the version before: whether they were
+-- in it, and how many records their row represents.
 WITH coded AS (
     SELECT s.*, d.position AS _priv_code, @id_number@ AS _priv_number, @id_text@ AS _priv_text, @group@ AS _priv_group
     FROM @source@ JOIN @domain@ AS d ON d.value IS NOT DISTINCT FROM @sensitive@

@@ -1,4 +1,4 @@
--- Part of the text of a query: what was computed for the distinct pairs of size and count, beside every group.
+-- Part of the text of a query: joins the risks, computed once for each pair of size and count, to every group.
 risk AS (
     SELECT unnest(CASE WHEN answer.mistake IS NULL THEN answer.found ELSE error(answer.mistake) END) AS _priv_risk
     FROM asked

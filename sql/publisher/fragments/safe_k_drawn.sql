@@ -1,5 +1,4 @@
--- How many records of a random sample become the same, generalized. A value that has no leaf finds no partner, and its
--- record is left out.
+-- How many records of a random sample have equal generalized values. The join drops a record with a value that has no leaf.
 WITH drawn AS (
     SELECT @values@, _priv_bits(@stream@::UBIGINT, @id_number@, @id_text@, 0::UINTEGER) AS _priv_bits
     FROM @source@
