@@ -1,8 +1,8 @@
-"""What must be known of the source: counts and samples, which any engine that holds the records can answer.
+"""Counts and samples of the source that planning needs; any engine that holds the records can compute them.
 
-``Aggregates`` lists the questions, and answers them in SQL; ``aggregates_of`` finds who answers for a source. What is
-planned is planned from counts, without looking at the source again; samples are of limited size, for the checks before
-publishing and for what the records are known by.
+``Aggregates`` has one method for each count or sample and computes it in SQL. ``aggregates_of`` chooses the
+implementation for a source. A plan uses these counts and does not read the source again. Samples have a limited size;
+they serve the checks before publishing.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ SURPLUS = "temp.main._priv_surplus"
 LIMIT = 2**64 - 1
 """The largest hash."""
 BLANK, LEADING_ZEROS = r"\s", "(^|[^0-9])0+([0-9])"
-"""Patterns of what one id may be written with and without, in DuckDB and in Spark."""
+"""Patterns of the characters that are ignored when ids are compared, in DuckDB and in Spark."""
 
 
 @dataclass(frozen=True)
 class GroupCounts:
-    """One entry for each combination that occurs of size, count and whether the value is the most frequent."""
+    """How often each combination of group size, value count and "is the most frequent value" occurs."""
 
     size: NDArray[np.int64]
     """Records in the group."""
     count: NDArray[np.int64]
     """Records of the group with the value."""
     top: NDArray[np.bool_]
-    """Whether no value of the group is more frequent; of several such values one is chosen."""
+    """Whether no value of the group is more frequent; ties are broken, so each group has one such value."""
     number: NDArray[np.int64]
     """How often the combination occurs."""
 
@@ -57,7 +57,7 @@ class GroupCounts:
         return self.count / self.size
 
     def where(self, chosen: NDArray[np.bool_]) -> GroupCounts:
-        """Return some of the entries."""
+        """Return the chosen entries."""
         return GroupCounts(
             self.size[chosen], self.count[chosen], self.top[chosen], self.number[chosen]
         )
@@ -71,7 +71,7 @@ def on_axis_sql(
     table: str,
     count: str = "count(*)",
 ) -> str:
-    """Write the query of ``OnAxis`` over a table expression; ``count`` adds up rows that stand for several records."""
+    """Return the query of ``OnAxis`` over a table expression; ``count`` is the aggregate that counts its records."""
     wrong = (
         "_priv_at IS NULL",
         "NOT isfinite(_priv_at)",
@@ -83,7 +83,7 @@ def on_axis_sql(
 
 
 def steady_sql(names: Sequence[str], types: Mapping[str, str]) -> str:
-    """Write what a record ``s`` holds in some columns as one text, which does not depend on a time zone.
+    """Return SQL for one text of a record ``s``'s values in some columns; it does not depend on the time zone.
 
     >>> print(steady_sql(["age"], {"age": "INTEGER"}))
     to_json([s."age"::VARCHAR]::VARCHAR[])::VARCHAR
@@ -95,7 +95,7 @@ def steady_sql(names: Sequence[str], types: Mapping[str, str]) -> str:
 
 
 def value_texts(columns: Sequence[str]) -> str:
-    """Select columns as texts, under names of our own.
+    """Return a SELECT list of the columns as texts, with private aliases.
 
     >>> value_texts(["age"])
     '"age"::VARCHAR AS _priv_value0'
@@ -106,7 +106,7 @@ def value_texts(columns: Sequence[str]) -> str:
 
 
 def aliased(public: Sequence[str]) -> str:
-    """Select public columns under names of our own, each followed by a comma.
+    """Return a SELECT list of the public columns with private aliases, each followed by a comma.
 
     >>> aliased(["age"])
     's."age" AS _priv_public0, '
@@ -117,7 +117,7 @@ def aliased(public: Sequence[str]) -> str:
 def count_groups(
     workspace: Workspace, table: str, public: Sequence[str], sensitive: str
 ) -> GroupCounts:
-    """Count the values in every micro group of a table; ``sensitive`` is an expression over it, as ``s``."""
+    """Count the values in every micro group of a table; ``sensitive`` is an SQL expression over its alias ``s``."""
     groups = ", ".join(f"_priv_public{n}" for n in range(len(public)))
     sql = fill(
         body(read("publisher/fragments", "group_counts")),
@@ -134,7 +134,7 @@ def count_groups(
 
 @dataclass(frozen=True)
 class OnAxis:
-    """How many records have no number, one that is not finite, and one outside of a range."""
+    """How many records have no number, a number that is not finite, or a number outside a range."""
 
     missing: int
     infinite: int
@@ -143,22 +143,22 @@ class OnAxis:
 
 @dataclass(frozen=True)
 class Aggregates:
-    """What is asked of a source before anything is planned."""
+    """The counts and samples of a source that a publication needs before planning."""
 
     rereads: ClassVar[bool] = False
-    """Whether a record may be read again while it is published, as where what a lost machine did is done again."""
+    """Whether a record may be read twice during publishing, as when a cluster repeats the work of a lost machine."""
 
     workspace: Workspace
     source: Source
 
     def sql(self, folder: str, fragment: str, **fillings: str) -> str:
-        """Return a query of a folder of the publisher's, about this source."""
+        """Return a query from a folder of publisher SQL, filled in for this source."""
         return fill(
             body(read(f"publisher/{folder}", fragment)), {"source": self.source.table, **fillings}
         )
 
     def histogram(self, attribute: str) -> list[tuple[str | None, int]]:
-        """Count the records of each value of an attribute: its text and the count, in the order of its type."""
+        """Return the text and the number of records of each value of an attribute, ordered by the attribute's type."""
         column = key_expression(attribute, self.source.types[attribute])
         return self.workspace.rows(
             f"SELECT value::VARCHAR, rows FROM (SELECT {column} AS value, count(*) AS rows"
@@ -166,7 +166,7 @@ class Aggregates:
         )
 
     def on_axis(self, attribute: str, at: Callable[[str], str], low: float, high: float) -> OnAxis:
-        """Count the records of which a number that ``at`` writes, from a column, has no place in a range."""
+        """Count the records whose number is missing, not finite or out of range; ``at`` writes it from a column."""
         query = on_axis_sql(attribute, at, low, high, self.source.table)
         return OnAxis(*self.workspace.rows(query)[0])
 
@@ -177,9 +177,9 @@ class Aggregates:
         return count_groups(self.workspace, source.table, source.public, sensitive)
 
     def large_groups(self, step: Step, size: int) -> tuple[int, int]:
-        """Count the micro groups of more records than a size, which the table of a step lists, and their records.
+        """Count the micro groups with more records than ``size`` in the table of a step, and their records.
 
-        The table is made for that, and is on the publisher's cursor afterwards.
+        This makes the step's table, which then stays on the publisher's cursor.
         """
         Kernel(reads={}, select="", steps=(step,)).stage(self.workspace.cursor, self.source.table)
         ((groups, records),) = self.workspace.rows(
@@ -188,9 +188,9 @@ class Aggregates:
         return groups, records
 
     def sizes_of_groups(self, step: Step) -> dict[int, int]:
-        """Count the groups of each size that the table of a step lists, the smallest first.
+        """Count the groups of each size in the table of a step, the smallest size first.
 
-        The table is made for that, and is on the publisher's cursor afterwards.
+        This makes the step's table, which then stays on the publisher's cursor.
         """
         Kernel(reads={}, select="", steps=(step,)).stage(self.workspace.cursor, self.source.table)
         sizes = dict(
@@ -202,7 +202,7 @@ class Aggregates:
         return sizes
 
     def digest(self, bits: KeyedBits, names: Sequence[str]) -> str:
-        """Count the records, and add up keyed bits of what they hold in some columns."""
+        """Return the number of records and the sum of keyed bits of their values in some columns."""
         stream = str(self.workspace.open_stream(bits))
         record = steady_sql(names, self.source.types)
         query = self.sql("fragments", "digest", record=record, stream=stream)
@@ -210,7 +210,7 @@ class Aggregates:
         return str(digest)
 
     def persons(self) -> tuple[int, int, int]:
-        """Count the records without a person, the people, and the largest number of records of one."""
+        """Count the records without a person id, the people, and the most records of one person."""
         names = self.source.person
         missing = " OR ".join(f"{identifier(name)} IS NULL" for name in names)
         query = self.sql("check", "persons", columns=identifiers(names), missing=missing)
@@ -218,7 +218,7 @@ class Aggregates:
         return missing_records, persons, most
 
     def limited(self, order: KeyedBits, max_rows: int) -> Source:
-        """Return the source without what a person has beyond so many records, the first ones in the order of bits."""
+        """Return the source with at most ``max_rows`` records of each person: the first in the order of the bits."""
         source, names = self.source, range(len(self.source.person))
         number, text = source.id_arguments
         fillings = {
@@ -243,7 +243,7 @@ class Aggregates:
         )
 
     def without(self, kernel: Kernel, leaves: str) -> Source:
-        """Return the source without the records of which a condition holds, on the rows ``s`` that a kernel gives."""
+        """Return the source without the records whose kernel row ``s`` satisfies the condition ``leaves``."""
         fillings = {RECORDS: self.source.table}
         for name, bits in kernel.random_bits.items():
             fillings[name] = str(self.workspace.open_stream(bits))
@@ -256,19 +256,19 @@ class Aggregates:
         return replace(self.source, table=table, rows=count_of(self.workspace.cursor, table))
 
     def make(self, table: str, kernel: Kernel, types: Mapping[str, str]) -> None:
-        """Make a table of the rows that a kernel gives of all records, in columns of these types."""
+        """Make a table of the kernel's rows for all records; ``types`` gives its columns and their types."""
         with kernel.opened(self.workspace.cursor, self.source.table) as rows:
             self.workspace.cursor.execute(
                 f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {in_types(types)} FROM ({rows})"
             )
 
     def asked(self, kernel: Kernel, names: Sequence[str]) -> list[tuple[Any, ...]]:
-        """Return the texts under these names that a kernel gives of all records: one row, or one for each piece."""
+        """Return the kernel's texts under these names for all records: one row, or one row per batch."""
         with kernel.opened(self.workspace.cursor, self.source.table) as rows:
             return self.workspace.rows(f"SELECT {identifiers(names)} FROM ({rows})")
 
     def sample(self, columns: Sequence[str], share: float) -> str:
-        """Write where columns of a sample are read, of about this share of the records."""
+        """Return a table expression for a sample of the columns, of about this share of the records."""
         if share == 1:
             return self.source.table
         read = identifiers(columns)
@@ -278,7 +278,7 @@ class Aggregates:
         return "temp.main._priv_sample"
 
     def profiles(self, columns: Sequence[str]) -> list[tuple[int, int]]:
-        """Count, by column, the records that have a value, and about how many values there are."""
+        """Return for each column its number of non-null records and its approximate number of distinct values."""
         names = list(map(identifier, columns))
         query = self.sql(
             "check",
@@ -290,13 +290,13 @@ class Aggregates:
         return list(zip(present, distinct, strict=True))
 
     def distinctness(self, columns: Sequence[str], rate: int) -> tuple[int, int, int, int]:
-        """Count the values of columns, their records, those that are unique in theirs, and the most of one value.
+        """Count distinct values of the columns, their records, the values that occur once, and the most frequent one.
 
-        Of a single column only present values count; of very many values, one of ``rate`` is looked at.
+        NULLs of a single column are not counted. If there are very many values, only one in ``rate`` is examined.
         """
         sizes = self.workspace.sizes.get((self.source.table, *columns))
         if sizes and rate == 1 and len(columns) > 1:
-            # Planning asked for them, too.
+            # Planning has computed the same profiles.
             records = sum(size * groups for size, groups in sizes.items())
             return sum(sizes.values()), records, sizes.get(1, 0), max(sizes)
         query = self.sql(
@@ -310,9 +310,10 @@ class Aggregates:
         return values, records, alone, most
 
     def similar_ids(self, ids: Sequence[str], texts: Sequence[str], rate: int) -> int:
-        """Count the ids that equal another one without the case, blanks and leading zeros of its ``texts``.
+        """Count the ids that equal another id when case, blanks and the leading zeros of its ``texts`` are ignored.
 
-        Of very many, those are looked at whose texts without any blanks and zeros are in one of ``rate`` classes.
+        If there are very many, only ids in one of ``rate`` hash classes are examined; the class ignores blanks and
+        zeros.
         """
         bare = [f"replace(replace(lower({identifier(name)}), ' ', ''), '0', '')" for name in texts]
         rests = [_rest(identifier(name)) if name in texts else identifier(name) for name in ids]
@@ -327,9 +328,9 @@ class Aggregates:
         return int(similar)
 
     def cells(self, columns: Sequence[str], other: str, rate: int) -> str:
-        """Write the query that counts ``rows`` by a ``key`` of columns and the ``value`` of another one, both hashed.
+        """Return the query that counts ``rows`` by the hashed ``key`` of columns and hashed ``value`` of another one.
 
-        Of very many keys, one of ``rate`` is looked at.
+        If there are very many keys, only one in ``rate`` is examined.
         """
         return self.sql(
             "check",
@@ -340,55 +341,55 @@ class Aggregates:
         )
 
     def combinations(self, columns: Sequence[str]) -> str:
-        """Write where combinations of values are read that occur, each as a text, with how many ``_priv_rows``."""
+        """Return a table expression of the combinations of values that occur, as texts, with their ``_priv_rows``."""
         return f"(SELECT {value_texts(columns)}, count(*) AS _priv_rows FROM {self.source.table} GROUP BY ALL)"
 
     def once(self, what: str, draw: Callable[[], T]) -> T:
-        """Draw what a publication draws once, however often it is decided."""
+        """Return the result of ``draw``, which is called at most once per publication."""
         return draw()
 
     def values(self, column: str) -> str:
-        """Write the query that counts the ``rows`` of each ``value`` of a column, hashed."""
+        """Return the query that counts the ``rows`` of each hashed ``value`` of a column."""
         return self.sql("check", "source_values", other=identifier(column))
 
     def assigned(self, assigning: Kernel, bits: Sequence[int]) -> AssignedAggregates | None:
-        """Return an object that draws the bits of records outside DuckDB and answers for them; None if DuckDB does.
+        """Return an object that draws the records' random bits outside DuckDB; None if DuckDB draws them.
 
-        ``assigning`` gives the rows that AssignedAggregates speaks of; ``bits`` are the first ones of the order that
-        records are counted by, for each attribute.
+        ``assigning`` is the kernel whose rows AssignedAggregates counts. ``bits`` says for each attribute how many
+        leading bits of the records' order are counted.
         """
         return None
 
     def set_aside(self, rows: str) -> str:
-        """Return where the rows of a query are read when the table that they are in is written once more."""
+        """Return a query of the same rows that stays valid when their table is written again."""
         return f"FROM ({rows})"
 
 
 def _rest(text: str) -> str:
-    """Write what is left of an id without its case, its blanks and the leading zeros of its numbers."""
+    """Return SQL for an id without case, blanks and the leading zeros of its numbers."""
     bare = f"regexp_replace(lower({text}), {literal(BLANK)}, '', 'g')"
     return rf"regexp_replace({bare}, {literal(LEADING_ZEROS)}, '\1\2', 'g')"
 
 
 def aggregates_of(workspace: Workspace, source: Source) -> Aggregates:
-    """Return who answers for a source."""
+    """Return the object that computes the aggregates of a source."""
     answers = source.answers or Aggregates
     return answers(workspace, source)
 
 
 @dataclass(frozen=True)
 class AssignedAggregates:
-    """Answers about records with their random bits, attribute by attribute.
+    """Counts of records by their random bits, one attribute at a time.
 
-    They are rows of a table that a step of a kernel makes: ``_code{n}`` is the place of the true value of attribute
-    ``n`` in its domain. The first half of its random bits orders the records of a value.
+    The records are rows of a table that a kernel step makes. ``_code{n}`` is the position of the true value of
+    attribute ``n`` in its domain. The first half of its random bits orders the records of a value.
     """
 
     workspace: Workspace
     table: str
 
     def digest(self, n: int) -> str:
-        """Count the records, and add up their order bits: the sum differs for tables that differ in any record."""
+        """Return the record count and the sum of the order bits; a change in any record changes the sum."""
         order = order_sql(n)
         ((digest,),) = self.workspace.rows(
             f"SELECT count(*) || '/' || bit_xor({order}) || '/' || sum({order}::HUGEINT) FROM {self.table}"
@@ -396,7 +397,7 @@ class AssignedAggregates:
         return str(digest)
 
     def counts(self, n: int, values: int, bits: int) -> NDArray[np.int64]:
-        """Count the records of each value by the first bits of their order, (values, 2**bits)."""
+        """Count the records of each value by the leading bits of their order: shape (values, 2**bits)."""
         counts = np.zeros((values, 1 << bits), np.int64)
         rows = self.workspace.rows(
             f"SELECT {cell_sql(n, bits)}, count(*) FROM {self.table} GROUP BY ALL"
@@ -407,11 +408,11 @@ class AssignedAggregates:
         return counts
 
     def marks(self, kept: str = "true") -> str:
-        """Write where the ``mark`` is read of each record of which a condition holds."""
+        """Return a table expression with the ``mark`` of each record that satisfies a condition."""
         return f"(SELECT _random0.mark AS mark FROM {self.table} WHERE {kept})"
 
     def leave_out(self, known: str) -> int:
-        """Leave out the records whose marks a query lists, and count those that stay."""
+        """Remove the records whose marks a query lists, and return the number of the others."""
         self.workspace.cursor.execute(f"DELETE FROM {self.table} WHERE _random0.mark IN ({known})")
         left = count_of(self.workspace.cursor, self.table)
         return int(left)
@@ -419,10 +420,10 @@ class AssignedAggregates:
     def last(
         self, last: Mapping[int, tuple[int, int]], attributes: int, bits: int
     ) -> list[tuple[tuple[int, int, int], ...]]:
-        """List the last records of some values of the first attribute, in the order of their random bits.
+        """Return the last records of some values of the first attribute, in the order of their random bits.
 
-        ``last`` says of each value how many, and a range before which none of them is. Of each record and attribute,
-        the code and both halves of the bits are returned.
+        ``last`` gives for each value the number of records wanted, and the first range of the order that can contain
+        them. The result has the code and both halves of the bits, for each record and attribute.
         """
         if not last:
             return []
@@ -439,7 +440,7 @@ class AssignedAggregates:
 
 
 def among_sql(last: Mapping[int, tuple[int, int]], bits: int) -> str:
-    """Write the condition on the records among which the last ones of some values are (``AssignedAggregates.last``)."""
+    """Return a condition that holds for at least the ``last`` records of some values (``AssignedAggregates.last``)."""
     return " OR ".join(
         f"(_code0 = {code} AND {cell_sql(0, bits)} >= {(code << bits) + first})"
         for code, (_, first) in last.items()
@@ -447,19 +448,19 @@ def among_sql(last: Mapping[int, tuple[int, int]], bits: int) -> str:
 
 
 def order_sql(n: int) -> str:
-    """Write the bits that order the records of a value."""
+    """Return SQL for the bits that order the records of a value."""
     return f"_random{n}.first_half"
 
 
 def word_sql(n: int) -> str:
-    """Write the bits that draw what a record shows, and that break ties of the order."""
+    """Return SQL for the bits that choose a record's published value and break ties of the order."""
     return f"_random{n}.second_half"
 
 
 def cell_sql(n: int, bits: int) -> str:
-    """Write the number of the cell that a record is in: its value, and one of ``2**bits`` ranges of the order.
+    """Return SQL for the number of a record's cell: its value and one of ``2**bits`` ranges of the order.
 
-    It is one number, since a window over one key takes half the time of a window over two.
+    The cell is one number because a window over one key takes half the time of a window over two.
 
     >>> cell_sql(0, 3), cell_sql(0, 0)
     ('(_code0 << 3) + (_random0.first_half >> 61::UBIGINT)::UINTEGER', '_code0')

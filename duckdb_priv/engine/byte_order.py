@@ -1,8 +1,9 @@
-"""Order and equality that go down to the bytes, where SQL's own stop earlier.
+"""Order and equality of values byte by byte, where SQL's own comparison treats different values as equal.
 
-A release is stored in an order made from its own columns, so that its rows say nothing of the order of the source. Rows
-that compare equal and are not the same would keep it: 'a' and 'A' under a collation that ignores case, 1 month and
-30 days, 0.0 and -0.0, two kinds of NaN. The same rows would be one group to SQL, and two crowds to a reader.
+A release is sorted by its own columns, so that the order of its rows reveals nothing about the order of the source.
+Values that compare equal but differ in bytes would keep the source's order. Examples are 'a' and 'A' under a collation
+that ignores case, 1 month and 30 days, 0.0 and -0.0, and two kinds of NaN. SQL would also put such values into one
+group, while a reader sees two.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ COLLATED = re.compile(r"\bc(\d+) VARCHAR COLLATE ")
 
 
 def byte_keys(expression: str, kind: str) -> list[str]:
-    """Write what is equal for two values of a type only if they are the same, byte by byte.
+    """Return SQL keys that are equal for two values of a type only if their bytes are equal.
 
     The first key orders as the type does. The others distinguish what it treats as equal.
 
@@ -51,7 +52,7 @@ def byte_keys(expression: str, kind: str) -> list[str]:
 
 
 def total_order(types: Mapping[str, str]) -> str:
-    """Write an order of rows by all columns, which leaves only identical rows in the order that they had.
+    """Return an ORDER BY list over all columns; only identical rows keep the order that they had.
 
     >>> total_order({"age": "INTEGER", "stay": "INTERVAL"})
     '"age", "stay", "stay"::VARCHAR COLLATE "binary"'
@@ -61,9 +62,9 @@ def total_order(types: Mapping[str, str]) -> str:
 
 
 def one_zero(expression: str, kind: str) -> str:
-    """Write a value of a type so that 0.0 and -0.0, which are equal, have one text.
+    """Return SQL that turns -0.0 into 0.0, so that equal numbers have the same text.
 
-    Within lists and structs, too; maps and unions stay as they are.
+    This includes numbers in lists and structs. Maps and unions are unchanged.
 
     >>> one_zero('"x"', "DOUBLE"), one_zero('"n"', "INTEGER")
     ('CASE WHEN "x" = 0 THEN 0::DOUBLE ELSE "x" END', '"n"')
@@ -94,17 +95,17 @@ def _one_zero(value: str, kind: str, depth: int) -> str:
 
 
 def compared_by_bytes(workspace: Workspace, table: str, types: Mapping[str, str]) -> dict[str, str]:
-    """Write the texts of a table that have a collation without it, which would follow them into every join."""
+    """Return SQL that removes the collation from a table's text columns; joins would inherit it."""
     texts = [name for name, kind in types.items() if kind == "VARCHAR"]
     collated = _collated(workspace, table, texts)
     return {name: f"decode(encode({identifier(name)}))" for name in collated}
 
 
 def read_exactly(table: str, types: Mapping[str, str], texts: Mapping[str, str]) -> str:
-    """Write how a table is read so that values are equal only if they are the same.
+    """Return a table expression whose values are equal only if their bytes are equal.
 
-    ``texts`` is what is read instead of texts that have a collation; numbers have one zero, as they have in a file
-    that DuckDB 1 writes: two groups in the source would be one in the release. A table with neither is read as it is.
+    ``texts`` replaces the text columns that have a collation. -0.0 becomes 0.0, as in a file that DuckDB 1 writes;
+    otherwise two groups of the source would become one in the release. A table with neither is returned unchanged.
 
     >>> print(read_exactly("t", {"x": "DOUBLE"}, {}))
     (SELECT * REPLACE (CASE WHEN "x" = 0 THEN 0::DOUBLE ELSE "x" END AS "x") FROM t)
@@ -116,7 +117,7 @@ def read_exactly(table: str, types: Mapping[str, str], texts: Mapping[str, str])
 
 
 def _collated(workspace: Workspace, table: str, names: Sequence[str]) -> list[str]:
-    """Return the texts that have a collation. DuckDB knows it of tables only, so one without rows is made."""
+    """Return the text columns that have a collation; DuckDB reports it of tables only, so an empty table is made."""
     if not names:
         return []
     columns = ", ".join(f"{identifier(name)} AS c{n}" for n, name in enumerate(names))

@@ -1,4 +1,4 @@
-"""The calculators of the schema ``priv``: functions of numbers, by the name that SQL calls them by.
+"""The calculators of the schema ``priv``: functions of numbers, under their SQL names.
 
 They are apart from the other functions because they load scipy, which a session without them never needs.
 """
@@ -32,7 +32,7 @@ def reconstruction_threshold(
     epsilon: float,
     delta: float,
 ) -> float:
-    """How many records of a group reconstruction privacy lets be perturbed independently."""
+    """Return how many records of a group reconstruction privacy perturbs independently."""
     return float(threshold(max_frequency, Uniform(retention, domain_size), epsilon, delta, bound))
 
 
@@ -45,7 +45,7 @@ def tail_bound(
     epsilon: float,
     group_size: int,
 ) -> float:
-    """How likely at most a share in a group is reconstructed too high, or too low, by more than the factor epsilon."""
+    """Bound the probability that a share in a group is reconstructed too high (or too low) by the factor epsilon."""
     found = tail_bounds(frequency, Uniform(retention, domain_size), epsilon, group_size, bound)
     return float(getattr(found, side))
 
@@ -88,7 +88,7 @@ def calculated(name: str, numbers: tuple[float | None, ...]) -> dict[str, float 
             "mistake": f"priv.{name} was given NULL, or what is no number\nHint: all its arguments are numbers"
         }
     try:
-        # A whole number, such as k, is one also in the words of a message.
+        # Messages show a whole number, such as k, without a decimal point.
         with np.errstate(all="ignore"):
             value = float(
                 CALCULATORS[name](

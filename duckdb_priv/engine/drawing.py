@@ -1,7 +1,7 @@
-"""The bits that records are perturbed by: drawn in a query, 2,048 records at a time, or for all of them at once.
+"""Random bits for perturbing records, drawn inside the query or for all records at once.
 
-DuckDB's threads wait in turn for Python, which costs them as much as the bits. For all records at once it is called
-with many at a time, while their columns are in memory as Arrow has them.
+In a query, DuckDB's threads wait in turn for Python, 2,048 records at a time. The waiting costs as much as the bits.
+Drawing for all records at once calls Python with larger batches, and holds the records' columns in memory as Arrow.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import place
 
 PIECE = 1 << 17
-"""Records that Python draws for at a time."""
+"""Number of records in one batch that Python draws bits for."""
 FEW = 100_000
-"""So few records are drawn for in the query."""
+"""Up to this number of records, bits are drawn in the query."""
 WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 KEPT_BY_ARROW = {*WHOLE, "BOOLEAN", "FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIMESTAMP"}
-"""Types of which Arrow gives back every value as it was."""
+"""Types whose values survive the conversion to Arrow and back."""
 BYTES_OF_RECORD, BYTES_OF_COLUMN = 32, 10
-"""What a record takes meanwhile, and each of its columns, texts aside: twice as much as was measured."""
+"""Memory for a record and for each of its columns, without texts: twice the measured bytes."""
 
 
 Room = Callable[[float], bool]
-"""Says whether all records fit in memory, by the bytes of one."""
+"""Returns whether all records fit in memory, given the bytes of one record."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Records, and what their bits are keyed by.
+    """A query of records, and the keys of their random bits.
 
     >>> records = "SELECT 7 AS _number, NULL::VARCHAR AS _text, 1::UINTEGER AS code"
     >>> drawing = Drawing(records, "_priv_integer_bits", {"random": "code"})
@@ -47,11 +47,11 @@ class Drawing:
     """
 
     records: str = field(repr=False)
-    """The query of the records: their ids, ``_number`` and ``_text``, and whatever columns they have."""
+    """The query of the records: their ids ``_number`` and ``_text``, and any other columns."""
     function: str
-    """What draws in a query: ``_priv_bits``, or ``_priv_integer_bits`` where all ids are integers."""
+    """The SQL function that draws bits: ``_priv_bits``, or ``_priv_integer_bits`` if all ids are integers."""
     keyed: Mapping[str, str]
-    """What the bits ``_bits0``, ``_bits1`` … are keyed by beside the record, by the placeholders of their bits."""
+    """By placeholder of a bit source: what keys its bits ``_bits0``, ``_bits1`` … besides the record."""
 
     @property
     def integers(self) -> bool:
@@ -60,7 +60,7 @@ class Drawing:
 
     @property
     def sql(self) -> str:
-        """Write the query of the records with their bits, which are drawn in it."""
+        """Return the query of the records that draws their bits while it runs."""
         ids = "_number" if self.integers else "_number, _text"
         bits = ", ".join(
             f"{self.function}({place(random_bits)}::UBIGINT, {ids}, {key}) AS _bits{n}"
@@ -75,9 +75,10 @@ class Drawing:
         random_bits: Mapping[str, KeyedBits | FreshBits],
         room: Room,
     ) -> pa.Table | None:
-        """Draw the bits of all records; None where Arrow does not keep what a column holds, or they do not fit.
+        """Draw the bits of all records; None if Arrow cannot hold a column exactly, or the records do not fit in
+        memory.
 
-        ``records`` is the query of the records, without places.
+        ``records`` is the query of the records, with its placeholders filled.
         """
         table = in_memory(cursor, self._keyed(records), room, integers=self.integers)
         if table is None:
@@ -92,9 +93,9 @@ class Drawing:
         random_bits: Mapping[str, KeyedBits | FreshBits],
         make: Callable[[pa.Table], A],
     ) -> list[A]:
-        """Draw the bits of all records while they are read, and return what is made of each piece of them.
+        """Draw bits batch by batch while the records are read, and return the result for each batch.
 
-        Where all ids are integers, the pieces have no column ``_text``.
+        If all ids are integers, the batches have no column ``_text``.
         """
         text = " EXCLUDE (_text)" if self.integers else ""
 
@@ -106,7 +107,7 @@ class Drawing:
         return each(cursor, lambda piece: make(self._with_bits(random_bits, piece)), read())
 
     def _keyed(self, records: str) -> str:
-        """Write the query of the records with what their bits are keyed by."""
+        """Return the query of the records with the keys of their bits."""
         more = "".join(
             f", {key} AS {_column(n, key)}"
             for n, key in enumerate(self.keyed.values())
@@ -125,16 +126,16 @@ class Drawing:
 
 
 def _column(n: int, key: str) -> str:
-    """Name the column of what bits are keyed by, which is one of the records' or made from them."""
+    """Return the name of the column that keys the bits: a column of the records, or a computed one."""
     return key if key.isidentifier() else f"_key{n}"
 
 
 def in_memory(
     cursor: duckdb.DuckDBPyConnection, records: str, room: Room, *, integers: bool
 ) -> pa.Table | None:
-    """Read records into memory; None where Arrow does not keep what a column holds, or they do not fit.
+    """Read records into memory; None if Arrow cannot hold a column exactly, or the records do not fit.
 
-    Where all ids are ``integers``, the column ``_text`` is empty, and takes no time.
+    If all ids are ``integers``, the column ``_text`` is empty and costs no time.
     """
     query = cursor.sql(records)
     types = {name: str(kind) for name, kind in zip(query.columns, query.types, strict=True)}
@@ -158,13 +159,13 @@ def in_memory(
 
 
 def pieces(table: pa.Table) -> Iterator[pa.Table]:
-    """Cut a table into pieces that Python draws for."""
+    """Split a table into the batches that Python draws bits for."""
     for start in range(0, len(table), PIECE):
         yield table.slice(start, PIECE)
 
 
 def _length(cursor: duckdb.DuckDBPyConnection, records: str, texts: Sequence[str]) -> float:
-    """Return how many bytes the texts of a record have on average."""
+    """Return the average number of bytes of a record's texts."""
     if not texts:
         return 0.0
     total = " + ".join(f"coalesce(strlen({text}), 0)" for text in texts)

@@ -1,4 +1,4 @@
-"""Databases that are encrypted on the disk, by a key that is in no file."""
+"""Databases encrypted on disk with a key that is stored in no file."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from duckdb_priv.errors import InvalidParameter, NotInstalled, echoed
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 ENCRYPTING = "LOAD httpfs"
-"""What lets DuckDB write encrypted files: the extension brings a generator of random numbers that is good enough."""
+"""DuckDB needs this extension to write encrypted files: it has a secure random number generator."""
 TAKEN = frozenset({"main", "memory", "priv", "system", "temp"})
-"""Names that a database cannot be attached under."""
+"""Names that an attached database cannot have."""
 
 
 def attach(connection: duckdb.DuckDBPyConnection, path: str | Path, key: str) -> None:
-    """Attach an encrypted database under the name of its file, make it if it is not there, and use it.
+    """Attach an encrypted database under the name of its file, creating it if it does not exist, and use it.
 
     Raises InvalidParameter for an empty key, a wrong one and a database in memory, and NotInstalled where this DuckDB
     cannot encrypt.
@@ -47,7 +47,7 @@ def attach(connection: duckdb.DuckDBPyConnection, path: str | Path, key: str) ->
             )
         connection.execute(f"USE {alias}")
     except duckdb.Error as error:
-        # Whatever DuckDB says, the statement with the key is not repeated.
+        # The error message never repeats the statement, because it contains the key.
         raise InvalidParameter(
             f"{echoed(str(path))} is no database that this encryption key opens",
             hint="give the key that it was made with, or none if it is not encrypted",

@@ -1,6 +1,6 @@
-"""Arrow at the edge of what is computed for whole lists of micro groups, in one call.
+"""Arrow functions that compute risks and noise for a whole list of micro groups in one call.
 
-What brings scipy along is loaded at the first call: most sessions never need it.
+Modules that need scipy are loaded at the first call, because most sessions never need them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from duckdb_priv.mechanism.discrete_laplace import laplace_count
 from duckdb_priv.mechanism.uniform import Uniform
 
 GROUPS = "STRUCT(size BIGINT, count BIGINT)[]"
-"""Groups as SQL gives them: records, and records with the value looked at."""
+"""The SQL type of a list of groups: the records of each, and those that have the examined value."""
 RISKS = (
     "STRUCT(found STRUCT(size BIGINT, count BIGINT, threshold DOUBLE, too_high DOUBLE, too_low DOUBLE)[],"
     " mistake VARCHAR)"
 )
-"""What is returned of them, or what is wrong with the parameters."""
+"""The SQL type of the result: the risks of each group, or the mistake in the parameters."""
 _NUMBERS = ("threshold", "too_high", "too_low")
 _RISKS = pa.struct(
     {
@@ -48,7 +48,7 @@ def perturbed_groups(
     delta: pa.ChunkedArray,
     bound: pa.ChunkedArray,
 ) -> pa.Array:
-    """Thresholds and exact tails of groups that are perturbed whole."""
+    """Return the thresholds and exact tail probabilities of groups whose records are all perturbed."""
     from duckdb_priv.mechanism.reconstruction_privacy import threshold
     from duckdb_priv.mechanism.tails import tails
 
@@ -68,7 +68,7 @@ def perturbed_groups(
 def counted_groups(
     groups: pa.ChunkedArray, epsilon_dp: pa.ChunkedArray, epsilon: pa.ChunkedArray
 ) -> pa.Array:
-    """Exact tails of the ratio attack on noisy counts of groups; they have no threshold."""
+    """Return exact tails of the ratio attack on noisy counts of groups; there is no threshold."""
     from duckdb_priv.mechanism.ratio_attack import ratio_tails
 
     def compute(row: int, size: Integers, count: Integers) -> Risks:
@@ -99,7 +99,7 @@ def _answers(
 
 
 def noisy_counts(numbers: pa.ChunkedArray, epsilons: pa.ChunkedArray) -> pa.Array:
-    """Whole numbers with discrete Laplace noise, or what is wrong with an argument."""
+    """Add discrete Laplace noise to whole numbers, or return the mistake in an argument."""
     values = numbers.to_pylist()
     budgets = epsilons.to_pylist()
     answers: list[dict[str, Any]] = [{} for _ in values]

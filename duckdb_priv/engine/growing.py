@@ -1,7 +1,7 @@
-"""Temporary tables that are larger than the memory.
+"""Temporary tables that are larger than memory.
 
-DuckDB moves to disk what does not fit in memory, except a part of every struct. So a large table has the fields of its
-structs as columns, below a view that joins them.
+DuckDB moves data that does not fit in memory to disk, except a part of every struct. So a large table stores the fields
+of its structs as columns, and a view joins them into structs again.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Structs = Mapping[str, Iterable[str]]
 
 
 class GrowingTable:
-    """A temporary table to which portions are added, of records that are in memory one portion at a time.
+    """A temporary table that is filled in batches, so that only one batch is in memory.
 
-    DuckDB holds until the transaction ends whatever was registered in it, so this is registered, once for all portions.
+    DuckDB keeps every registered object until the transaction ends. So this object is registered once, not each batch.
 
     >>> with duckdb.connect() as connection:
     ...     table = GrowingTable(connection, "temp.main.numbers")
@@ -40,7 +40,7 @@ class GrowingTable:
         self.portion: pa.Table | None = None
 
     def add(self, records: pa.Table) -> None:
-        """Add records; those of the first portion make the table, and replace one of its name."""
+        """Add records. The first batch creates the table and replaces one of the same name."""
         first, self.portion = self.portion is None, records.flatten() if self.large else records
         table = _apart(self.name) if self.large else self.name
         if first:
@@ -54,13 +54,13 @@ class GrowingTable:
         self.portion = self.portion.schema.empty_table()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Let DuckDB read the portion."""
+        """Return the current batch as an Arrow stream for DuckDB."""
         assert self.portion is not None
         return self.portion.__arrow_c_stream__(requested_schema)
 
 
 def taken_apart(name: str, query: str, structs: Structs) -> tuple[str, str]:
-    """Return the table and the query that a large table is made by at once, before it is ``put_together``.
+    """Return the name and the query of a large table's stored form; ``put_together`` makes the view over it.
 
     >>> taken_apart("large", "FROM t", {"s": ["a"]})
     ('large_apart', 'SELECT * EXCLUDE ("s"), "s"."a" AS "s.a" FROM (FROM t)')
@@ -77,7 +77,7 @@ def taken_apart(name: str, query: str, structs: Structs) -> tuple[str, str]:
 
 
 def put_together(cursor: duckdb.DuckDBPyConnection, name: str, structs: Structs) -> None:
-    """Let SQL read the structs of a large table."""
+    """Create the view that joins a large table's columns into structs."""
     fields = [_field(struct, field) for struct, names in structs.items() for field in names]
     packed = [
         f"struct_pack({', '.join(f'{identifier(field)} := {_field(struct, field)}' for field in names)})"
@@ -91,7 +91,7 @@ def put_together(cursor: duckdb.DuckDBPyConnection, name: str, structs: Structs)
 
 
 def drop_large(cursor: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Drop a large table."""
+    """Drop a large table and its view."""
     cursor.execute(f"DROP VIEW {name}; DROP TABLE {_apart(name)}")
 
 

@@ -1,4 +1,4 @@
-"""One DuckDB instance: the connections that were prepared, and the secrets that callers keep.
+"""One DuckDB instance: its prepared connections, and the secrets that callers keep.
 
 Functions are registered once per instance and serve every connection to it, so they must not
 hold on to one connection: a strong reference would keep the file open after ``con.close()``.
@@ -23,9 +23,9 @@ from duckdb_priv.sqltext.quoting import literal
 BUSY: tuple[type[duckdb.Error], ...] = tuple(
     filter(None, [getattr(duckdb, "ResourceInUseException", None)])
 )
-"""What DuckDB 2 raises where two threads use one connection at once; DuckDB 1 has no such error."""
+"""The error of DuckDB 2 when two threads use one connection at once; DuckDB 1 has no such error."""
 BUSY_WAIT = 10.0
-"""Seconds to wait for a connection that is in use; what uses it takes microseconds."""
+"""Seconds to wait for a connection that is in use; such a use takes microseconds."""
 
 STANDARD: dict[str, str | bool] = {
     "default_collation": "",
@@ -33,9 +33,9 @@ STANDARD: dict[str, str | bool] = {
     "default_order": "ASC",
     "integer_division": False,
 }
-"""Settings by which one statement means several things, and what they are where ours run.
+"""Settings that change the meaning of a statement, with the values that our statements need.
 
-Under others, rows would be stored in another order, texts would be equal that are not the same, and shares be zero.
+Under other values, rows would have another order, different texts would be equal, and shares would be zero.
 """
 
 _instances: dict[str, Instance] = {}
@@ -43,28 +43,28 @@ _numbers = itertools.count(1)
 
 
 class Instance:
-    """What the functions of one DuckDB instance share."""
+    """The state that the functions of one DuckDB instance share."""
 
     def __init__(self, find: Callable[[str], Callable[..., list[dict[str, Any]]]]) -> None:
         self.find = find
-        """Returns a procedure by its name, and loads what it needs."""
+        """Returns the procedure of a name, and loads the modules that it needs."""
         self.name = f"instance {next(_numbers)}"
         self.connections: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
         self.functions: Sequence[object] = ()
-        """What DuckDB calls by address: kept alive, as the connection that registered them may close before others."""
+        """Objects that DuckDB calls by address; they stay alive here after their connection closes."""
         self.secrets: dict[str, bytes] = {}
-        """By database: the secrets that callers of install() keep themselves."""
+        """By database: the secrets that callers of install() keep."""
         self.working: set[duckdb.DuckDBPyConnection] = set()
-        """Cursors on which a procedure is at work."""
+        """Cursors on which a procedure is running."""
         self.stage = ""
-        """What the procedure at work is doing, in a word or two for someone who waits."""
+        """The current step of the running procedure, in one or two words for the progress display."""
         self.watched = False
-        """Whether someone reads the progress of the statements of procedures, which DuckDB then records."""
+        """Whether someone reads the progress of statements; DuckDB then records it."""
         self.turn = threading.Lock()
         """Held from the first statement of a publication to its commit."""
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
-        """Open a cursor on a prepared connection that is still open, where statements mean what they mean by default.
+        """Open a cursor with standard settings on a prepared connection that is still open.
 
         Raises PublicationFailed where settings are locked.
         """
@@ -78,7 +78,7 @@ class Instance:
                 except duckdb.ConnectionException:
                     continue
                 except BUSY:
-                    # Another thread is at it this very moment; DuckDB 2 refuses where DuckDB 1 waits.
+                    # Another thread is using this connection now; DuckDB 2 raises an error where DuckDB 1 waits.
                     busy = True
             time.sleep(0.001)
         raise NotInstalled(
@@ -87,12 +87,12 @@ class Instance:
         )
 
     def interrupt(self) -> None:
-        """Stop the procedures at work; each of them leaves nothing behind."""
+        """Stop the running procedures; each of them rolls its changes back."""
         for cursor in list(self.working):
             cursor.interrupt()
 
     def progress(self) -> float | None:
-        """Return how far the statement is that a procedure has running, in percent, where DuckDB knows."""
+        """Return the progress in percent of the statement that a procedure runs, if DuckDB knows it."""
         for cursor in list(self.working):
             with suppress(duckdb.Error):
                 percent = cursor.query_progress()
@@ -102,7 +102,7 @@ class Instance:
 
 
 def standardized(cursor: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
-    """Let statements on a cursor mean what they mean by default, whatever was set for its database.
+    """Give a cursor the standard settings, whatever the settings of its database.
 
     Raises PublicationFailed where settings are locked.
 
@@ -125,12 +125,12 @@ def standardized(cursor: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection
 
 
 def keep(instance: Instance) -> None:
-    """Remember an instance whose functions are registered."""
+    """Store an instance whose functions are registered."""
     _instances[instance.name] = instance
 
 
 def is_prepared(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether this very connection has the functions of an instance; another to its database may, too."""
+    """Return whether this connection has an instance's functions; other connections to its database may have them."""
     return any(connection in instance.connections for instance in _instances.values())
 
 
@@ -140,14 +140,14 @@ def find(name: str) -> Instance | None:
 
 
 def interrupt() -> None:
-    """Stop every procedure at work in this process; for front ends that handle Ctrl-C themselves."""
+    """Stop every running procedure of this process; for front ends that handle Ctrl-C themselves."""
     for instance in list(_instances.values()):
         instance.interrupt()
 
 
 @atexit.register
 def _close_all() -> None:
-    """Close what is still open: DuckDB 2 reports connections with functions as leaks at exit."""
+    """Close the open connections: at exit, DuckDB 2 reports connections with functions as leaks."""
     for instance in _instances.values():
         for connection in list(instance.connections):
             with suppress(duckdb.Error):

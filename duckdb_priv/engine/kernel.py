@@ -1,13 +1,12 @@
-"""A record kernel: all that turns records into published rows, as data that any DuckDB can run.
+"""A record kernel: the steps that turn records into published rows, as data that any DuckDB can run.
 
-A plan is made from counts of the source; its kernel holds the SQL of what is done to each record, the small tables
-that this SQL reads, and the derived keys of its noise, never the secret itself. It can be pickled and handed to
-another process, which needs no database of the publisher's: ``run`` works in a bare connection over any stream of
-Arrow record batches, and gives the rows that publishing gives. Publishing goes the same way (``opened``), with the
-source itself as the records.
+A plan is made from counts of the source. Its kernel holds the SQL for each record, the small tables that this SQL
+reads, and the derived keys of its noise. It never holds the secret itself. A kernel can be pickled and run in another
+process without the publisher's database. ``run`` takes a bare connection and any stream of Arrow record batches, and
+yields the rows that publishing yields. Publishing uses the same code (``opened``), with the source as the records.
 
-For the records, or a source of random bits, the SQL holds a placeholder (``place``) that is filled when the
-kernel is opened: keys are never in SQL, which names sources by numbers that are valid only while the kernel is open.
+The SQL has placeholders (``place``) for the records and for each source of random bits; they are filled when the kernel
+is opened. Keys are never in SQL. SQL refers to a source by a number that is valid only while the kernel is open.
 """
 
 from __future__ import annotations
@@ -29,21 +28,21 @@ from duckdb_priv.sqltext.quoting import identifier, in_types
 from duckdb_priv.sqltext.templates import fill
 
 RECORDS = "records"
-"""The place of the records, a table expression, in the SQL of a kernel."""
+"""The placeholder of the records, a table expression, in a kernel's SQL."""
 DRAWN = "drawn"
-"""The place of records with their bits, in the SQL of a kernel that has a drawing."""
+"""The placeholder of records with their random bits, in the SQL of a kernel that has a drawing."""
 STREAM = "_priv_stream"
 AT_ONCE = "_priv_drawn"
 
 
 @dataclass(frozen=True)
 class Table:
-    """A small table, with the casts that make its values DuckDB's."""
+    """A small table of data, and the SELECT list that casts its values to DuckDB types."""
 
     data: bytes = field(repr=False)
     """The columns as an Arrow IPC stream."""
     columns: str = "*"
-    """What is selected of them."""
+    """The SELECT list over these columns."""
 
     @classmethod
     def of(cls, columns: Mapping[str, Any], select: str = "*") -> Table:
@@ -64,16 +63,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Step:
-    """A temporary table that is made from the records before rows are published."""
+    """A temporary table that is made from the records before any row is published."""
 
     table: str
     select: str = field(repr=False)
-    """The query that gives its rows."""
+    """The query of its rows."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """What is done to each record, as data.
+    """The work done on each record, as data.
 
     >>> from duckdb_priv.engine.randomness import KeyedBits
     >>> from duckdb_priv.sqltext.templates import place
@@ -91,39 +90,39 @@ class Kernel:
     """
 
     reads: Mapping[str, str]
-    """The columns that it reads of a record, and their types."""
+    """The columns that the kernel reads of a record, and their types."""
     select: str = field(repr=False)
-    """The query that gives the published rows, in no order."""
+    """The query of the published rows, in no particular order."""
     random_bits: Mapping[str, randomness.KeyedBits | randomness.FreshBits] = field(
         default_factory=dict
     )
-    """Sources of bits by the names of their places."""
+    """Sources of random bits, by placeholder."""
     drawing: Drawing | None = None
-    """What bits are drawn for, where the SQL reads them at the place DRAWN."""
+    """The records and keys for which bits are drawn, if the SQL has the placeholder DRAWN."""
     groups: Mapping[str, RangedGroups] = field(default_factory=dict)
-    """Decoy groups by the names of their places."""
+    """Decoy groups, by placeholder."""
     tables: Mapping[str, Table] = field(default_factory=dict)
-    """Temporary tables that the SQL reads, by name."""
+    """Small tables that the SQL reads, by name."""
     steps: Sequence[Step] = ()
-    """What is made of the records first; none if each record is perturbed by itself."""
+    """Temporary tables that are made first; none if each record is perturbed by itself."""
     alone: bool = True
     """Whether a row depends on its record and on no other, so that records may come in pieces."""
     gathers: bool = False
-    """Whether the rows of a piece are not one for each record, but what is counted of them."""
+    """Whether the kernel returns counts of a batch instead of one row per record."""
     together: tuple[str, ...] | None = None
     """Partition key: a row depends only on records with equal values here; None: on any record. If each record is
-    perturbed by itself, one process is best given all records with equal values, one after the other."""
+    perturbed by itself, records with equal values should go to one process, one after the other."""
     before: tuple[Kernel, ...] = ()
-    """What is done first, one after the other: each stage reads the rows of the one before, and this one of the last.
-    So records can come together more than once, by other columns."""
+    """Earlier stages, in order: each reads the rows of the previous one, and this kernel reads the rows of the last. So
+    records can be grouped several times, by different columns."""
 
     @property
     def stages(self) -> tuple[Kernel, ...]:
-        """What is done one after the other."""
+        """Return the stages in order, this kernel last."""
         return (*self.before, replace(self, before=()))
 
     def renamed(self, columns: Mapping[str, str]) -> Kernel:
-        """Publish columns under other names."""
+        """Return the kernel with its published columns renamed."""
         if not columns:
             return self
         names = ", ".join(f"{identifier(a)} AS {identifier(b)}" for a, b in columns.items())
@@ -137,10 +136,11 @@ class Kernel:
         staged: Collection[str] = (),
         room: Room | None = None,
     ) -> Iterator[str]:
-        """Make tables and sources of bits on a cursor, and return the query of the published rows over a table.
+        """Make tables and bit sources on a cursor, and return the query of the published rows over a table.
 
-        ``staged`` are the steps whose tables exist already (``stage``). If records fit into memory, by ``room``,
-        their bits are drawn at once, and the query reads them there. The sources are valid until the context ends.
+        ``staged`` names the steps whose tables exist already (``stage``). If ``room`` says that the records fit in
+        memory, their bits are drawn at once and the query reads them there. The sources are valid until the context
+        ends.
         """
         with ExitStack() as stack:
             for stage in self.before:
@@ -159,9 +159,9 @@ class Kernel:
     def stage(
         self, cursor: duckdb.DuckDBPyConnection, records: str, staged: Collection[str] = ()
     ) -> None:
-        """Make the tables of all steps in advance, but for those that are ``staged`` already.
+        """Make the tables of all steps in advance, except those in ``staged``.
 
-        So they can be counted in, and are not made twice.
+        Queries can then count in these tables, and publishing does not make them again.
         """
         with self._filled(cursor, records) as fillings:
             self._make(cursor, fillings, staged)
@@ -198,11 +198,11 @@ class Kernel:
     def run(
         self, connection: duckdb.DuckDBPyConnection, stream: pa.RecordBatchReader
     ) -> Iterator[pa.RecordBatch]:
-        """Give the published rows of a stream of records, in no order, on any connection.
+        """Yield the published rows of a stream of records, in no particular order, on any connection.
 
-        The stream has the columns that the kernel reads, and may have more. If each record is perturbed by itself, the
-        stream is read in pieces; otherwise it becomes a temporary table first.
-        Raises InvalidSource for a column that is missing, and for a record whose value the plan does not know.
+        The stream must have the columns that the kernel reads, and may have more. If each record is perturbed by
+        itself, the stream is read in batches; otherwise it becomes a temporary table first. Raises InvalidSource for a
+        missing column, and for a record whose value is not in the plan.
         """
         udfs.register(connection)
         reads = self.stages[0].reads
@@ -240,7 +240,7 @@ class Kernel:
 
 
 def merged(stream: pa.RecordBatchReader) -> Iterator[pa.Table]:
-    """Merge batches into pieces of about PIECE records, so that many small ones cost no more than few large ones."""
+    """Merge batches into larger ones of about PIECE records, so that many small batches cost no more than a few."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for batch in stream:
@@ -254,7 +254,7 @@ def merged(stream: pa.RecordBatchReader) -> Iterator[pa.Table]:
 
 
 def create_table(cursor: duckdb.DuckDBPyConnection, name: str, table: Table) -> None:
-    """Create a small table as a temporary one."""
+    """Create a temporary table from a small table of data."""
     cursor.register("_priv_small", table.read())
     cursor.execute(
         f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {table.columns} FROM _priv_small"

@@ -1,9 +1,9 @@
-"""What records are known by: keyed marks of their ids and values, which the ledger keeps and nobody else sees.
+"""Keyed marks of record ids and values, by which the ledger recognizes records; only the ledger keeps them.
 
-A mark is 64 bits of AES over the id, under a key of the database that keys no noise and stays when the secret is
-changed. So 7 and '7' are two ids, as they are for the noise, and the marks are the same in every version of DuckDB and
-in Spark. Up to ``KEPT`` records all of them are marked; of more, all are added up to a digest. What records hold beside
-their ids is looked at in a sample, which the marks choose.
+A mark is 64 bits of AES over the id. Its key belongs to the database; it keys no noise and does not change with the
+secret. So 7 and '7' are two ids, as they are for the noise. Marks are the same in every version of DuckDB and in Spark.
+Up to ``KEPT`` records are all marked; larger sources are summed up in a digest. The records' other values are examined
+in a sample, which the marks choose.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from duckdb_priv.sqltext.steady import steady_text
 from duckdb_priv.sqltext.templates import place
 
 MARKS, VALUES = "marks", "values"
-"""Places of the two streams."""
+"""Placeholders of the two bit sources."""
 PARTS = ("rows", "parity", "total")
-"""What a digest is added up from."""
+"""The columns that make up a digest."""
 
 
 def mark_stream(workspace: Workspace, purpose: str = MARKS) -> randomness.KeyedBits:
-    """Derive what marks ids (MARKS), or values (VALUES)."""
+    """Return the bits that mark ids (MARKS) or values (VALUES)."""
     if workspace.rows("SELECT count(*) FROM priv.identity") == [(0,)]:
         workspace.cursor.execute("INSERT INTO priv.identity SELECT _priv_new_secret(1), ?", [now()])
     ((key,),) = workspace.rows("SELECT key FROM priv.identity")
@@ -37,7 +37,7 @@ def mark_stream(workspace: Workspace, purpose: str = MARKS) -> randomness.KeyedB
 
 
 def mark(source: Source, stream: str = place(MARKS), *, missing: str | None = None) -> str:
-    """Write the mark of the id of a record ``s``; ``missing`` is what an id without a value is read as."""
+    """Return SQL for the mark of a record ``s``'s id; ``missing`` replaces a NULL id."""
     number, text = source.id_arguments
     function, _ = source.drawing("bits")
     if missing is not None:
@@ -51,20 +51,20 @@ def mark(source: Source, stream: str = place(MARKS), *, missing: str | None = No
 
 
 def person_text(columns: Sequence[str], types: Mapping[str, str]) -> str:
-    """Write the text of the person of a record ``s``."""
+    """Return SQL for the text of a record ``s``'s person id."""
     texts = [steady_text(f"s.{identifier(each)}", types[each]) for each in columns]
-    # Lengths keep ('ab', 'c') and ('a', 'bc') apart.
+    # Lengths distinguish ('ab', 'c') from ('a', 'bc').
     joined = " || ".join(f"length({text}) || ':' || {text}" for text in texts)
     return joined if len(texts) > 1 else texts[0]
 
 
 def mark_of_text(text: str, stream: str) -> str:
-    """Write the mark of a text, or of a value as text; that it is missing is a value."""
+    """Return SQL for the mark of a text, or of a value as text; NULL has a mark, too."""
     return f"_priv_bits({stream}::UBIGINT, NULL::BIGINT, coalesce({text}, ''), ({text} IS NULL)::UINTEGER)"
 
 
 def mark_records(workspace: Workspace, source: Source) -> Marked | None:
-    """Mark the records of a source; None where they have no ids."""
+    """Make the table of the records' marks, and return its summary; None if the records have no ids."""
     if not source.record_id:
         return None
     answers = aggregates_of(workspace, source)
@@ -91,7 +91,7 @@ def mark_records(workspace: Workspace, source: Source) -> Marked | None:
 
 
 def _marked_sql(source: Source, limit: int) -> str:
-    """Write the query of the marks of all records, and of the texts of the public values of a sample."""
+    """Return the query of all records' marks, and of the public values of a sample as texts."""
     named = list(enumerate(source.sensitive))
     person = "NULL::UBIGINT"
     if source.person:
@@ -118,19 +118,19 @@ def _marked_sql(source: Source, limit: int) -> str:
 
 
 def _values_sql(source: Source, attribute: str) -> str:
-    """Write the query of the marks of the values of a sensitive column, each once."""
+    """Return the query of the distinct marks of a sensitive column's values."""
     text = f"s.{key_expression(attribute, source.types[attribute])}::VARCHAR"
     return _each_once(f"SELECT DISTINCT {text} AS text FROM {place(RECORDS)} AS s", place(VALUES))
 
 
 def _each_once(texts: str, stream: str) -> str:
-    """Write the query of the marks of the ``text`` of each row of a query."""
+    """Return the query of the distinct marks of a query's column ``text``."""
     mark_of = mark_of_text("text", stream)
     return f"SELECT text, ({mark_of} & 4294967295::UBIGINT)::UINTEGER AS mark FROM ({texts})"
 
 
 def _sample(workspace: Workspace, source: Source, values: randomness.KeyedBits, limit: int) -> None:
-    """Materialize what the records of the sample hold: a row for each of their columns."""
+    """Make the table of the sample's values: one row for each record and column."""
     stream = str(workspace.open_stream(values))
     held = [
         f"SELECT mark, {literal(name.lower())} AS attribute, true AS sensitive, value{n} AS value FROM chosen"
@@ -149,7 +149,7 @@ def _sample(workspace: Workspace, source: Source, values: randomness.KeyedBits, 
 
 
 def _digests(source: Source, *, parts: bool = False) -> str:
-    """Write what all records add up to, by sensitive column: no other ids and values give the same."""
+    """Return the query of each sensitive column's digest; it identifies the ids and values of all records."""
     values = [f"value{n}::UBIGINT * 4294967296::UBIGINT" for n in range(len(source.sensitive))]
     found = []
     for n, value in enumerate(values or ["0::UBIGINT"]):
@@ -165,7 +165,7 @@ def _digests(source: Source, *, parts: bool = False) -> str:
 
 
 def _added_up(parts: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Add up the digests of pieces, each of three numbers for every sensitive column."""
+    """Add up the digests of batches; a digest has three numbers for each sensitive column."""
     digests = []
     for n in range(0, len(parts[0]) if parts else 0, 3):
         rows = sum(int(part[n] or 0) for part in parts)

@@ -1,4 +1,4 @@
-"""``priv.laplace_count``: an answer with noise, and its price in the ledger before it is given."""
+"""``priv.laplace_count``: a count with noise; its price is in the ledger before the count is returned."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from duckdb_priv.sqltext.quoting import identifier
 
 
 class NoisyCounts:
-    """Answers counts with noise, and keeps what they cost in the database that they are asked in.
+    """Returns counts with noise, and stores their cost in the current database.
 
-    The price is kept on a cursor of its own, so that it stays where the caller's transaction is rolled back: the
-    answer was seen.
+    The cost is written on a cursor of its own, so that it stays if the caller's transaction is rolled back: the caller
+    has seen the count.
     """
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
 
     def functions(self) -> tuple[Udf, ...]:
-        """List the functions that SQL calls."""
+        """Return the functions that SQL calls."""
         return (
             Udf(
                 "_priv_laplace_count",

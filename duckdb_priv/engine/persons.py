@@ -1,8 +1,8 @@
-"""Whose records they are: how many a person has, and which of them are published where that is limited.
+"""Counting the records of each person, and limiting how many of them are published.
 
-What is promised of a record is promised of a person as often as it has records. ``max_rows`` limits that: of every
-person the records with the smallest keyed hash of their ids are published, the same ones in every release, so that the
-others are never shown. The choice is a function of the secret and of the ids alone.
+A guarantee for one record is weaker for a person with several records. ``max_rows`` limits their number: the records of
+a person with the smallest keyed hashes of their ids are published. They are the same in every release, so the other
+records are never shown. The choice depends on the secret and the ids alone.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from duckdb_priv.errors import InvalidSource
 
 
 def count_persons(workspace: Workspace, source: Source, max_rows: int | None = None) -> Source:
-    """Count the people of a source and the records of one, and leave out what a person has beyond ``max_rows``.
+    """Return the source with its number of people and most records of one, limited to ``max_rows`` for each person.
 
     A source without a person column is returned unchanged.
 
-    Raises InvalidSource if a record has no person: nobody would know how many records a person has.
+    Raises InvalidSource if a record has no person id: the records of each person could not be counted.
     """
     if not source.person:
         return source

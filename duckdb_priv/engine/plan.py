@@ -1,4 +1,4 @@
-"""What a mechanism decides before one row is written: data, and the kernel that turns records into published rows."""
+"""A plan: what a mechanism decides before it writes a row, and the kernel that makes the published rows."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a mechanism decides before one row is written: data, made from counts."""
+    """All decisions of a mechanism before it writes a row: data, made from counts."""
 
     mechanism: str
     parameters: Mapping[str, Any]
     kernel: Kernel
-    """What gives the published rows of the records, in no order, with attributes as names of the columns."""
+    """Makes the published rows from the records, in no order; its columns are named by the attributes."""
     columns: Mapping[str, str]
-    """Role of every attribute that is published: public, sensitive, generalized, group or scale."""
+    """Role of every published attribute: public, sensitive, generalized, group or scale."""
     attributes: Sequence[SensitiveAttribute]
     provenance: Mapping[str, str]
     """By sensitive attribute: whether its domain was given or comes from the source."""
@@ -28,21 +28,21 @@ class Plan:
     strongest: str
     """The strongest guarantee, in words."""
     rows_expected: int | None
-    """Rows that the query must give, where that is known beforehand."""
+    """Number of rows that the query must return, if planning knows it."""
     left_out: int | None = None
-    """Source records that are not published, where it is not the difference of the rows."""
+    """Number of source records that are not published, if it is not the difference of the row counts."""
     waiting: Mapping[str, Mapping[str | None, int]] = field(default_factory=dict)
-    """By sensitive attribute: how many of these records have each value, where that is known."""
+    """By sensitive attribute: how many unpublished records have each value, if known."""
     sample: bool = False
-    """Whether the rows are the rest of a random sample, so that the number of missing ones must not be published."""
+    """Whether the rows are a random sample; the number of unpublished records must then stay secret."""
     warnings: Sequence[str] = ()
     earlier: str | None = None
-    """The query of rows that were published before and stay, where the release is extended by those of the kernel."""
+    """The query of the rows published earlier, if the kernel's rows extend a release."""
     staged: Sequence[str] = ()
-    """Steps of the kernel whose tables planning has left on the publisher's cursor; another process makes them."""
+    """Kernel steps whose tables are already on the publisher's cursor; another process has to make them."""
     complete: Complete | None = None
-    """What adds to the plan all that follows from how often each value is published."""
+    """Completes the plan from the published counts of each value."""
 
 
 Complete = Callable[[Plan, Mapping[str, Mapping[str | None, int]]], Plan]
-"""From a plan, and by attribute how many published rows show each value, to the whole plan."""
+"""Takes a plan and, by attribute, the published count of each value; returns the completed plan."""

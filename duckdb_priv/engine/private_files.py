@@ -1,7 +1,7 @@
-"""Files that only their owner may read: a publisher's database, what DuckDB writes beside it, and what a crash leaves.
+"""Files that only their owner may read: a publisher's database, and DuckDB's files beside it.
 
-DuckDB does not let a caller say how it makes files. So the mask of the program is set while ours is at work, and what
-was made meanwhile by others, or before, gets the mode of the database afterwards.
+DuckDB has no option for the mode of the files that it makes. So we set the program's umask while we write. Files that
+others made before or meanwhile get the mode of the database afterwards.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from duckdb_priv.errors import NotInstalled
 from duckdb_priv.release.catalog import Connection
 
 SPILLED = "duckdb_temp_*"
-"""What DuckDB calls the files in its temporary directory."""
+"""Pattern of the files in DuckDB's temporary directory."""
 OPEN = Path("/proc/self/fd")
-"""Where Linux lists the files that this program has open."""
+"""The folder where Linux lists the open files of this program."""
 
 
 class _Umask:
-    """What the files of this program are made with while at least one part of it is at work for a publisher."""
+    """The umask of this program while at least one part of it writes for a publisher."""
 
     def __init__(self) -> None:
         self.guard = threading.Lock()
@@ -43,7 +43,7 @@ class _Umask:
                 os.umask(self.before)
 
     def usual(self) -> int | None:
-        """Return the mask that files have otherwise; None where it is the one that is set."""
+        """Return the program's ordinary umask; None if it is currently set."""
         with self.guard:
             return self.before if self.users else None
 
@@ -53,7 +53,7 @@ _umask = _Umask()
 
 @contextmanager
 def made_for_owner() -> Iterator[None]:
-    """Let files that are made meanwhile be readable by their owner only; that holds for the whole program."""
+    """Make new files readable by their owner only while the context is open, in the whole program."""
     _umask.take()
     try:
         yield
@@ -62,7 +62,7 @@ def made_for_owner() -> Iterator[None]:
 
 
 def for_readers(path: Path) -> None:
-    """Give a file, or a folder with all that is in it, the mode that files of this program have otherwise."""
+    """Give a file, or a folder and its contents, the mode of ordinary new files."""
     mask = _umask.usual()
     if mask is None or os.name != "posix":
         return
@@ -72,9 +72,9 @@ def for_readers(path: Path) -> None:
 
 
 def take_from_others(connection: Connection) -> None:
-    """Let nobody but its owner read the file of the current database, and what DuckDB writes beside it.
+    """Let only its owner read the file of the current database, and DuckDB's files beside it.
 
-    Raises NotInstalled where the file system does not let it be so.
+    Raises NotInstalled if the file system cannot do so.
     """
     if (path := _place(connection)) is not None:
         try:
@@ -88,14 +88,14 @@ def take_from_others(connection: Connection) -> None:
 
 
 def keep_beside(connection: Connection) -> None:
-    """Let nobody read what is beside the file of the current database who may not read that file."""
+    """Let only readers of the current database's file read DuckDB's files beside it."""
     if (path := _place(connection)) is not None:
         with suppress(OSError):
             mode = stat.S_IMODE(path.stat().st_mode)
             for file in (*_write_ahead(path), *_temporary(path).glob(SPILLED)):
                 _limit(file, mode)
             if _temporary(path).is_dir():
-                # Who may read a folder may enter it.
+                # A reader of a folder also needs permission to enter it.
                 _limit(_temporary(path), mode | (mode & 0o444) >> 2)
 
 
@@ -113,7 +113,7 @@ def _write_ahead(database: Path) -> list[Path]:
 
 
 def _temporary(database: Path) -> Path:
-    """Return the folder to which DuckDB spills what does not fit into memory, unless it is named another."""
+    """Return the folder of DuckDB's spilled data, unless a setting names another."""
     return Path(f"{database}.tmp")
 
 
@@ -124,7 +124,7 @@ def _limit(file: Path, most: int) -> None:
 
 
 def is_open(path: Path) -> bool:
-    """Return whether this program has a file open; where that cannot be known, it may be."""
+    """Return whether this program has a file open; True if that cannot be found out."""
     if not OPEN.is_dir():
         return True
     wanted = os.path.realpath(path)
@@ -136,9 +136,9 @@ def is_open(path: Path) -> bool:
 
 
 def remove_spilled(database: Path) -> None:
-    """Remove what a killed program spilled beside a database that this program has just opened, and nobody else can.
+    """Remove the files that a killed program spilled beside a database.
 
-    DuckDB itself removes it when it spills next, or never.
+    This program has just opened the database, so no other has it open. DuckDB removes them at its next spill, or never.
     """
     folder = _temporary(database)
     if folder.is_dir() and not folder.is_symlink():

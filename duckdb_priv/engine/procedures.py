@@ -1,13 +1,13 @@
-"""Procedures: Python that SQL calls by name, in a transaction of its own.
+"""Procedures: Python that SQL calls by name, each in its own transaction.
 
-A statement such as ``FROM priv.publish_uniform(…)`` calls a procedure through ``_priv_begin`` and
-``_priv_finish``. The first does all the work in a transaction on a cursor of its own and leaves it open; the
-second, in a later pipeline of the same statement, commits. A statement that is interrupted never gets
-to the second, whatever the first was doing at that moment, so nothing of it is kept.
+A statement such as ``FROM priv.publish_uniform(…)`` calls a procedure through ``_priv_begin`` and ``_priv_finish``.
+``_priv_begin`` does all the work in a transaction on its own cursor and leaves it open. ``_priv_finish``, in a later
+pipeline of the same statement, commits. An interrupted statement never reaches ``_priv_finish``, so none of its work is
+kept.
 
-``_priv_begin`` occurs twice in the statement, in two independent pipelines. DuckDB runs it on the calling thread or
-on one of its workers; a worker that waits inside a function is a worker less for the work itself, so a call on
-a worker gives the calling thread a moment to take the other one, and then lets it.
+``_priv_begin`` occurs twice in the statement, in two independent pipelines (lanes). DuckDB runs each on the calling
+thread or on a worker. A worker that waits inside a function cannot help with the work itself. So a call on a worker
+gives the calling thread a moment to start the other lane, and then lets it do the work.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from duckdb_priv.errors import PrivError, PublicationFailed, echoed
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 LANE_WAIT = 1.0
-"""Seconds that a worker leaves to the calling thread, which takes a millisecond, or longer on a machine that is busy.
+"""Seconds that a worker waits for the calling thread, which needs a millisecond, or longer on a busy machine.
 
-Where a worker does the work, the calling thread notices Ctrl-C inside DuckDB, whose words are not ours."""
+If a worker does the work, DuckDB notices Ctrl-C on the calling thread and shows its own message instead of ours."""
 COMMIT_WAIT = 10.0
-"""Seconds after which work that nobody commits is given up: its statement was interrupted."""
+"""Seconds after which uncommitted work is rolled back: its statement was interrupted."""
 TURN_WAIT = 2.0
-"""Seconds that finished work may keep others waiting for its commit."""
+"""Seconds that other procedures wait for finished work to be committed."""
 
 
 Procedure = Callable[[Workspace, Mapping[str, Any]], list[dict[str, Any]]]
-"""What SQL calls: it works in a workspace, is given arguments by name, and returns rows."""
+"""What SQL calls: it takes a workspace and arguments by name, and returns rows."""
 
 
 @dataclass
@@ -59,8 +59,8 @@ class _Statement:
     giving_up: threading.Timer | None = None
 
     def settle(self) -> Workspace | None:
-        """Stop the clock, and hand over the work that is to be committed or rolled back."""
-        # A clock that is still ticking when Python ends makes DuckDB 2 report leaks.
+        """Stop the timer, and return the work that is to be committed or rolled back."""
+        # A timer that is still running when Python ends makes DuckDB 2 report leaks.
         if self.giving_up is not None:
             self.giving_up.cancel()
         return self.workspace
@@ -75,7 +75,7 @@ class Runner:
         self.statements: dict[str, _Statement] = {}
 
     def functions(self) -> tuple[Udf, ...]:
-        """List the functions that SQL calls."""
+        """Return the functions that SQL calls."""
         return (
             Udf("_priv_instance", self._name, ("BIGINT",), "VARCHAR"),
             Udf("_priv_begin", self._begin, ("VARCHAR",) * 3, "VARCHAR"),
@@ -97,7 +97,7 @@ class Runner:
         return pa.array([_answer(lambda: self._work(key, name, arguments[0].as_py()))])
 
     def _take_lane(self, key: str) -> bool:
-        """Decide whether this call does the work, or the other one."""
+        """Return whether this call does the work; otherwise the other lane does it."""
         on_worker = isinstance(threading.current_thread(), threading._DummyThread)
         with self.guard:
             statement = self.statements.setdefault(key, _Statement())
@@ -139,7 +139,7 @@ class Runner:
                 self.instance.working.discard(workspace.cursor)
         except BaseException:
             with self.guard:
-                # The other lane may still be on its way, and must find the lane taken.
+                # The other lane may start later, and must see that the lane is taken.
                 statement.failed = True
                 if statement.lanes_seen == 2:
                     self.statements.pop(key, None)
@@ -152,7 +152,7 @@ class Runner:
         return key
 
     def _wait_for_turn(self) -> None:
-        """Let one procedure write at a time, and give up finished work that nobody commits."""
+        """Let one procedure write at a time, and roll back finished work that was never committed."""
         while not self.instance.turn.acquire(timeout=0.05):
             for key, statement in list(self.statements.items()):
                 if (
@@ -204,7 +204,7 @@ class Runner:
         return json.dumps([{**row, "seconds": seconds} for row in statement.rows], default=str)
 
     def _ask(self, names: pa.ChunkedArray, arguments: pa.ChunkedArray) -> pa.Array:
-        """Answer a question that changes nothing."""
+        """Return the answer to a question that changes nothing."""
         calls = zip(names.to_pylist(), arguments.to_pylist(), strict=True)
         return pa.array([_answer(partial(self._look, name, text)) for name, text in calls])
 
@@ -222,7 +222,7 @@ def _refuse_several(calls: int) -> pa.Array:
 
 
 def _commit(cursor: duckdb.DuckDBPyConnection) -> None:
-    """Commit. An interrupt that is noticed when that is done undoes nothing, so it is no failure."""
+    """Commit. An interrupt that is noticed after the commit changes nothing, so it is ignored."""
     try:
         cursor.execute("COMMIT")
     except (KeyboardInterrupt, RuntimeError, duckdb.InterruptException):
@@ -235,7 +235,7 @@ def _commit(cursor: duckdb.DuckDBPyConnection) -> None:
 
 @contextmanager
 def working(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
-    """Work in a transaction of its own, for a caller in Python: committed at the end, or nothing is kept."""
+    """Open a transaction for a caller in Python; it is committed at the end, or rolled back on an error."""
     with instance.turn, committed(instance, database, schemas) as workspace:
         yield workspace
 
@@ -244,7 +244,7 @@ def working(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iter
 def committed(
     instance: Instance, database: str, schemas: tuple[str, ...], zone: str | None = None
 ) -> Iterator[Workspace]:
-    """Work in a transaction of its own, for a caller that has the turn: committed at the end, or nothing is kept."""
+    """Open a transaction for a caller that has the turn; it is committed at the end, or rolled back on an error."""
     with made_for_owner(), _begun(instance, database, schemas, zone) as workspace:
         yield workspace
         _commit(workspace.cursor)
@@ -256,7 +256,7 @@ def committed(
 def undone(
     instance: Instance, database: str, schemas: tuple[str, ...], zone: str | None = None
 ) -> Iterator[Workspace]:
-    """Work in a transaction of which nothing is kept, and for which no procedure waits."""
+    """Open a transaction that is always rolled back, and that no procedure waits for."""
     with made_for_owner(), _begun(instance, database, schemas, zone) as workspace:
         yield workspace
         _undo(workspace)
@@ -282,7 +282,7 @@ def _begun(
 
 
 def _undo(workspace: Workspace) -> None:
-    """Roll back, and undo what no transaction does."""
+    """Roll back, and undo changes outside of the transaction."""
     with suppress(duckdb.Error):
         workspace.cursor.execute("ROLLBACK")
     for undo in reversed(workspace.on_rollback):
@@ -290,7 +290,7 @@ def _undo(workspace: Workspace) -> None:
 
 
 def read_call(text: str) -> tuple[str, tuple[str, ...], str, Mapping[str, Any]]:
-    """Read a call as JSON: the database that the caller uses, its schemas and time zone, and the arguments."""
+    """Return the parts of a call in JSON: the caller's database, schemas and time zone, and the arguments."""
     arguments = json.loads(text)
     fixed = (
         arguments.pop("_database"),
@@ -306,7 +306,7 @@ def open_workspace(
     """Open a workspace with the caller's database and schemas."""
     cursor = instance.cursor()
     if zone is not None:
-        # The day of a time, in a view, is that which the caller sees.
+        # A view that takes the day of a timestamp must see the caller's time zone.
         cursor.execute(f"SET SESSION TimeZone = {literal(zone)}")
     cursor.execute(f"USE {identifier(database)}")
     cursor.execute("SET python_enable_replacements = false")
@@ -318,9 +318,9 @@ def open_workspace(
 
 
 def show_progress(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let DuckDB keep book of how far its statements are, and print nothing itself.
+    """Let DuckDB record the progress of statements without printing it.
 
-    Does nothing where settings are locked, as in a release file that was opened confined to itself.
+    Does nothing if settings are locked, as in a release file that is opened in confinement.
     """
     with suppress(duckdb.InvalidInputException):
         connection.execute("SET enable_progress_bar = true")
@@ -336,16 +336,16 @@ TELLING = (
     duckdb.ParserException,
     duckdb.PermissionException,
 )
-"""Errors of DuckDB whose text speaks of names and resources, never of values.
+"""Errors of DuckDB whose text contains names and resources, never values.
 
-What is not implemented is none of them: so DuckDB calls the value of a record that is no time zone.
+NotImplementedException is missing here: DuckDB raises it with the value when a record's value is not a time zone.
 """
 
 
 def _answer(compute: Callable[[], str]) -> str:
-    """Return an answer, or the text of an error behind an exclamation mark, for SQL to raise.
+    """Return an answer, or an exclamation mark and the text of an error for SQL to raise.
 
-    Errors of DuckDB that may quote a value of the source are named, not repeated.
+    An error of DuckDB that may quote a value of the source is replaced by its name.
     """
     try:
         return compute()
@@ -356,9 +356,9 @@ def _answer(compute: Callable[[], str]) -> str:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Return whether someone stopped the work, here or in a procedure that was called.
+    """Return whether someone stopped the work, here or in a called procedure.
 
-    Ctrl-C comes as one of four exceptions, depending on where in DuckDB or Python it is noticed.
+    Ctrl-C arrives as one of four exceptions, depending on where DuckDB or Python notices it.
 
     >>> is_interrupt(duckdb.InterruptException("INTERRUPT Error: Interrupted!"))
     True
@@ -370,7 +370,7 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 def _explained(error: BaseException) -> PublicationFailed:
-    """Return what ended a procedure; an error that only a defect can cause is raised again."""
+    """Return the error that ended a procedure; an error that only a defect can cause is raised again."""
     if is_interrupt(error):
         return PublicationFailed(
             "the statement was interrupted, and nothing of it was kept", hint="run it again"

@@ -1,14 +1,14 @@
-"""The only source of randomness: 64 uniform bits per record, or twice as many, keyed or fresh.
+"""The only source of randomness: 64 or 128 uniform bits per record, keyed or fresh.
 
 Keyed bits are AES-256 in CBC-MAC mode over (record id, code of the true value), under a key derived
 from the secret and from everything else that defines the noise: attribute, mechanism, parameters, domain.
 The message starts with its own length, so no message is a prefix of another, and CBC-MAC of such messages
-is a pseudorandom function (Petrank and Rackoff 2000). Leaving out the true value or the parameters
-would let two releases be differenced: a retained record shows itself by changing, or by not changing.
+is a pseudorandom function (Petrank and Rackoff 2000). Without the true value or the parameters in the key, two releases
+could be compared: a change of the shown value, or none, would reveal a retained record.
 
 Fresh bits come from the operating system.
 
-What is planned for a table as a whole takes words from keyed streams (``KeyedWords``).
+Plans for a table as a whole draw words from keyed streams (``KeyedWords``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SECRET_BYTES = 32
 BLOCK = 16
 """Bytes in a block of AES."""
 INTEGER_MARK = np.uint32(0xFFFFFFFF)
-"""Is written instead of the length of a text; no text is as long."""
+"""Replaces the length of a text in the first block of an integer id; no text is that long."""
 HEAD = 8
 """Bytes of the record id that fit in the first block, after the length and the code."""
 
@@ -52,7 +52,7 @@ def check_secret(secret: bytes) -> bytes:
 
 
 def fingerprint(secret: bytes, context: str = "") -> str:
-    """Return a text that identifies sources of bits and reveals nothing else: 128 bits of HMAC-SHA256.
+    """Return a text that identifies a source of bits and reveals nothing else: 128 bits of HMAC-SHA256.
 
     >>> fingerprint(bytes(32), "a") == fingerprint(bytes(32), "b")
     False
@@ -78,7 +78,7 @@ class KeyedBits:
     def draw_for_integers(
         self, ids: NDArray[np.int64], codes: NDArray[np.uint32]
     ) -> NDArray[np.uint64]:
-        """Return two words per record whose id is an integer: one block, of a length no text has.
+        """Return two words per record whose id is an integer: one block, of a length that no text has.
 
         >>> bits = KeyedBits.derive(bytes(32), "demonstration")
         >>> words = bits.draw_for_integers(np.array([7, 7]), np.array([0, 1], dtype=np.uint32))
@@ -96,8 +96,8 @@ class KeyedBits:
     ) -> NDArray[np.uint64]:
         """Return two words per record whose id is a text.
 
-        ``ids`` holds the bytes of all record ids, of which record i owns
-        ``ids[offsets[i]:offsets[i + 1]]``; ``codes`` are the places of the true values in the domain.
+        ``ids`` holds the bytes of all record ids; record i has ``ids[offsets[i]:offsets[i + 1]]``. ``codes`` are the
+        positions of the true values in the domain.
 
         >>> bits = KeyedBits.derive(bytes(32), "demonstration")
         >>> ids = np.frombuffer(b"aab", dtype=np.uint8)
@@ -125,7 +125,7 @@ class KeyedBits:
 
     def _encrypt(self, blocks: NDArray[np.uint8]) -> NDArray[np.uint8]:
         encryptor = Cipher(algorithms.AES(self.key), modes.ECB()).encryptor()
-        # The library asks for room for a block that is never begun.
+        # The library needs a buffer with one more block, which it never fills.
         encrypted = np.empty(blocks.size + BLOCK - 1, np.uint8)
         encryptor.update_into(blocks.reshape(-1).data, encrypted.data)
         return encrypted[: blocks.size].reshape(-1, BLOCK)
@@ -188,7 +188,7 @@ _numbers = itertools.count(1)
 
 
 def open_stream(bits: KeyedBits | FreshBits) -> int:
-    """Give a source of bits a number, so that SQL can name it and no key is ever in SQL."""
+    """Register a source of bits and return its number; SQL uses the number and never contains a key."""
     number = next(_numbers)
     _streams[number] = bits
     return number
@@ -200,5 +200,5 @@ def stream(number: int) -> KeyedBits | FreshBits:
 
 
 def close_stream(number: int) -> None:
-    """Forget a source of bits."""
+    """Unregister a source of bits."""
     _streams.pop(number, None)

@@ -1,7 +1,7 @@
-"""The secret of a publisher's database: made once, kept by the database or by its owner.
+"""The secret of a publisher's database: made once, stored in the database or kept by its owner.
 
-Someone who reads a database that keeps its secret can recover the source. So only its owner can read the file
-from the moment in which the secret is written.
+A database with its secret lets a reader recover the source. So the file is readable by its owner only, from the moment
+the secret is written.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from duckdb_priv.errors import InvalidParameter, NotInstalled, echoed
 from duckdb_priv.release.catalog import Connection, now
 
 FEWEST_BYTES = 9
-"""How many different bytes a secret has at least, of 32; 30 are usual."""
+"""Smallest number of different bytes in a secret of 32 bytes; about 30 are usual."""
 DIGITS = frozenset(b"0123456789abcdefABCDEF")
-"""Of numbers to the base 16: text that is as good as it is drawn."""
+"""Hexadecimal digits: a text of them can be as random as bytes."""
 
 
 def keep_secret(connection: Connection, given: bytes | None) -> None:
-    """Make the secret at the first installation, or check the one that the caller keeps.
+    """Create the secret at the first installation, or check the one that the caller keeps.
 
-    It is written where files are ``made_for_owner``.
+    The secret is written inside ``made_for_owner``.
     """
     rows = connection.execute("SELECT key IS NULL, fingerprint FROM priv.secret").fetchall()
     if given is None:
@@ -40,7 +40,7 @@ def keep_secret(connection: Connection, given: bytes | None) -> None:
         return
     mark = randomness.fingerprint(randomness.check_secret(given))
     if rows and rows[0][1] != mark and not rows[0][0] and _unused(connection):
-        # It was made at a first look, such as a check, and nothing depends on it.
+        # A first look, such as a check, made this secret, and nothing depends on it.
         connection.execute("DELETE FROM priv.secret")
         rows = []
     if not rows:
@@ -55,7 +55,7 @@ def keep_secret(connection: Connection, given: bytes | None) -> None:
 
 
 def _unused(connection: Connection) -> bool:
-    """Return whether nothing was published, or counted, with the secret that a database keeps."""
+    """Return whether nothing was published or counted with the stored secret."""
     ((used,),) = connection.execute(
         "SELECT EXISTS (FROM priv.ledger) OR EXISTS (FROM priv.noisy_count)"
     ).fetchall()
@@ -63,7 +63,7 @@ def _unused(connection: Connection) -> bool:
 
 
 def write_new(connection: Connection) -> str:
-    """Replace the secret, if there is one, by a new one, and return its fingerprint."""
+    """Replace any stored secret by a new one, and return the new one's fingerprint."""
     connection.execute("DELETE FROM priv.secret")
     connection.execute("INSERT INTO priv.secret SELECT _priv_new_secret(1), '', ?", [now()])
     mark = randomness.fingerprint(current_secret(connection, None))
@@ -72,7 +72,7 @@ def write_new(connection: Connection) -> str:
 
 
 def refuse_weak(secret: bytes) -> None:
-    """Refuse a secret that can be guessed: words, or few different bytes over and over.
+    """Refuse a secret that can be guessed: words, or a few different bytes repeated.
 
     Random bytes are refused with a probability below 1e-31.
 
@@ -91,22 +91,22 @@ def refuse_weak(secret: bytes) -> None:
 
 
 def empty_write_ahead(connection: Connection) -> None:
-    """Move what was written into the database file; where others are at work, that happens when they are done."""
+    """Move the write-ahead log into the database file; with other open transactions, DuckDB does so later."""
     with suppress(duckdb.TransactionException):
         connection.execute("CHECKPOINT")
 
 
 def stored_secret(connection: Connection) -> bytes | None:
-    """Return the secret that the database keeps, if it keeps one."""
+    """Return the secret that is stored in the database, if any."""
     (key,) = connection.execute("SELECT key FROM priv.secret").fetchall()[0]
     return None if key is None else bytes(key)
 
 
 def current_secret(connection: Connection, given: bytes | None) -> bytes:
-    """Return the secret that this database publishes with: the stored one, or the caller's if it is the same.
+    """Return the secret that this database publishes with: the stored one, or the caller's if it has the same
+    fingerprint.
 
-    A stored secret comes first: a caller may have given theirs to another database that was attached
-    under the same name.
+    A stored secret comes first: the caller's may belong to another database that was attached under the same name.
     """
     stored = stored_secret(connection)
     if stored is not None:
@@ -123,7 +123,7 @@ def current_secret(connection: Connection, given: bytes | None) -> bytes:
 def read_for_owner(path: Path, what: str) -> bytes:
     """Read a file that only its owner may read.
 
-    Raises InvalidParameter where others may, too, and OSError where nobody can.
+    Raises InvalidParameter if others may read it, too, and OSError if it cannot be read.
     """
     with path.open("rb") as file:
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
@@ -136,7 +136,7 @@ def read_for_owner(path: Path, what: str) -> bytes:
 
 
 def write_for_owner(path: Path, data: bytes, what: str) -> None:
-    """Write a new file that only its owner may read; raises InvalidParameter where there is one already."""
+    """Write a new file that only its owner may read; raises InvalidParameter if the file exists."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

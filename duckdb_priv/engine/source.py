@@ -1,4 +1,4 @@
-"""The private table: finds it, reads its columns, and gives each of them its role."""
+"""The private table: finding it, reading its columns, and assigning their roles."""
 
 from __future__ import annotations
 
@@ -25,65 +25,65 @@ SCALAR = re.compile(
     r"|TIMESTAMP(_S|_MS|_NS)?|UUID|ENUM\(.*\))$",
     re.DOTALL,
 )
-"""Types whose values have one text each, so that a domain can be listed; a time with a zone has several."""
+"""Types whose values have a single text, so that a domain can be listed; a time with a zone has several texts."""
 RESERVED = "_priv_"
-"""How our own names begin when they are beside names of the user's."""
+"""Prefix of our own names beside the user's."""
 INTEGER = re.compile(r"^(U?(TINY|SMALL)INT|U?INTEGER|BIGINT)$")
 BITS_PER_ROW = 8
-"""Integer ids are counted in a bitmap of at most this length: in a tenth of the time that a hash table takes."""
+"""Bits of the bitmap per row, at most. Counting integer ids in a bitmap takes a tenth of a hash table's time."""
 COUNTED = 100_000
-"""So few ids are counted sooner than a primary key is found among the constraints of all tables."""
+"""Up to this number of ids, counting is faster than searching all constraints for a primary key."""
 LONGEST_BITMAP = 1_000_000_000
-"""The longest that DuckDB makes."""
+"""The longest bitmap that DuckDB makes."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """The private table, as one request sees it."""
+    """The private table as one request sees it."""
 
     table: str
-    """How it is read: its full name, quoted, or a query of it in which equal values are the same."""
+    """Table expression: the quoted full name, or a query in which only identical values are equal."""
     name: str
-    """Its full name, to be read."""
+    """The full name, for messages."""
     types: dict[str, str]
     """Type of every column."""
     public: tuple[str, ...]
     sensitive: tuple[str, ...]
     record_id: tuple[str, ...]
     origins: tuple[str, ...]
-    """The tables that it reads."""
+    """The tables that the source reads."""
     rows: int
     person: tuple[str, ...] = ()
-    """The columns that tell whose record it is."""
+    """The columns of the person id."""
     persons: int | None = None
-    """How many people it has records of; None if no person is named."""
+    """Number of people; None if there is no person column."""
     rows_of_person: int | None = None
-    """The most records that one of them has, or may have; None if no person is named."""
+    """The most records that one person has, or may have; None if there is no person column."""
     population: str = POPULATION
-    """The people that it is about, whose name is in every key of noise."""
+    """The population of the source; its name is part of every key of noise."""
     version: str | None = None
-    """Which version of its tables is read, where another engine than DuckDB holds them and tells."""
+    """Version of the tables, if another engine than DuckDB holds them and reports it."""
     collated: tuple[str, ...] = ()
-    """The texts that its owner's table compares otherwise than byte by byte."""
+    """Text columns that the owner's table does not compare byte by byte."""
     answers: Callable[[Workspace, Source], Any] | None = field(
         default=None, repr=False, compare=False
     )
-    """What answers questions about the records, where another engine than DuckDB holds them."""
+    """Computes counts of the records, if another engine than DuckDB holds them."""
 
     @property
     def stored(self) -> str:
-        """Its full name, quoted: what its owner reads."""
+        """The quoted full name, under which the owner reads the table."""
         return ".".join(map(identifier, parse_name(self.name)))
 
     @property
     def read_types(self) -> dict[str, str]:
-        """The columns that are read of a record when it is published, with their types."""
+        """Types of the columns that publishing reads."""
         read = {*self.public, *self.sensitive, *self.record_id}
         return {name: kind for name, kind in self.types.items() if name in read}
 
     @property
     def published_roles(self) -> dict[str, str]:
-        """The role of each column that is published, in the order of the source."""
+        """The role of each published column, in the order of the source."""
         return {
             name: "sensitive" if name in self.sensitive else "public"
             for name in self.types
@@ -92,7 +92,7 @@ class Source:
 
     @property
     def id_form(self) -> str:
-        """Return how the record id enters the random bits."""
+        """Return the form in which the record id keys the random bits."""
         return "integer" if self.integer_id else f"text of {len(self.record_id)}"
 
     @property
@@ -101,16 +101,16 @@ class Source:
         return len(self.record_id) == 1 and bool(INTEGER.match(self.types[self.record_id[0]]))
 
     def drawing(self, kind: str) -> tuple[str, str]:
-        """Name the function that draws ``bits`` or ``random_bits`` for records, and write the ids that it is given."""
+        """Return the function that draws ``bits`` or ``random_bits`` for records, and SQL for the ids that it takes."""
         if self.integer_id:
             return f"_priv_integer_{kind}", "_number"
         return f"_priv_{kind}", "_number, _text"
 
     @property
     def id_arguments(self) -> tuple[str, str]:
-        """Write the record id of the source, as ``s``, as what the bits take: an integer, or a text."""
+        """Return SQL for a record ``s``'s id as the random bits take it: an integer, or a text."""
         nothing = ("NULL::BIGINT", "NULL::VARCHAR")
-        # The text of a time with a zone depends on the zone of the session.
+        # The text of a time with a zone depends on the session's time zone.
         columns = [
             f"epoch_us(s.{identifier(name)})"
             if self.types[name] == "TIMESTAMP WITH TIME ZONE"
@@ -123,13 +123,13 @@ class Source:
             return f"{columns[0]}::BIGINT", nothing[1]
         if len(columns) == 1:
             return nothing[0], f"{columns[0]}::VARCHAR"
-        # Lengths keep ('ab', 'c') and ('a', 'bc') apart.
+        # Lengths distinguish ('ab', 'c') from ('a', 'bc').
         parts = [f"{column}::VARCHAR" for column in columns]
         return nothing[0], " || ".join(f"length({part}) || ':' || {part}" for part in parts)
 
 
 def is_one_of(kind: str, *names: str) -> bool:
-    """Return whether a type has one of these names, whatever follows; a list of such values has not.
+    """Return whether a type has one of these names, whatever its parameters; a list type does not count.
 
     >>> is_one_of("ENUM('a')", "ENUM"), is_one_of("ENUM('a')[]", "ENUM")
     (True, False)
@@ -138,18 +138,18 @@ def is_one_of(kind: str, *names: str) -> bool:
 
 
 def key_type(kind: str) -> str:
-    """Return the type that values of a column are looked up as: an ENUM as text, others as they are."""
+    """Return the type in which a column's values are looked up: text for an ENUM, otherwise its own."""
     return "VARCHAR" if is_one_of(kind, "ENUM") else kind
 
 
 def key_expression(attribute: str, kind: str) -> str:
-    """Write the expression that is looked up in the domain: an ENUM as text, others as they are."""
+    """Return SQL for the key that is looked up in the domain: text for an ENUM, otherwise the value itself."""
     column = identifier(attribute)
     return f"{column}::VARCHAR" if is_one_of(kind, "ENUM") else column
 
 
 def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
-    """Find a table or view by its name, and check what is said of its columns.
+    """Find a table or view by its name, and check the roles of its columns.
 
     Raises UnknownName for an unknown table or column, and InvalidSource for a column that cannot have its role, an
     empty table, and a record id that is missing or not unique.
@@ -193,10 +193,10 @@ def open_source(workspace: Workspace, name: str, roles: Roles) -> Source:
 def columns_of_roles(
     source: str, names: Sequence[str], types: dict[str, str], roles: Roles
 ) -> Roles:
-    """Return the columns of each role as the source spells them, the public ones in its order.
+    """Return the columns of each role, spelled as in the source; the public ones in its order.
 
-    Raises UnknownName for an unknown column, and InvalidSource for one that cannot have its role, for two of one name
-    and for a name that is taken.
+    Raises UnknownName for an unknown column. Raises InvalidSource for a column that cannot have its role, for two
+    columns of one name, and for a reserved name.
     """
     if len({each.lower() for each in names}) < len(names):
         raise InvalidSource(f"{source!r} has two columns of one name", hint="rename one")
@@ -247,7 +247,7 @@ def parse_name(text: str) -> list[str]:
 
 
 def readable_name(path: Sequence[str]) -> str:
-    """Write a dotted name that is quoted only where it must be, and that parse_name reads back.
+    """Return a dotted name, quoted only where necessary; parse_name reads it back.
 
     >>> print(readable_name(["hospital", "main", "visits 2026"]))
     hospital.main."visits 2026"
@@ -256,7 +256,7 @@ def readable_name(path: Sequence[str]) -> str:
 
 
 def refuse_reading(source: Source, origins: Iterable[str], what: str, hint: str) -> None:
-    """Refuse a table of the publisher's that should be public knowledge, and is a view of what is published."""
+    """Refuse a publisher's table that should be public knowledge but reads the published source."""
     if common := sorted({*source.origins} & {*origins}):
         raise InvalidParameter(
             f"{what} reads {common[0]!r}, which is what is published: its numbers would reveal records",
@@ -265,7 +265,7 @@ def refuse_reading(source: Source, origins: Iterable[str], what: str, hint: str)
 
 
 def find_table(workspace: Workspace, name: str) -> tuple[str, str, str]:
-    """Find a table or view as the caller would: by its plain name, or by its dotted name."""
+    """Return database, schema and name of a table or view that the caller gives by its plain or dotted name."""
     known = workspace.rows(
         "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT temporary"
         " UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views()"
@@ -296,7 +296,7 @@ def find_table(workspace: Workspace, name: str) -> tuple[str, str, str]:
 
 
 def _columns(names: Sequence[str], types: dict[str, str], source: str) -> tuple[str, ...]:
-    """Return names as the table spells them."""
+    """Return names, spelled as in the table."""
     spelling = {name.lower(): name for name in types}
     for name in names:
         if name.lower() not in spelling:
@@ -318,7 +318,7 @@ def _check_record_id(
 
 
 def refuse_ids(record_id: Sequence[str], rows: int, with_id: int, distinct: int) -> None:
-    """Refuse ids that some of the rows lack, or share."""
+    """Refuse ids that are missing in some rows, or occur more than once."""
     what = " and ".join(map(repr, record_id))
     if with_id < rows:
         raise InvalidSource(
@@ -335,7 +335,7 @@ def refuse_ids(record_id: Sequence[str], rows: int, with_id: int, distinct: int)
 def _count_ids(
     workspace: Workspace, table: str, record_id: dict[str, str], rows: int
 ) -> tuple[int, int]:
-    """Count the rows that have an id, and the different ids; ``record_id`` is the type of every column of it."""
+    """Count the rows with an id and the distinct ids; ``record_id`` is the type of every column of the id."""
     names = [identifier(name) for name in record_id]
     key = names[0] if len(names) == 1 else f"({', '.join(names)})"
     present = " AND ".join(f"{name} IS NOT NULL" for name in names)
@@ -344,7 +344,7 @@ def _count_ids(
         low, high = workspace.rows(f"SELECT min({key}), max({key}) FROM {table}")[0]
         if low is not None and high - low < min(BITS_PER_ROW * rows, LONGEST_BITMAP):
             distinct = f"bit_count(bitstring_agg({key}, {low}, {high}))"
-            # An id outside of the bitmap, of a table that changes, would be in DuckDB's error.
+            # If the table changes, DuckDB's error could contain an id that is outside of the bitmap.
             present = f"{key} BETWEEN {low} AND {high}"
     (counted,) = workspace.rows(f"SELECT count(*), {distinct} FROM {table} WHERE {present}")
     return counted
@@ -353,9 +353,9 @@ def _count_ids(
 def _check_steady(
     workspace: Workspace, table: str, path: tuple[str, str, str], columns: Sequence[str]
 ) -> None:
-    """Refuse a view that gives a record another id or value whenever it is read.
+    """Refuse a view that returns another id or value for a record at each reading.
 
-    Its noise would be fresh, or groups be planned by other public columns than are published.
+    The noise would be fresh, or groups would be planned with other public columns than the published ones.
     """
     (views,) = workspace.rows(
         "SELECT count(*) FROM duckdb_views()"
@@ -371,7 +371,7 @@ def _check_steady(
 
 
 def _is_key(workspace: Workspace, path: tuple[str, str, str], record_id: tuple[str, ...]) -> bool:
-    """Whether a primary key already promises what would have to be counted."""
+    """Return whether a primary key guarantees present and distinct ids, so that they need not be counted."""
     keys = workspace.rows(
         "SELECT constraint_column_names FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY'"
         " AND database_name = ? AND schema_name = ? AND table_name = ?",
@@ -381,9 +381,9 @@ def _is_key(workspace: Workspace, path: tuple[str, str, str], record_id: tuple[s
 
 
 def origins_of(workspace: Workspace, path: tuple[str, str, str]) -> set[str]:
-    """Name the tables and files that a table or view reads, through all views between.
+    """Return the names of the tables and files that a table or view reads, through all views between.
 
-    What reads neither, or files that have no name, is its own origin.
+    A source that reads no table and no named file is its own origin.
     """
     query = f"SELECT * FROM {'.'.join(map(identifier, path))}"
     workspace.cursor.execute("SET explain_output = 'all'")
@@ -395,7 +395,7 @@ def origins_of(workspace: Workspace, path: tuple[str, str, str]) -> set[str]:
         table = node["extra_info"].get("Table")
         only_tables &= bool(table or node["children"])
         if table:
-            # A name with a line break is written as a list of lines.
+            # A name with a line break is printed as a list of lines.
             text = table if isinstance(table, str) else "\n".join(table)
             tables.add(readable_name(parse_name(text)))
     if only_tables:
@@ -405,8 +405,8 @@ def origins_of(workspace: Workspace, path: tuple[str, str, str]) -> set[str]:
 
 
 def _files(workspace: Workspace, query: str) -> list[str]:
-    """Name the files that a query names like tables."""
-    # On a cursor of its own: an error, as JOIN … USING is one here, would abort the transaction.
+    """Return the files that a query reads under their names, as if they were tables."""
+    # On another cursor, since an error, as for JOIN … USING here, would abort the transaction.
     with workspace.another_cursor() as cursor, suppress(duckdb.BinderException):
         names = map(parse_name, cursor.get_table_names(query, qualified=True))
         return [name[0] for name in names if len(name) == 1 and set(name[0]) & {".", "/"}]

@@ -1,4 +1,4 @@
-"""Doing the same to several things at once, where what takes time is done outside of Python: in AES, in numpy."""
+"""Applying a function to several items at once, where most time is spent outside of Python, in AES or numpy."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ B = TypeVar("B")
 def each(
     cursor: duckdb.DuckDBPyConnection, function: Callable[[A], B], over: Iterable[A]
 ) -> list[B]:
-    """Do the same to each of several things, in as many threads as DuckDB has, and return the results in their order.
+    """Apply a function to each item, in as many threads as DuckDB has, and return the results in order.
 
-    They are taken one by one, a few ahead of what is done, so that ``over`` may be a stream that the cursor reads.
+    Items are taken one by one, a few ahead of the results, so ``over`` may be a stream that the cursor reads.
 
     >>> with duckdb.connect() as connection:
     ...     each(connection, len, ["a", "bc"])

@@ -1,8 +1,8 @@
-"""Arrow in, Arrow out: the one list of functions that DuckDB calls in Python.
+"""The list of Python functions that DuckDB calls, with Arrow arguments and results.
 
-DuckDB hands over pieces of at most 2,048 rows, from several threads and in any order, so every function is a
-pure function of each row, or takes fresh bits from the operating system. All of them are declared with side
-effects: otherwise DuckDB would compute a call on constants once and share it among rows.
+DuckDB passes batches of at most 2,048 rows, from several threads and in any order. So every function is a pure function
+of each row, or takes fresh bits from the operating system. All are declared with side effects; otherwise DuckDB would
+compute a call on constants once and use the result for all rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from duckdb_priv.mechanism.ranged_groups import RangedGroups
 
 @dataclass(frozen=True)
 class Udf:
-    """A function as DuckDB needs to know it."""
+    """The registration of a function in DuckDB."""
 
     name: str
     function: Callable[..., Any]
@@ -41,10 +41,10 @@ def bits(
     texts: pa.ChunkedArray,
     codes: pa.ChunkedArray,
 ) -> pa.Array:
-    """64 uniform bits per row: keyed by (record id, code of the true value), or fresh.
+    """Return 64 uniform bits per row: keyed by (record id, code of the true value), or fresh.
 
-    All rows of a call name the same stream. A record id is a number or a text. A keyed stream refuses a
-    missing id or code: such rows would share their noise.
+    All rows of a call use the same stream. A record id is a number or a text. A keyed stream refuses a missing id or
+    code: such rows would have the same noise.
     """
     return drawn(randomness.stream(streams[0].as_py()), numbers, texts, codes)
 
@@ -55,7 +55,7 @@ def drawn(
     texts: pa.ChunkedArray,
     codes: pa.ChunkedArray,
 ) -> pa.Array:
-    """Draw what ``bits`` gives of a stream."""
+    """Draw the words of a stream for ``bits``."""
     if isinstance(source, randomness.FreshBits):
         return pa.array(source.draw(len(codes)))
     return pa.array(_column(_draw(source, _record_ids(numbers, texts, codes), codes.to_numpy()), 0))
@@ -68,10 +68,10 @@ def random_bits(
     texts: pa.ChunkedArray,
     codes: pa.ChunkedArray,
 ) -> pa.Array:
-    """What deals a record, from one call: twice 64 bits, and the mark by which it is known again.
+    """Return the random bits of a record: two words of 64 bits, and its mark.
 
-    The first half is what ``bits`` gives of the stream. The mark is what it gives of the stream of marks for the
-    record id alone, whatever its value; missing where there is no such stream.
+    The first word is the result of ``bits`` for the stream. The mark is the result of ``bits`` for the stream of marks
+    and the record id alone, whatever the value. It is NULL if there is no stream of marks.
     """
     mark = marks[0].as_py()
     marking = None if mark is None else randomness.stream(mark)
@@ -85,14 +85,14 @@ def assigned(
     texts: pa.ChunkedArray,
     codes: pa.ChunkedArray,
 ) -> pa.Array:
-    """Draw what ``random_bits`` gives of a stream, and of one of marks."""
+    """Draw the words and marks for ``random_bits``."""
     marked = pa.nulls(len(codes), pa.uint64())
     if isinstance(source, randomness.FreshBits):
         words = source.draw(2 * len(codes)).reshape(-1, 2)
     else:
         ids, places = _record_ids(numbers, texts, codes), codes.to_numpy()
         words = _draw(source, ids, places)
-        # Records without ids have fresh bits and no marks, so those that have marks have keys.
+        # Records without ids have fresh bits and no marks. So records with marks have keys.
         if isinstance(marking, randomness.KeyedBits):
             marked = pa.array(_column(_draw(marking, ids, np.zeros_like(places)), 0))
     halves = [pa.array(_column(words, half)) for half in (0, 1)]
@@ -102,7 +102,7 @@ def assigned(
 def integer_bits(
     streams: pa.ChunkedArray, numbers: pa.ChunkedArray, codes: pa.ChunkedArray
 ) -> pa.Array:
-    """The same as ``bits`` where all record ids are integers; a column that is not handed over takes no time."""
+    """Return the same as ``bits`` if all record ids are integers; a column that is not passed costs no time."""
     return bits(streams, numbers, NO_TEXTS, codes)
 
 
@@ -112,7 +112,7 @@ def integer_random_bits(
     numbers: pa.ChunkedArray,
     codes: pa.ChunkedArray,
 ) -> pa.Array:
-    """The same as ``random_bits`` where all record ids are integers."""
+    """Return the same as ``random_bits`` if all record ids are integers."""
     return random_bits(marks, streams, numbers, NO_TEXTS, codes)
 
 
@@ -121,7 +121,7 @@ RANDOM_BITS = ("mark", "first_half", "second_half")
 DRAWN = f"STRUCT({', '.join(f'{name} UBIGINT' for name in RANDOM_BITS)})"
 
 Ids = NDArray[np.int64] | tuple[NDArray[np.uint8], NDArray[np.int64]]
-"""Record ids: integers, or the bytes of texts and where each begins."""
+"""Record ids: integers, or the bytes of texts and their offsets."""
 
 
 def _record_ids(numbers: pa.ChunkedArray, texts: pa.ChunkedArray, codes: pa.ChunkedArray) -> Ids:
@@ -150,7 +150,7 @@ def _column(words: NDArray[np.uint64], number: int) -> NDArray[np.uint64]:
 
 
 class OpenGroups:
-    """Decoy groups whose blocks are made when they are first asked for, and of which the latest are kept."""
+    """Decoy groups, made block by block on request; the latest blocks are cached."""
 
     def __init__(self, groups: RangedGroups) -> None:
         self.groups = groups
@@ -158,7 +158,7 @@ class OpenGroups:
         self._guard = threading.Lock()
 
     def block(self, number: int) -> tuple[NDArray[np.int64], DecoyGroups]:
-        """Return where the ranks of a block begin, and its groups."""
+        """Return the first ranks of a block, and its groups."""
         with self._guard:
             if number not in self._blocks:
                 if len(self._blocks) == KEPT_BLOCKS:
@@ -170,26 +170,26 @@ class OpenGroups:
 
 
 KEPT_BLOCKS = 2
-"""Two, since threads may work on the end of one block and on the beginning of the next."""
+"""Two, since threads may need the end of one block and the beginning of the next."""
 
 _groups: dict[int, OpenGroups] = {}
 _group_numbers = itertools.count(1)
 
 
 def open_groups(groups: RangedGroups) -> int:
-    """Give decoy groups a number, so that SQL can name them and holds nothing of them."""
+    """Register decoy groups and return their number; SQL uses only the number."""
     number = next(_group_numbers)
     _groups[number] = OpenGroups(groups)
     return number
 
 
 def close_groups(number: int) -> None:
-    """Forget decoy groups."""
+    """Unregister decoy groups."""
     _groups.pop(number, None)
 
 
 def block(groups: pa.ChunkedArray, cells: pa.ChunkedArray, ranks: pa.ChunkedArray) -> pa.Array:
-    """The block of decoy groups that a record is in, by its cell (value and range) and its rank within it."""
+    """Return the block of decoy groups of a record, from its cell (value and range) and its rank within the cell."""
     ranged = _groups[groups[0].as_py()].groups
     return pa.array(ranged.block_of(cells.to_numpy(), ranks.to_numpy()))
 
@@ -201,16 +201,16 @@ def decoy(
     ranks: pa.ChunkedArray,
     words: pa.ChunkedArray,
 ) -> pa.Array:
-    """The place of the value to publish per row: a uniform one of its decoy group's, by 64 bits.
+    """Return for each row the position of the published value: a uniform member of its decoy group, drawn by 64 bits.
 
-    All rows of a call name the same groups. Those of a block should come one after the other, since only the latest
-    blocks are kept. A rank counts within the cell.
+    All rows of a call use the same groups. Rows of one block should be consecutive, since only the latest blocks are
+    cached. A rank counts within the cell.
     """
     opened = _groups[groups[0].as_py()]
     block, cell, word = blocks.to_numpy(), cells.to_numpy(), words.to_numpy()
     value, rank = opened.groups.value(cell), opened.groups.rank(cell, ranks.to_numpy())
     shown = np.empty(len(block), np.uint32)
-    # Most calls are about one block, which is seen in a tenth of the time that it takes to list them.
+    # Most calls concern a single block; testing for that takes a tenth of the time of listing the blocks.
     numbers = np.unique(block) if (block != block[:1]).any() else block[:1]
     for number in numbers.tolist():
         before, made = opened.block(number)
@@ -220,13 +220,13 @@ def decoy(
 
 
 def new_secret(rows: pa.ChunkedArray) -> pa.Array:
-    """Make a new 256-bit key, so that it is never in SQL text or in a plan."""
+    """Make a new 256-bit key; it never appears in SQL text or in a query plan."""
     return pa.array([randomness.new_secret() for _ in range(len(rows))], pa.binary())
 
 
 def calculate(names: pa.ChunkedArray, arguments: pa.ChunkedArray) -> pa.Array:
-    """The value of a calculator per row, or what is wrong with its arguments, for SQL to raise."""
-    # Loaded at the first call: it brings scipy along.
+    """Return the value of a calculator per row, or the mistake in its arguments for SQL to raise."""
+    # Loaded at the first call because it imports scipy.
     from duckdb_priv.engine.calculators import calculated
 
     rows = zip(names.to_pylist(), arguments.to_pylist(), strict=True)
@@ -276,7 +276,7 @@ KERNELS = (
         group_kernels.RISKS,
     ),
 )
-"""The functions that know nothing of the database they run in."""
+"""Functions that do not depend on the database that they run in."""
 
 
 RECORD_KERNELS = KERNELS[:6]
@@ -285,7 +285,7 @@ RECORD_KERNELS = KERNELS[:6]
 
 def create_function(connection: duckdb.DuckDBPyConnection, udf: Udf) -> None:
     """Register a function for every connection to the database."""
-    # DuckDB 1.5 and 2.0 differ in the types of these options, and both take their names.
+    # DuckDB 1.5 and 2.0 differ in the types of these options, and both accept their names.
     options: dict[str, Any] = {
         "type": "arrow",
         "null_handling": "special",
@@ -295,7 +295,7 @@ def create_function(connection: duckdb.DuckDBPyConnection, udf: Udf) -> None:
 
 
 def register(connection: duckdb.DuckDBPyConnection) -> None:
-    """Register what record kernels call, where it is not there yet."""
+    """Register the functions that record kernels call, unless they are registered already."""
     known = {
         name
         for (name,) in connection.execute(

@@ -1,4 +1,4 @@
-"""Where the work of one call is done: a cursor, where names are looked up, and the secret."""
+"""The context of one call: a cursor, the schemas in which names are looked up, and the secret."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ from duckdb_priv.engine.threads import A, B, each
 from duckdb_priv.mechanism.arrays import Integers
 
 STAGED = 1 / 8
-"""Part of the memory that a table of all records may take."""
+"""Largest share of the memory for a table of all records."""
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 @dataclass
 class Workspace:
-    """What a procedure works with, beside its arguments."""
+    """What a procedure uses besides its arguments."""
 
     instance: Instance = field(repr=False)
     cursor: duckdb.DuckDBPyConnection
-    """Uses the database of the caller, in a transaction of its own."""
+    """A cursor with the caller's database, in its own transaction."""
     database: str
     """The database whose priv.* was called."""
     schemas: tuple[str, ...] = ("main",)
-    """Where names without a schema are looked up, in order."""
+    """The schemas in which names without a schema are looked up, in order."""
     zone: str | None = None
-    """The caller's time zone; None where that is the database's."""
+    """The caller's time zone; None if it is the database's."""
     sizes: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
-    """How many groups of each size there are, by the table and the columns that were asked for already."""
+    """Cache: the number of groups of each size, by table and columns."""
     on_commit: list[Callable[[], None]] = field(default_factory=list)
     on_rollback: list[Callable[[], None]] = field(default_factory=list)
 
     def stage(self, words: str) -> None:
-        """Record what is being done, to show it to someone who waits."""
+        """Record the current step, to show it to someone who waits."""
         self.instance.stage = words
 
     def rows(self, sql: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
-        """Run one statement and fetch everything."""
+        """Run one statement and return all its rows."""
         return self.cursor.execute(sql, parameters or []).fetchall()
 
     def integers(self, sql: str) -> dict[str, Integers]:
-        """Run one statement and fetch its columns, all of whole numbers."""
+        """Run one statement and return its columns, all of whole numbers."""
         columns = self.cursor.execute(sql).fetchnumpy()
         return {name: np.asarray(values).astype(np.int64) for name, values in columns.items()}
 
     def fits_in_memory(self, needed: float) -> bool:
-        """Return whether so many bytes are a small part of the memory that DuckDB may use."""
+        """Return whether this number of bytes is a small part of DuckDB's memory limit."""
         ((text,),) = self.rows("SELECT current_setting('memory_limit')")
         number, unit = text.split()
         return needed < STAGED * float(number) * float(1024 ** UNITS.index(unit))
 
     def each(self, function: Callable[[A], B], over: Iterable[A]) -> list[B]:
-        """Do the same to each of several things, in as many threads as DuckDB has."""
+        """Apply a function to each item, in as many threads as DuckDB has."""
         return each(self.cursor, function, over)
 
     def another_cursor(self) -> duckdb.DuckDBPyConnection:
@@ -70,7 +70,7 @@ class Workspace:
         return current_secret(self.cursor, self.instance.secrets.get(self.database))
 
     def open_stream(self, bits: randomness.KeyedBits | randomness.FreshBits) -> int:
-        """Give a source of bits a number for SQL to name, which is forgotten when the work ends, either way."""
+        """Register a source of bits until the work ends, even by an error; return its number for SQL."""
         stream = randomness.open_stream(bits)
         self.on_commit.append(lambda: randomness.close_stream(stream))
         self.on_rollback.append(lambda: randomness.close_stream(stream))

@@ -1,1 +1,1 @@
-"""What several mechanisms share: domains, perturbation by record, hierarchies, findings of audits."""
+"""Parts that several mechanisms use: domains, perturbation by record, hierarchies, findings of audits."""

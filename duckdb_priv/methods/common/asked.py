@@ -1,4 +1,4 @@
-"""Questions about an ordered attribute, as numbers: ranges, prefixes, the mean, values, or the ranges of a table."""
+"""Queries on an ordered attribute as a matrix: ranges, prefixes, the mean, values, or the ranges in a table."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def gram_of(
     *,
     missing: bool,
 ) -> Matrix:
-    """Return the mean of c c' over questions about values at points of the axis of a type.
+    """Return the Gram matrix of the queries: the mean of c c' over their coefficients c at the given points.
 
-    ``missing`` adds the missing value, last. Raises InvalidParameter for questions that are none, or name no value.
+    ``missing`` adds the missing value, last. Raises InvalidParameter for unknown queries, and for one without a value.
     """
     size = len(points)
     if not isinstance(questions, str):
@@ -54,7 +54,7 @@ def gram_of(
 def _listed(
     workspace: Workspace, source: Source, kind: str, points: Sequence[float], table: str
 ) -> Matrix:
-    """Read ranges with their weights from a table."""
+    """Return the Gram matrix of weighted ranges in a table."""
     columns = {"low": "low::VARCHAR", "high": "high::VARCHAR", "weight": "weight::DOUBLE"}
     rows = read_columns(workspace, source, "questions", table, columns)
     if not rows:
@@ -79,7 +79,7 @@ def _listed(
 
 
 def named(questions: object) -> str:
-    """Return how questions are called in a sentence.
+    """Return the name of the queries for a message.
 
     >>> named("ranges"), named("my_ranges")
     ('ranges', 'the questions in my_ranges')

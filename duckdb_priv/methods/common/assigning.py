@@ -1,4 +1,4 @@
-"""Giving records their codes and random bits: decoy groups, and other groups of single records, are made of them."""
+"""Giving records their codes and random bits, from which decoy groups and other groups of records are made."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ from duckdb_priv.sqltext.templates import body, expand, place, read
 
 ASSIGNED = "temp.main._priv_assigned"
 CODED = "temp.main._priv_coded"
-"""The input, portion by portion: records with the positions of their true values."""
+"""The input, batch by batch: records with the positions of their true values."""
 PORTION = 1 << 21
-"""Records in a portion, if not all of them fit in memory."""
+"""Records in a batch, if not all of them fit in memory."""
 MARK = "_random0.mark"
-"""What identifies a record of ASSIGNED later."""
+"""SQL for the mark that identifies a record of ASSIGNED later."""
 RANGE = 1 << 17
-"""Records in a range of the order bits, about."""
+"""Approximate number of records in a range of the order bits."""
 CELLS = 1 << 16
-"""Most counts by value and range that a plan holds: beyond, the records of a value are few anyway."""
+"""Most counts by value and range in a plan; with more values, each has few records and needs no ranges."""
 BYTES_OF_BITS, BYTES_OF_COLUMN = 32, 16
-"""Bytes that a record of ASSIGNED takes for an attribute, and for a public column, about."""
+"""Approximate bytes of a record of ASSIGNED for each attribute, and for each public column."""
 
 
 Sources = Mapping[str, randomness.KeyedBits | randomness.FreshBits]
-"""Sources of bits, by the names of their places."""
+"""Sources of random bits, by placeholder."""
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """How each sensitive attribute is grouped."""
+    """The grouping of the sensitive attributes."""
 
     mechanism: str
     gamma: int
     name: str
-    """One of GROUPINGS."""
+    """A key of GROUPINGS."""
 
 
 @dataclass(frozen=True)
@@ -57,23 +57,23 @@ class Assigned:
     """Records with their codes and random bits."""
 
     kernel: Kernel
-    """What deals them."""
+    """The kernel that assigns them."""
     table: str
-    """Where planning reads them: ASSIGNED, where they are on the publisher's cursor."""
+    """The table that planning reads: ASSIGNED, if it is on the publisher's cursor."""
     answers: AssignedAggregates
-    """Who counts them."""
+    """Computes counts of the records."""
     few: bool = False
-    """Whether they take a small part of the memory, and what each of them shows is kept."""
+    """Whether the records need a small part of the memory; the value that each shows is then kept."""
     portions: int = 1
     """Number of ranges of the order of the first attribute into which ASSIGNED is cut; ``_range`` numbers them."""
     drawn: pa.Table | None = None
-    """The records, if all their bits were drawn at once: ASSIGNED reads them here."""
+    """The records, if all their bits were drawn at once: ASSIGNED reads this table."""
     elsewhere: bool = False
-    """Whether they are where DuckDB does not read them; the kernel gives them then."""
+    """Whether the records are outside of DuckDB; the kernel then makes their rows."""
 
     @property
     def staged(self) -> tuple[str, ...]:
-        """The steps of the kernel whose tables are on the publisher's cursor."""
+        """The kernel steps whose tables are on the publisher's cursor."""
         return () if self.elsewhere else (ASSIGNED,)
 
 
@@ -88,11 +88,11 @@ def assign(
 ) -> Assigned:
     """Give the records of a source their codes and random bits, attribute by attribute.
 
-    They are in ASSIGNED: in memory if they take a small part of it, unless they must be ``stored`` so that some can
-    be deleted; otherwise in a temporary table, of which DuckDB moves to disk what does not fit.
+    The result is the table ASSIGNED. It is in memory if it takes a small part of it, unless it must be ``stored`` so
+    that rows can be deleted. Otherwise it is a temporary table, and DuckDB moves to disk what does not fit.
 
-    ``marks`` are the bits of the marks, which come with those of the first attribute (MARK); no other process needs
-    them, so the kernel has none.
+    ``marks`` are the bits of the marks, which are drawn with those of the first attribute (MARK). The kernel does not
+    contain them, because no other process needs them.
     """
     random_bits = {
         f"random{n}": open_random_bits(
@@ -139,12 +139,12 @@ def assign(
 
 @dataclass(frozen=True)
 class DrawnAggregates(AssignedAggregates):
-    """Counts records that are all in memory: the same answers in a third of the time."""
+    """Counts of records that are all in memory: the same results in a third of the time."""
 
     drawn: pa.Table
 
     def digest(self, n: int) -> str:
-        """Count the records, and add up their order bits."""
+        """Return the record count and the sum of the order bits."""
 
         def added(piece: pa.Table) -> tuple[int, int]:
             order = keys_of(piece, n).order
@@ -156,7 +156,7 @@ class DrawnAggregates(AssignedAggregates):
         return f"{len(self.drawn)}/{parity}/{sum(each for _, each in added_up)}"
 
     def counts(self, n: int, values: int, bits: int) -> NDArray[np.int64]:
-        """Count the records of each value by the first bits of their order."""
+        """Count the records of each value by the leading bits of their order."""
 
         def counted(piece: pa.Table) -> NDArray[np.int64]:
             keys = keys_of(piece, n)
@@ -170,7 +170,7 @@ class DrawnAggregates(AssignedAggregates):
 
 
 def keys_of(piece: pa.Table, n: int) -> Keys:
-    """Return the sort key of records for an attribute."""
+    """Return the sort keys of a batch of records for an attribute."""
     random_bits = piece[f"_random{n}"]
     halves = (
         pc.struct_field(random_bits, half).to_numpy() for half in ("first_half", "second_half")
@@ -181,7 +181,7 @@ def keys_of(piece: pa.Table, n: int) -> Keys:
 def _draw_at_once(
     workspace: Workspace, source: Source, domains: Sequence[Domain], random_bits: Sources
 ) -> pa.Table | None:
-    """Give all records their bits at once, if they are many and fit in memory; None if they do not."""
+    """Draw the bits of all records at once; None if the records are few or do not fit in memory."""
     if source.rows <= drawing.FEW:
         return None
     _lay_out(workspace, domains)
@@ -197,9 +197,9 @@ def _draw_at_once(
 def _assign_in_portions(
     workspace: Workspace, source: Source, domains: Sequence[Domain], random_bits: Sources, cut: int
 ) -> bool:
-    """Make the table ASSIGNED portion by portion, if records are many; return whether Arrow keeps what they hold.
+    """Make the table ASSIGNED batch by batch, if records are many; return whether Arrow holds their values exactly.
 
-    Those of a portion are sorted by the first bits of their order, ``cut`` many, so that few are read for one range.
+    The records of a batch are sorted by the first ``cut`` bits of their order, so that a range needs few reads.
     """
     if source.rows <= drawing.FEW:
         return False
@@ -241,7 +241,7 @@ def _with_bits(
 
 
 def in_ranges(records: pa.Table, n: int, bits: int) -> pa.Table:
-    """Number the ranges of the order of an attribute that records are in, and put them one after the other."""
+    """Number the ranges of an attribute's order that the records are in, and sort the records by range."""
     if not bits:
         return records.append_column("_range", pa.array(np.zeros(len(records), np.uint16)))
     order = pc.struct_field(records[f"_random{n}"], "first_half").to_numpy()
@@ -251,12 +251,12 @@ def in_ranges(records: pa.Table, n: int, bits: int) -> pa.Table:
 
 
 def read_in_memory(workspace: Workspace, name: str, table: pa.Table) -> None:
-    """Let SQL read a table of Arrow under the name of a temporary one."""
+    """Let SQL read an Arrow table under the name of a temporary table."""
     workspace.cursor.register(name.split(".")[-1], table)
 
 
 def assigned_in(workspace: Workspace, kernel: Kernel, table: str) -> Assigned:
-    """Return records that are in a table."""
+    """Return the assigned records that a table contains."""
     return Assigned(kernel, table, AssignedAggregates(workspace, table))
 
 
@@ -276,7 +276,7 @@ def _assign_sql(source: Source, domains: Sequence[Domain], marks: str) -> str:
 
 
 def context_of(domain: Domain, grouping: Grouping) -> dict[str, object]:
-    """Name what defines the noise of one attribute, except the records."""
+    """Return everything that defines the noise of one attribute, except the records."""
     return {
         "mechanism": grouping.mechanism,
         "attribute": domain.attribute.lower(),
@@ -287,7 +287,7 @@ def context_of(domain: Domain, grouping: Grouping) -> dict[str, object]:
 
 
 def range_bits(rows: int, values: int) -> int:
-    """Return how many bits of their order cut the records of a table into ranges.
+    """Return how many leading bits of the order divide a table's records into ranges.
 
     >>> range_bits(10_000_000, 50), range_bits(10_000_000, 30_000), range_bits(1000, 50)
     (7, 1, 0)

@@ -1,4 +1,4 @@
-"""Where numbers are cut, and what the values are called that come of it."""
+"""The edges at which numbers are cut, and the names of the resulting values."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from duckdb_priv.release.arguments import nested
 from duckdb_priv.sqltext.quoting import identifier, listed, literal
 
 DIGITS = 12
-"""How many digits edges of equal width and the middles of bins have."""
+"""Digits of equally spaced edges and of the middles of bins."""
 
 
 @dataclass(frozen=True)
 class Binned:
-    """A sensitive attribute that is cut."""
+    """A sensitive attribute that is cut into bins."""
 
     domain: CutDomain
     points: tuple[float, ...]
-    """Where its values are on the axis, without the missing one."""
+    """The values as points on the axis, without the missing one."""
 
     def counts(self, workspace: Workspace, source: Source) -> Vector:
-        """Count the records of a source by value, a missing one last; numbers are not rounded."""
+        """Count the records of each value, the missing one last; numbers go into bins and are not rounded at random."""
         records = self.domain.cut.records(source, source.table, "", self.domain.number)
         place = f"{PLACE}{self.domain.number}"
         found = dict(workspace.rows(f"SELECT {place}, count(*) FROM {records} GROUP BY ALL"))
         return np.array([found.get(n, 0) for n in range(self.domain.size)], dtype=np.float64)
 
     def view(self, name: str, of: str) -> str:
-        """Write the view of a table in which every number is the value of its bin."""
+        """Return the SQL of a view of a table in which each number is replaced by the value of its bin."""
         cut, column = self.domain.cut, identifier(self.domain.attribute)
         values = listed([value for value in self.domain.values if value is not None])
         inner = ", ".join(map(literal, cut.edges[1:-1]))
@@ -64,21 +64,21 @@ class Binned:
 
 @dataclass(frozen=True)
 class Edges:
-    """Where numbers are cut, as it is given: for all sensitive columns, or by a struct for each."""
+    """The arguments that state the edges: for all sensitive columns, or a struct with an entry for each."""
 
     bins: Any
     low: Any = None
     high: Any = None
     rounded: bool = False
-    """Whether numbers are rounded at random to an edge, and not put into bins."""
+    """Whether numbers are rounded at random to an edge instead of put into bins."""
     clip: bool = False
-    """Whether what is outside goes to the outer bins."""
+    """Whether numbers outside of all bins go to the outer bins."""
 
 
 def open_binned(workspace: Workspace, source: Source, given: Edges) -> list[Binned]:
-    """Cut every sensitive attribute.
+    """Return the cut of every sensitive attribute.
 
-    Raises InvalidParameter for edges that cut nothing, and InvalidSource for records outside of all bins.
+    Raises InvalidParameter for edges without a bin, and InvalidSource for records outside of all bins.
     """
     return [
         _open(workspace, source, attribute, number, given)
@@ -87,7 +87,7 @@ def open_binned(workspace: Workspace, source: Source, given: Edges) -> list[Binn
 
 
 def of_attribute(given: Any, source: Source, attribute: str) -> Any:
-    """Return what an argument says of an attribute: a struct says it for each, anything else for all."""
+    """Return an argument's value for an attribute: its entry of a struct, or the value itself."""
     if not isinstance(given, Mapping):
         return given
     return nested(given, source.sensitive, "sensitive column").get(attribute)
@@ -187,7 +187,7 @@ def _word(kind: str) -> str:
 
 
 def _look(workspace: Workspace, source: Source, cut: Cut, *, clip: bool) -> bool:
-    """Look for values that have no bin; return whether some are missing."""
+    """Check that every value has a bin; return whether some values are missing."""
     found = aggregates_of(workspace, source).on_axis(
         cut.attribute, lambda value: axis_sql(value, cut.kind), cut.edges[0], cut.edges[-1]
     )
@@ -205,7 +205,7 @@ def _look(workspace: Workspace, source: Source, cut: Cut, *, clip: bool) -> bool
 
 
 def _middles(attribute: str, kind: str, edges: Sequence[float]) -> tuple[float, ...]:
-    """Return the middle of each bin: of whole numbers, that of those from one edge up to, and without, the next."""
+    """Return the middle of each bin; for whole numbers, of those from one edge up to and without the next."""
     if not is_whole(kind):
         return tuple(float(f"{(low + high) / 2:.{DIGITS}g}") for low, high in pairwise(edges))
     middles = []
@@ -217,7 +217,7 @@ def _middles(attribute: str, kind: str, edges: Sequence[float]) -> tuple[float, 
                 hint="take fewer bins, or whole edges",
             )
         middles.append((first + last) / 2)
-    # Between two days there is none.
+    # There is no date between two consecutive days.
     return tuple(float(math.floor(at)) if kind == "DATE" else at for at in middles)
 
 

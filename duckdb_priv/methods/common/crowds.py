@@ -1,7 +1,7 @@
-"""Groups of equal public columns and their sizes, distinguished as finely as a reader of the release can.
+"""Groups of records with equal public columns and their sizes, compared byte by byte, as a reader can do.
 
-The records of such a group hide each other: a release is stored in the order of its own columns, so that of a group
-only the multiset of published values is seen. Derivations: ``mechanism/shuffle.md``.
+The records of such a group hide each other. A release is sorted by its own columns, so a reader sees only the multiset
+of published values in a group. Derivations: ``mechanism/shuffle.md``.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ GROUPS = "temp.main._priv_crowds"
 
 
 def keys_of(types: Mapping[str, str]) -> list[str]:
-    """Write what is equal for two records ``s`` only if the columns of these types are, byte by byte."""
+    """Return SQL keys that are equal for two records ``s`` only if these columns are equal byte by byte."""
     return [key for name, kind in types.items() for key in byte_keys(f"s.{identifier(name)}", kind)]
 
 
 def groups_of(source: Source) -> Step:
-    """Describe the table of the groups of a source, with ``_priv_size`` records each."""
+    """Return the step that makes the table of a source's groups; ``_priv_size`` is the number of records."""
     keys = "".join(f"{key} AS _priv_key{n}, " for n, key in enumerate(_keys(source)))
     return Step(
         GROUPS, f"SELECT {keys}count(*) AS _priv_size FROM {place(RECORDS)} AS s GROUP BY ALL"
@@ -37,7 +37,7 @@ def groups_of(source: Source) -> Step:
 
 
 def same_group(source: Source) -> str:
-    """Write whether a record ``s`` is in a group ``g`` of that table."""
+    """Return the condition that a record ``s`` is in a group ``g`` of that table."""
     return (
         " AND ".join(
             f"{key} IS NOT DISTINCT FROM g._priv_key{n}" for n, key in enumerate(_keys(source))
@@ -51,16 +51,16 @@ def _keys(source: Source) -> list[str]:
 
 
 def sizes_of_groups(workspace: Workspace, source: Source) -> dict[int, int]:
-    """Count the groups of each size, smallest first; their table is on the publisher's cursor afterwards."""
+    """Count the groups of each size, smallest first; their table then stays on the publisher's cursor."""
     return aggregates_of(workspace, source).sizes_of_groups(groups_of(source))
 
 
 def require_crowds(
     workspace: Workspace, source: Source, sizes: Mapping[int, int], hint: str
 ) -> None:
-    """Refuse public columns that are unique for every record: no record hides another.
+    """Refuse public columns that are unique for every record: no record would hide another.
 
-    Raises InvalidSource, which names the column that tells most records apart.
+    Raises InvalidSource, which names the column that distinguishes most records.
     """
     if max(sizes) > 1 or source.rows == 1:
         return
@@ -74,10 +74,10 @@ def require_crowds(
 
 
 def digest_of_records(workspace: Workspace, source: Source, context: Mapping[str, object]) -> str:
-    """Return a digest that differs for sources that differ in any record.
+    """Return a digest of the records; a change in any record changes it.
 
-    It is the sum and the parity of keyed bits: someone without the secret cannot find two tables
-    of the same sums. The key is that of a release, which ``context`` describes.
+    It is the sum and the parity of keyed bits, so someone without the secret cannot find two tables with the same
+    digest. The key belongs to one release, which ``context`` describes.
     """
     key = to_json({**context, "purpose": "records of crowds"})
     bits = randomness.KeyedBits.derive(workspace.secret(), key)

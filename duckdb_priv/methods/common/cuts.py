@@ -1,9 +1,9 @@
-"""Numbers, dates and timestamps that are cut at stated edges: what a record's value is after the cut.
+"""Cutting numbers, dates and timestamps at stated edges, which replaces each value by that of its bin or edge.
 
-A column is read on an axis of doubles: a number as it is, a date in days, a timestamp in microseconds. A bin holds what
-is from its lower edge up to, and without, its upper edge; the last one holds its upper edge, too. Or a number is
-rounded at random to one of the two edges beside it, so that its mean stays what it is: the bits of that have a key of
-their own, and belong to the record, whatever its value.
+A column is read on an axis of doubles: a number as it is, a date in days, a timestamp in microseconds. A bin contains
+its lower edge but not its upper edge; the last bin contains both. Random rounding instead moves a number to one of the
+two adjacent edges and keeps its mean. The rounding bits have their own key, and depend on the record but not on its
+value.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import place
 
 STATED = ("edges", "rounding")
-"""The parameters of a release that say where its values are cut."""
+"""The parameters of a release that state its cuts."""
 NUMBERS = ("FLOAT", "DOUBLE", "DECIMAL")
 TIMES = ("TIMESTAMP",)
 AT, BITS, PLACE = "_priv_at", "_priv_rounding", "_priv_place"
-"""Columns beside a record: where its value is on the axis, the bits that round it, and its place in the domain."""
+"""Columns added to a record: its point on the axis, its rounding bits, and its position in the domain."""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Where the values of an attribute are cut."""
+    """The cut of one attribute."""
 
     attribute: str
     kind: str
     """Type of the column."""
     edges: tuple[float, ...]
-    """On the axis, in increasing order."""
+    """Edges on the axis, in increasing order."""
     rounded: bool = False
-    """Whether a number is rounded at random to one of the two edges beside it, and not put into a bin."""
+    """Whether a number is rounded at random to an adjacent edge instead of put into a bin."""
 
     @property
     def size(self) -> int:
-        """How many values there are, without the missing one."""
+        """Number of values, without the missing one."""
         return len(self.edges) - (not self.rounded)
 
     def records(self, source: Source, records: str, stream: str, number: int) -> str:
-        """Write the records of a table expression, with the place of the value of each as ``_priv_place{number}``.
+        """Return the query of a table expression's records, with the position of each value as ``_priv_place{number}``.
 
-        ``stream`` is the number of the bits that round.
+        ``stream`` is the number of the rounding bits.
         """
         bits = ""
         if self.rounded:
@@ -68,10 +68,10 @@ class Cut:
         )
 
     def _place(self) -> str:
-        """Write the place of a value; NULL has the one behind all others."""
+        """Return SQL for the position of a value; NULL has the last position."""
         places = [f"{n}::UINTEGER" for n in range(self.size)]
         if self.rounded:
-            # The 53 highest bits, as a number from 0 up to 1.
+            # The 53 highest bits as a number in [0, 1).
             share = f"({BITS} >> 11::UBIGINT)::DOUBLE * {literal(2.0**-53)}"
             places = [
                 f"CASE WHEN {share} * {literal(high - low)} < {AT} - {literal(low)}"
@@ -83,7 +83,7 @@ class Cut:
 
 
 def _among(places: Sequence[str], bounds: Sequence[str]) -> str:
-    """Write which of the places a number on the axis has, of as many halvings as it takes.
+    """Return SQL that finds the position of a number on the axis by binary search.
 
     >>> _among(["'low'", "'mid'", "'high'"], ["1", "2"])
     "CASE WHEN _priv_at < 1 THEN 'low' ELSE CASE WHEN _priv_at < 2 THEN 'mid' ELSE 'high' END END"
@@ -108,7 +108,7 @@ def is_ordered(kind: str) -> bool:
 
 
 def is_whole(kind: str) -> bool:
-    """Return whether values of a type are whole numbers on the axis, and a value between two of them is none.
+    """Return whether a type has whole numbers on the axis only.
 
     >>> is_whole("INTEGER"), is_whole("DATE"), is_whole("DOUBLE")
     (True, True, False)
@@ -117,7 +117,7 @@ def is_whole(kind: str) -> bool:
 
 
 def axis_sql(value: str, kind: str) -> str:
-    """Write where a value is on the axis; what is infinite stays so.
+    """Return SQL for the point of a value on the axis; infinity stays infinity.
 
     >>> print(axis_sql("income", "INTEGER"))
     (income)::DOUBLE
@@ -134,7 +134,7 @@ def _finite(value: str, at: str) -> str:
 
 
 def on_axis(workspace: Workspace, values: Sequence[Any], kind: str) -> list[float | None]:
-    """Read given values in the type of a column; NULL for what is none, or infinite."""
+    """Convert given values to points on the axis; NULL for values of another type or infinite ones."""
     times = kind == "DATE" or kind.startswith("TIMESTAMP")
     read = f"TRY_CAST(written AS {kind if times else 'DOUBLE'})"
     found = workspace.rows(
@@ -150,13 +150,13 @@ class CutDomain(Domain):
 
     cut: Cut
     number: int
-    """Which of the attributes it is."""
+    """Number of the attribute."""
     bits: KeyedBits | FreshBits | None
-    """What rounds."""
+    """The rounding bits."""
 
     @property
     def random_bits(self) -> Mapping[str, KeyedBits | FreshBits]:
-        """The bits that round."""
+        """The rounding bits, by placeholder."""
         return {} if self.bits is None else {self._stream: self.bits}
 
     @property
@@ -164,16 +164,16 @@ class CutDomain(Domain):
         return f"rounding{self.number}"
 
     def placed(self, source: Source, records: str) -> str:
-        """Add the place of each value."""
+        """Add the position of each value."""
         return self.cut.records(source, records, place(self._stream), self.number)
 
     def found(self, n: int) -> str:
-        """Compare places."""
+        """Compare positions."""
         return f"d{n}.position = s.{PLACE}{self.number}"
 
 
 def rounding_bits(workspace: Workspace, source: Source, cut: Cut) -> KeyedBits | FreshBits | None:
-    """Return what rounds the values of an attribute; None where they are put into bins."""
+    """Return the rounding bits of an attribute; None if its values are put into bins."""
     if not cut.rounded:
         return None
     context: dict[str, object] = {
@@ -185,10 +185,10 @@ def rounding_bits(workspace: Workspace, source: Source, cut: Cut) -> KeyedBits |
 
 
 def as_published(workspace: Workspace, source: Source, *releases: str) -> Source:
-    """Return a source in which the values that releases cut are what they are after the cut, as texts.
+    """Return the source with the values that releases cut replaced by their values after the cut, as texts.
 
-    Raises InvalidParameter where releases cut an attribute differently, and InvalidSource where it was rounded with
-    bits that nobody can draw again.
+    Raises InvalidParameter if releases cut an attribute differently, and InvalidSource if it was rounded with fresh
+    bits, which cannot be drawn again.
     """
     cuts: dict[str, tuple[Cut, str]] = {}
     for release in releases:
@@ -226,7 +226,7 @@ def _stated_cuts(workspace: Workspace, source: Source, release: str) -> Iterator
 def _rounding(
     workspace: Workspace, source: Source, cut: Cut, release: str
 ) -> tuple[Source, str, str]:
-    """Return the source with the record id that rounds its numbers, where it is read, and the number of the bits."""
+    """Return the source with the record id that keys its rounding, its table expression, and the number of the bits."""
     if not cut.rounded:
         return source, source.table, ""
     record_id = catalog.last_publication(workspace.cursor, release).record_id

@@ -1,7 +1,7 @@
-"""Assigning records into decoy groups, set-wise: rank them within their values, group, draw what is shown.
+"""Assigning records to decoy groups in SQL: rank them within their values, group them, draw their shown values.
 
-A record's rank within its value is the number of records of that value in lower ranges of the order bits, which the
-plan knows from counts, and its rank within the range: no sort is larger than a range.
+A record's rank within its value has two parts: the records of that value in lower ranges of the order bits, which the
+plan knows from counts, and its rank within the range. So no sort is larger than a range.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ GROUPINGS: dict[str, type[GroupPlan]] = {
     "mixed": MixedGroups,
     "largest_first": LargestFirstGroups,
 }
-"""By name: how a histogram is cut into groups."""
+"""By name: the way to divide a histogram into groups."""
 
 SHOWN = "temp.main._priv_shown"
-"""What each record shows, by its mark and the codes of its true values."""
+"""The value that each record shows, by its mark and the codes of its true values."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """What the groups of one attribute are drawn with."""
+    """The key that draws the groups of one attribute."""
 
     words: randomness.KeyedWords
     fingerprint: str
@@ -61,10 +61,10 @@ def key_of_groups(
     grouping: Grouping,
     assigned: Assigned,
 ) -> Key:
-    """Derive a key from everything that defines the groups, the records included; or take a fresh one.
+    """Derive a key from everything that defines the groups, including the records; or make a fresh one.
 
-    The key holds the sum and the parity of their keyed order bits: someone without the secret
-    cannot find two tables of the same sums, and a table with any difference has all groups redrawn.
+    The key depends on the sum and the parity of the records' keyed order bits. So someone without the secret cannot
+    find two tables with the same sums, and any change of a table redraws all groups.
     """
     if not source.record_id:
         secret = randomness.new_secret()
@@ -79,30 +79,30 @@ def key_of_groups(
 
 
 def labels_of(domain: Domain) -> list[str]:
-    """Name the values of a domain for a message."""
+    """Return the names of a domain's values for a message."""
     return ["NULL" if value is None else value for value in domain.values]
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """The records that are grouped, counted by value and by range of the order bits."""
+    """Counts of the grouped records, by value and by range of the order bits."""
 
     counts: tuple[Counts, ...]
-    """By attribute, (values, ranges)."""
+    """By attribute: an array of shape (values, ranges)."""
     bits: tuple[int, ...]
-    """By attribute: how many bits say in which range a record is."""
+    """By attribute: the number of leading order bits that identify a range."""
     kept: str = "true"
-    """The records that are not left out, as a condition on rows of ASSIGNED."""
+    """Condition on rows of ASSIGNED: the records that are grouped."""
     left_out: int = 0
 
     @property
     def rows(self) -> int:
-        """How many records are grouped."""
+        """Number of grouped records."""
         return int(self.counts[0].sum())
 
 
 def count_ranges(assigned: Assigned, domains: Sequence[Domain], gamma: int) -> Ranges:
-    """Count the records with random bits; raises InvalidParameter if they cannot be grouped."""
+    """Return the counts of the assigned records; raises InvalidParameter if they cannot be grouped."""
     bits = tuple(range_bits(sum(domain.counts), domain.size) for domain in domains)
     counts = []
     for n, domain in enumerate(domains):
@@ -112,9 +112,9 @@ def count_ranges(assigned: Assigned, domains: Sequence[Domain], gamma: int) -> R
 
 
 def without_surplus(assigned: Assigned, ranges: Ranges, gamma: int, words: WordStreams) -> Ranges:
-    """Leave records out until groups can be filled.
+    """Leave out records until the others fill whole groups.
 
-    They are chosen by the first attribute, each record with the same chance, and fewer than gamma. All
+    Fewer than gamma records are left out. They are chosen by the first attribute, each with the same probability. All
     attributes stay eligible: a count of at most rows / gamma is at most the number of whole groups.
     """
     histogram = ranges.counts[0].sum(axis=1)
@@ -143,7 +143,7 @@ def without_surplus(assigned: Assigned, ranges: Ranges, gamma: int, words: WordS
 
 
 def rank_sql(n: int, bits: int = 0) -> str:
-    """Write the rank of a record within its value and range, in keyed hash order."""
+    """Return SQL for the rank of a record within its value and range, ordered by keyed hash."""
     order = f"{order_sql(n)}, {word_sql(n)}"
     return f"row_number() OVER (PARTITION BY {cell_sql(n, bits)} ORDER BY {order}) - 1"
 
@@ -158,11 +158,11 @@ def show(
     *,
     reported: bool = False,
 ) -> Kernel:
-    """Return what groups the records by every attribute, and gives the published rows.
+    """Return the kernel that groups the records by every attribute and makes the published rows.
 
-    Where it is to be ``reported`` what each record shows, that is a step, the table SHOWN.
+    With ``reported``, the table SHOWN of the records' shown values is a step of the kernel.
     """
-    # What is spread over processes, or does not fit in memory, is done a block at a time.
+    # A source that is spread over processes, or does not fit in memory, is processed block by block.
     whole = assigned.portions == 1 and not assigned.elsewhere
     make = partial(GROUPINGS[grouping.name], whole=whole)
     made = [
@@ -209,7 +209,7 @@ def show(
 
 
 def published_sql(source: Source, domains: Sequence[Domain], shown: str) -> str:
-    """Write the query of the published rows, in no order, from codes of what is shown."""
+    """Return the query of the published rows, in no particular order, from the codes of shown values."""
     of_attribute = {domain.attribute: n for n, domain in enumerate(domains)}
     of_public = {name: n for n, name in enumerate(source.public)}
     columns = ", ".join(
@@ -227,14 +227,14 @@ def published_sql(source: Source, domains: Sequence[Domain], shown: str) -> str:
 
 
 class Column(NamedTuple):
-    """What a stage hands on of a record."""
+    """A column that one stage passes to the next."""
 
     name: str
     type: str
     made: str
-    """What it is in the stage that makes it."""
+    """SQL for the column in the stage that makes it."""
     read: str
-    """What it becomes in the next one."""
+    """SQL that the next stage reads it as."""
 
 
 def in_stages(
@@ -245,10 +245,10 @@ def in_stages(
     kept: str,
     published: Callable[[str], str],
 ) -> Kernel:
-    """Return the stages that give records their bits, and group them by one attribute after the other.
+    """Return the stages that draw the records' bits, and group the records by one attribute after the other.
 
-    ``assigning`` gives their codes and random bits, ``ranks`` are the ranks of a record within its cells,
-    ``kept`` are the records that are not left out, and ``published`` writes the query of the rows from what is shown.
+    ``assigning`` draws codes and random bits. ``ranks`` is SQL for the ranks of a record within its cells, and ``kept``
+    is the condition on the records that are grouped. ``published`` returns the query of the rows from the shown values.
     """
     attributes = range(len(groups))
     public = [
@@ -288,7 +288,7 @@ def in_stages(
 
 
 def _random_bits(n: int) -> list[Column]:
-    """Hand on the code of a true value, and its bits."""
+    """Pass on the code of a true value, and its bits."""
     order, word = f"_priv_order{n}", f"_priv_word{n}"
     halves = f"first_half := {unsigned(order)}, second_half := {unsigned(word)}"
     return [
@@ -299,7 +299,7 @@ def _random_bits(n: int) -> list[Column]:
 
 
 def _cell(n: int, groups: RangedGroups) -> Column:
-    """Hand on by what records come together to be ranked."""
+    """Pass on the cell, which is the partition key for ranking."""
     name = f"_priv_cell{n}"
     return Column(
         name, "UINTEGER", f"({cell_sql(n, groups.bits)})::UINTEGER", f"{name} AS _cell{n}"
@@ -307,7 +307,7 @@ def _cell(n: int, groups: RangedGroups) -> Column:
 
 
 def _ranked(n: int) -> list[Column]:
-    """Hand on where a record is in the plan, and the bits that draw what it shows."""
+    """Pass on the position of a record in the plan, and the bits that draw its shown value."""
     word = f"_priv_word{n}"
     return [
         Column(f"_priv_cell{n}", "UINTEGER", f"_cell{n}", f"_priv_cell{n} AS _cell{n}"),

@@ -1,7 +1,7 @@
-"""What records show, for all of them at once: the table that the kernel of ``decoys.show`` makes by record.
+"""The shown values of all records at once: the same table that the kernel of ``decoys.show`` makes record by record.
 
-Sorted by value and by their keyed order, records are in the order of the plan of groups, so nothing is looked up.
-That takes a fraction of the time, and more memory: it is done if the records are few enough to be in memory anyway.
+Records that are sorted by value and keyed order are in the order of the plan of groups, so no lookup is needed. This
+takes a fraction of the time but more memory. So it is used only if the records are in memory anyway.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def show_at_once(
 ) -> tuple[str, ...]:
     """Materialize each record's published value as table SHOWN. Return the kernel steps whose tables now exist.
 
-    ``assigned`` is where SQL reads it, and ``public`` is the number of public columns.
+    ``assigned`` is the table expression of the records, and ``public`` is the number of public columns.
     """
     plans = [groups.plan for groups in kernel.groups.values()]
     codes = [f"_code{n}" for n in range(len(plans))]
@@ -62,7 +62,7 @@ def show_at_once(
 def _shown(
     workspace: Workspace, plan: GroupPlan, records: pa.Table, n: int, kept: NDArray[np.bool_]
 ) -> NDArray[np.unsignedinteger]:
-    """Return what the records show of an attribute; which are kept the first attribute says, and the others read."""
+    """Return the records' shown values of an attribute; the first attribute decides which records are kept."""
     runs = workspace.each(partial(keys_of, n=n), pieces(records))
     listed = in_order(runs, plan.histogram.size, workspace.each)
     if n == 0:
@@ -86,7 +86,7 @@ def _shown(
 
 
 def drawn_members(runs: Sequence[Keys], gamma: int, each: Each) -> NDArray[np.unsignedinteger]:
-    """Draw which member of its group each record shows, where words are read in a row: they are many times larger."""
+    """Draw the group member that each record shows, reading the large array of words in sequence."""
 
     def draw(run: Keys) -> NDArray[np.unsignedinteger]:
         return below(gamma, run.word).astype(code_type(gamma))
@@ -95,6 +95,6 @@ def drawn_members(runs: Sequence[Keys], gamma: int, each: Each) -> NDArray[np.un
 
 
 def without(table: pa.Table, records: Sequence[int]) -> pa.Table:
-    """Leave a few records out, without copying the others."""
+    """Remove a few records without copying the others."""
     edges = [-1, *records, len(table)]
     return pa.concat_tables(table.slice(a + 1, b - a - 1) for a, b in pairwise(edges))

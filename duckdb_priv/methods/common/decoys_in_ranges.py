@@ -1,7 +1,7 @@
-"""What records show, one range of their keyed order after the other, if not all of them fit in memory.
+"""The shown values of records that do not all fit in memory, one range of their keyed order after the other.
 
-A range of the order has the next ranks of every value, which a block or two of groups hold: no more of either is in
-memory. It is the table that ``decoys_at_once`` makes, without the marks.
+A range of the order contains the next ranks of every value, which are in one or two blocks of groups. So only one range
+and these blocks are in memory. The table is that of ``decoys_at_once``, without the marks.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ def show_in_ranges(
 
 
 class RangeByRange:
-    """Groups that are made when a range of the order is the first to need them, and forgotten after the last."""
+    """Decoy groups that are made for the first range that needs them, and dropped after the last."""
 
     def __init__(self, plan: GroupPlan, workspace: Workspace) -> None:
         self.plan, self.each = plan, workspace.each
         self.ranked: Counts = np.zeros(plan.histogram.size, np.int64)
-        """Records of each value in the ranges before."""
+        """Number of records of each value in earlier ranges."""
         self._made: dict[int, DecoyGroups] = {}
 
     def show(self, runs: list[Keys]) -> tuple[NDArray[np.unsignedinteger], NDArray[np.bool_]]:
-        """Return what the records of the next range show, and which of them are in a group at all."""
+        """Return the shown values of the next range's records, and which of these records are in a group."""
         plan, before = self.plan, self.ranked
         listed = in_order(runs, plan.histogram.size, self.each)
         member = drawn_members(runs, plan.gamma, self.each)
@@ -94,7 +94,7 @@ class RangeByRange:
 
 
 def _ranges(starts: Counts, lengths: Counts) -> NDArray[np.int64]:
-    """Return the numbers from each start on, as many as its length, one after the other.
+    """Return the numbers from each start on, as many as its length, concatenated.
 
     >>> _ranges(np.array([5, 0, 8]), np.array([2, 0, 3]))
     array([ 5,  6,  8,  9, 10])

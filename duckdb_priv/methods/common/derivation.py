@@ -1,8 +1,8 @@
-"""A coarser release drawn from what a finer one shows: noise on top of noise, which tells nothing more.
+"""A coarser release drawn from the shown values of a finer one: more noise, which reveals nothing more.
 
-What a record shows in the coarser release is a function of what it shows in the finer one, and of bits that do not
-depend on the record. So someone with both knows what the finer one reveals (the data-processing inequality), where
-releases that are perturbed apart add up. Derivation of the probabilities: ``mechanism/uniform.md``.
+A record's value in the coarser release is a function of its value in the finer one and of bits that do not depend on
+the record. So someone with both releases knows only what the finer one reveals (the data-processing inequality). Two
+independently perturbed releases would reveal more. Derivation of the probabilities: ``mechanism/uniform.md``.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from duckdb_priv.release.model import Blocks, Guarantee, SensitiveAttribute
 
 @dataclass(frozen=True)
 class Asked:
-    """How coarse it must be: exactly one of the two."""
+    """The requested level of the coarser release: exactly one of the two."""
 
     retention: float | None
     epsilon: float | None
 
     def of_values(self, domain_size: int) -> float:
-        """Return the retention of uniform perturbation that is asked for."""
+        """Return the requested retention of uniform perturbation."""
         if self.retention is not None:
             return self.retention
         return epsilon_retention(self.epsilon or 0.0, domain_size)
@@ -43,24 +43,24 @@ class Asked:
 
 @dataclass(frozen=True)
 class Coarser:
-    """How one attribute of a coarser release is drawn from what a finer one shows."""
+    """The perturbation that turns an attribute of a finer release into that of a coarser one."""
 
     attribute: SensitiveAttribute
     shown: tuple[str | None, ...]
-    """What the finer column can show: values, or numbers of blocks."""
+    """Possible entries of the finer column: values, or numbers of blocks."""
     draw: Callable[[Domain, RandomBits], Drawn]
     epsilon: float
     guarantees: Sequence[Guarantee]
     parameters: Mapping[str, Any]
     operator: Matrix | None = None
-    """What a record of each true value shows, where intervals are completed from the published histogram."""
+    """Distribution of the shown value given the true one, if intervals need the published histogram."""
 
 
 def coarser_uniform(finer: SensitiveAttribute, release: str, asked: Asked) -> Coarser:
-    """Redraw what a uniformly perturbed value shows, so that it is as if it had been kept with a smaller retention.
+    """Return the perturbation that turns a uniformly perturbed value into one with a smaller retention.
 
-    Kept with p1, and what is shown kept again with p2 / p1, is kept with p2; redrawn is redrawn. Raises
-    GuaranteeViolated where what is asked for is not coarser.
+    A value kept with probability p1, and kept again with p2 / p1, is kept with p2; otherwise it is uniform. Raises
+    GuaranteeViolated if the requested release is not coarser.
     """
     size, own, other = finer.size, finer.numbers["own"][0], finer.numbers["other"][0]
     target = Uniform(asked.of_values(size), size)
@@ -114,9 +114,9 @@ def coarser_blocks(
     asked: Asked,
     guarantees_of: Callable[[str, Code, float], list[Guarantee]],
 ) -> Coarser:
-    """Redraw the number of a block among all, so that it is as if fewer blocks had been drawn among those of the value.
+    """Return the perturbation that turns a shown block into one that contains the true value less often.
 
-    The design stays. ``guarantees_of`` says what a code promises of an attribute.
+    The block design does not change. ``guarantees_of`` returns the guarantees that a code gives an attribute.
     """
     code, there = stored_code(finer, blocks)
     outcomes, holding, shared = code
@@ -148,10 +148,10 @@ def coarser_blocks(
 def coarser_operator(
     finer: SensitiveAttribute, operator: Matrix, release: str, asked: Asked
 ) -> Coarser:
-    """Factorize: find what turns an operator P into uniform perturbation with retention p, Q = U(p) P^-1.
+    """Return the perturbation Q that turns an operator P into uniform perturbation with retention p: Q = U(p) P^-1.
 
-    As the columns of P sum to one, Q = p P^-1 + (1 - p) / m, which is an operator exactly where no entry is negative.
-    Raises GuaranteeViolated otherwise, with the largest retention that can be reached.
+    As the columns of P sum to one, Q = p P^-1 + (1 - p) / m, which is an operator exactly if no entry is negative.
+    Otherwise raises GuaranteeViolated, with the largest possible retention.
     """
     size = finer.size
     target = Uniform(asked.of_values(size), size)

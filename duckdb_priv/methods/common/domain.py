@@ -28,18 +28,18 @@ class Domain:
 
     attribute: str
     values: tuple[str | None, ...]
-    """As text; None is the missing value, and comes last."""
+    """Values as text; None is the missing value, and comes last."""
     counts: tuple[int, ...]
-    """How many records of the source have each value."""
+    """Number of source records with each value."""
     provenance: str
     """Whether the domain was "given" independently of the data or taken from the "source"."""
     source_type: str
     table: str
-    """Name of the temporary table with position, value and published."""
+    """Name of the temporary table with the columns position, value and published."""
 
     @property
     def size(self) -> int:
-        """How many values there are, the missing one included."""
+        """Number of values, including the missing one."""
         return len(self.values)
 
     @property
@@ -49,16 +49,16 @@ class Domain:
 
     @property
     def value_type(self) -> str:
-        """Type of the values where the published column does not show them."""
+        """Type of a value outside of the published column: VARCHAR for a text, otherwise the source's type."""
         return "VARCHAR" if _is_text(self.source_type) else self.source_type
 
     @property
     def catalog_type(self) -> str:
-        """Type as the catalog says it: that of the source, and ENUM for texts whose column is one."""
+        """Type in the catalog: that of the source, but ENUM for a text column that is published as one."""
         return "ENUM" if _is_text(self.source_type) and shown_type(self.values) else self.value_type
 
     def as_table(self, **numbers: Any) -> Table:
-        """Return that table, with columns of numbers beside each value."""
+        """Return that table, with further columns of numbers for each value."""
         columns = {
             "position": pa.array(range(self.size), pa.uint32()),
             "text": pa.array(self.values, pa.string()),
@@ -72,15 +72,15 @@ class Domain:
 
     @property
     def random_bits(self) -> Mapping[str, KeyedBits | FreshBits]:
-        """Random bits that finding the value of a record takes, by the names of their places."""
+        """Random bits that are needed to find a record's value, by placeholder."""
         return {}
 
     def placed(self, source: Source, records: str) -> str:
-        """Write the table expression of the records with what finding their values takes."""
+        """Return a table expression of the records with the columns that ``found`` needs."""
         return records
 
     def found(self, n: int) -> str:
-        """Write the condition that ``d{n}`` is the value of a record ``s``."""
+        """Return the condition that ``d{n}`` is the value of a record ``s``."""
         return (
             f"d{n}.value IS NOT DISTINCT FROM s.{key_expression(self.attribute, self.source_type)}"
         )
@@ -100,7 +100,7 @@ def open_domains(
 ) -> list[Domain]:
     """Read or check the domain of every sensitive attribute.
 
-    ``given`` are domains that were given, by attribute; the others are what occurs in the source.
+    ``given`` has the given domains by attribute; other domains are the values of the source.
 
     Raises InvalidSource for a value outside a given domain and for a domain of one value.
     """
@@ -112,9 +112,10 @@ def open_domains(
 
 
 def given_domains(domain: Any, source: Source) -> dict[str, Sequence[Any]]:
-    """Return which attribute a domain is of that was given: a list for a single one, or a struct of lists.
+    """Return the given domain of each attribute, from a list for a single attribute or a struct of lists.
 
-    Raises InvalidParameter for a list where there are several, and UnknownName for a column that is not sensitive.
+    Raises InvalidParameter for a list if there are several attributes, and UnknownName for a column that is not
+    sensitive.
     """
     if domain is None:
         return {}
@@ -148,7 +149,7 @@ def _open(
         list(found) if given is None else _canonical(workspace, attribute, key_type(kind), given)
     )
     if "nan" in values and kind in ("FLOAT", "DOUBLE"):
-        # Its order is undefined where older DuckDB makes a histogram: it would be counted as another value.
+        # In a histogram of older DuckDB versions its order is undefined, so it would be counted as another value.
         raise InvalidSource(
             f"sensitive column {attribute!r} can be nan, which is no value",
             hint="make it NULL in a view, and publish the view",
@@ -178,7 +179,7 @@ def _open(
 def _canonical(
     workspace: Workspace, attribute: str, kind: str, given: Sequence[Any]
 ) -> list[str | None]:
-    """Write given values as the column's type writes them, in its order, the missing value last."""
+    """Return given values in the spelling and order of the column's type, the missing value last."""
     texts = [
         str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
         for value in given
@@ -204,7 +205,7 @@ def _canonical(
 
 
 def warn_of_domain(domain: Domain, source: Source) -> list[str]:
-    """Return where a sensitive column looks like an identifier, or is too fine to estimate anything."""
+    """Return a warning if a sensitive column looks like an identifier, or has too many values for estimates."""
     name, size = repr(domain.attribute), domain.size
     found = sum(count > 0 for count in domain.counts)
     if found == source.rows > 2:

@@ -1,4 +1,4 @@
-"""What an audit looks at, and the rows it gives."""
+"""The input of an audit, and the rows that it returns."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from duckdb_priv.release.promise import factor, weak
 from duckdb_priv.sqltext.quoting import identifier
 
 FALSE_ALARM = 1e-9
-"""Chance that counts which the operator did produce are called inconsistent with it."""
+"""Probability that an audit calls correct counts inconsistent with their operator."""
 TOLERANCE = 1e-9
-"""Relative rounding that a recomputed guarantee may differ by."""
+"""Relative rounding error that a recomputed guarantee may have."""
 
 ENOUGH = 100
-"""Records that a value of a public column has on average, if it is about more than single people."""
+"""Average records per value of a public column, from which on it describes more than single people."""
 
 UNIT_OF = {
     name: unit
@@ -49,7 +49,7 @@ UNIT_OF = {
     }.items()
     for name in names.split()
 }
-"""By name of a finding: what its value is measured in."""
+"""The unit of a finding's value, by the name of the finding."""
 
 AuditRow = dict[str, Any]
 
@@ -64,10 +64,10 @@ def finding(
     unit: str | None = None,
     **parameters: Any,
 ) -> AuditRow:
-    """Describe one row of an audit.
+    """Return one row of an audit.
 
-    ``holds`` is None for what is only to be known; ``unit``, which is that of all findings of this name unless it is
-    given, says what the value is measured in.
+    ``holds`` is None for information that makes no claim. ``unit`` is the unit of the value; by default that of all
+    findings of this name.
     """
     return {
         "attribute": attribute,
@@ -82,21 +82,21 @@ def finding(
 
 @dataclass(frozen=True)
 class Audited:
-    """A release, with what it claims of itself as a whole."""
+    """A release with the claims that it makes as a whole."""
 
     workspace: Workspace
     release: str
     table: str
     """The published table, quoted."""
     source: Source | None
-    """The source, if it still is what it was."""
+    """The source, if it has not changed."""
     claims: Mapping[str, tuple[float | None, dict[str, Any]]]
-    """By guarantee: the value and the parameters that the catalog states."""
+    """By guarantee: the value and the parameters in the catalog."""
 
 
 @dataclass(frozen=True)
 class Subject(Audited):
-    """One sensitive attribute of a release, with what is claimed of it."""
+    """One sensitive attribute of a release, with its claims."""
 
     attribute: SensitiveAttribute
 
@@ -118,7 +118,7 @@ class Subject(Audited):
         return found
 
     def true_counts(self) -> NDArray[np.float64] | None:
-        """Count the values of the domain in the source; None if it is no longer what was published."""
+        """Count the values of the domain in the source; None if the source has changed."""
         if self.source is None:
             return None
         column = key_expression(self.attribute.name, self.source.types[self.attribute.name])
@@ -126,7 +126,7 @@ class Subject(Audited):
         return counts if counts.sum() == self.source.rows else None
 
     def shown_counts(self) -> NDArray[np.float64]:
-        """Count the values of the domain in the published table, or the blocks that records report."""
+        """Count the values of the domain in the published table, or the blocks that records show."""
         column, blocks = identifier(self.attribute.column), self.attribute.blocks
         return self._counts(self.table, column, map(str, range(blocks.count)) if blocks else None)
 
@@ -142,7 +142,7 @@ class Subject(Audited):
     def noise_as_stated(
         self, shown: NDArray[np.float64], mean: NDArray[np.float64], spread: NDArray[np.float64]
     ) -> AuditRow:
-        """Judge whether the published counts are such as the operator gives to the source.
+        """Test whether the published counts are plausible for the operator and the source.
 
         Given the source, a published count is a sum of independent draws with unequal probabilities; a
         binomial of the same mean has tails that are no lighter (Hoeffding 1956), so the test errs
@@ -166,7 +166,7 @@ class Subject(Audited):
 
 
 def audit_epsilon(subject: Subject, epsilon: float, shown: str = "noisy value") -> AuditRow:
-    """Judge the local differential privacy of an attribute; ``shown`` is what a record publishes of it."""
+    """Check the local differential privacy of an attribute; ``shown`` names a record's published value."""
     claimed = subject.claims["local_differential_privacy"][0] or 0.0
     return finding(
         "local_differential_privacy",
@@ -199,7 +199,7 @@ def audit_posterior(
 
 
 def source_changed(subject: Subject) -> AuditRow:
-    """Return that nothing can be compared with the source."""
+    """Return the row which says that the source has changed, so that no comparison is possible."""
     return finding(
         "source",
         "The source is no longer what was published, so nothing is compared with it.",

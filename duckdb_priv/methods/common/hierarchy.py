@@ -1,8 +1,8 @@
-"""Generalization hierarchies: a table of the publisher's, checked, and turned into numbers.
+"""Generalization hierarchies: a publisher's table, checked and converted to numbers.
 
-A hierarchy says what each value of an attribute becomes at each level. It must be public: made without looking
-at the data that it generalizes. So its values may be in messages, and the values that it can give are the
-domain of the published column, whether they survived or not.
+A hierarchy contains the generalized value of each value at each level. It must be public, that is, made without looking
+at the data that it generalizes. So messages may quote its values. The values of a level are the domain of the published
+column, even if no record has them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Hierarchy:
 
     attribute: str
     table: str
-    """Temporary table: at each level, each leaf, its value, the code and the text of what it becomes."""
+    """Temporary table: for each level and leaf, the leaf's value, and the code and text of its generalized value."""
     codes: Integers
-    """[levels, leaves]: the code of each leaf at each level, as the lattice takes it."""
+    """[levels, leaves]: the code of each leaf at each level, in the form that the lattice takes."""
 
     @property
     def top(self) -> int:
@@ -43,7 +43,7 @@ class Hierarchy:
         return len(self.codes) - 1
 
     def generalized(self, workspace: Workspace, level: int) -> tuple[str | None, ...]:
-        """List the values that a level can give, the missing one last."""
+        """Return the values of a level, the missing one last."""
         rows = workspace.rows(
             f"SELECT any_value(generalized) FROM {self.table} WHERE level = ? GROUP BY code ORDER BY code",
             [level],
@@ -51,7 +51,7 @@ class Hierarchy:
         return tuple(text for (text,) in rows)
 
     def leaves(self, workspace: Workspace, level: int) -> Table:
-        """Materialize what each value becomes at a level."""
+        """Return the table of each leaf's generalized value at a level."""
         rows = workspace.rows(
             f"SELECT value, generalized FROM {self.table} WHERE level = ? ORDER BY leaf", [level]
         )
@@ -63,8 +63,8 @@ class Hierarchy:
 def open_hierarchies(workspace: Workspace, source: Source, name: str) -> list[Hierarchy]:
     """Check the hierarchies of all columns that would be published, in the order of the source.
 
-    Raises InvalidParameter where a hierarchy is none, and InvalidSource where a column has no hierarchy or a
-    value of the source is not in it.
+    Raises InvalidParameter for an invalid hierarchy. Raises InvalidSource for a column without a hierarchy, and for a
+    value of the source that is not in its hierarchy.
     """
     given = open_source(workspace, name, Roles())
     refuse_reading(
@@ -103,7 +103,7 @@ def open_hierarchies(workspace: Workspace, source: Source, name: str) -> list[Hi
 
 
 def _check(workspace: Workspace, columns: Sequence[str]) -> None:
-    """Refuse hierarchies in which a value lacks a level, or in which a level does not coarsen."""
+    """Refuse hierarchies in which a value lacks a level, or in which a level is not coarser than the previous one."""
     workspace.cursor.execute(
         "DELETE FROM _priv_hierarchy WHERE NOT list_contains(?, attribute)",
         [[column.lower() for column in columns]],
@@ -157,11 +157,11 @@ CHECKS = (
         "each level must coarsen the level below it",
     ),
 )
-"""What a hierarchy must satisfy: a query of what violates it, what to say of that, and what to do."""
+"""Checks of a hierarchy: the query of the violations, the message, and the hint."""
 
 
 def _lay_out(workspace: Workspace, source: Source, column: str, number: int) -> Hierarchy:
-    """Number the leaves in the order of the column's type, and what they become in the order of its leaves."""
+    """Number the leaves in the order of the column's type, and generalized values in the order of their leaves."""
     table = f"_priv_levels_{number}"
     workspace.cursor.execute(
         f"CREATE TEMP TABLE {table} AS WITH own AS ("
@@ -183,7 +183,7 @@ def _lay_out(workspace: Workspace, source: Source, column: str, number: int) -> 
 
 
 def _check_leaves(workspace: Workspace, source: Source, column: str, table: str) -> None:
-    """Refuse a value of the source that the hierarchy does not have."""
+    """Refuse a value of the source that is not in the hierarchy."""
     found = aggregates_of(workspace, source).combinations([column])
     if missing := workspace.rows(
         f"SELECT count(DISTINCT row(_priv_value0)) FROM {found} AS found WHERE NOT EXISTS (FROM {table} AS leaf"
@@ -197,7 +197,7 @@ def _check_leaves(workspace: Workspace, source: Source, column: str, table: str)
 
 
 def read_levels(given: Mapping[str, Any], hierarchies: Sequence[Hierarchy]) -> list[int]:
-    """Return the level of each column, from a struct that names all of them."""
+    """Return the level of each column, from a struct that has all of them."""
     levels = nested(given, [each.attribute for each in hierarchies], "column to be generalized")
     for each in hierarchies:
         level = levels.get(each.attribute)
@@ -236,9 +236,9 @@ def count_leaves(
 def generalize(
     workspace: Workspace, source: Source, name: str, levels: Mapping[str, int]
 ) -> Source:
-    """Materialize the truth as a generalized release shows it: a temporary table of every record at these levels.
+    """Make a temporary table of all records with their true values generalized to these levels.
 
-    Raises InvalidParameter and InvalidSource as ``open_hierarchies`` does, and where a hierarchy has no such level.
+    Raises the errors of ``open_hierarchies``, and InvalidParameter for a level that a hierarchy does not have.
     """
     columns = tuple(column for column in source.types if column in levels)
     hierarchies = open_hierarchies(workspace, replace(source, public=columns, sensitive=()), name)

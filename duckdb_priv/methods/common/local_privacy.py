@@ -1,4 +1,4 @@
-"""What a draw that keeps a value or takes a uniform one promises, and how that is recomputed."""
+"""Guarantees of a draw that keeps a value or takes a uniform one, and their audit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from duckdb_priv.release.promise import of_value
 def uniform_guarantees(
     attribute: str, operator: Uniform, limits: tuple[float, float] | None = None
 ) -> list[Guarantee]:
-    """Return what uniform perturbation of an attribute promises."""
+    """Return the guarantees of uniform perturbation for an attribute."""
     found = [
         Guarantee(
             "local_differential_privacy",
@@ -43,7 +43,7 @@ def uniform_guarantees(
 def asked_amplification(
     epsilon: float | None, rho1: float | None, rho2: float | None
 ) -> tuple[float, tuple[float, float] | None]:
-    """Return the largest likelihood ratio that is asked for, and the two limits where it is by them.
+    """Return the largest permitted likelihood ratio, and the limits rho1 and rho2 if it follows from them.
 
     >>> asked_amplification(None, 0.1, 0.5)
     (9.0, (0.1, 0.5))
@@ -55,7 +55,7 @@ def asked_amplification(
 
 
 def rho_guarantee(attribute: str, amplification: float, limits: tuple[float, float]) -> Guarantee:
-    """Return what becomes of priors where odds change by a factor of at most ``amplification``."""
+    """Return the guarantee on posteriors if odds change by a factor of at most ``amplification``."""
     rho1, rho2 = limits
     return Guarantee(
         "rho1_rho2_privacy",
@@ -71,7 +71,7 @@ def rho_guarantee(attribute: str, amplification: float, limits: tuple[float, flo
 def uniform_perturbation(
     workspace: Workspace, source: Source, domain: Domain, operator: Uniform
 ) -> Perturbation:
-    """Perturb an attribute uniformly; whichever method asks, the same record gives the same value."""
+    """Perturb an attribute uniformly; the same record gives the same value for every method that does so."""
     context = {
         "mechanism": "uniform",
         "attribute": domain.attribute.lower(),
@@ -84,7 +84,7 @@ def uniform_perturbation(
 
 
 def uniform_attribute(release: str, domain: Domain, operator: Uniform) -> SensitiveAttribute:
-    """Describe a uniformly perturbed attribute, as reconstruction needs to know it."""
+    """Return the catalog entry of a uniformly perturbed attribute, as reconstruction reads it."""
     return SensitiveAttribute(
         release=release,
         name=domain.attribute,
@@ -99,7 +99,7 @@ def uniform_attribute(release: str, domain: Domain, operator: Uniform) -> Sensit
 
 
 def audit_uniform(subject: Subject) -> list[AuditRow]:
-    """Recompute what a uniformly perturbed attribute claims, and what may be believed of it."""
+    """Recompute the claims for a uniformly perturbed attribute, and the posteriors that are possible."""
     own, other = subject.attribute.numbers["own"][0], subject.attribute.numbers["other"][0]
     operator = Uniform(own - other, subject.attribute.size)
     rows = [*audit_draw(subject, own, other), *audit_limits(subject, own / other)]
@@ -116,7 +116,7 @@ def audit_uniform(subject: Subject) -> list[AuditRow]:
 
 
 def audit_draw(subject: Subject, own: float, other: float) -> list[AuditRow]:
-    """Recompute what the draw of one record's value claims."""
+    """Recompute the claims for the draw of one record's value."""
     epsilon = float(np.log(own / other))
     return [_operator(subject, own, other), audit_epsilon(subject, epsilon)]
 
@@ -135,7 +135,7 @@ def _operator(subject: Subject, own: float, other: float) -> AuditRow:
 
 
 def audit_limits(subject: Subject, gamma: float) -> list[AuditRow]:
-    """Compute the worst posterior, over all priors that a claim about priors speaks of, if there is one."""
+    """Compute the worst posterior over all priors that the attribute's claim about priors covers, if it has one."""
     if "rho1_rho2_privacy" not in subject.claims:
         return []
     _, given = subject.claims["rho1_rho2_privacy"]

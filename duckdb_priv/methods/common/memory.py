@@ -1,8 +1,8 @@
-"""What records in groups have shown, of each true value that they had.
+"""The values that grouped records have shown, for each true value that they had.
 
-A group cannot be drawn again once one of its records is gone, and must not be redrawn for the others. So what every
-record shows is kept, under keyed marks of the record and of its true value; neither the groups nor the values are. A
-later version takes from here what its records show, whichever records left meanwhile (``mechanism/leaving.md``).
+A group cannot be drawn again once one of its records has left, and must not be redrawn for the others. So the shown
+value of every record is stored, under keyed marks of the record and of its true value. Neither the groups nor the
+values are stored. A later version reads the shown values here, whichever records have left (``mechanism/leaving.md``).
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ KEPT = (
     "(SELECT release, attribute, mark, value, shown, pair FROM priv.shown_record"
     " JOIN priv.shown_pair ON shown_pair.number = shown_record.pair)"
 )
-"""What records in groups have shown: of a release and an attribute, for which of their values."""
+"""Query of the shown values, by release, attribute, mark of the record and mark of its true value."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What the records of a release have shown."""
+    """The stored shown values of a release's records."""
 
     workspace: Workspace
     release: str
 
     def __bool__(self) -> bool:
-        """Return whether anything is kept: not for releases of earlier versions of duckdb_priv, nor for large ones."""
+        """Return whether values are stored; releases of earlier versions of duckdb_priv and large ones have none."""
         return any(
             self.workspace.rows(
                 f"SELECT 1 FROM priv.{table} WHERE lower(release) = lower(?) LIMIT 1",
@@ -48,11 +48,11 @@ class Memory:
         )
 
     def forget(self) -> None:
-        """Forget the release: another one takes its name, or none."""
+        """Delete the release's values, because another release takes its name or it is withdrawn."""
         run, of_release = self.workspace.cursor.execute, "WHERE lower(release) = lower(?)"
         alone = "SELECT bool_and(lower(release) = lower(?)) FROM priv.shown_pair"
         if self.workspace.rows(alone, [self.release]) == [(True,)]:
-            # Rows that are deleted are logged one by one, which takes longer than to write them; a table is not.
+            # Each deleted row is logged, which takes longer than writing it; dropping a table logs no rows.
             run("DROP TABLE priv.shown_record")
             run(table_definitions()["shown_record"])
         else:
@@ -64,14 +64,14 @@ class Memory:
     def keep(
         self, source: Source, domains: Sequence[Domain], kernel: Kernel, staged: Collection[str]
     ) -> tuple[str, ...]:
-        """Keep what each record shows that a kernel groups, from the table that ``show`` made.
+        """Store the shown value of each record that a kernel groups, from the table that ``show`` made.
 
-        Returns the kernel steps whose tables are on the publisher's cursor afterwards; those of ``staged`` were before.
+        Returns the kernel steps whose tables are then on the publisher's cursor; those of ``staged`` already were.
         """
         kernel.stage(self.workspace.cursor, source.table, staged)
         run = self.workspace.cursor.execute
         for n, domain in enumerate(domains):
-            # The texts that millions of records share are kept once: most of the time goes into what is written.
+            # Most time is spent writing, so a text that millions of records share is written once.
             ((first,),) = self.workspace.rows(
                 "SELECT coalesce(max(number) + 1, 0) FROM priv.shown_pair"
             )
@@ -94,7 +94,7 @@ class Memory:
         return tuple(step.table for step in kernel.steps)
 
     def recall(self, domain: Domain, n: int) -> str:
-        """Make a table of what the records have shown of an attribute, and return its name.
+        """Make a table of the stored shown values of an attribute, and return its name.
 
         Its columns are ``mark``, ``shown`` and ``pair``.
         """
@@ -108,7 +108,7 @@ class Memory:
         return table
 
     def keep_remaining(self, attribute: str, pairs: str) -> None:
-        """Keep how many records are published as the release is now, by a query of the ``pair`` of each."""
+        """Store the number of records that the release publishes now, by a query of the ``pair`` of each record."""
         self.workspace.cursor.execute(
             f"UPDATE priv.shown_pair SET remaining = (SELECT count(*) FROM ({pairs}) AS p WHERE p.pair = number)"
             " WHERE lower(release) = lower(?) AND attribute = ?",
@@ -116,7 +116,7 @@ class Memory:
         )
 
     def batches(self, attribute: str, values: Sequence[str | None]) -> list[Batch]:
-        """Count what the records of each batch have shown, by value: all of them, and those that are published."""
+        """Count the shown values of each batch, by true value: of all its records, and of those that are published."""
         place = {value: position for position, value in enumerate(values)}
         found: list[Batch] = []
         for batch, shown, drawn, remaining in self.workspace.rows(
@@ -135,7 +135,7 @@ class Memory:
     def true_batches(
         self, attribute: str, values: Sequence[str | None]
     ) -> list[tuple[Counts, Counts]]:
-        """Count the true values of each batch: of all records that were ever in it, and of those that are published."""
+        """Count the true values of each batch: of all records that it ever had, and of those that are published."""
         if not self:
             return []
         stream = str(self.workspace.open_stream(mark_stream(self.workspace, VALUES)))
@@ -158,12 +158,12 @@ class Memory:
 
 
 def recalled(n: int) -> str:
-    """Name the table of what records have shown of an attribute."""
+    """Return the name of the table of an attribute's stored shown values."""
     return f"temp.main._priv_recalled{n}"
 
 
 def marks_sql(workspace: Workspace, domain: Domain, n: int, table: str) -> str:
-    """Write the query of the marks of records with random bits: ``mark`` of the record, ``value`` of its true value."""
+    """Return the query of the marks of assigned records: ``mark`` of the record, ``value`` of its true value."""
     return (
         f"SELECT {MARK} AS mark, d.value FROM {table}"
         f" JOIN ({_values_sql(workspace, domain)}) AS d ON d.position = _code{n}"
@@ -171,6 +171,6 @@ def marks_sql(workspace: Workspace, domain: Domain, n: int, table: str) -> str:
 
 
 def _values_sql(workspace: Workspace, domain: Domain) -> str:
-    """Write the query of the keyed marks of the values of a domain, by their places."""
+    """Return the query of the keyed marks of a domain's values, by position."""
     stream = str(workspace.open_stream(mark_stream(workspace, VALUES)))
     return f"SELECT position, {mark_of_text('value::VARCHAR', stream)} AS value FROM {domain.table}"

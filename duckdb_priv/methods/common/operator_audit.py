@@ -1,4 +1,4 @@
-"""The operator of a perturbed attribute as a matrix, and what it does to the source."""
+"""The operator of a perturbed attribute as a matrix, and its audit against the source."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from duckdb_priv.methods.common.findings import (
 from duckdb_priv.release.model import Blocks, SensitiveAttribute
 
 ROUNDING = 1e-12
-"""Probabilities of less than this are rounding when two operators are compared."""
+"""Differences of probabilities below this are rounding errors."""
 
 
 def stored_operator(attribute: SensitiveAttribute) -> Matrix:
     """Build the operator of an attribute from the catalog: entry [y, x] is Pr[published = y | true = x].
 
-    Raises InvalidParameter for an attribute of which not every record is perturbed, and each one on its own.
+    Raises InvalidParameter unless every record of the attribute is perturbed by itself.
     """
     operator = None if form_of(attribute).scaled else drawn_operator(attribute)
     if attribute.blocks:
@@ -50,7 +50,7 @@ def stored_operator(attribute: SensitiveAttribute) -> Matrix:
 
 
 def drawn_operator(attribute: SensitiveAttribute) -> Matrix | None:
-    """Build the operator of what a published record shows, however many it stands for; None where it has none."""
+    """Return the operator from true to shown values, also if a row counts for several records; None without one."""
     if not form_of(attribute).drawn:
         return None
     if "operator" in attribute.lists:
@@ -63,17 +63,17 @@ def drawn_operator(attribute: SensitiveAttribute) -> Matrix | None:
 
 
 def stored_code(attribute: SensitiveAttribute, blocks: Blocks) -> tuple[Code, float]:
-    """Return the code of an attribute whose records report blocks, and its amplification."""
+    """Return the block code of an attribute, and its amplification."""
     own, other = attribute.numbers["own"][0], attribute.numbers["other"][0]
     holding = len(blocks.first)
     held, free = own / holding, (1 - own) / (blocks.count - holding)
-    # The block with another value is as probable as the blocks that two values share say.
+    # Its probability with another value follows from the number of blocks that two values share.
     shared = round((other - holding * free) / (held - free))
     return Code(blocks.count, holding, shared), held / free
 
 
 def audit_operator(subject: Subject, operator: Matrix) -> list[AuditRow]:
-    """Check that an operator is one, whether it can be inverted, and what it does to odds."""
+    """Check that a matrix is a valid operator, whether it can be inverted, and how much it changes odds."""
     off = float(np.abs(operator.sum(axis=0) - 1).max())
     classes = identifiability_classes(operator, tolerance=ROUNDING)
     condition = condition_number(operator) if classes.max() == len(operator) - 1 else np.inf
@@ -90,7 +90,7 @@ def audit_operator(subject: Subject, operator: Matrix) -> list[AuditRow]:
             "condition_number",
             "How much reconstruction can enlarge an error; NULL if some values cannot be distinguished.",
             condition if np.isfinite(condition) else None,
-            # If values have the same noise the release says so, and does not offer a linear estimate.
+            # If two values have the same noise, the release reports that and offers no linear estimate.
             bool(condition <= MAX_CONDITION_NUMBER) or "not_distinguished" in subject.claims,
             subject.attribute.name,
             largest=MAX_CONDITION_NUMBER,
@@ -102,7 +102,7 @@ def audit_operator(subject: Subject, operator: Matrix) -> list[AuditRow]:
 
 
 def audit_against_source(subject: Subject, operator: Matrix, true: Vector) -> list[AuditRow]:
-    """Return the posteriors of someone who knows the frequencies, and judge the published counts."""
+    """Return the posteriors of someone who knows the true frequencies, and test the published counts."""
     posteriors = largest_posterior(operator, true)
     return [
         audit_posterior(subject, posteriors, true / true.sum()),

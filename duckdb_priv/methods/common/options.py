@@ -1,7 +1,7 @@
-"""What could be published, and how the errors to expect of it are summed up.
+"""The candidates for a publication, and summaries of their expected errors.
 
-The error of an estimate is taken as normal, with the bias and variance of its mechanism, the source being
-what it is. For a query that truly counts k records, the expected relative error without bias is sqrt(2 / pi) sd / k.
+The error of an estimate is taken as normal, with the bias and variance of its mechanism for this source. If a query
+truly counts k records, the expected relative error without bias is sqrt(2 / pi) sd / k.
 """
 
 from __future__ import annotations
@@ -23,32 +23,33 @@ from duckdb_priv.mechanism.uniform import Uniform, max_retention
 
 NORMAL = "Errors are taken as normal"
 NOTHING = 1e-100
-"""A smaller retention keeps nothing, and errors are beyond what a float can hold."""
+"""A smaller retention keeps no value, and its errors exceed the range of a float."""
 EXACT = f"{NORMAL}, with the exact variance."
-"""Where the errors of an option come from, in words."""
+"""Text: how the errors of an option were computed."""
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What a release must satisfy; None where nothing is asked."""
+    """Requirements of a release; None for no requirement."""
 
     limits: tuple[float, float] | None
-    """rho1 and rho2: no prior of at most the first may become a posterior above the second."""
+    """rho1 and rho2: no prior of at most rho1 may become a posterior above rho2."""
     epsilon: float | None
-    """Largest epsilon of differential privacy, of one value or of a whole record."""
+    """Largest permitted epsilon of differential privacy, of one value or of a whole record."""
     delta: float
-    """Largest delta beside it; local differential privacy has none."""
+    """Largest permitted delta; local differential privacy has none."""
     max_error: float | None
-    """Largest mean relative error."""
+    """Largest permitted mean relative error."""
 
 
 def retentions_to_try(grid: Sequence[float], required: Demand, domain_size: int) -> list[float]:
-    """List the retentions of a grid, and the largest that satisfies what is required, if it keeps anything."""
+    """Return the retentions of a grid, and the largest one that meets the requirements, if it keeps any value."""
     largest = []
     if required.limits is not None:
         largest.append(max_retention(*required.limits, domain_size))
     if required.epsilon is not None:
-        # Amplification 1 + m p / (1 - p) = exp(epsilon), rounded down; divided by exp(epsilon), which may be infinite.
+        # Amplification 1 + m p / (1 - p) = exp(epsilon), rounded down and divided by exp(epsilon), which may be
+        # infinite.
         rise = -math.expm1(-required.epsilon)
         largest.append(rise / (rise + domain_size * math.exp(-required.epsilon)) * (1 - 1e-12))
     found = {*grid, *([min(largest)] if largest else [])}
@@ -57,25 +58,26 @@ def retentions_to_try(grid: Sequence[float], required: Demand, domain_size: int)
 
 @dataclass(frozen=True)
 class MicroGroups:
-    """The micro groups that queries count in, one entry for each combination that occurs; all of one shape.
+    """The micro groups that queries count in: arrays of one shape, with an entry for each combination that occurs.
 
-    Those that are too small for any sample may be left out.
+    Groups that are too small for any sample may be missing.
     """
 
     query: Integers
     size: Integers
     """Records of the group."""
     held: Integers
-    """Those of them with the value that is asked for."""
+    """Records of the group with the queried value."""
     number: Integers
-    """How many groups there are of this kind."""
+    """Number of such groups."""
 
     def variances(
         self, operator: Uniform, sample_size: int, records: Vector, held: Vector
     ) -> Vector:
-        """Return the variance of each estimate where larger groups are represented by a sample.
+        """Return the variance of each estimate if larger groups are represented by a sample.
 
-        ``records`` and ``held``, (queries,): how many records meet the conditions, and how many of them have the value.
+        ``records`` and ``held``, shape (queries,): the records that meet the conditions, and those of them with the
+        value.
         """
         large = self.size > sample_size
         query, size, of_value = self.query[large], self.size[large], self.held[large]
@@ -95,7 +97,7 @@ class MicroGroups:
 
 @dataclass(frozen=True)
 class Generalized:
-    """The groups of equal records after generalizing, and those that queries about generalized values count."""
+    """The groups of equal records after generalizing, and the groups that queries on generalized values count."""
 
     hierarchies: str
     levels: Mapping[str, int]
@@ -104,23 +106,23 @@ class Generalized:
     query: Integers
     size: Integers
     number: Integers
-    """One entry for each query and size of group: how many such groups the query counts."""
+    """One entry for each query and size of group: the number of groups that the query counts."""
 
     @property
     def counts(self) -> Vector:
-        """How many records each query truly counts."""
+        """True count of each query."""
         return self._of_queries(self.size)
 
     def bias(self, k: int, beta: float) -> Vector:
-        """Return what suppression takes from each count, on average; never positive."""
+        """Return the expected change of each count by suppression; never positive."""
         return self._of_queries(suppression_bias(self.size, k, beta))
 
     def variances(self, k: int, beta: float) -> Vector:
-        """Return the variance of each count, suppression included."""
+        """Return the variance of each count, including suppression."""
         return self._of_queries(suppression_variance(self.size, k, beta))
 
     def suppressed(self, k: int, beta: float) -> float:
-        """Return the share of the records that suppression is expected to take."""
+        """Return the expected share of suppressed records."""
         return float(-suppression_bias(self.sizes, k, beta).sum() / self.sizes.sum())
 
     def _of_queries(self, values: Vector | Integers) -> Vector:
@@ -130,111 +132,111 @@ class Generalized:
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be published, and what will be asked of it."""
+    """The attribute to publish, and the queries on it."""
 
     attribute: str
     """The sensitive column."""
     frequencies: Vector
-    """How many records have each value, shape (m,)."""
+    """Number of records with each value, shape (m,)."""
     histograms: Matrix
-    """How many of the records that meet the conditions of each query have each value, shape (m, queries)."""
+    """Number of records that meet each query's conditions, by value: shape (m, queries)."""
     positions: NDArray[np.intp]
-    """Which value each query asks for."""
+    """The value that each query counts."""
     micro_groups: Callable[[int], MicroGroups]
-    """Counts the micro groups of more than so many records."""
+    """Counts the micro groups with more records than the argument."""
     generalized: Callable[[str, Mapping[str, Any]], Generalized]
-    """Counts the groups that a table of hierarchies and the levels of all columns make."""
+    """Counts the groups of a generalization, from a table of hierarchies and the level of each column."""
     required: Demand
 
     @property
     def domain_size(self) -> int:
-        """How many values there are."""
+        """Number of values."""
         return self.frequencies.size
 
     @property
     def counts(self) -> Vector:
-        """How many records each query truly counts."""
+        """True count of each query."""
         return self.of_asked(self.histograms)
 
     @property
     def records(self) -> Vector:
-        """How many records meet the conditions of each query."""
+        """Number of records that meet the conditions of each query."""
         return np.asarray(self.histograms.sum(axis=0))
 
     def of_asked(self, table: Matrix) -> Vector:
-        """Return, for each query, the row of the value that it asks for."""
+        """Return the entry of each query in the row of its value."""
         taken: Vector = table[self.positions, np.arange(self.positions.size)]
         return taken
 
 
 @dataclass(frozen=True)
 class StatedQuestions:
-    """Questions about the bins of one column, to be answered with one promise."""
+    """Stated queries on the bins of one column, which one guarantee covers."""
 
     attribute: str
     """The column."""
     counts: Vector
-    """How many records have each value, a missing one last."""
+    """Number of records with each value, the missing one last."""
     gram: Matrix
-    """The mean of c c' over the questions."""
+    """Gram matrix: the mean of c c' over the queries."""
     amplification: float
-    """The largest likelihood ratio of what a record shows."""
+    """The largest permitted likelihood ratio of a record's shown value."""
     promise: Mapping[str, Any]
-    """The arguments that ask for it: epsilon, or rho1 and rho2."""
+    """The arguments that state this limit: epsilon, or rho1 and rho2."""
     given: Mapping[str, Any]
-    """The arguments that state the questions and the bins."""
+    """The arguments that state the queries and the bins."""
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """Number of values."""
         return self.counts.size
 
     @property
     def epsilon(self) -> float:
-        """The largest epsilon of local differential privacy."""
+        """The largest permitted epsilon of local differential privacy."""
         return math.log(self.amplification)
 
 
 @dataclass(frozen=True)
 class Promised:
-    """Parameters of a mechanism, and what it promises with them."""
+    """Parameters of a mechanism and its guarantees with them."""
 
     parameters: Mapping[str, Any]
-    """The arguments to publish with."""
+    """The arguments for publishing."""
     promises: Sequence[str]
-    """What it promises beside a bound on odds, in words."""
+    """Guarantees besides a bound on odds, in words."""
     amplification: float = field(default=math.inf, kw_only=True)
     """Largest factor by which a published value changes the odds between two true values."""
     epsilon: float | None = field(default=None, kw_only=True)
-    """Of differential privacy, if there is any."""
+    """Epsilon of differential privacy, if there is any."""
     delta: float | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
 class StatedOption(Promised):
-    """How a mechanism answers stated questions, by an operator and the weights of what records show."""
+    """A mechanism's candidate for stated queries: its operator, and the weights of shown values."""
 
     operator: Matrix
-    """Probabilities of what is shown, one column for each value."""
+    """Probabilities of shown values, one column for each true value."""
     weights: Matrix
-    """What a record that shows y counts for x, unbiased."""
+    """Unbiased weight for the count of value x of a record that shows y."""
     cuts: bool = False
-    """Whether it cuts numbers at the edges itself; all others are given a view of bins."""
+    """Whether the mechanism cuts numbers itself; otherwise it reads a view of bins."""
 
 
 @dataclass(frozen=True)
 class Option(Promised):
-    """What a mechanism does to each query with some parameters."""
+    """A mechanism with its parameters, and its effect on each query."""
 
     counts: Vector
     """True counts."""
     deviations: Vector
     """Standard deviations of the estimates."""
     basis: str
-    """Where the errors come from."""
+    """How the errors were computed, in words."""
     biases: Vector | float = 0.0
     suppressed: float | None = None
-    """Share of the records that is expected to be suppressed."""
+    """Expected share of suppressed records."""
 
     @property
     def mean_relative_error(self) -> float:
@@ -245,7 +247,7 @@ class Option(Promised):
         0.159577
         """
         bias, deviation = np.broadcast_arrays(self.biases, self.deviations)
-        # The mean of the absolute value of a normal variable.
+        # The mean absolute value of a normal variable.
         sure = np.abs(bias)
         ratio = np.divide(sure, deviation, out=np.full(bias.shape, np.inf), where=deviation > 0)
         spread = deviation * 2 * np.exp(-(ratio**2) / 2) / np.sqrt(2 * np.pi) + sure * (
@@ -255,7 +257,7 @@ class Option(Promised):
 
     @property
     def median_relative_error(self) -> float:
-        """Return the error that half of the answers are expected to stay below.
+        """Return the median relative error over all answers: half of them are expected to have less.
 
         >>> unbiased = Option({}, (), np.array([100.0, 100.0]), np.array([10.0, 10.0]), "")
         >>> round(unbiased.median_relative_error, 6)
@@ -270,7 +272,7 @@ class Option(Promised):
         spread = np.maximum(deviation, np.finfo(np.float64).tiny)
 
         def above(error: float) -> float:
-            # Where there is no deviation the quotients are infinite, as they should be.
+            # Without a deviation the quotients are infinite, as intended.
             with np.errstate(over="ignore"):
                 too_high, too_low = (error - bias) / spread, (-error - bias) / spread
             return float(np.mean(ndtr(-too_high) + ndtr(too_low)) - 0.5)

@@ -1,4 +1,4 @@
-"""What parameters mean that several mechanisms take."""
+"""Parameters that several mechanisms take."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RHO2 = "the posterior that a prior of at most rho1 may rise to"
 
 
 def retentions() -> Any:
-    """Describe the argument of ``priv.advise`` that lists retentions."""
+    """Return the argument of ``priv.advise`` that lists retentions."""
     return argument(
         NUMBERS,
         "the retentions to try",

@@ -1,4 +1,4 @@
-"""Perturbing each record on its own: 64 bits and a few integers decide what it shows."""
+"""Perturbing each record by itself: 64 random bits and a few integers determine its shown value."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class RandomBits:
 def open_random_bits(
     workspace: Workspace, source: Source, context: dict[str, object]
 ) -> RandomBits:
-    """Derive random bits: keyed by everything that defines them if records have ids, else fresh.
+    """Derive random bits: keyed by everything that defines them if records have ids, otherwise fresh.
 
-    The form of the record id is a part of that, since 7 and '7' are drawn differently, and so is the population: equal
-    ids in two of them are drawn independently.
+    The key includes the form of the record id, since 7 and '7' have different noise. It also includes the population,
+    so equal ids of two populations have independent noise.
     """
     if source.record_id:
         secret = workspace.secret()
@@ -49,9 +49,9 @@ def open_random_bits(
 
 
 def fresh_bits(workspace: Workspace, source: Source) -> RandomBits:
-    """Return bits of one publication: the same records, published again, have others.
+    """Return bits for one publication: publishing the same records again draws other bits.
 
-    Where a record may be read again while it is published, they are drawn by a key that is kept nowhere.
+    If records may be read twice while they are published, the bits come from a key that is not stored.
     """
     answers = aggregates_of(workspace, source)
     if not answers.rereads:
@@ -63,92 +63,92 @@ def fresh_bits(workspace: Workspace, source: Source) -> RandomBits:
 
 @dataclass(frozen=True)
 class Drawn:
-    """How one attribute is perturbed: which value 64 bits show for a true one.
+    """The perturbation of one attribute: which value 64 bits show for a true value.
 
-    In the SQL that a subclass writes, ``n`` is the number of the attribute among those of the release:
-    ``_code{n}`` is the place of the true value, ``_bits{n}`` are its bits, ``d{n}`` is its domain.
+    In the SQL of a subclass, ``n`` is the number of the attribute in the release. ``_code{n}`` is the position of the
+    true value, ``_bits{n}`` are its random bits, and ``d{n}`` is its domain.
     """
 
     domain: Domain
     random_bits: RandomBits
 
     def tables(self) -> dict[str, Table]:
-        """Return the tables that are looked up by record: the domain, and what else a value is drawn by."""
+        """Return the small tables that the SQL joins to records: the domain, and other tables of the draw."""
         return {self.domain.table: self.domain.as_table()}
 
     def carried(self, n: int) -> Sequence[str]:
-        """List what a record takes along from the domain, to be drawn by."""
+        """Return SQL for the columns of the domain that a draw needs."""
         return ()
 
     def keyed(self, n: int) -> str:
-        """Write what the bits are keyed by besides the record: its true value."""
+        """Return SQL for the key of the bits besides the record: its true value."""
         return f"_code{n}"
 
     def joined(self, n: int) -> str:
-        """Write the join with what is looked up by the bits."""
+        """Return the join with the table that the bits are looked up in."""
         return ""
 
     def shown(self, n: int) -> str:
-        """Write the place of the value that is shown."""
+        """Return SQL for the position of the shown value."""
         raise NotImplementedError
 
     def looked_up(self, n: int) -> str:
-        """Write the join with what is published for what is shown."""
+        """Return the join with the published value of each shown position."""
         return f"JOIN {self.domain.table} AS p{n} ON p{n}.position = shown._shown{n}"
 
     def published(self, n: int) -> str:
-        """Write what is published."""
+        """Return SQL for the published value."""
         return f"p{n}.published"
 
 
 @dataclass(frozen=True)
 class Perturbation(Drawn):
-    """Kept or redrawn with the same probability, whatever the value."""
+    """Keeps or redraws every value with the same probability."""
 
     keep: int
     width: int
 
     def shown(self, n: int) -> str:
-        """Compare with two numbers."""
+        """Compare the bits with the two thresholds."""
         return _redrawn(n, f"{self.keep}::UBIGINT", f"{self.width}::UBIGINT")
 
 
 @dataclass(frozen=True)
 class PerturbationByRecord(Drawn):
-    """Kept or redrawn with a probability that is beside each record: ``_priv_keep{n}`` and ``_priv_width{n}``."""
+    """Keeps or redraws a value with the record's own probability: ``_priv_keep{n}`` and ``_priv_width{n}``."""
 
     def carried(self, n: int) -> Sequence[str]:
-        """Return the names of the two numbers, which go along."""
+        """Return SQL for the record's two thresholds."""
         return (f"s._priv_keep{n} AS _keep{n}", f"s._priv_width{n} AS _width{n}")
 
     def shown(self, n: int) -> str:
-        """Compare with the two numbers of the record."""
+        """Compare the bits with the two thresholds of the record."""
         return _redrawn(n, f"_keep{n}", f"_width{n}")
 
 
 @dataclass(frozen=True)
 class PerturbationByValue(Drawn):
-    """Kept or redrawn with a probability of each value's own."""
+    """Keeps or redraws each value with its own probability."""
 
     keep: NDArray[np.uint64]
     width: NDArray[np.uint64]
 
     def tables(self) -> dict[str, Table]:
-        """Return the domain with the two numbers of each value beside it."""
+        """Return the domain with the two thresholds of each value."""
         return {self.domain.table: self.domain.as_table(keep=self.keep, width=self.width)}
 
     def carried(self, n: int) -> Sequence[str]:
-        """Return the names of the two numbers, which go along."""
+        """Return SQL for the value's two thresholds."""
         return (f"d{n}.keep AS _keep{n}", f"d{n}.width AS _width{n}")
 
     def shown(self, n: int) -> str:
-        """Compare with the two numbers of the value."""
+        """Compare the bits with the two thresholds of the value."""
         return _redrawn(n, f"_keep{n}", f"_width{n}")
 
 
 @dataclass(frozen=True)
 class BlockDraw(Drawn):
-    """Exchanged for the number of a block of values: one that holds the value with some probability, else any."""
+    """Replaces a value by the number of a block: with some probability one that contains it, otherwise any block."""
 
     blocks: Blocks
     keep: int
@@ -156,16 +156,16 @@ class BlockDraw(Drawn):
 
     @property
     def held(self) -> str:
-        """Name the temporary table with the blocks of the first value."""
+        """Name of the temporary table of the blocks that contain the first value."""
         return f"{self.domain.table}_blocks"
 
     @property
     def numbers(self) -> str:
-        """Name the temporary table with the numbers of the blocks as they are published."""
+        """Name of the temporary table of the blocks' published numbers."""
         return f"{self.domain.table}_numbers"
 
     def tables(self) -> dict[str, Table]:
-        """Return, beside the domain, the numbered blocks of the first value, and what is published for each block."""
+        """Return the domain, the blocks of the first value, and the published number of each block."""
         first = {
             "number": np.arange(len(self.blocks.first), dtype=np.uint64),
             "block": np.array(self.blocks.first, dtype=np.uint32),
@@ -176,14 +176,14 @@ class BlockDraw(Drawn):
         return {**super().tables(), self.held: Table.of(first), self.numbers: shown}
 
     def joined(self, n: int) -> str:
-        """Join which of the blocks that hold the value it is, where it is one of them."""
+        """Return the join with the block that the bits choose among those with the value, if they choose one."""
         number = (
             f"CASE WHEN {self._is_held(n)} THEN _bits{n} % {len(self.blocks.first)}::UBIGINT END"
         )
         return f"LEFT JOIN {self.held} AS b{n} ON b{n}.number = {number}"
 
     def shown(self, n: int) -> str:
-        """Move that on to the true value, or take the block that the bits number."""
+        """Shift that block from the first value to the true one, or take the block that the bits number."""
         moved = f"(b{n}.block + _code{n} * {self.blocks.stride}::UINTEGER) % {self.blocks.count}::UINTEGER"
         return (
             f"CASE WHEN {self._is_held(n)} THEN {moved}"
@@ -194,23 +194,23 @@ class BlockDraw(Drawn):
         return f"_bits{n} < {self.keep}::UBIGINT"
 
     def looked_up(self, n: int) -> str:
-        """Write the join with the numbers of the blocks."""
+        """Return the join with the numbers of the blocks."""
         return f"JOIN {self.numbers} AS p{n} ON p{n}.number = shown._shown{n}"
 
 
 @dataclass(frozen=True)
 class Exchange(Drawn):
-    """Exchanged for any value, with the probabilities of any operator, by an alias table."""
+    """Replaces a value by any value, with the probabilities of an operator, using an alias table."""
 
     alias_tables: AliasTables
 
     @property
     def aliases(self) -> str:
-        """Name the temporary table with the alias tables of all values."""
+        """Name of the temporary table of all values' alias tables."""
         return f"{self.domain.table}_aliases"
 
     def tables(self) -> dict[str, Table]:
-        """Return the alias tables beside the domain, one row for each bin of each value."""
+        """Return the domain and the alias tables, which have one row for each bin of each value."""
         cells = {
             "cell": np.arange(self.alias_tables.bounds.size, dtype=np.uint32),
             "bound": self.alias_tables.bounds.ravel(),
@@ -219,11 +219,11 @@ class Exchange(Drawn):
         return {**super().tables(), self.aliases: Table.of(cells)}
 
     def joined(self, n: int) -> str:
-        """Join the bin that the bits fall into."""
+        """Return the join with the bin that the bits fall into."""
         return f"JOIN {self.aliases} AS a{n} ON a{n}.cell = {self._cell(n)}"
 
     def shown(self, n: int) -> str:
-        """Compare the place in the bin with its bound."""
+        """Compare the position in the bin with the bin's threshold."""
         place = f"_bits{n} & {2**self.alias_tables.bits - 1}::UBIGINT"
         return f"CASE WHEN ({place}) < a{n}.bound THEN {self._bin(n)} ELSE a{n}.alias END"
 
@@ -236,10 +236,10 @@ class Exchange(Drawn):
 
 @dataclass(frozen=True)
 class Redrawn(Exchange):
-    """Drawn from one distribution, whatever the value; its alias table is the only one."""
+    """Draws every value from the same distribution, with a single alias table."""
 
     def keyed(self, n: int) -> str:
-        """Let the bits depend on the record alone: a value that is exchanged for another changes nothing."""
+        """Key the bits by the record alone: a change of its true value changes nothing."""
         return "0::UINTEGER"
 
     def _cell(self, n: int) -> str:
@@ -254,7 +254,7 @@ def _redrawn(n: int, keep: str, width: str) -> str:
 
 
 def perturb_kernel(source: Source, perturbations: Sequence[Drawn]) -> Kernel:
-    """Return the kernel of the published rows: records are perturbed one by one, each attribute by its own bits."""
+    """Return the kernel that perturbs records one by one, each attribute with its own bits."""
     return Kernel(
         reads=source.read_types,
         select=_published_sql(source, perturbations, place(DRAWN)),
@@ -272,7 +272,7 @@ def perturb_kernel(source: Source, perturbations: Sequence[Drawn]) -> Kernel:
 
 
 def perturb_sql(source: Source, perturbations: Sequence[Drawn], records: str) -> str:
-    """Write the query that gives the published rows of a table expression, in no order.
+    """Return the query of the published rows of a table expression, in no particular order.
 
     The bits of attribute ``n`` are those of the placeholder ``random{n}``.
     """
@@ -280,7 +280,7 @@ def perturb_sql(source: Source, perturbations: Sequence[Drawn], records: str) ->
 
 
 def _drawing(source: Source, perturbations: Sequence[Drawn], records: str) -> Drawing:
-    """Write the query of the records that bits are drawn for, of a table expression."""
+    """Return the query of the records of a table expression, with the keys of their bits."""
     function, _ = source.drawing("bits")
     domains = [each.domain for each in perturbations]
     carried = [column for n, each in enumerate(perturbations) for column in each.carried(n)]
@@ -291,9 +291,9 @@ def _drawing(source: Source, perturbations: Sequence[Drawn], records: str) -> Dr
 def coded_sql(
     source: Source, domains: Sequence[Domain], records: str, carried: Sequence[str] = ()
 ) -> str:
-    """Write the query of a table expression of records, with their ids and the places of their true values.
+    """Return the query of a table expression's records, with their ids and the positions of their true values.
 
-    ``carried`` are further columns, of the domains d0, d1 ….
+    ``carried`` is SQL for further columns, of the domains d0, d1 ….
     """
     number, text = source.id_arguments
     codes = (f"d{n}.position AS _code{n}" for n in range(len(domains)))
@@ -318,12 +318,12 @@ def coded_sql(
 
 
 def _public(source: Source) -> dict[str, str]:
-    """Name public columns: only our own names are inside, or a column called _bits0 would be taken for the bits."""
+    """Return private aliases for public columns; a column named _bits0 would otherwise be taken for the bits."""
     return {name: f"_public{n}" for n, name in enumerate(source.public)}
 
 
 def _published_sql(source: Source, perturbations: Sequence[Drawn], drawn: str) -> str:
-    """Write the query of the published rows from records with their bits."""
+    """Return the query of the published rows from records with their bits."""
     of_attribute = {each.domain.attribute: n for n, each in enumerate(perturbations)}
     of_public = _public(source)
     return expand(

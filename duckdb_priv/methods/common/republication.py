@@ -1,8 +1,8 @@
-"""Which records of a population have a group already, for what joins the groups that were published before.
+"""Finding the records of a population that already have a group, for methods that extend published groups.
 
-Each release with a decoy group of its own per record is like a guess at the value among other wrong answers: forty of
-them identify 63 to 96 percent of the values. Where the values of a group are published as they are, two are often
-enough. So the ledger refuses a second grouping; records that were never grouped may be grouped among themselves.
+A decoy group contains a record's true value among wrong ones. With a new group in each release, forty releases identify
+63 to 96 percent of the values. If a group's values are published unchanged, two releases often suffice. So the ledger
+refuses a second grouping; records without a group may be grouped among themselves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from duckdb_priv.sqltext.quoting import identifier, in_types, listed, literal
 def ledger_entries(
     source: Source, domains: Sequence[Domain], keys: Sequence[Key]
 ) -> list[LedgerEntry]:
-    """Write, for the ledger, what grouped the records of each attribute."""
+    """Return the ledger's entries of the keys that grouped the records, by attribute."""
     return [
         LedgerEntry(
             domain.attribute, None, key.fingerprint, fresh=not source.record_id, grouped=True
@@ -38,7 +38,7 @@ def ledger_entries(
 
 
 def open_marks(workspace: Workspace, source: Source) -> randomness.KeyedBits | None:
-    """Return what marks the records of a source; None without ids."""
+    """Return the bits that mark a source's records; None if they have no ids."""
     return mark_stream(workspace) if source.record_id else None
 
 
@@ -50,7 +50,7 @@ def remember(
     assigned: Assigned,
     kept: str = "true",
 ) -> None:
-    """Keep the marks of the records with random bits; ``kept`` are those that are published, as a condition."""
+    """Store the marks of assigned records; ``kept`` is the condition on the published ones."""
     if source.record_id:
         for domain, key in zip(domains, keys, strict=True):
             workspace.cursor.execute(
@@ -60,7 +60,7 @@ def remember(
 
 
 def drop_known(source: Source, domains: Sequence[Domain], assigned: Assigned) -> None:
-    """Leave out of the records what has been published before."""
+    """Leave out the records that were published before."""
     if not assigned.answers.leave_out(grouped_sql(source, domains)):
         raise InvalidSource(
             f"every record of {source.name!r} is already published", hint="nothing was changed"
@@ -68,7 +68,7 @@ def drop_known(source: Source, domains: Sequence[Domain], assigned: Assigned) ->
 
 
 def grouped_sql(source: Source, domains: Sequence[Domain]) -> str:
-    """Write the query of the marks of records that have a group by one of some attributes."""
+    """Return the query of the marks of records that already have a group for one of some attributes."""
     attributes = listed(domain.attribute.lower() for domain in domains)
     return (
         "SELECT mark FROM priv.mark WHERE draw IN (SELECT ('0x' || coins[:16])::UBIGINT FROM priv.ledger"
@@ -80,7 +80,7 @@ def grouped_sql(source: Source, domains: Sequence[Domain]) -> str:
 def domains_of_both(
     workspace: Workspace, source: Source, release: str, grouping: Grouping
 ) -> dict[str, list[str | None]]:
-    """Check that a source fits to a release, and list the values that either has, by sensitive attribute."""
+    """Check that a source fits a release, and return the values of both, by sensitive attribute."""
     release = catalog.find_release(workspace.cursor, release)
     mechanism, text = workspace.rows(
         "SELECT mechanism, parameters FROM priv.release WHERE release = ?", [release]
@@ -129,7 +129,7 @@ def domains_of_both(
 def earlier_rows(
     workspace: Workspace, source: Source, domains: Sequence[Domain], release: str
 ) -> tuple[str, int]:
-    """Keep the rows of a release that is extended, in the types that it will have: a query of them, and how many."""
+    """Store the rows of a release that is extended, with its new types; return their query and their number."""
     release = catalog.find_release(workspace.cursor, release)
     table = f"{identifier(workspace.database)}.main.{identifier(release)}"
     published = {

@@ -1,4 +1,4 @@
-"""Completes an attribute by what its intervals need to know, which follows from the histogram that was published."""
+"""Completing an attribute with the terms that its intervals need, computed from the published histogram."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duckdb_priv.mechanism.score_terms import likely_shares, score_terms
 
 
 def completed_by(operators: Mapping[str, tuple[Matrix, Matrix]]) -> Complete:
-    """Return what completes the attributes of a plan, from the weights and the operator of each."""
+    """Return the function that completes a plan's attributes, from the weights and the operator of each."""
     return partial(_complete, operators=operators)
 
 

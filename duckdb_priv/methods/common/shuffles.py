@@ -1,4 +1,4 @@
-"""What the shuffle of a group of equal public columns promises: stated, and recomputed from a release."""
+"""The guarantee that records with equal public columns get from being shuffled: its statement and its audit."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from duckdb_priv.release.promise import factor
 from duckdb_priv.sqltext.reading import types_of
 
 DELTA = 1e-6
-"""The delta that is stated where none is asked for."""
+"""The stated delta, unless the publisher asks for another."""
 SHARES = (0.5, 0.95)
-"""Shares of the records for which the largest epsilon is stated; and that of all."""
+"""Shares of the records for which the largest epsilon is stated, besides that of all records."""
 MOST_EPSILON = 20
-"""Groups hide nothing where the values of a record already have such a large epsilon together: nothing is stated."""
+"""If a record's values together have a larger epsilon than this, groups hide nothing and no guarantee is stated."""
 MOST_ATTRIBUTES = 3
-"""The ways in which two records differ double with every sensitive attribute: for more of them nothing is stated."""
+"""With more attributes no guarantee is stated: each one doubles the ways in which two records can differ."""
 
 
 def pairs_of(attribute: SensitiveAttribute) -> tuple[Pair, ...]:
-    """Return how any two true values of an attribute are distinguished; empty if that takes too long."""
+    """Return the pairs of distributions of an attribute's true values; empty if they take too long to compute."""
     if attribute.blocks:
         return (code_pair(*stored_code(attribute, attribute.blocks)),)
     if form_of(attribute).symmetric:
@@ -57,10 +57,10 @@ def pairs_of(attribute: SensitiveAttribute) -> tuple[Pair, ...]:
 def shuffle_guarantees(
     workspace: Workspace, source: Source, attributes: Sequence[SensitiveAttribute]
 ) -> list[Guarantee]:
-    """State how records with the same public columns hide each other, if all have the same operator.
+    """Return the guarantee that records with equal public columns hide each other, if all have the same operator.
 
-    The sensitive attributes are perturbed independently. Nothing is stated if a value excludes another with certainty,
-    nor where there are so many ways in which two records differ that to compute it takes long.
+    The sensitive attributes are perturbed independently. There is no guarantee if a shown value excludes a true one
+    with certainty, nor if two records can differ in too many ways to compute it.
     """
     laws = _laws(attributes)
     if not laws:
@@ -93,7 +93,7 @@ def shuffle_guarantees(
 
 
 def _in_groups(half: float, most: float, worst: float, smallest: int) -> str:
-    """Write the factors for half of the records, for 95% of them, and in the smallest group; once where they are one.
+    """Return the factors for half of the records, for 95% and in the smallest group; a single one if they are equal.
 
     >>> print(_in_groups(1.0, 1.0, 1.0, 3))
     at most 2.719 for every record (epsilon = 1)
@@ -107,7 +107,7 @@ def _in_groups(half: float, most: float, worst: float, smallest: int) -> str:
 
 
 def _laws(attributes: Sequence[SensitiveAttribute]) -> tuple[tuple[Pair, ...], ...]:
-    """Return the pairs of each attribute, or nothing if nothing can be stated for all together."""
+    """Return the pairs of each attribute; empty if there is no joint guarantee."""
     if len(attributes) > MOST_ATTRIBUTES:
         return ()
     laws = tuple(pairs_of(each) for each in attributes)
@@ -117,7 +117,7 @@ def _laws(attributes: Sequence[SensitiveAttribute]) -> tuple[tuple[Pair, ...], .
 
 
 def _size_of(share: float, sizes: Mapping[int, int]) -> int:
-    """Return the size such that the share of the records is in groups that are no smaller."""
+    """Return the size such that this share of the records is in groups of at least that size."""
     outside = (1 - share) * sum(size * number for size, number in sizes.items())
     smaller = 0
     for size, number in sorted(sizes.items()):
@@ -128,7 +128,7 @@ def _size_of(share: float, sizes: Mapping[int, int]) -> int:
 
 
 def audit_shuffle(subject: Subject) -> list[AuditRow]:
-    """Recompute that statement from the operators and the sizes of the published groups, where it was made."""
+    """Recompute the guarantee from the operators and the sizes of the published groups, if it was stated."""
     if "shuffle_privacy" not in subject.claims:
         return []
     worst, given = subject.claims["shuffle_privacy"]
@@ -164,7 +164,7 @@ def audit_shuffle(subject: Subject) -> list[AuditRow]:
 
 
 def public_types(subject: Subject) -> dict[str, str]:
-    """Return the types of the columns that tell rows apart: all but what is reported, and how far it is perturbed."""
+    """Return the types of the columns that distinguish rows: all but noisy values and their scales."""
     other = {
         name
         for (name,) in subject.workspace.rows(
@@ -177,7 +177,7 @@ def public_types(subject: Subject) -> dict[str, str]:
 
 
 def scales_by_size(subject: Subject) -> list[tuple[int, float, float, int]]:
-    """List what records of groups of one size are perturbed by: size, least and largest scale, records."""
+    """Return for each size of group: the size, the least and largest scale of its records, and their number."""
     keys = "".join(f"{key}, " for key in keys_of(public_types(subject)))
     return subject.workspace.rows(
         "SELECT size, min(least), max(most), sum(size)::BIGINT FROM ("
@@ -187,7 +187,7 @@ def scales_by_size(subject: Subject) -> list[tuple[int, float, float, int]]:
 
 
 def counts_by_size(subject: Subject) -> dict[int, Vector] | None:
-    """Count the values of the domain in the source by the size of the group; None if it is not what was published."""
+    """Count the values of the domain in the source by the size of the group; None if the source has changed."""
     source, public = subject.source, public_types(subject)
     if source is None or not {*public} <= {*source.types}:
         return None
@@ -216,7 +216,7 @@ def worst_delta(
 ) -> tuple[float, int]:
     """Return the largest delta of the groups of a release, and the size of the group that has it.
 
-    ``smallest`` says of each scale the size of the smallest group with it, which hides the least.
+    ``smallest`` has for each scale the size of the smallest group with it, which hides the least.
     """
     listed, worst = list(codes), (0.0, 0)
     for scale, size in smallest.items():
@@ -231,12 +231,12 @@ def worst_delta(
 
 
 def audit_order(subject: Subject) -> AuditRow:
-    """Check that the rows are in the order of their own columns, so that nothing remembers that of the source."""
+    """Check that the rows are sorted by their own columns, so that they do not keep the order of the source."""
     types = types_of(subject.workspace.cursor, subject.table)
     (moved,) = subject.workspace.rows(
         "SELECT count(*) FROM (SELECT _priv_place,"
         f" row_number() OVER (ORDER BY {total_order(types)}, _priv_place) AS belongs"
-        # A column may be called rowid.
+        # The release may have a column named rowid.
         f" FROM (SELECT *, row_number() OVER () AS _priv_place FROM {subject.table}))"
         " WHERE _priv_place <> belongs"
     )[0]

@@ -1,4 +1,4 @@
-"""Tables that the publisher names in a call, beside the source: requirements, matrices."""
+"""Tables that the publisher names in a call besides the source: requirements, matrices."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def named_tables(given: Any, source: Source, argument: str) -> dict[str, str]:
 def read_columns(
     workspace: Workspace, source: Source, argument: str, table: str, columns: Mapping[str, str]
 ) -> list[tuple[Any, ...]]:
-    """Read columns of a table by name, in no order; ``columns`` says how each is read, as SQL.
+    """Read columns of a table by name, in no particular order; ``columns`` has the SQL that reads each column.
 
-    Raises UnknownName for an unknown table, InvalidParameter for a column that it lacks, and for a view of the source.
+    Raises UnknownName for an unknown table. Raises InvalidParameter for a missing column and for a view of the source.
     """
     found = find_table(workspace, table)
     path = ".".join(map(identifier, found))
@@ -59,11 +59,11 @@ def read_columns(
 
 
 def as_domain_value(column: str, kind: str) -> str:
-    """Write a value of such a table as the domain writes it; NULL if it is none of its type."""
+    """Return SQL for a value of such a table in the domain's spelling; NULL if it is not of the domain's type."""
     value = f"TRY_CAST({identifier(column)}::VARCHAR AS {kind})"
     return f"({one_zero(value, kind)})::VARCHAR"
 
 
 def shown(value: str | None) -> str:
-    """Write a value of a domain for a message."""
+    """Return a value of a domain as a message shows it."""
     return "NULL" if value is None else repr(value)

@@ -1,4 +1,4 @@
-"""The operator with the least error for stated questions about numbers and other ordered values."""
+"""Publishing numbers and other ordered values by the operator with the least error for stated queries."""
 
 from duckdb_priv.methods.for_questions.arguments import ForQuestionsArguments
 from duckdb_priv.methods.register import Method, Words

@@ -1,4 +1,4 @@
-"""What an operator that is chosen for stated questions promises."""
+"""The candidate of ``priv.advise`` that chooses an operator for stated queries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duckdb_priv.methods.for_questions.plan import chosen_operator
 
 
 def answering(workspace: Workspace, asked: StatedQuestions) -> Iterator[StatedOption]:
-    """The operator that a publication takes; it is kept, so that the publication need not search again."""
+    """Yield the operator that a publication takes; it is stored, so that publishing need not search again."""
     operator = chosen_operator(workspace, asked.attribute, asked.gram, asked.amplification)
     amplification = claimed_amplification(operator)
     yield StatedOption(

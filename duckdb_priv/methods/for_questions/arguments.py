@@ -1,4 +1,4 @@
-"""What ``priv.publish_for_questions`` takes."""
+"""The arguments of ``priv.publish_for_questions``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MIDDLE, RANDOM = "middle", "random"
 
 @dataclass(frozen=True, kw_only=True)
 class ForQuestionsArguments(Arguments):
-    """The questions, the promise, and where numbers are cut; a struct says it for each of several columns."""
+    """The queries, the guarantee and the edges; a struct gives each of several columns its own."""
 
     questions: Any = argument(
         TABLES,

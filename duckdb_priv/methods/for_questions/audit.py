@@ -1,4 +1,4 @@
-"""Audit of ordered values that were perturbed by a chosen operator."""
+"""Audit of ordered values that a chosen operator has perturbed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from duckdb_priv.methods.common.shuffles import audit_shuffle
 
 
 def audit(subject: Subject) -> list[AuditRow]:
-    """Recompute what is promised of one record, and of a record among those with the same public columns."""
+    """Recompute the guarantees for one record, and for a record among those with the same public columns."""
     operator = stored_operator(subject.attribute)
     exact = exact_amplification(operator)
     claimed = subject.claims["local_differential_privacy"][1]["amplification"]

@@ -1,4 +1,4 @@
-"""A coarser release of ordered values: what a record shows is kept, or exchanged for a symbol that says nothing."""
+"""A coarser release of ordered values: a shown value is kept, or replaced by one that carries no information."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from duckdb_priv.release.model import SensitiveAttribute
 
 
 def coarser(attribute: SensitiveAttribute, release: str, asked: Asked) -> Coarser:
-    """Keep the pattern of the operator, with likelihoods that differ less.
+    """Return the perturbation that keeps the operator's pattern but brings its likelihoods closer together.
 
-    Raises GuaranteeViolated where what is asked for is not coarser.
+    Raises GuaranteeViolated if the requested release is not coarser.
     """
     operator = stored_operator(attribute)
     there = claimed_amplification(operator)

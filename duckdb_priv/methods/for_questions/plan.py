@@ -1,4 +1,4 @@
-"""Publishing ordered values by the operator that has the least expected error for stated questions.
+"""Publishing ordered values by the operator that has the least expected error for stated queries.
 
 Source: McKenna, Maity, Mazumdar, Miklau, "A workload-adaptive mechanism for linear queries under local differential
 privacy" (2020).
@@ -42,7 +42,7 @@ MECHANISM = "for_questions"
 
 @dataclass(frozen=True)
 class Answering:
-    """One attribute with the operator that was chosen for its questions."""
+    """An attribute with the operator that was chosen for its queries."""
 
     binned: Binned
     questions: str
@@ -56,29 +56,29 @@ class Answering:
 
     @property
     def amplification(self) -> float:
-        """The largest likelihood ratio, computed from the integers that records are drawn by."""
+        """The largest likelihood ratio, computed from the integers that draw the shown values."""
         return claimed_amplification(self.operator)
 
     @property
     def error(self) -> float:
-        """The standard deviation that one record adds to a question."""
+        """The standard deviation that one record adds to an answer."""
         return mean_error(self.gram, self.operator)
 
     @property
     def bound(self) -> float:
-        """What no operator can be better than."""
+        """Lower bound on the error of every operator."""
         return error_bound(self.gram, self.amplification)
 
     @property
     def uniform_error(self) -> float:
-        """The same under uniform perturbation with the same promise."""
+        """The error of uniform perturbation with the same guarantee."""
         return mean_error(self.gram, uniform_operator(len(self.gram), self.amplification))
 
 
 def plan(
     workspace: Workspace, source: Source, release: str, arguments: ForQuestionsArguments
 ) -> Plan:
-    """Decide everything about a release whose sensitive numbers answer stated questions best."""
+    """Return the plan of a release whose sensitive numbers have the least error for stated queries."""
     amplification, limits = asked_amplification(arguments.epsilon, arguments.rho1, arguments.rho2)
     of = [
         _answering(
@@ -192,7 +192,7 @@ def _attribute(release: str, each: Answering) -> SensitiveAttribute:
 def operator_guarantees(
     attribute: str, operator: Matrix, limits: tuple[float, float] | None = None
 ) -> list[Guarantee]:
-    """Return what a chosen operator promises of an attribute."""
+    """Return the guarantees of a chosen operator for an attribute."""
     amplification = claimed_amplification(operator)
     epsilon = math.log(amplification)
     found = [
@@ -208,7 +208,7 @@ def operator_guarantees(
 
 
 def _gained(each: Answering) -> str:
-    """Return what the operator was chosen for, and how much better it is than uniform perturbation."""
+    """Return a sentence on the queries of the operator, and its gain over uniform perturbation."""
     cut = each.binned.domain.cut
     rounded = (
         "Numbers are rounded at random to one of the two edges beside them, so that means stay what they are."
@@ -222,13 +222,13 @@ def _gained(each: Answering) -> str:
 
 
 SEARCH = 1
-"""Grows when the search finds other operators for the same questions."""
+"""Version of the search; increase it when the search finds other operators for the same queries."""
 
 
 def chosen_operator(
     workspace: Workspace, attribute: str, gram: Matrix, amplification: float
 ) -> Matrix:
-    """Return the operator for questions: the one that was chosen for them before, if there is one."""
+    """Return the operator for stated queries: the stored one, if a search has been made before."""
     key = hashlib.sha256(json.dumps([SEARCH, amplification, gram.tolist()]).encode()).hexdigest()
     found = workspace.rows("SELECT operator FROM priv.chosen_operator WHERE questions = ?", [key])
     if found:
