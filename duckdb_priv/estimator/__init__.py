@@ -1,1 +1,1 @@
-"""What the analyst gets: macros, joint counts and views, all of it plain SQL."""
+"""The SQL of a release file: the analyst's macros, joint counts and views."""

@@ -1,17 +1,16 @@
-"""What the functions of a publisher's database know of its releases, and how they choose among them by name.
+"""Macros in a publisher's database that return the facts of an attribute, chosen by release and attribute name.
 
-Each kind of knowledge of an attribute (its numbers, its domain, the texts of its queries) is a text. Above each kind
-is one macro that chooses among all attributes by their names: it holds short texts, all as one literal, which
-costs next to nothing to write and to plan; a long one is in a macro of its attribute's own, which is written once,
-when the release is published. The functions ask these, so their text depends on the shapes of the attributes (which
-forms there are, and a few traits of each) and on nothing else: publishing costs the same however many releases
-there are.
+Each kind of fact about an attribute (its numbers, its domain, its query texts) is one string. For each kind, one macro
+chooses the string by the names of release and attribute. Short strings are in one literal of that macro, which DuckDB
+writes and plans quickly. A long string is in its attribute's own macro, written once when the release is published. The
+functions call these macros. So their text depends only on the shapes of the attributes: the forms and a few traits.
+Publishing costs the same however many releases exist.
 
-Subqueries on the catalog would be shorter, but DuckDB has no place for them. A table function takes none ("Table
+Subqueries on the catalog would be shorter, but DuckDB does not allow them here. A table function takes none ("Table
 function cannot contain subqueries"), so ``query()`` gets its text from literals. ``enum_code`` needs the type of a
-column when a statement is bound ("This function needs an ENUM as an argument"), so a wrong column would get that error
-and not ours. And the form of a release would be known only when rows are read: the aggregates of every form stay in
-the plan, and are computed.
+column when a statement is bound ("This function needs an ENUM as an argument"), so a wrong column would raise that
+error instead of ours. And DuckDB would learn the form of a release only when it reads rows: the plan would compute the
+aggregates of every form.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ from duckdb_priv.sqltext.templates import MARKED_ARGUMENT, body, fill, read
 FOLDER = "analyst/chosen"
 QUERIES = ("inverse", "bayesian", "change", "pattern", "law", "own", "weight", "scale")
 TYPES = {"has_missing": "BOOLEAN", "size": "INTEGER", "joined": "BOOLEAN"}
-"""The types of what is read of FACTS other than numbers and the form."""
+"""SQL types of the fields of FACTS, except numbers and the form."""
 BETWEEN = SEPARATORS[0]
-"""Separates fields that hold names of ours and numbers only, and between texts that have no such character."""
+"""Separates fields that hold only our names and numbers, and texts without this character."""
 FACTS, LISTS_, QUERIES_, TEXTS, LISTING = "_facts", "_lists", "_queries", "_texts", "_listing"
 TYPE, COLUMN, TWINS, BLOCKS = "_type", "_column", "_twins", "_blocks"
 STATED = {
@@ -59,30 +58,30 @@ STATED = {
     TWINS: "The columns that have the same type",
     BLOCKS: "The blocks of values",
 }
-"""By the macro that chooses: what it gives."""
+"""What each choosing macro returns."""
 FIELDS: Mapping[str, Sequence[str]] = {
     FACTS: ("form", "has_missing", "size", "joined", *CONSTANTS, *NUMBERS, *EXTREMES),
     LISTS_: [*MATRICES],
 }
-"""By the macro that chooses: the fields of the text that it gives."""
+"""Fields of the text that each choosing macro returns."""
 PLACE, RELEASES, THERE, KNOWN = "_place", "_releases", "_there", "_known"
 READ = ("_fact", "_number", "_numbers", "_number_at", "_every_number", "_query", "_of_release")
-"""What reads one field of what is known of an attribute or of a release."""
+"""Macros that read one field of the facts of an attribute or a release."""
 QUANTILE = "_normal_quantile"
-"""These are in macros of their own, and not in every formula that needs them, so that the functions are short: DuckDB 2
-takes a microsecond for every character of a macro that is written."""
+"""The macro of the normal quantile. It keeps the functions short: DuckDB 2 needs a microsecond for every character of a
+macro that it creates."""
 SHORT = 500
-"""Most characters of a text in the choice."""
+"""Maximum number of characters of a text that a choosing macro holds itself."""
 APART, ELSEWHERE = SEPARATORS[-1], SEPARATORS[-2]
-"""Separate short texts, and replace a long one. A text that holds one of them counts as long."""
+"""The separator of short texts, and the mark that replaces a long text. A text that contains either counts as long."""
 USUAL = {"two_weights": Shape("two_weights", True, True, True, frozenset(NUMBERS))}
-"""What the functions are written for if nothing is published: texts, some of them missing, that are perturbed
-uniformly. They need not be written again if that is what is published first, or texts of which none is missing."""
+"""Shapes of the functions before the first publication: texts, some missing, perturbed uniformly. If the first release
+has this shape, with or without missing values, the functions are not written again."""
 
 
 @dataclass(frozen=True, eq=False)
 class NamedAttribute:
-    """An attribute of a publisher's database, as the choice names it."""
+    """A sensitive attribute in a publisher's database, with the names by which macros choose it."""
 
     release: str
     name: str
@@ -91,37 +90,37 @@ class NamedAttribute:
     column: str = ""
     """Name of its published column."""
     lower_release: str = ""
-    """The names as DuckDB has them in lower case."""
+    """Release and attribute name in lower case, as DuckDB's ``lower`` returns them."""
     lower_name: str = ""
     namesake: bool = False
-    """Whether a column of the release is called as the release."""
+    """Whether a column of the release has the release's name."""
     short: Mapping[str, str] = field(default_factory=dict)
-    """By the macro that chooses: its text, where that is short."""
+    """Its short texts, by choosing macro."""
 
     @property
     def has_place(self) -> bool:
-        """Whether what its rows report is looked up by the place in an ENUM."""
+        """Whether reported values are looked up by their position in an ENUM."""
         form = FORMS[self.form]
         return self.enumerated and (form.by_record or form.blocks)
 
     def macro(self, kind: str) -> str:
-        """Name the macro that is its own."""
+        """Return the name of the attribute's own macro of a kind."""
         return f"{kind} {self.release}.{self.name}"
 
 
 def own_names(each: NamedAttribute) -> set[str]:
-    """Name the macros that are an attribute's own."""
+    """Return the names of an attribute's own macros."""
     long = {each.macro(kind) for kind in STATED if kind not in each.short}
     return long | ({each.macro(PLACE)} if each.has_place else set())
 
 
 def choice_names() -> set[str]:
-    """Name the macros that choose."""
+    """Return the names of the choosing macros."""
     return {*STATED, *READ, QUANTILE, PLACE, RELEASES, THERE, KNOWN}
 
 
 def own_statements(attribute: SensitiveAttribute) -> tuple[list[str], dict[str, str]]:
-    """Write the macros that are an attribute's own, and return what is short besides, by the macro that chooses."""
+    """Return the statements of an attribute's own macros, and its short texts by choosing macro."""
     each = NamedAttribute(
         attribute.release, attribute.name, attribute.form, is_enumerated(attribute)
     )
@@ -141,7 +140,7 @@ def own_statements(attribute: SensitiveAttribute) -> tuple[list[str], dict[str, 
 
 
 def _is_short(kind: str, text: str) -> bool:
-    # What is not printed is spelled by DuckDB.
+    # DuckDB spells characters that are not printable.
     spelled = kind == TYPE and not text.isprintable()
     return len(text) <= SHORT and not {APART, ELSEWHERE} & {*text} and not spelled
 
@@ -177,13 +176,13 @@ def _facts(attribute: SensitiveAttribute) -> dict[str, str]:
 
 
 def _numbers(numbers: Sequence[float]) -> str:
-    """Write numbers as a text, only one where all are the same."""
+    """Write numbers as a text; a single number if all are equal."""
     shown = numbers[:1] if len(set(numbers)) == 1 else numbers
     return ",".join(repr(float(number)) for number in shown)
 
 
 def reading_statements() -> Iterator[str]:
-    """Write the macros through which the functions read what is chosen."""
+    """Yield the macros with which the functions read the chosen facts."""
     quantile = fill(
         body(read("analyst/fragments", "normal_quantile")), {"confidence": "_confidence"}
     )
@@ -199,11 +198,11 @@ def reading_statements() -> Iterator[str]:
 
 
 def choice_statements(attributes: Sequence[NamedAttribute]) -> Iterator[str]:
-    """Write the macros that choose among attributes, listed in order of their names."""
+    """Yield the macros that choose among attributes, which must be sorted by name."""
     releases: dict[str, list[NamedAttribute]] = {}
     for of in attributes:
         releases.setdefault(of.release, []).append(of)
-    # Two names for each: the only attribute of a release is called by that of the release, too.
+    # Each has two names: the only attribute of a release can also be named by the release.
     named = {
         of: (full := f"{of.lower_release}.{of.lower_name}", of.lower_release if alone else full)
         for each in releases.values()
@@ -259,7 +258,7 @@ def choice_statements(attributes: Sequence[NamedAttribute]) -> Iterator[str]:
 
 
 def kept_statement(attributes: Iterable[NamedAttribute], shapes: Mapping[str, Shape]) -> str:
-    """Write the macro that keeps, for the next publication, what is in the choice and in the functions."""
+    """Write the macro that records the chosen texts and the functions' shapes for the next publication."""
     kept = {
         "short": [[of.release, of.name, of.short] for of in attributes],
         "shapes": [{**asdict(each), "equal": sorted(each.equal)} for each in shapes.values()],
@@ -271,7 +270,7 @@ def kept_statement(attributes: Iterable[NamedAttribute], shapes: Mapping[str, Sh
 
 
 def kept(text: str) -> tuple[dict[tuple[str, str], dict[str, str]], dict[str, Shape]]:
-    """Read what is kept: short texts by release and attribute, and shapes by form."""
+    """Read that record: short texts by release and attribute, and shapes by form."""
     read = json.loads(text)
     shapes = [Shape(**{**each, "equal": frozenset(each["equal"])}) for each in read["shapes"]]
     return (
@@ -285,7 +284,7 @@ def _split(contents: Sequence[str]) -> str:
 
 
 def _extracted(contents: str, keys: Sequence[tuple[str, str]]) -> str:
-    """Write which of the contents is called by a key, of two for each."""
+    """Write the look-up of one of the contents by its key; each has two keys."""
     if not keys:
         return "NULL::VARCHAR"
     every = texts(key for two in keys for key in two)
@@ -298,26 +297,26 @@ def _macro(file: str, macro: str, comment: str, **fillings: str) -> str:
 
 
 class Chosen(Lookup):
-    """Everything by the macros that choose."""
+    """A lookup that calls the choosing macros."""
 
     def __init__(self, shapes: Mapping[str, Shape], key: str = "_release") -> None:
         self.shapes, self._key = shapes, key
 
     def among(self, *forms: str) -> Chosen:
-        """Return the lookup for macros that ask for attributes of some forms only."""
+        """Return the lookup restricted to attributes of some forms."""
         return Chosen({form: self.shapes[form] for form in forms}, self._key)
 
     def by_key(self, key: str) -> Chosen:
-        """Return the lookup of the attribute that an SQL expression calls 'release.attribute'."""
+        """Return the lookup of the attribute named by an SQL expression of the form 'release.attribute'."""
         return Chosen(self.shapes, key)
 
     def is_here(self) -> str:
-        """Write whether the attribute that is asked for is one of these."""
+        """Write the condition that the requested attribute is one of these."""
         among = ", ".join(map(literal, self.shapes))
         return f"({self._field(FACTS, 'form')} IN ({among}))" if among else "NULL::BOOLEAN"
 
     def fact(self, name: str) -> str:
-        """Write one of ATTRIBUTE_FACTS, in a macro of the same name unless it is among the numbers."""
+        """Write one of ATTRIBUTE_FACTS: a call of the macro of that name, or one of the numbers."""
         if name == "has_missing" and not any(shape.has_missing for shape in self.shapes.values()):
             return "false"
         if name in TYPES:
@@ -330,44 +329,44 @@ class Chosen(Lookup):
         return every
 
     def is_value(self, text: str) -> str:
-        """Write whether a text is a value of its domain."""
+        """Write the condition that a text is a value of the domain."""
         every = f"CAST(priv.{TEXTS}({self._key}) AS VARCHAR)"
         between, text = self._between(every), exact(text)
-        # Without the casts DuckDB 1.5 does not know the type of what is NULL.
+        # Without the casts, DuckDB 1.5 does not know the type of a NULL.
         enclosed = f"CAST({between} || {text} || {between} AS VARCHAR)"
         return f"(contains({every} COLLATE C, {enclosed}) AND NOT contains({text}, {between}))"
 
     def number(self, name: str, position: str) -> str:
-        """Write a number of the value at a position of the domain."""
+        """Write one number of the value at a position in the domain."""
         if all(name in shape.equal for shape in self.shapes.values()):
             return self.constant(name)
         return f"priv._number_at({self._key}, {_place(name)}, {position})"
 
     def numbers(self, name: str) -> str:
-        """Write the numbers of all values."""
+        """Write the list of one number for all values."""
         return f"priv._every_number({self._key}, {_place(name)})"
 
     def encoded(self, name: str) -> str:
-        """Write one of MATRICES as the list of the texts of its rows."""
+        """Write one of MATRICES as a list of encoded rows."""
         return f"string_split(nullif({self._field(LISTS_, name)}, ''), '|')"
 
     def constant(self, name: str) -> str:
-        """Write a number of the release."""
+        """Write a constant of the release."""
         return f"priv._number({self._key}, {_place(name)})"
 
     def place(self) -> str:
-        """Write the place of what a row reports among all that it can, from 0: in the domain, or among the blocks."""
+        """Write the position of a row's reported value in the domain, or of its block among all blocks, from 0."""
         return f"priv.{PLACE}({self._key}, _column)"
 
     def blocks(self) -> Mapping[str, str]:
-        """Write what is known of the blocks that rows report, by the names of blocks.PLACES."""
+        """Return the facts of the blocks that rows report, by their names in blocks.PLACES."""
         every = f"string_split(nullif(priv.{BLOCKS}({self._key}), ''), ',')"
         found = [f"list_extract({every}, {place})" for place in range(1, len(PLACES) + 1)]
         numbers = [f"CAST({each} AS INTEGER)" for each in found[:-1]]
         return dict(zip(PLACES, [*numbers, found[-1]], strict=True))
 
     def query(self, name: str, arguments: Mapping[str, str]) -> str:
-        """Write the text of a query, or of a part of one, with the arguments of the call in it."""
+        """Write the text of a query, or a part of one, with the arguments of the call filled in."""
         cases = " ".join(f"WHEN '{each}' THEN {sql}" for each, sql in arguments.items())
         pieces = f"priv._query({self._key}, {QUERIES.index(name) + 1})"
         return (
@@ -376,16 +375,16 @@ class Chosen(Lookup):
         )
 
     def named(self, field: str, key: str = "_release") -> str:
-        """Write what is known of the release that an SQL expression calls."""
+        """Write a field of the release that an SQL expression names."""
         place = RELEASE_FIELDS.index(field) + 1
         return f"priv._of_release({key}, {place})"
 
     def unknown_release(self) -> str:
-        """Write the end of the message that there is no such release."""
+        """Write the end of the message for an unknown release."""
         return f"priv.{THERE}()"
 
     def quantile(self) -> str:
-        """Write the z of a normal interval at ``confidence``."""
+        """Write the normal quantile z that belongs to ``confidence``."""
         return "priv._normal_quantile(confidence)"
 
     def _field(self, kind: str, name: str) -> str:
@@ -395,19 +394,19 @@ class Chosen(Lookup):
         return f"list_extract(string_split(priv.{kind}({self._key}), '{BETWEEN}'), {place})"
 
     def _between(self, every: str) -> str:
-        """Write what separates the texts of a domain."""
+        """Write the separator of the texts of a domain."""
         plain = all(shape.plain for shape in self.shapes.values())
         return literal(BETWEEN) if plain else f"left({every}, 1)"
 
 
 def _place(name: str) -> int:
-    """Return the place of a field among the numbers of an attribute, from 1."""
+    """Return the position of a field among the numbers of an attribute, from 1."""
     return FIELDS[FACTS].index(name) + 1
 
 
 def _unpacked(text: str) -> str:
-    """Write the list that a text holds, as ``packed`` makes it.
+    """Write the list that a text encodes; ``packed`` encodes it.
 
-    Without a let: DuckDB 2 takes one inside of another that is bound for an aggregate for an error of its own.
+    It uses no let: DuckDB 2 rejects a let inside another let that is bound for an aggregate.
     """
     return f"list_slice(string_split({text}, left({text}, 1)), 2, -2)"

@@ -1,4 +1,4 @@
-"""What each row adds to a sum: a coefficient that its public columns decide, as SQL."""
+"""Coefficients as SQL: the amount that each row adds to a sum, computed from its public columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Coefficient:
-    """The coefficient of a row in a sum: the product of the factors where all conditions hold, else 0."""
+    """The coefficient of a row in a sum: the product of the factors if all conditions hold, else 0."""
 
     conditions: tuple[str, ...] = ()
     factors: tuple[str, ...] = ()
@@ -18,11 +18,11 @@ class Coefficient:
         return Coefficient(conditions, (*self.factors, *other.factors))
 
     def total(self, *also: str) -> str:
-        """Write the sum of the coefficients of rows for which ``also`` holds."""
+        """Write the sum of the coefficients over the rows that also meet the conditions ``also``."""
         return self.of("", *also)
 
     def of(self, function: str, *also: str) -> str:
-        """Write the sum of the coefficients times a ``function`` of the row."""
+        """Write the sum of coefficient times ``function`` over the rows."""
         met = " AND ".join((*self.conditions, *also))
         product = " * ".join((*self.factors, *([function] if function else [])))
         if not product:
@@ -31,7 +31,7 @@ class Coefficient:
         return f"coalesce(sum({chosen}), 0)"
 
     def extreme(self, which: str) -> str:
-        """Write the largest coefficient, ``max``, or the smallest, ``min``, where the conditions hold."""
+        """Write the ``max`` or ``min`` of the coefficients over the rows that meet the conditions."""
         product, met = " * ".join(self.factors), " AND ".join(self.conditions)
         if not product:
             return "1"
@@ -39,20 +39,20 @@ class Coefficient:
 
 
 SCALES = Coefficient((), ("weight::DOUBLE",))
-"""Each row by what its scale says."""
+"""Each row counts as its scale says."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One sum: the coefficients of the rows, and the argument with the set of values; without, all values."""
+    """One sum: the coefficients of the rows, and the argument with the set of values. None: all values."""
 
     rows: Coefficient
     values: str | None
     amount: str = ""
-    """A factor of the coefficients that may be negative."""
+    """An additional factor of the coefficients, which may be negative."""
 
     def signed(self, sign: str) -> Coefficient:
-        """Return the coefficients that are positive, or the negative ones, as positive numbers."""
+        """Return the positive coefficients, or the absolute values of the negative ones."""
         if not self.amount:
             return self.rows
         factors = self.rows.factors if sign == ">" else ("(-1)", *self.rows.factors)

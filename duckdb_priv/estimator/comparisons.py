@@ -1,6 +1,6 @@
-"""Writes the functions for sets of values: lists, shares, differences, ratios, sums, means.
+"""Write the functions for sets of values: counts, shares, differences, ratios, sums and means.
 
-All of them are made of one or two sums over the rows at hand (``sets``), by formulas of ``fragments/sets.sql``.
+Each function combines one or two sums over the aggregated rows (``sets``) with formulas of ``fragments/sets.sql``.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ COUNTS = (
     "compare counts, with priv.reconstructed_group_difference or priv.reconstructed_group_ratio"
 )
 SINGLE = "ask for one value, with priv.reconstructed_interval"
-"""What to write instead, where a form does not know an answer."""
+"""The function to use instead if a form has no such estimate."""
 
 
 def fillings(lookup: Lookup) -> dict[str, str]:
-    """Write the answers of all these functions."""
+    """Write the expressions of all these functions."""
     return {name: _by_form(lookup, write) for name, write in ANSWERS.items()}
 
 
@@ -50,16 +50,16 @@ def _answer(write: Answer, form: str, of: Lookup) -> str:
 
 
 def refusal(why: str, instead: str) -> str:
-    """Write the error that a form does not know an answer."""
+    """Write the error for a form without such an estimate."""
     text = f"""'the records of release "' || _release || '" {why}: {instead}'"""
     return f"[error(_priv_text) FOR _priv_text IN [{text}]][1]"
 
 
-# What is made of one sum, or of two.
+# Functions of one sum, or of two.
 
 
 def of_values(form: str, of: Lookup) -> str:
-    """Write the interval of how many records have one of the values."""
+    """Write the interval of the number of records that have one of the values."""
     sets = Sets(form, of)
     return sets.written(interval(sets.functional(Part(sets.every, "_values"))))
 
@@ -74,7 +74,7 @@ def share(form: str, of: Lookup) -> str:
 
 
 def two_values(made: Made) -> Answer:
-    """Compare how many records have one of some values, and of others."""
+    """Compare the number of records with one of some values and with one of others."""
 
     def write(form: str, of: Lookup) -> str:
         sets = Sets(form, of)
@@ -86,7 +86,7 @@ def two_values(made: Made) -> Answer:
 
 
 def two_groups(made: Made, *, shares: bool = False) -> Answer:
-    """Compare how many records of two groups have one of the values, or what shares."""
+    """Compare the number, or the share, of records with one of the values between two groups."""
 
     def write(form: str, of: Lookup) -> str:
         if shares and not FORMS[form].perturbed:
@@ -110,7 +110,7 @@ def total(form: str, of: Lookup) -> str:
 
 
 def mean(form: str, of: Lookup) -> str:
-    """Write the interval of the mean of an amount: the least one, and the mean of what is above it."""
+    """Write the interval of the mean of an amount: the minimum plus the mean of the excess above it."""
     sets = Sets(form, of)
     count = Part(Coefficient(("_amount IS NOT NULL",)).times(sets.every), "_values")
     amounts = Part(count.rows.times(Coefficient((), (AMOUNT,))), "_values", "_amount")
@@ -131,9 +131,9 @@ def mean(form: str, of: Lookup) -> str:
 
 AMOUNT = "_amount::DOUBLE"
 Answer = Callable[[str, Lookup], str]
-"""Writes an answer for the attributes of one form."""
+"""Writes the expression of a function for attributes of one form."""
 Made = Callable[..., Chain]
-"""Writes what is made of two sums, and of their factors."""
+"""Writes the combination of two sums with their factors."""
 
 
 def _finite(sum_of_squares: str, answer: Chain) -> Chain:
@@ -147,7 +147,7 @@ def _per_record(sets: Sets, part: Part) -> str:
 
 
 def _linear(sets: Sets, *terms: tuple[str, Part]) -> Chain:
-    """Write the interval of a linear combination of sums: of factors, with parts."""
+    """Write the interval of a linear combination of sums, given as pairs of factor and part."""
     covariances = [sets.covariance(one, two) for (_, one), (_, two) in combinations(terms, 2)]
     return interval(
         combination([(f, str(sets.functional(part))) for f, part in terms], covariances)
@@ -182,4 +182,4 @@ ANSWERS: Mapping[str, Answer] = {
     "sum_of_set": total,
     "mean_of_set": mean,
 }
-"""By the place that is filled."""
+"""The writer of each template placeholder."""

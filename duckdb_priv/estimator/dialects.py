@@ -1,7 +1,7 @@
-"""Views of estimates for databases other than DuckDB: plain SQL over the published table, in the dialect of each.
+"""Write views of estimates for databases other than DuckDB: plain SQL over the published table, in their dialects.
 
-They hold the formulas of the estimator: the moments of a form, and the test of the interval, are parsed from the same
-files. So a form can be written whose rows count by whether they show a value, with two probabilities a value.
+The moments of a form and the test of the interval are parsed from the estimator's own SQL files. This works for forms
+whose counts follow from the rows that show a value and two probabilities for each value.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 DIALECTS = ("spark", "postgres", "bigquery", "trino", "snowflake")
 QUANTILE = "1.959963984540054e0"
-"""Of the normal distribution, for 95%."""
+"""Normal quantile for 95% intervals."""
 NOT_IN_NAMES = re.compile(r"\W")
-"""What some of them do not allow in the name of a view; it becomes a line."""
+"""Characters that some databases do not allow in a view's name; each becomes an underscore."""
 ANSWER = ("estimate", "stderr", "low", "high")
 
 
 def can_write(attribute: SensitiveAttribute) -> bool:
-    """Whether the counts of an attribute can be written for other databases."""
+    """Whether other databases can estimate the counts of an attribute."""
     form = form_of(attribute)
     return form.two_numbers and attribute.size <= MANY_VALUES
 
@@ -37,9 +37,9 @@ def can_write(attribute: SensitiveAttribute) -> bool:
 def script(
     release: str, attributes: Sequence[SensitiveAttribute], public: Collection[str], dialect: str
 ) -> str:
-    """Write the script that creates the views of a release in a database.
+    """Write the script that creates the views of a release in another database.
 
-    Raises InvalidParameter where no attribute can be counted by two numbers a value, and where sqlglot is missing.
+    Raises InvalidParameter if no attribute has a form that these views support, or if sqlglot is missing.
     """
     try:
         import sqlglot
@@ -72,7 +72,7 @@ def script(
 
 
 def mark(release: str) -> str:
-    """Write what every script of a release begins with, by which it is known again."""
+    """Return the first line of every script of a release, which identifies it."""
     return f"-- duckdb_priv: estimates of {' '.join(release.split())}, with standard errors and 95% intervals.\n"
 
 
@@ -90,7 +90,7 @@ def _head(release: str, left: Sequence[str]) -> str:
 
 
 def _view(name: str, attribute: SensitiveAttribute, column: str | None) -> str:
-    """Write the view that counts every value, in all rows or by a public column."""
+    """Write the view that estimates the count of every value, over all rows or by a public column."""
     form, noisy = form_of(attribute), f"CAST({identifier(attribute.column)} AS VARCHAR)"
     ends = _fields(form, "ends", {})
     filled = {"normal_quantile": QUANTILE} | {
@@ -127,7 +127,7 @@ def _listed(fields: Mapping[str, str]) -> str:
 
 
 def _fields(form: Form, section: str, places: Mapping[str, str]) -> dict[str, str]:
-    """Read the struct that a section of the estimator writes: expressions over columns, by name."""
+    """Return the fields of the struct that a section of the estimator builds: expressions over columns, by name."""
     import sqlglot
     from sqlglot import exp
 
@@ -140,7 +140,7 @@ def _fields(form: Form, section: str, places: Mapping[str, str]) -> dict[str, st
 
 
 def _without_lets(tree: exp.Expr) -> exp.Expr:
-    """Write ``[formula FOR name IN [value]][1]``, which is a let, as the formula with the value in it."""
+    """Replace each let, ``[formula FOR name IN [value]][1]``, by its formula with the value substituted."""
     from sqlglot import exp
 
     def inlined(node: exp.Expr) -> exp.Expr:

@@ -1,4 +1,4 @@
-"""Writes the queries behind priv.reconstructed_distribution: all values of an attribute, in all groups, at once."""
+"""Write the queries of priv.reconstructed_distribution, which estimate all values of an attribute in all groups."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from duckdb_priv.sqltext.templates import body, computed, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
 MOST_PAIRS = 500_000
-"""Most pairs of a value and a block that holds it that the iterative Bayesian method goes through in each step."""
+"""Maximum number of pairs (value, block that holds it) in a step of the iterative Bayesian method."""
 NO_CHANGE = (
     "the noise that two versions share is known where every record is drawn for itself, and this release is made"
     " otherwise"
     "\nHint: count both versions, and add the squares of their errors"
 )
 MOST_COMPARED = 1_500
-"""Of larger domains with an operator of their own the noise of a change is not computed: inverting it takes seconds."""
+"""Maximum domain size, with an operator of its own, for the noise of a change: inverting a larger one takes seconds."""
 TOO_MANY_COMPARED = (
     "the noise of a change would take too long to compute for this many values"
     "\nHint: count both versions, and add the squares of their errors"
@@ -33,12 +33,12 @@ TOO_MANY = (
 )
 CONFIDENCE = "CAST(confidence AS VARCHAR)"
 USUAL = {"0.95": 1.9599639845400536}
-"""Quantiles of the normal distribution, as their formula gives them, by the texts of usual confidences: planning the
-formula costs more than many an estimate."""
+"""Normal quantiles of usual confidences, equal to the result of the formula. Planning the formula can cost more than
+the estimate."""
 
 
 def _quantile() -> str:
-    """Write the text of the quantile that belongs to the confidence."""
+    """Write the text of the normal quantile for the requested confidence."""
     formula = computed(
         qualified(
             fill(body(read(FRAGMENTS, "normal_quantile")), {"confidence": template("{confidence}")})
@@ -59,7 +59,7 @@ FAMILY = computed(
     ),
     {"confidence": CONFIDENCE},
 )
-"""The text of the quantile by which all cells of a query hold at once (Bonferroni)."""
+"""The text of the quantile for simultaneous intervals of all cells of a query (Bonferroni)."""
 ARGUMENTS = {
     "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
     "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
@@ -68,9 +68,9 @@ ARGUMENTS = {
     "database": "coalesce('\"' || replace(database, '\"', '\"\"') || '\".', '')",
     "unseen": "'_priv_moments,'",
 }
-"""How the arguments of the macro are written in its query."""
+"""SQL of the macro's arguments in its query."""
 TOGETHER = ARGUMENTS | {"quantile": f"CASE WHEN simultaneous THEN {FAMILY} ELSE {QUANTILE} END"}
-"""The same for a distribution, whose intervals may be simultaneous."""
+"""The arguments of a distribution, whose intervals may be simultaneous."""
 VERSIONS = ARGUMENTS | {
     "older": "'\"' || replace(older, '\"', '\"\"') || '\".'",
     "parts": ARGUMENTS["group_columns"],
@@ -78,29 +78,29 @@ VERSIONS = ARGUMENTS | {
     "weight": "'NULL'",
     "whole": "CASE WHEN group_columns IS NULL AND condition IS NULL THEN 'true' ELSE 'false' END",
 }
-"""The same for the change since the version before: both versions at once, distinguished by one more group column."""
+"""The arguments of the change since the previous version. The query reads both versions and groups by version too."""
 BOTH = template(
     "(SELECT *, true AS _priv_newer FROM {database}main.@table@"
     " UNION ALL BY NAME SELECT *, false AS _priv_newer FROM {older}main.@table@) WHERE ({condition}\n)"
 )
-"""The rows of both versions."""
+"""The rows of the current and the previous version."""
 CELLS = ARGUMENTS | {
     "group_columns": "CAST(group_columns AS VARCHAR) || ', coalesce((' || coalesce(CAST(condition AS VARCHAR), 'true')"
     " || chr(10) || '), false) AS _priv_chosen,'",
     "condition": "'true'",
     "unseen": "''",
 }
-"""The same for smoothed counts: all rows are counted, some of them chosen, and what intervals are made of stays."""
+"""The arguments of smoothed counts: they count all rows and the chosen rows, and keep the columns of intervals."""
 
 
 def smoothed(every: str) -> str:
-    """Write the query behind priv.smoothed_count, over that of a distribution with the arguments CELLS."""
+    """Write the query of priv.smoothed_count over ``every``, a distribution query with the arguments CELLS."""
     value = "coalesce('''' || replace(CAST(_value AS VARCHAR), '''', '''''') || '''', 'NULL')"
     return computed(qualified(body(read(FRAGMENTS, "smoothed"))), {"every": every, "value": value})
 
 
 def queries(attribute: SensitiveAttribute) -> dict[str, str]:
-    """Return the text of the query by each method, with marked places for the arguments of the macro."""
+    """Return the query text of each method, with placeholders for the macro's arguments."""
     form = form_of(attribute)
     extra = form.sections["query.numbers"]
     numbers = {"position": f"unnest(range(1, {attribute.size} + 1))"} | {
@@ -145,7 +145,7 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
 
 
 def em_lists(form: Form) -> str:
-    """Write the row of the lists that the steps of the iterative Bayesian method read."""
+    """Write the row of lists that the iterative Bayesian method reads."""
     row = template("SELECT @size@ AS _priv_size")
     for name in form.domain_lists():
         row = f"SELECT *, {form.domain_list(name)} AS _priv_{name} FROM ({row})"
@@ -153,7 +153,7 @@ def em_lists(form: Form) -> str:
 
 
 def kept_lists(attribute: SensitiveAttribute, name: str) -> str:
-    """Write a list for each value of the domain, as the catalog beside the table keeps it."""
+    """Write a list for each value of the domain, read from the catalog."""
     return _kept(attribute, f"list({name} ORDER BY position ASC)", "")
 
 
@@ -168,7 +168,7 @@ def _kept(attribute: SensitiveAttribute, read: str, condition: str) -> str:
 
 
 def _change(attribute: SensitiveAttribute, places: Mapping[str, str]) -> str:
-    """Write the query of the change since the version before, or of what is in its way."""
+    """Write the query of the change since the previous version, or of the error that prevents it."""
     if not form_of(attribute).followed:
         return f"SELECT error({literal(NO_CHANGE)})"
     noise = _noise_of_one(attribute)
@@ -194,10 +194,11 @@ def _change(attribute: SensitiveAttribute, places: Mapping[str, str]) -> str:
 def _noise_of_one(
     attribute: SensitiveAttribute,
 ) -> tuple[list[float], list[float], list[float], list[float]] | None:
-    """Return the noise of a record that moved, by value; None where that takes too long.
+    """Return the noise of one record whose value changed, by value; None if computing it takes too long.
 
-    It has four numbers: the largest variance; what a row adds if it shows the value; the variance of a record without
-    the value (the largest if rows do not show values one by one); what a row may add that is hidden behind another.
+    Each value has four numbers: the largest variance; the weight of a row that shows the value; the variance of a
+    record without the value (the largest one if rows do not show single values); the weight of a row that another row
+    may hide.
     """
     if "own" in attribute.numbers:
         pairs = list(zip(attribute.numbers["own"], attribute.numbers["other"], strict=True))

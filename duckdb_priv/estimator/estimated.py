@@ -1,13 +1,14 @@
 """The schema ``estimated`` of a release file: after ``USE estimated``, plain SQL counts as if the table were true.
 
-It holds a view with the name of the release, whose columns are the public columns and the attributes, and macros named
-as DuckDB's aggregates: ``count(*)`` sums weights. The view is bound again for every statement. It reads the statement
-and counts the published records by what the statement names, before each of these cells is expanded to every true
-value that its records may have; so what a statement does not name costs nothing (``estimated_cells``).
+It holds a view with the name of the release and macros with the names of DuckDB's aggregates: ``count(*)`` sums
+weights. The columns of the view are the public columns and the attributes. DuckDB binds the view again for every
+statement. The view reads the statement and groups the published records into cells by the columns that the statement
+names. Then it expands each cell to every true value that its records may have. So columns that a statement does not
+name cost nothing (``estimated_cells``).
 
-It fails closed. DuckDB's own parser says what the statement does with the rows, and each SELECT that reads them must
-sum them (``sql/analyst/estimated/judge.sql``). The schema must be the one in use, and a count of known weights must
-find that the macros are what is called.
+It fails closed. DuckDB's own parser shows what the statement does with the rows, and each SELECT that reads them must
+sum them (``sql/analyst/estimated/judge.sql``). The schema must be the one in use. A count of known weights must show
+that the statement calls the macros and not DuckDB's aggregates.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from duckdb_priv.sqltext.templates import fill
 def statements(
     connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
 ) -> list[str]:
-    """Return the SQL of the schema, for a release whose catalog rows and table are in the current database."""
+    """Return the SQL of the schema for a release in the current database."""
     counted = counted_table(connection, release, attributes)
     view = f"{names.SCHEMA}.{identifier(release)}"
     return [
         f"CREATE SCHEMA {names.SCHEMA}",
-        # Macros call each other without a schema: it is in use where they are called, and where they are made.
+        # Macros call each other without a schema name: the schema is in use when they are created and called.
         f"USE {names.SCHEMA}",
         *_macros(counted),
         "USE main",
@@ -58,13 +59,13 @@ STATED = {
     "generalized": "Made coarser.",
     "sensitive": "Its true values: count(*), sum and avg by it or over it are ESTIMATES.",
 }
-"""By role of a column: what its comment says."""
+"""Comments on columns, by role of the column."""
 
 
 def _comments(
     connection: duckdb.DuckDBPyConnection, release: str, counted: WeightedTable
 ) -> dict[str, str]:
-    """Return what the comments on the columns of the view say, by column."""
+    """Return the comment of each column of the view."""
     stated = {
         of.attribute: "\n".join(filter(None, [of.description, STATED[of.role]]))
         for of in catalog.published_columns(connection, release)
@@ -102,10 +103,10 @@ VALUES = {
     "sum": ("x", "x <> 0"),
     "avg": ("x", "x IS NOT NULL"),
 }
-"""What a record adds to an aggregate, and whether it is counted."""
+"""SQL of the value that a record adds to each aggregate, and of whether it is counted."""
 
 SUM = re.compile(r"\b[nxy]{1,2}\b")
-"""What the formulas of moments call a sum over records."""
+"""Matches the names of sums over records in the formulas of moments."""
 
 
 def _macros(counted: WeightedTable) -> Iterator[str]:
@@ -140,7 +141,7 @@ def _macros(counted: WeightedTable) -> Iterator[str]:
 
 
 def _moment(name: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Write a variance, a correlation or a regression by its arguments; of other tables it is DuckDB's own."""
+    """Write a variance, correlation or regression macro; for other tables it calls DuckDB's own aggregate."""
     arguments = "x" if name in OF_ONE else "y, x"
     known = " AND ".join(f"{each} IS NOT NULL" for each in arguments.split(", "))
 

@@ -1,7 +1,7 @@
-"""What the view of the schema ``estimated`` reads: the cells that a statement distinguishes, with every true value.
+"""The query of the view in the schema ``estimated``: the cells of a statement, each with every true value.
 
-The query is made when the statement is bound, out of its text: a column that it does not name is not grouped by, an
-attribute that it does not name is not expanded, and reading either raises.
+The query is built from the statement's text when DuckDB binds it. A public column that the statement does not name is
+not grouped by. An attribute that it does not name is not expanded. Reading such a column raises an error.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from duckdb_priv.sqltext.templates import body, fill, read, sections
 
 FOLDER = "analyst/estimated"
 PROBE = f"SELECT count(*) FROM (VALUES (2.5::DOUBLE), (-1)) AS probe({WEIGHT})"
-"""A count of known weights: 1.5 where the macros of the schema are what is called."""
+"""A count of known weights. It is 1.5 if it calls the macro of the schema."""
 
 
 @dataclass(frozen=True)
 class WeightedTable:
-    """A release that is counted, and its columns."""
+    """A release and its columns, as the view counts them."""
 
     release: str
     public: Mapping[str, str]
@@ -36,7 +36,7 @@ class WeightedTable:
 
     @property
     def summable(self) -> bool:
-        """Whether records count for every value with a weight of their own, and no column is called like it."""
+        """Whether each record has a weight for every value, and no column has the name of the weight."""
         forms = [form_of(each) for each in self.attributes]
         columns = {
             name.lower() for name in (*self.public, *(each.name for each in self.attributes))
@@ -51,7 +51,7 @@ class WeightedTable:
         )
 
     def message(self, name: str) -> str:
-        """Write one of the messages as a literal."""
+        """Return one of the messages as a literal."""
         return literal(f"estimated: {MESSAGES[name].format(release=self.release)}")
 
     @staticmethod
@@ -62,38 +62,39 @@ class WeightedTable:
 
 @dataclass(frozen=True)
 class ViewColumn:
-    """A column of the view, and what the query has for it."""
+    """A column of the view, and the parts of the query that depend on it."""
 
     name: str
     shown: str
     hidden: str
-    """The column where the statement does not name it: an error."""
+    """The column if the statement does not name it: an expression that raises an error."""
     grouped: str
     weight: str = ""
     place: str = ""
-    """Of an attribute: its part in the number of a row of a cell."""
+    """The attribute's term in the number of a row within its cell."""
     law: str = ""
     domain: str = ""
     counting: str = ""
-    """What rows of the whole release count for each value, as a table to join; and its columns, of one value."""
+    """A table to join: for each value, the largest, smallest, mean and mean squared weight of all rows of the
+    release."""
     factor: str = ""
 
     @property
     def named(self) -> str:
-        """Write whether the statement names it, over the text of the statement."""
+        """Write the condition that the statement names the column."""
         return f"('_priv_names' = '*' OR contains('_priv_names', {literal(self.name)}))"
 
     def chosen(self, text: str, otherwise: str = "") -> str:
-        """Write a text that the query has only if the statement names the column."""
+        """Write a text that is in the query only if the statement names the column."""
         return f"CASE WHEN {self.named} THEN {literal(text)} ELSE {literal(otherwise)} END"
 
 
 def query(table: WeightedTable) -> str:
-    """Write the text of the query, as SQL that makes it of the statement that runs."""
+    """Write the SQL that builds the text of the query from the statement that runs."""
     error = f"error({table.message('unnamed')})"
     counts, moments, scale = _counts(table.attributes)
     texts = {
-        # In whole steps, so that counts of the same records are equal to the last digit.
+        # Weights are rounded to whole steps, so that counts of the same records are equal to the last digit.
         "weight": f" * {steps_of(table.rows)}) / {steps_of(table.rows)} AS {WEIGHT}",
         "no_weight": f"CAST({error} AS DOUBLE) AS {WEIGHT}",
         "records": "round(c._priv_n",
@@ -139,7 +140,8 @@ def query(table: WeightedTable) -> str:
 
 
 def _known(compared: str, column: ViewColumn) -> str:
-    """Write the text of a condition that raises where an attribute is compared with what is no value of it."""
+    """Write the text of a condition that raises if the statement compares an attribute with a text outside its
+    domain."""
     if not column.domain:
         return "''"
     found = fill(compared, {"name": literal(column.name)})
@@ -147,7 +149,7 @@ def _known(compared: str, column: ViewColumn) -> str:
 
 
 def _judge(table: WeightedTable) -> str:
-    """Write the condition that raises where the statement does anything but sum the rows."""
+    """Write the condition that raises if the statement does anything but sum the rows."""
     no_arguments = " AND ".join(
         f"coalesce(json_array_length(o.it, '$.{each}'), 0) = 0"
         for each in ("children", "arguments")
@@ -162,7 +164,7 @@ def _judge(table: WeightedTable) -> str:
             "decomposed": _listed(names.DECOMPOSED),
             "squared": _listed(names.SQUARED),
             "sensitive": _listed([each.name.lower() for each in table.attributes]),
-            # Of a sample it is not known which values there are.
+            # A sample does not show which values exist.
             "sampled": "true" if form_of(table.attributes[0]).scaled else "false",
             "random": _listed(names.RANDOM),
             "valued": _listed(
@@ -183,7 +185,7 @@ def _listed(values: Sequence[str]) -> str:
 
 
 def _domain(attribute: SensitiveAttribute, kind: str) -> str:
-    """Write the condition that raises if one of the texts ``_asked_texts`` is no value of an attribute."""
+    """Write the condition that raises if one of ``_asked_texts`` is not in the attribute's domain."""
     if kind != "VARCHAR" and "INT" not in kind:
         return ""
     values = (
@@ -210,7 +212,7 @@ def _columns(table: WeightedTable, error: str) -> Iterator[ViewColumn]:
         kind, law = table.true_type(each), _law(each)
         one = weight(each.form, reported, each.size, each.blocks, x=x, y=y, scale=f"c.{SCALE}")
         if form_of(each).from_histogram:
-            # Of a value in every decoy group nothing is known.
+            # A value that is in every decoy group has no weights.
             one = f"coalesce({one}, CAST(error({table.message('silent')}) AS DOUBLE))"
         joined = f" JOIN {law} AS {y} ON {y}.value IS NOT DISTINCT FROM CAST({reported} AS VARCHAR)"
         yield ViewColumn(
@@ -231,7 +233,7 @@ def _columns(table: WeightedTable, error: str) -> Iterator[ViewColumn]:
 
 
 def _counting(of: SensitiveAttribute) -> str:
-    """Write the table of what rows of the whole release count for each value of an attribute."""
+    """Write the table of largest, smallest, mean and mean squared weight of the release's rows, by value."""
     law, reported = _law(of), identifier(of.column)
     count = "system.main.count_star()"
     shown = (
@@ -248,7 +250,7 @@ def _counting(of: SensitiveAttribute) -> str:
 
 
 def _law(attribute: SensitiveAttribute) -> str:
-    """Write the numbers that the weights of an attribute are made of."""
+    """Write the query of the numbers from which an attribute's weights are computed."""
     numbers = "".join(f", {each}" for each in numbers_of(attribute.form))
     return (
         f"(SELECT position, value{numbers} FROM _priv_home.priv.coefficient"
@@ -257,9 +259,10 @@ def _law(attribute: SensitiveAttribute) -> str:
 
 
 def _counts(attributes: Sequence[SensitiveAttribute]) -> tuple[str, str, str]:
-    """Write how many records a cell represents, and what its errors are made of (``estimated_ends``).
+    """Write how many records a cell represents, the moments of its error (``estimated_ends``), and the scale column.
 
-    Last comes the column that distinguishes cells because it says how strongly their records are perturbed.
+    The scale column says how strongly records are perturbed, so cells are grouped by it. It is empty if the strength is
+    equal in all rows.
     """
     form = form_of(attributes[0])
     if not form.scaled:

@@ -1,8 +1,8 @@
-"""The macros of the schema ``estimated`` that say how far an estimate may be off.
+"""The macros of the schema ``estimated`` that return standard errors and intervals.
 
-A statement has expanded its cells to every true value (``estimated_cells``). Where a sum is over the records that
-have one of a set of values of one attribute, its interval is that of the functions of ``priv``: the same sums, the same
-law of the set, the same test (``fragments/sets.sql``). Of another sum no more than the variance is known.
+The view expands each cell to every true value (``estimated_cells``). A sum over the records with one of a set of values
+of one attribute has the interval of the functions of ``priv``: the same sums, the same law of the set, the same test
+(``fragments/sets.sql``). For any other sum only the variance is known.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Z = "1.959963984540054e0"
 
 
 def formulas(counted: WeightedTable) -> dict[str, str]:
-    """Return the sections of the aggregates, over fields of structs."""
+    """Return the sections of the aggregates, with fields of structs in parentheses."""
     found = {name: FIELD.sub(FOUND, text) for name, text in sections(FOLDER, "aggregates").items()}
     return found | {
         "row_type": names.ROW_TYPE,
@@ -50,16 +50,17 @@ class Ends:
     def __init__(self, counted: WeightedTable) -> None:
         self._attributes = counted.attributes
         self._form = form_of(counted.attributes[0])
-        """Attributes of a release differ in their form only by whether all values have the same probabilities."""
+        """The form of the first attribute. Forms within a release differ only in whether all values share their
+        probabilities."""
         self._published = f"{float(max(counted.rows, 1))!r}::DOUBLE"
         self._product = len(counted.attributes) > 1 and not self._form.varied
-        """Whether there are products of weights whose law is known: of single combinations of values."""
+        """Whether weights are multiplied with a known law: that of a single combination of values."""
         self._formulas = formulas(counted)
         product = " OR (len((m).set) = 1 AND len(((m).rows[1].r).factors) > 1)"
         self._formulas["product"] = product if self._product else ""
 
     def macros(self) -> Iterator[tuple[str, str, str]]:
-        """Write name, arguments and text of each macro that those of the schema call."""
+        """Yield name, arguments and text of each helper macro of the schema."""
         yield "_priv_row", "", self._text("row")
         yield "_priv_rows", "_c, _d", self._rows()
         yield "_priv_known", "_rows", self._known()
@@ -83,7 +84,7 @@ class Ends:
         return f"coalesce({fill(self._formulas['rows'], places)}, [])"
 
     def _known(self) -> str:
-        """Write what is known of rows, step by step."""
+        """Write the facts about the aggregated rows, step by step."""
         text = "{rows: _rows}"
         steps = ["set", *(["chosen"] if self._form.from_histogram else []), "separable", "cells"]
         for each in steps:
@@ -103,7 +104,7 @@ class Ends:
             cases.append(f"WHEN 0 THEN {law}")
         return f"CASE _attribute {' '.join(cases)} END"
 
-    # The intervals. What is in a formula of a let is planned twice, so one let is in the value of the next.
+    # The intervals. DuckDB plans the formula of a let twice, so each let is in the value of the next one.
 
     def _count(self) -> str:
         kind = "" if self._form.weighed else "once"
@@ -141,7 +142,7 @@ class Ends:
         return str(self._opened("_count").then(("m", given), ("q", parts), *quotient_steps()))
 
     def _opened(self, count: str = "0e0") -> Chain:
-        """Write m: what is known of the rows, and the estimates."""
+        """Write the struct m: the facts about the rows, and the estimates."""
         fields = ("rows", "cells", "known", "attribute", "set", "factors")
         opened = struct(
             **{each: f"(m).known.{each}" for each in fields},
@@ -152,7 +153,7 @@ class Ends:
         return Chain(asked, ("m", opened))
 
     def _by_form(self, over: str, kind: str = "") -> str:
-        """Write what is tested of a sum, over s, or the parts of a mean, over q, for each attribute."""
+        """Write the test input of a sum, over s, or of a mean, over q, for each attribute."""
         found: dict[str, list[str]] = {}
         for number, each in enumerate(self._attributes, start=1):
             form = form_of(each)
@@ -177,7 +178,7 @@ class Ends:
         )
         return quotient(amounts, count, "(q).covariance", least=LEAST).given
 
-    # Sums over the cells of m, with coefficients c: e.c of a sum, e.d of a count.
+    # Sums over the cells of m with coefficients c: e.c for a sum, e.d for a count.
 
     @property
     def _plain(self) -> str:
@@ -216,7 +217,7 @@ class Ends:
         return f"coalesce(least({total} ** 2 / nullif({squares}, 0) / {self._published}, 1), 0)"
 
     def _sums(self, c: str, estimate: str = "(m).estimate") -> str:
-        """Write the struct of what a sum and its interval are made of; of another one, what is known of it."""
+        """Write the struct from which a sum and its interval are computed; for other sums, only its variance."""
         counts = c == "e.d"
         largest = FIELD.sub(FOUND, f"e.o * abs({c})")
         noisy = "0e0"

@@ -1,4 +1,4 @@
-"""What the schema ``estimated`` of a release file calls things, and what it says where it refuses."""
+"""The names and the error messages of the schema ``estimated`` in a release file."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE
 
 SCHEMA = "estimated"
 WEIGHT, ROW = '"current_role"', '"current_user"'
-"""Columns of the view that are values of SQL too, so that macros can name them: the weight of a row, and what the error
-of a sum is made of."""
+"""Columns of the view: the weight of a row, and the struct from which errors are computed. Their names are also SQL
+values, so macros can refer to them."""
 ROW_TYPE = (
     "STRUCT(cell BIGINT, x BIGINT, w DOUBLE, records DOUBLE, squares DOUBLE, units DOUBLE, largest DOUBLE,"
     " sampled DOUBLE, attribute INTEGER, factors STRUCT(most DOUBLE, least DOUBLE, mean DOUBLE, square DOUBLE)[])"
 )
 SUMS = {"count_star": "", "count": "x", "count_if": "x", "sum": "x", "avg": "x"}
-"""The aggregates that are estimates, with their arguments."""
+"""Aggregates that return estimates, with their arguments."""
 OTHER_NAMES = {"countif": "count_if", "mean": "avg"}
 ENDS = ("stderr", "low", "high")
-"""What there is beside each: ``sum_low(x)`` is the lower end of ``sum(x)``, ``count_low()`` that of ``count(*)``."""
+"""Suffixes of the macros for errors: ``sum_low(x)`` is the lower end of ``sum(x)``, ``count_low()`` of ``count(*)``."""
 COUNTS = (
     *SUMS,
     *OTHER_NAMES,
@@ -33,13 +33,13 @@ NOT_SUMS = """
     reservoir_quantile sem skewness string_agg sum_no_overflow sumkahan variant_group_object wavg weighted_avg
 """
 OTHERS = NOT_SUMS.split()
-"""Aggregates of DuckDB that are no sums over records."""
+"""Aggregates of DuckDB that are not sums over records."""
 DECOMPOSED = ["min", "max", "any_value", "bool_or", "bool_and"]
-"""Those that are the same over records and over different rows: they are known for public columns."""
+"""Aggregates that do not depend on how often a row occurs: for public columns they are exact."""
 SQUARED = [*OF_ONE, "corr", "regr_r2", "regr_sxx", "regr_syy"]
-"""Estimates that square what they aggregate."""
+"""Aggregates that square their argument."""
 RANDOM = ["random", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "nextval", "currval", "setseed"]
-"""Functions that choose rows by chance."""
+"""Functions that can select rows at random."""
 
 MESSAGES = {
     "unweighed": "errors are known of estimates over {release} only",
@@ -93,4 +93,4 @@ MESSAGES = {
     "form": "records of {release} have no weights that could be summed; ask priv.reconstructed_count or"
     " priv.reconstructed_distribution",
 }
-"""By name: what is refused, and what to write instead. ``{release}`` is the name of the view."""
+"""Error messages by name: what is refused and what to write instead. ``{release}`` is the name of the view."""

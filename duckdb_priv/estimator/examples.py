@@ -1,4 +1,4 @@
-"""Questions that run on the very file that holds them, for someone who opens a release and knows nothing of it."""
+"""Example questions with their SQL, stored in the release file, for readers who do not know the release."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 
 VIEW = "priv.example"
 FEWEST, MOST = 2, 30
-"""How many values a public column may have to be shown as groups."""
+"""Smallest and largest number of values of a public column that examples group by."""
 SHOWN = 3
-"""Up to so many attributes have questions of their own."""
+"""Maximum number of attributes with their own questions."""
 
 
 def statements(
     connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
 ) -> list[str]:
-    """Return the SQL that makes ``priv.example`` for a release of the current database."""
+    """Return the SQL that creates ``priv.example`` for a release of the current database."""
     rows = ",\n    ".join(
         f"({number}, {literal(question)}, {literal(statement)})"
         for number, (question, statement) in enumerate(
@@ -101,7 +101,7 @@ def group_column(
     attribute: SensitiveAttribute,
     attributes: Sequence[SensitiveAttribute],
 ) -> str | None:
-    """Choose the column with the fewest values that makes groups; one that is perturbed itself makes none."""
+    """Return the public column with the fewest values that can be grouped by, if there is one."""
     asked = {each.column for each in attributes if form_of(each).perturbed} | {attribute.column}
     columns = [
         of.name

@@ -1,10 +1,9 @@
-"""The forms that the estimates of a release can take, and the SQL of each.
+"""The estimator forms of releases, and the SQL of each.
 
-A form says how the weights W[x, y] of an attribute are computed from the numbers in the catalog. It is one record
-here and one file in ``sql/analyst/estimators``, whose sections are formulas over ``s``, the sums of some rows: the
-macros take them from the rows at hand, the query of ``priv.reconstructed_distribution`` from its cells. Code that
-needs to know how a form differs from others asks for a trait of its record; only the mechanism that publishes in a
-form knows its name.
+A form defines how the weights W[x, y] of an attribute are computed from the numbers in the catalog. It is one record
+here and one file in ``sql/analyst/estimators``. The file's sections are formulas over ``s``, sums over rows. Macros
+compute these sums over the aggregated rows; ``priv.reconstructed_distribution`` computes them for its cells. Code that
+depends on a form reads a trait of the record; only the mechanism that publishes in a form uses its name.
 """
 
 from __future__ import annotations
@@ -22,65 +21,68 @@ from duckdb_priv.sqltext.templates import expand, fill, sections, template
 
 FOLDER = "analyst/estimators"
 LONGEST = 200
-"""How many characters a sum may have to be written more than once."""
+"""Maximum number of characters of a sum that is written more than once."""
 LOOKED_UP = "priv._"
-"""Begins what is looked up by a macro, in a publisher's database: it is short, and planned at each place."""
+"""Prefix of a macro call that looks up a fact in a publisher's database. The call is short, but DuckDB plans each
+one."""
 QUANTILE = template("@normal_quantile@")
-"""What formulas have of the confidence, which the caller wrote."""
+"""The placeholder in formulas for the normal quantile, computed from the caller's confidence."""
 COMMON = "common"
-"""The file whose sections serve every form that has none of its own."""
+"""The file of default sections for all forms."""
 FIELD = re.compile(r"(?<![\w.)\"])([a-z])\.(?=[a-z_])")
-"""A field of a struct that is bound by ``FOR s IN``; such names are one letter.
+"""Matches a field of a struct that ``FOR s IN`` binds; such names are one letter.
 
-DuckDB takes ``s.shown`` for a column of a table s, or a field of a column s, if there is one, and for nothing else in
-HAVING; ``(s).shown`` it takes for what it is.
+DuckDB reads ``s.shown`` as a column of a table s, or a field of a column s, if one exists; in HAVING it always does. It
+reads ``(s).shown`` as the field of the struct.
 """
 SUM = re.compile(r"\(s\)\.([a-z_]+)")
 CONSTANT = re.compile("\0constant\\.([a-z_]+)\0")
 LIST = re.compile(
     r"\b_priv_(own|other|retention|background|weights|operators|likelihoods|holders|members)\b"
 )
-"""What the steps of the iterative Bayesian method read of the whole domain: a list of numbers, or of lists."""
+"""Matches a list over the whole domain that the iterative Bayesian method reads: of numbers, or of lists."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """One form: where its SQL is found, and what others must know of it."""
+    """An estimator form: the files of its SQL, and its traits."""
 
     name: str
     builds_on: tuple[str, ...] = ()
-    """Files whose sections serve where its own has none, in this order."""
+    """Files that supply the sections missing in its own file, in order of precedence."""
     scaled: bool = False
-    """Its records stand for several each, so functions need their weight."""
+    """Each record represents several source records, so functions need its weight."""
     copied: bool = False
-    """That weight says how often a record appears; it does not stand for several in one row."""
+    """The weight says how often a record is repeated; a row does not represent several records."""
     varied: bool = False
-    """How far its records are perturbed differs from row to row, so functions need the column that says it."""
+    """The strength of the perturbation differs between rows, so functions need the scale column."""
     listed: bool = False
-    """Its records show a list of values."""
+    """Each record shows a list of values."""
     blocks: bool = False
-    """Its records show the number of a block of values."""
+    """Each record shows the number of a block of values."""
     drawn: bool = False
-    """What a record shows is drawn by its own true value alone, so that it has an operator."""
+    """The shown value is drawn from the record's own true value alone, so the perturbation is an operator (a
+    matrix)."""
     joined: bool = False
-    """Its records show one value each, by what they truly have, and can be asked for several attributes at once."""
+    """Each record shows one value that depends on its true value, so several attributes can be estimated jointly."""
     invertible: bool = True
     """Every count has an unbiased estimate."""
     perturbed: bool = True
-    """Records may show what is not true of them."""
+    """Records may show a value that is not their true value."""
     symmetric: bool = False
-    """All values have the same two probabilities, so that a row counts for a set by whether it shows one of it."""
+    """All values have the same two probabilities, so a row's weight for a set depends only on whether it shows one of
+    it."""
     followed: bool = False
-    """The change of a count from a version to the next is known without the noise that both share."""
+    """The change of a count between versions can be estimated without the noise that both versions share."""
     grouped: bool = False
-    """Its records show a value of a group that they share."""
+    """Records are in groups, and each shows a value of its group."""
     from_histogram: bool = False
-    """Its weights are made from the histogram of what is published, and share its noise."""
+    """Weights are computed from the histogram of the published values, and share its noise."""
     baseline: bool = False
-    """It is there to be compared with, and answers for single values only."""
+    """A baseline for comparisons, which estimates single values only."""
 
     two_numbers: bool = False
-    """Its counts follow from how many rows there are, how many show the value, and two numbers of the value."""
+    """A count follows from the number of rows, the number that show the value, and two numbers of the value."""
 
     @cached_property
     def sections(self) -> Mapping[str, str]:
@@ -91,7 +93,7 @@ class Form:
         return found
 
     def text(self, name: str) -> str:
-        """Return a section with all sections that it mentions; only numbers and arguments are left to fill."""
+        """Return a section with all referenced sections inserted; only numbers and arguments remain to be filled in."""
         return expand(self.sections[name], self.sections)
 
     def estimator(
@@ -101,11 +103,11 @@ class Form:
         kind: str = "rows",
         then: Sequence[tuple[str, str]] = (),
     ) -> str:
-        """Write a formula over sums of one ``kind``: those of the rows at hand, or of a cell of the distribution.
+        """Write a formula over sums of one ``kind``: over the aggregated rows, or over a cell of the distribution.
 
-        Sums that are lists themselves, what other sums are made of, and what is looked up for several places, are
-        computed once for the formula; others are written in place: equal aggregates DuckDB computes once. Steps may
-        follow.
+        Long sums, inputs of other sums, and values that are looked up for several placeholders are bound once, by a
+        let. All other sums are written in place: DuckDB computes equal aggregates only once. ``then`` appends further
+        steps.
 
         >>> FORMS["sample"].estimator("estimate", {"number.own": "0.1e0"}, "cell")
         '((_priv_observed) / _priv_numbers.own)'
@@ -119,7 +121,7 @@ class Form:
         bound = {field: sums[field] for field in alone if len(sums[field]) > LONGEST}
         bound |= {field: sums[field] for field in first}
         if first or any(often[field] > 1 and LOOKED_UP in sums[field] for field in often):
-            # And all that the caller wrote: no subquery may be in the formula of a let.
+            # The caller's arguments too: the formula of a let must not contain a subquery.
             bound |= {field: sums[field] for field in alone}
             if QUANTILE in text:
                 text = text.replace(QUANTILE, "(s).quantile")
@@ -133,7 +135,7 @@ class Form:
             steps.insert(0, ("s", text))
             given = struct(**bound)
             if made:
-                # One let beside the other: DuckDB 2 plans what is inside of another twice.
+                # One let follows the other: DuckDB 2 plans a nested let twice.
                 inlined = [each for field in often if field not in made for each in made_of[field]]
                 known = {*often, *inlined, "quantile"}
                 kept = {field: f"(s).{field}" for field in bound if field in known}
@@ -147,7 +149,8 @@ class Form:
         return fill(text, places)
 
     def _lists(self, text: str) -> list[str]:
-        """Name the lists of the whole domain that a text reads, and those that they are made of after them."""
+        """Return the names of the domain lists that a text reads, followed by the lists that those are computed
+        from."""
         found = set(LIST.findall(text))
         return sorted(found.union(*(LIST.findall(self.domain_list(each)) for each in found)))
 
@@ -161,39 +164,39 @@ class Form:
 
     @property
     def weighed(self) -> bool:
-        """Whether functions need a column of the release, as their weight."""
+        """Whether functions need the weight column of the release."""
         return self.scaled or self.varied
 
     @property
     def independent(self) -> bool:
-        """Whether what a record shows is drawn for it alone, or as if it were."""
+        """Whether shown values are drawn independently, or can be treated so."""
         return self.drawn or self.grouped or self.blocks or self.varied
 
     @property
     def reported(self) -> bool:
-        """Whether what a record shows is what it reports, which may not be true of it."""
+        """Whether a record shows one reported value, which may not be its true value."""
         return self.perturbed and not self.listed
 
     def matched(self, places: Mapping[str, str]) -> str:
-        """Write whether a row shows the value; ``places`` may give the position of the value in the domain."""
+        """Write the condition that a row shows the value; ``places`` may hold the value's position in the domain."""
         return fill(expand(self.sections["match"], {**self.sections, **places}), places)
 
     @property
     def by_record(self) -> bool:
-        """Whether weights can also be looked up for each row, where its text is an ENUM.
+        """Whether weights can also be looked up row by row, if the column is an ENUM.
 
-        They are where a macro must choose among forms: DuckDB 2 makes a histogram a plan of its own, which stays when
-        another form is chosen. Otherwise a histogram gives the same digits in every version and with any number of
-        threads.
+        Macros that choose among forms do so: DuckDB 2 gives a histogram its own plan, which stays even if another form
+        is chosen. Other macros use a histogram, which gives the same digits in every DuckDB version and with any number
+        of threads.
         """
         return any(name.startswith("records.") for name in self.sections)
 
     def domain_lists(self) -> list[str]:
-        """Name the lists that the steps of the iterative Bayesian method read, each after those that it is made of."""
+        """Return the names of the lists that the iterative Bayesian method reads, each after its inputs."""
         return self._lists(" ".join(map(self.text, ("em_start", "em_ratio", "em_step"))))[::-1]
 
     def domain_list(self, name: str) -> str:
-        """Return the SQL of such a list."""
+        """Return the SQL of one of these lists."""
         if f"list.{name}" in self.sections:
             return self.text(f"list.{name}")
         return template(f"@numbers.{name}@")
@@ -208,7 +211,8 @@ def _sections(file: str) -> dict[str, str]:
 
 
 TEST, ENDS = (expand(_sections(COMMON)[name], _sections(COMMON)) for name in ("test", "ends"))
-"""What is tested of a count, over ``i``, its moments; and the interval of what is tested, over ``u``: for all forms."""
+"""The test input of a count, over its moments ``i``; and the interval, over the test input ``u``. All forms use
+them."""
 
 FORMS: Mapping[str, Form] = {
     form.name: form
@@ -238,16 +242,16 @@ FORMS: Mapping[str, Form] = {
         Form("constant", ("two_weights",), baseline=True),
     )
 }
-"""Every form by its name, which is that of its file."""
+"""All forms by name, which is also the name of the file."""
 
 
 def equals(*, has_missing: bool) -> str:
-    """Write the operator that says whether a column shows a value, which may be the missing one."""
+    """Return the operator that compares a column with a value, which may be the missing value."""
     return "IS NOT DISTINCT FROM" if has_missing else "="
 
 
 def last_shown(column: str, chosen: str = "", *, has_missing: bool) -> str:
-    """Write the last value that rows show, ``chosen`` by a FILTER; NULL where some show one and some the missing one.
+    """Write the largest value that rows show, ``chosen`` by a FILTER; NULL if only some rows show the missing value.
 
     >>> print(last_shown("x", has_missing=False))
     max(x)
@@ -269,7 +273,7 @@ CONSTANTS = tuple(
         }
     )
 )
-"""What estimators read of the parameters of a release."""
+"""Names of the release parameters that estimators read."""
 
 
 def form_of(attribute: SensitiveAttribute) -> Form:

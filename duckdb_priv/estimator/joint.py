@@ -1,4 +1,4 @@
-"""Writes the query of priv.reconstructed_joint, which asks for values of several sensitive attributes at once."""
+"""Write the query of priv.reconstructed_joint, which estimates combinations of values of several attributes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duckdb_priv.sqltext.templates import body, computed, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
 ATTRIBUTES, VALUES = (f"TRY_CAST({name} AS VARCHAR[])" for name in ("_attributes", "_values"))
-"""The arguments; NULL if they are no lists, which is reported before they are used."""
+"""The arguments as lists. A value that is not a list becomes NULL, which is reported before it is used."""
 EACH, VALUE = (f"CAST(list_extract({of}, i) AS VARCHAR)" for of in (ATTRIBUTES, VALUES))
 QUOTED = f"'''' || replace({VALUE}, '''', '''''') || ''''"
 OF_EACH = {
@@ -21,7 +21,7 @@ OF_EACH = {
     "bit": "CAST(1 << (i - 1) AS VARCHAR)",
     "value": f"coalesce({QUOTED}, 'NULL')",
 }
-"""How they are written in the parts of the query that are those of one attribute; ``i`` numbers the attributes."""
+"""SQL of the arguments in the parts of the query for one attribute; ``i`` numbers the attributes."""
 ARGUMENTS = {
     "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
     "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
@@ -45,12 +45,12 @@ ARGUMENTS = {
         )
     },
 }
-"""How the arguments of priv.reconstructed_joint are written in its queries."""
+"""SQL of the arguments of priv.reconstructed_joint in its queries."""
 NUMBER = "CAST(i AS VARCHAR)"
 
 
 def fillings(lookup: Lookup) -> dict[str, str]:
-    """Write what the macro is filled with."""
+    """Return the values of the macro's placeholders."""
     each = lookup.by_key(f"_release || '.' || {EACH}")
     of_query = {name: body(read(FRAGMENTS, name)) for name in ("joint_step", "squarem")} | {
         "test": TEST,
@@ -58,7 +58,7 @@ def fillings(lookup: Lookup) -> dict[str, str]:
         "law_of_product": ordinary("law_of_product"),
         "normal_quantile": template("{quantile}"),
     }
-    # A record has the value as much as its weight says, and another as much as is left of 1.
+    # A record counts for the value with its weight, and for all other values with 1 minus this weight.
     in_state = "CASE WHEN (s >> (i - 1)) & 1 = 1 THEN '_priv_weight' || {0} ELSE '(1 - _priv_weight' || {0} || ')' END"
     pattern = _joined(each.query("pattern", OF_EACH), " + ")
     return {
@@ -94,7 +94,7 @@ BACKGROUND = (
     "'{most: system.main.max(_priv_weight' || {0} || '), least: system.main.min(_priv_weight' || {0} ||"
     " '), mean: system.main.avg(_priv_weight' || {0} || '), square: system.main.avg(_priv_weight' || {0} || ' ** 2)}'"
 ).replace("{0}", NUMBER)
-"""The text of what rows of the whole release count for the value of one attribute."""
+"""The text of the query of all rows' weights for one attribute's value."""
 
 
 def _query(name: str, fillings: Mapping[str, str]) -> str:
@@ -103,7 +103,7 @@ def _query(name: str, fillings: Mapping[str, str]) -> str:
 
 
 def _of_states(letter: str, piece: str) -> str:
-    """Write the texts of all states, numbered by a letter, one after the other."""
+    """Write the concatenated texts of all states, which a letter numbers."""
     return (
         f"list_aggregate([{piece} FOR {letter} IN range(1 << CAST(least(len({ATTRIBUTES}), 8) AS INTEGER))],"
         " 'string_agg', ', ')"
@@ -111,5 +111,5 @@ def _of_states(letter: str, piece: str) -> str:
 
 
 def _joined(piece: str, separator: str) -> str:
-    """Write the texts of all attributes that are asked for, one after the other."""
+    """Write the joined texts of all requested attributes."""
     return f"list_aggregate([{piece} FOR i IN range(1, len({ATTRIBUTES}) + 1)], 'string_agg', '{separator}')"

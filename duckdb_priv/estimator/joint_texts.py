@@ -1,9 +1,9 @@
-"""The parts of the query of priv.reconstructed_joint that are those of one attribute, as text.
+"""The parts of the query of priv.reconstructed_joint that depend on one attribute, as text.
 
-For each attribute two probabilities say how a record shows the value that is asked for: if it has the
-value, and if it has another. Where the second depends on which other, it is taken on average over the table.
-Source: Fu, Wang and others, "Small sum privacy and large sum utility in data publishing", equation 13, with
-its background probability and its stopping rule corrected (``mechanism/splu.md``).
+Each attribute has two probabilities that a record shows the requested value: if it has the value, and if it has another
+one. If the second depends on which other value, it is averaged over the table. Source: Fu, Wang and others, "Small sum
+privacy and large sum utility in data publishing", equation 13, with its background probability and its stopping rule
+corrected (``mechanism/splu.md``).
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ FRAGMENTS = "analyst/fragments"
 
 
 def texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
-    """Return the parts, with marked places for the value that is asked for, its bit and the database.
+    """Return the parts, with placeholders for the requested value, its bit and the database.
 
-    ``pattern`` is the bit of the attribute in the number of a state, ``law`` its two probabilities, ``own`` the first
-    of them, ``weight`` what a record counts for the value, and ``scale`` how far it is perturbed, where that differs.
+    ``pattern`` is the attribute's bit in the number of a state, ``law`` its two probabilities, ``own`` the first of
+    them. ``weight`` is the weight of a record for the value, and ``scale`` is how strongly the record is perturbed, if
+    that differs between rows.
     """
     if not form_of(attribute).joined:
         return {}
@@ -37,13 +38,13 @@ def texts_of(attribute: SensitiveAttribute) -> dict[str, str]:
 
 
 def _here(of: SensitiveAttribute, law: str) -> str:
-    """Write a law that there is where the table that is read is that of the release."""
+    """Write a law that exists only if the query reads the table of the release."""
     places = {"release": literal(of.release), "published": literal(of.published)}
     return f"(SELECT {law} FROM ({fill(body(read(FRAGMENTS, 'here')), places)}) WHERE found)"
 
 
 def _is_value(of: SensitiveAttribute) -> str:
-    """Write whether a record shows the value. Every text of a type is read back as its value."""
+    """Write the condition that a record shows the value, compared as text."""
     column = identifier(of.column)
     places = {
         "equals": equals(has_missing=True),
@@ -60,7 +61,7 @@ def _place(of: SensitiveAttribute) -> str:
 
 
 def _law(of: SensitiveAttribute) -> str:
-    """Write the two probabilities."""
+    """Write the struct of the two probabilities."""
     if form_of(of).varied:
         return fill(form_of(of).text("law"), {"size": str(of.size)})
     places = {
@@ -77,14 +78,14 @@ def _law(of: SensitiveAttribute) -> str:
 
 
 def _own(of: SensitiveAttribute) -> str:
-    """Write the first of them alone."""
+    """Write the first probability alone."""
     if form_of(of).varied:
         return f"({_law(of)}).own"
     return f"list_extract({doubles(_owns(of))}, {_place(of)})"
 
 
 def _weight(of: SensitiveAttribute) -> str:
-    """Write what a record counts for the value."""
+    """Write the weight of a record for the value."""
     form = form_of(of)
     if form.varied:
         places = {"scale": identifier(SCALE), "size": str(of.size), "match": _is_value(of)}

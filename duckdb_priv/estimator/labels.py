@@ -1,4 +1,4 @@
-"""What codes mean, in a release file: one row for each value that its publisher has explained."""
+"""Labels of codes in a release file: one row for each value that the publisher has explained."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ VIEW = "priv.label"
 
 
 def statements() -> list[str]:
-    """Return the SQL that makes ``priv.label`` from the catalog of the current database."""
+    """Return the SQL that creates ``priv.label`` from the catalog of the current database."""
     return [
         f"CREATE VIEW {VIEW} AS SELECT attribute, column_name, entry.value AS value, entry.label AS label"
         " FROM (SELECT attribute, column_name, unnest(labels) AS entry FROM priv.attribute)",
@@ -19,10 +19,10 @@ def statements() -> list[str]:
 
 
 def labelled(query: str, columns: Mapping[str, str], explained: Collection[str]) -> str:
-    """Put what codes mean before the rows of a query, in <attribute>_label.
+    """Add label columns, <attribute>_label, before the columns of a query.
 
-    ``columns`` says which attribute's values a column of the query holds, in the order of the rows; ``explained`` are
-    the attributes whose codes have labels.
+    ``columns`` maps columns of the query to the attributes whose values they hold, in the order of the rows.
+    ``explained`` are the attributes whose codes have labels.
     """
     coded = [(column, attribute) for column, attribute in columns.items() if attribute in explained]
     if not coded:

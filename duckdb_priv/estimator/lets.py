@@ -1,7 +1,7 @@
-"""Formulas in steps: SQL has no ``let s = value in formula``, and a list of one element does the same.
+"""Formulas in steps. SQL has no ``let s = value in formula``; a list comprehension over one element replaces it.
 
-A step is over what the one before gives, a struct, by a name of one letter. A field that is a number is written where
-it is read, and one that nobody reads is left out: what is planned at each question costs each question.
+Each step reads the struct of the previous step under a one-letter name. A field that holds a number is written where it
+is read. A field that no step reads is left out: DuckDB plans the whole formula for each query.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ FIELD_OF_STEP = re.compile(r"\(t\)\.([a-z]\w*)")
 FIELD = re.compile(r"\s*([a-z_]\w*):\s*(.*\S)\s*", re.DOTALL)
 NUMBER = re.compile(r"\(?-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?\)?")
 NOTHING = re.compile(r" [+-] (?:\([a-z]\)\.[a-z_]+ \* )?0(?:\.0)?e0(?=\s*(?:[),}]| [+-] |$))")
-"""What is added where a number is zero."""
+"""Matches a summand that is zero."""
 BRACKETS = re.compile(rf"{TOKEN.pattern}|[][(){{}},]")
 
 
 def struct(**values: str) -> str:
-    """Write a struct."""
+    """Write a struct literal."""
     return "{" + ", ".join(f"{name}: {sql}" for name, sql in values.items()) + "}"
 
 
@@ -37,10 +37,10 @@ def let(name: str, text: str, **values: str) -> str:
 
 @dataclass(frozen=True)
 class Chain:
-    """A formula in steps: each is over what the one before gives, by a name of one letter.
+    """A formula in steps: each step reads the result of the previous one under a one-letter name.
 
-    One step is beside the other, and not inside it: DuckDB 2 plans a list comprehension in another one twice, one
-    in that four times, and so on.
+    Each step is in the input of the next one, not in its formula: DuckDB 2 plans a list comprehension inside another
+    one twice, the next level four times, and so on.
 
     >>> print(Chain("{a: count(*), c: 3}", ("p", "{b: p.a}")).then(("q", "q.b + 1")))
     [q.b + 1 FOR q IN [{b: p.a} FOR p IN [{a: count(*), c: 3}]]][1]
@@ -60,11 +60,11 @@ class Chain:
         return Chain(self.given, *self.steps, *steps)
 
     def over(self, before: Chain, name: str) -> Chain:
-        """Return the chain where what it is given is over what another gives, by a name."""
+        """Return the chain whose input reads the result of another chain under a name."""
         return before.then((name, self.given), *self.steps)
 
     def where(self, condition: str, refused: str) -> Chain:
-        """Return the chain where a condition holds of what it is given; else an error."""
+        """Return the chain that gives the error ``refused`` instead of its input unless a condition holds."""
         return Chain(f"CASE WHEN {condition} THEN {self.given} ELSE {refused} END", *self.steps)
 
     def __str__(self) -> str:
@@ -81,9 +81,9 @@ class Chain:
 
 
 class StructFields:
-    """What an answer is made of, as fields of a struct t: nothing is written, or planned, twice.
+    """The fields of a struct t from which an expression is computed: no field is written, or planned, twice.
 
-    Aggregates and numbers are taken first, then lists of weights are kept, then the rest is made of both.
+    The struct has three steps: ``take`` adds aggregates and numbers, ``keep`` lists of weights, ``make`` the rest.
 
     >>> fields = StructFields()
     >>> half = fields.make(f"{fields.take('count(*)')} / 2")
@@ -97,19 +97,19 @@ class StructFields:
         self._made: dict[str, str] = {}
 
     def take(self, sql: str) -> str:
-        """Return the field with an aggregate, or with a number."""
+        """Return the field of an aggregate or a number."""
         return f"(t).{self._taken.setdefault(sql, f't{len(self._taken)}')}"
 
     def keep(self, sql: str) -> str:
-        """Return the field with weights, or with what else is made of aggregates and numbers."""
+        """Return the field of weights, or of another expression over aggregates and numbers."""
         return f"(t).{self._kept.setdefault(sql, f'w{len(self._kept)}')}"
 
     def make(self, sql: str) -> str:
-        """Return the field with what is made of these and of weights."""
+        """Return the field of an expression over aggregates, numbers and weights."""
         return f"(t).{self._made.setdefault(sql, f'u{len(self._made)}')}"
 
     def written(self, answer: Chain) -> str:
-        """Write an answer over t."""
+        """Write an expression over t."""
         steps = [each for each in (self._taken, self._kept, self._made) if each]
         known = {name for fields in steps for name in fields.values()}
         texts, pieces = [answer.given], []
@@ -124,7 +124,7 @@ class StructFields:
 
 
 def _inlined(given: str, name: str, step: str) -> str:
-    """Write a step with the fields that are numbers in what it is given."""
+    """Return a step with the number fields of its input substituted."""
     numbers = {field: sql for field, sql in _fields(given).items() if NUMBER.fullmatch(sql)}
     if not numbers or _rebound(name, step):
         return step
@@ -134,7 +134,7 @@ def _inlined(given: str, name: str, step: str) -> str:
 
 
 def _read(given: str, name: str, step: str) -> str:
-    """Return what is given without the fields that the step does not read."""
+    """Return the input without the fields that the step does not read."""
     fields = _fields(given)
     if not fields or _rebound(name, step):
         return given
@@ -145,12 +145,12 @@ def _read(given: str, name: str, step: str) -> str:
 
 
 def _rebound(name: str, step: str) -> bool:
-    """Whether a step has a step of the same name within."""
+    """Whether a step contains a step with the same name."""
     return re.search(rf"\bFOR {name}\b|\blambda {name}\b", step) is not None
 
 
 def _fields(text: str) -> Mapping[str, str]:
-    """Return the fields of a struct as it is written; none of any other text.
+    """Return the fields of a struct literal; an empty mapping for any other text.
 
     >>> _fields("({a: f(1, '}'), b: {c: 2}})")
     {'a': "f(1, '}')", 'b': '{c: 2}'}
@@ -164,7 +164,7 @@ def _fields(text: str) -> Mapping[str, str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Split a text at the commas that are in no brackets."""
+    """Split a text at the commas outside brackets."""
     depth = begin = 0
     for found in BRACKETS.finditer(text):
         if found[0] in "([{":

@@ -1,17 +1,16 @@
-"""Writes the analyst's macros: pure SQL in which the numbers of the releases are literals.
+"""Write the analyst's macros: pure SQL in which the numbers of the releases are literals.
 
-A macro is bound when it is called, on the caller's search path. So in a release file the macros read no table and call
-no other macro: they stay right where the file is attached and not in use, and where several are. In a publisher's
-database, which is in use where it is worked in, they call the macros of ``chosen``. What they look up is folded when
-the query is planned: a domain of 1,400 values costs 2 ms.
+DuckDB binds a macro when it is called, on the caller's search path. So in a release file, macros read no table and call
+no other macro. They stay correct if the file is attached but not in use, or if several files are attached. A
+publisher's database is in use when someone works in it, so there they call the macros of ``chosen``. DuckDB folds the
+look-ups when it plans the query: a domain of 1,400 values costs 2 ms.
 
-An aggregate raises its errors inside a list: DuckDB takes error() for a side effect, and refuses to have the
-alias of such an expression in HAVING or elsewhere in the SELECT. DuckDB 2 sees through the list. What is wrong with a
-call is one text, NULL where nothing is, so that each condition is planned once with each question; what comes out of
-the list where nothing is wrong shows whether it is a list at all.
+An aggregate raises its errors inside a list. DuckDB treats error() as a side effect, and does not accept the alias of
+such an expression in HAVING or elsewhere in the SELECT. DuckDB 2 looks through the list. The mistake of a call is one
+text, NULL for a correct call, so each query plans each condition once.
 
-What is computed differs between the forms that estimates can take, which ``forms`` has. A macro takes what the one form
-says that its database has, or chooses by release.
+Each form of ``forms`` has its own formulas. A macro contains the formulas of the one form in its database, or chooses
+among several forms by release.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ FRAGMENTS = "analyst/fragments"
 INTERVAL = (("i", TEST), ("u", ENDS))
 """The steps from the moments of a count to its interval."""
 LAYOUT = (chosen.FIELDS, chosen.QUERIES, tuple(chosen.STATED), blocks.PLACES)
-"""How the facts of an attribute are written in its own macros."""
+"""The layout of an attribute's own macros."""
 
 
 def create(connection: duckdb.DuckDBPyConnection, attributes: Sequence[SensitiveAttribute]) -> None:
@@ -60,9 +59,9 @@ def create(connection: duckdb.DuckDBPyConnection, attributes: Sequence[Sensitive
 def add(
     connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
 ) -> None:
-    """Create the macros of a release that has come into the publisher's database, and choose among all.
+    """Create the macros of a new release in the publisher's database, and update the choosing macros.
 
-    The functions themselves are written again only if it has a new shape.
+    The functions are written again only if the release has a new shape.
     """
     short, shapes = _kept(connection)
     short |= _own(connection, attributes)
@@ -72,7 +71,7 @@ def add(
 
 
 def drop_own(connection: duckdb.DuckDBPyConnection, release: str) -> None:
-    """Drop the macros of a release whose rows in the catalog are about to go."""
+    """Drop the macros of a release before its catalog rows are deleted."""
     short, _ = _kept(connection)
     for each in _known(connection, short):
         if each.release == release:
@@ -80,7 +79,7 @@ def drop_own(connection: duckdb.DuckDBPyConnection, release: str) -> None:
 
 
 def remove(connection: duckdb.DuckDBPyConnection) -> None:
-    """Choose among the releases that are left where one has gone, and have functions for their forms only."""
+    """Update the choosing macros and the functions after a release was dropped."""
     short, shapes = _kept(connection)
     known = _known(connection, short)
     left = {of.form for of in known}
@@ -89,14 +88,14 @@ def remove(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def create_all(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create the macros of a publisher's database, for all of its releases."""
+    """Create all macros of a publisher's database."""
     attributes = catalog.sensitive_attributes(connection)
     short = _own(connection, attributes)
     _choose(connection, _known(connection, short), {}, shapes_of(attributes))
 
 
 def needed(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Name the macros that a publisher's database must have for its releases, beside the functions."""
+    """Return the names of the macros that a publisher's database needs besides the functions."""
     try:
         short, _ = _kept(connection)
     except duckdb.CatalogException:
@@ -108,7 +107,7 @@ def needed(connection: duckdb.DuckDBPyConnection) -> set[str]:
 def _own(
     connection: duckdb.DuckDBPyConnection, attributes: Iterable[SensitiveAttribute]
 ) -> dict[tuple[str, str], dict[str, str]]:
-    """Create the macros that are attributes' own, and return their short texts."""
+    """Create the attributes' own macros, and return their short texts."""
     short = {}
     for attribute in attributes:
         own, short[attribute.release, attribute.name] = chosen.own_statements(attribute)
@@ -122,7 +121,7 @@ def _choose(
     written: Mapping[str, Shape],
     shapes: Mapping[str, Shape],
 ) -> None:
-    """Create the choice, and the functions above it unless they are written for these shapes."""
+    """Create the choosing macros, and the functions unless they exist for these shapes already."""
     shapes = chosen.USUAL if merged(chosen.USUAL, shapes) == chosen.USUAL else shapes
     _run(connection, [*chosen.choice_statements(known), chosen.kept_statement(known, shapes)])
     if shapes != written:
@@ -131,7 +130,7 @@ def _choose(
 
 @cache
 def _functions(shapes: tuple[Shape, ...]) -> tuple[str, ...]:
-    """Write the functions of a publisher's database; a program may open several whose releases have the same shapes."""
+    """Return the functions of a publisher's database. They are cached: several databases may have the same shapes."""
     of_shapes = {shape.form: shape for shape in shapes}
     return tuple(statements(Chosen(of_shapes)))
 
@@ -181,7 +180,7 @@ def _known(
 
 
 def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:
-    """Return what the one form says, or an expression that chooses among several by the first argument of a macro."""
+    """Return the SQL of the only form, or an expression that chooses a form by the macro's first argument."""
     of_forms = by_text(lookup, write)
     if not of_forms:
         return "NULL::DOUBLE"
@@ -192,7 +191,7 @@ def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:
 
 
 def _guards(lookup: Lookup) -> dict[str, str]:
-    """Return what a call must satisfy."""
+    """Return the conditions of a correct call."""
     has_weighed = any(FORMS[form].weighed for form in lookup.shapes)
     value_fits = lookup.is_value("_value")
     if any(shape.has_missing for shape in lookup.shapes.values()):
@@ -207,10 +206,11 @@ def _guards(lookup: Lookup) -> dict[str, str]:
             " AND @is_record@)"
         ),
         "known_release": f"(CASE WHEN {lookup.is_here()} THEN true END)",
-        # The type of an aggregate is known without it. Its name is not; but columns without missing values are counted
-        # by counting rows, which is done anyhow.
+        # DuckDB knows the type of an aggregate without computing it, but not its name. The count of a column without
+        # missing values is the count of rows, which is computed anyway.
         "column_fits": _column_fits(lookup, "any_value(_column)", "count(_column)"),
-        # A row that an outer join adds shows nothing. It differs from a record if no record shows the missing value.
+        # A row that an outer join adds shows NULL. It is distinguishable from a record if no record shows the missing
+        # value.
         "are_records": _unless_missing(lookup, "coalesce(count_if(_column IS NULL), 0) = 0"),
         "is_record": _unless_missing(lookup, "_column IS NOT NULL"),
         "column_fits_row": _column_fits(lookup, "_column", "_column"),
@@ -218,8 +218,8 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         " IF regexp_matches(lower(t), "
         + lookup.named("reported", "list_extract(string_split(_release, '.'), 1)")
         + ")]) > 0",
-        # An aggregate over the weights where there may be some: a column cannot be outside of one. Their name is not
-        # that of their count: before DuckDB 2.0, a count has none if it occurs twice in a correlated subquery.
+        # If weights are possible, the condition aggregates them: a column must be inside an aggregate. It takes the
+        # name from any_value: before DuckDB 2.0, a count that occurs twice in a correlated subquery has no name.
         "weight_fits": by_form(
             lookup,
             lambda form, _: (
@@ -253,7 +253,7 @@ RIGHT = {
     "right_set": "mistaken_set",
     "right_sets": "mistaken_sets",
 }
-"""By the place that says whether a call is right: that of the words which say what is wrong, NULL where nothing is."""
+"""The placeholder of each check of a call, with the placeholder of its message, which is NULL for a correct call."""
 
 
 def _right(mistake: str) -> str:
@@ -261,16 +261,16 @@ def _right(mistake: str) -> str:
 
 
 def _unless_missing(lookup: Lookup, present: str) -> str:
-    """Write whether rows report a value, where the missing one is none."""
+    """Write the condition that rows report a value; it is always true if the missing value is in the domain."""
     missing = lookup.has_missing()
     return missing if missing == "true" else f"({missing} OR {present})"
 
 
 def _column_fits(lookup: Lookup, typed: str, called: str) -> str:
-    """Write whether a column is the one that was published: its type says so, the ENUM of the domain.
+    """Write the condition that a column is the published one: its type is the ENUM of the domain.
 
-    ``typed`` has the type of the column, and ``called`` holds its name, which tells it from others of the same type. A
-    view may call it anything else.
+    ``typed`` has the type of the column. ``called`` contains its name, which must not be that of another column with
+    the same type. A view may rename the column.
     """
     fits = f"typeof({typed}) = {lookup.type()}"
     if any(shape.has_twins for shape in lookup.shapes.values()):
@@ -281,7 +281,7 @@ def _column_fits(lookup: Lookup, typed: str, called: str) -> str:
 
 
 def _estimates(lookup: Lookup) -> dict[str, str]:
-    """Write everything that differs between forms, and the query of the distribution."""
+    """Return the expressions that differ between forms, and the queries of distributions."""
     several = len(lookup.shapes) > 1
 
     def write(name: str, form: str, of: Lookup) -> str:
@@ -314,7 +314,7 @@ def _estimates(lookup: Lookup) -> dict[str, str]:
 
 
 def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
-    """Write what the sections of one form look up, in macros for several forms."""
+    """Return the placeholders of one form's sections, also for macros that choose among several forms."""
     several = len(lookup.shapes) > 1
     places = {
         "has_missing": of.has_missing(),
@@ -354,7 +354,7 @@ def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
 
 
 def _on_weight(form: Form) -> str:
-    """Return what functions need for a weight."""
+    """Return the message about the argument ``weight`` of functions."""
     given = f": write weight := {SCALE}\nHint: {SCALE} is a column of the release"
     if form.scaled:
         return f"stand for several source records each{given}"
@@ -364,7 +364,7 @@ def _on_weight(form: Form) -> str:
 
 
 def _on_weight_of_row(form: Form) -> str:
-    """Return what priv.weight needs for a weight."""
+    """Return the message about the argument ``weight`` of priv.weight."""
     if form.scaled:
         return (
             f"stand for several source records each: multiply by {SCALE}"
@@ -374,7 +374,7 @@ def _on_weight_of_row(form: Form) -> str:
 
 
 def _messages(lookup: Lookup) -> dict[str, str]:
-    """Return what is wrong with a call, and what exists."""
+    """Return the error messages of calls, and the lists of what exists."""
     unknown = concatenated(
         literal('no release is called "'),
         "left(coalesce(_release, 'NULL'), 100)",
@@ -434,7 +434,7 @@ def _messages(lookup: Lookup) -> dict[str, str]:
 
 
 def _asked(value: str) -> str:
-    """Write a value that the caller gave, for people."""
+    """Write the caller's value as people read it."""
     return (
         f"CASE WHEN {value} IS NULL THEN 'NULL'"
         f" ELSE concat('''', left(CAST({value} AS VARCHAR), 100), '''') END"
@@ -442,9 +442,9 @@ def _asked(value: str) -> str:
 
 
 def _no_value(lookup: Lookup, value: str) -> str:
-    """Write that the domain has no such value.
+    """Write the message for a value that is not in the domain.
 
-    Values of the domain are among these texts: what looks like a place in them is none.
+    The text contains values of the domain. If a value looks like a placeholder, it is not filled in.
     """
     return concatenated(
         literal('"'),
@@ -460,7 +460,7 @@ def _no_value(lookup: Lookup, value: str) -> str:
 def _mistaken_sets(
     lookup: Lookup, here: tuple[str, str], confidence: tuple[str, str], *sets: str
 ) -> str:
-    """Write what is wrong with a call for some sets of values, NULL where nothing is."""
+    """Write the message for a wrong call with sets of values; NULL for a correct call."""
     given = " AND ".join(f"len({each}) > 0" for each in sets)
     every = sets[0] if len(sets) == 1 else f"list_concat({', '.join(sets)})"
     known = f"CASE WHEN v IS NULL THEN {lookup.has_missing()} ELSE {lookup.is_value('v')} END"
@@ -473,9 +473,9 @@ def _mistaken_sets(
 
 
 def _in_parts(*conditions: tuple[str, str]) -> str:
-    """Write the words of the first condition that does not hold, NULL where all do.
+    """Write the message of the first condition that does not hold; NULL if all hold.
 
-    What follows from the call alone is a text of its own, which is folded as a whole when the query is planned.
+    Conditions on the call's arguments alone form one text, which DuckDB folds when it plans the query.
     """
     by_rows = 2
     call, rows = conditions[:-by_rows], conditions[-by_rows:]

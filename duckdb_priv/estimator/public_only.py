@@ -1,8 +1,8 @@
-"""Tells whether an SQL text may reach what records report, by the names of columns or past them.
+"""Decide whether an SQL text may read columns of reported values, by name or in another way.
 
-``group_columns`` and ``condition`` take public columns only. A text is read as DuckDB reads it, up to where it names
-such a column; whatever else could bring one in, or hide its name from a reader, is not taken either: the release as a
-whole, a star, a choice of columns, a column by its number, and literals that are not in plain quotes.
+``group_columns`` and ``condition`` accept public columns only. The pattern reads a text as DuckDB does, up to the name
+of such a column. It also refuses everything else that could read one, or hide its name: the release as a whole row, a
+star, COLUMNS, a column by its number, and literals without plain quotes.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Sequence
 
 COMMENT = r"--[^\n\r]*|--[^\n]*|/\*[\s\S]*?\*/"
 PLAIN = rf"""(?:[^'"]|'[^']*'|"[^"]*"|{COMMENT})*?"""
-"""What comes before: each literal and each name in quotes as a whole, and each comment. A text may be read in several
-ways so, with and without comments, wherever one may end: that any of them reaches a column is enough."""
+"""Matches the text before a column: each literal, each quoted name and each comment as a whole. A text may match in
+several ways, depending on where a comment ends. It is refused if any of them reaches a column."""
 GAP = rf"(?:[\s\pZ\pC]|{COMMENT})*"
-"""What may be between two words: comments, and all that Unicode calls a space or does not show."""
+"""Matches the gap between two words: comments, and all Unicode spaces and invisible characters."""
 WORD = r"(?:[^a-z0-9_]|$)"
-"""What follows a name that is not longer."""
+"""Matches the end of a name."""
 HIDING = (
-    """'[^']*$|"[^"]*$""",  # quotes that are not closed
+    """'[^']*$|"[^"]*$""",  # unclosed quotes
     r"\$",  # other quotes
     r"""\b(?:e|u&)['"]""",  # literals with escapes
     rf"(?:^|,)(?:{GAP}\()*{GAP}\*|\.{GAP}\*",
@@ -29,9 +29,9 @@ HIDING = (
 
 
 def reaching(table: str, columns: Sequence[str], namesake: bool = False) -> str:
-    """Return a pattern of the texts, in small letters, that may reach one of the columns of a table.
+    """Return a pattern that matches texts, in lower case, that may read one of the columns of a table.
 
-    Where another column has the table's name, the name alone is that column, and not the row.
+    If another column has the table's name, as ``namesake`` says, the name alone is that column and not the row.
 
     >>> import duckdb
     >>> pattern = reaching("stays", ["noisy_disease"])
@@ -44,7 +44,7 @@ def reaching(table: str, columns: Sequence[str], namesake: bool = False) -> str:
     whole, whole_quoted = (
         re.escape(name) for name in (table.lower(), table.lower().replace('"', '""'))
     )
-    # A column of the table may be called by both names.
+    # A column of the table may be qualified with the table's name.
     alone = r"(?:\s*$|\s*[^.\sa-z0-9_]|\s+[a-z0-9_])"
     of_a_schema = rf"\.{GAP}" if namesake else ""
     reached = (

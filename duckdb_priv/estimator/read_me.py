@@ -17,13 +17,13 @@ from duckdb_priv.sqltext.quoting import literal, plain_identifier
 
 VIEW = "READ_ME"
 WIDTH = 72
-"""Characters of a line, so that a terminal of 80 shows it whole."""
+"""Maximum number of characters in a line, so that a terminal of 80 columns does not truncate it."""
 
 
 def statements(
     connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
 ) -> list[str]:
-    """Return the SQL of the view, for a release whose catalog rows are in the current database."""
+    """Return the SQL of the view for a release in the current database."""
     if release.lower() == VIEW.lower():
         return []
     rows = ",\n    ".join(f"({literal(line)})" for line in lines(connection, release, attributes))
@@ -36,7 +36,7 @@ def statements(
 def lines(
     connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
 ) -> Iterator[str]:
-    """Yield the lines of text, with statements that can be copied."""
+    """Yield the lines of the view, with SQL statements to copy."""
     ((title, rows),) = connection.execute(
         "SELECT coalesce(title, ''), rows_published FROM priv.release WHERE release = ?", [release]
     ).fetchall()
@@ -68,7 +68,7 @@ def lines(
 def _grouped(
     connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
 ) -> Iterator[str]:
-    """Name one view by a public column, where there are any."""
+    """Yield a line about one view by a public column, if such views exist."""
     public = [
         of.name for of in catalog.published_columns(connection, release) if of.role == "public"
     ]
@@ -78,7 +78,7 @@ def _grouped(
 
 
 def _warning(attributes: Sequence[SensitiveAttribute]) -> Iterator[str]:
-    """Yield the lines that say which columns must not be counted as they are."""
+    """Yield the lines that name the columns whose values must not be counted directly."""
     perturbed = [each for each in attributes if form_of(each).perturbed]
     names = ", ".join(plain_identifier(each.column) for each in perturbed)
     if perturbed:

@@ -1,4 +1,4 @@
-"""Formulas for sets of values, and the SQL of the sets themselves."""
+"""Formulas of estimates for sets of values, and the SQL of the sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duckdb_priv.sqltext.templates import expand, sections, template
 FRAGMENTS = "analyst/fragments"
 NO_PAIRS = "[{i: 0, j: 0, covariance: 0e0}][:0]"
 TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
-"""What the catalog may say of single values; of sets it follows from two averages."""
+"""Terms of the score test. The catalog may hold them for single values; for sets they follow from two averages."""
 
 GIVEN = tuple(
     (template(f"@{right}@"), template(f"@{wrong}@"))
@@ -25,11 +25,11 @@ GIVEN = tuple(
         ("are_records", "mistaken_join"),
     )
 )
-"""What must hold of what every aggregate is given, and the words where it does not."""
+"""The checks of every aggregate's arguments, each with its error message."""
 
 
 def listed(values: str) -> str:
-    """Write the list of texts that an argument stands for: itself, or the one value that it is."""
+    """Write an argument as a list of texts; a single value becomes a list of one."""
     return (
         f"(CASE WHEN right(typeof({values}), 1) = ']' THEN TRY_CAST({values} AS VARCHAR[])"
         f" ELSE [CAST({values} AS VARCHAR)] END)"
@@ -37,12 +37,12 @@ def listed(values: str) -> str:
 
 
 def lists_missing(values: str) -> str:
-    """Write whether a list of texts has the missing value."""
+    """Write the condition that a list of texts contains the missing value."""
     return f"len({values}) > list_aggregate({values}, 'count')"
 
 
 def shared(one: str, two: str) -> str:
-    """Write what two lists have in common, once each."""
+    """Write the list of distinct values that are in both lists."""
     return f"list_filter(list_distinct({one}), lambda v: list_contains({two}, v))"
 
 
@@ -54,35 +54,35 @@ def _formulas() -> Mapping[str, str]:
 
 @cache
 def formula(name: str) -> str:
-    """Return a formula of sets, or the test of all estimates, with all formulas that it mentions."""
+    """Return a formula of sets, or the test of all estimates, with all referenced formulas inserted."""
     return expand(_formulas()[name], _formulas())
 
 
 @cache
 def combination_steps() -> tuple[tuple[str, str], ...]:
-    """Return the steps from the parts of a linear combination to what is tested of it."""
+    """Return the steps from the parts of a linear combination to its test input."""
     steps = (("p", "parts"), ("c", "there"), ("d", "steps"), ("e", "tested"))
     return tuple((name, formula(f"combination.{step}")) for name, step in steps)
 
 
 @cache
 def quotient_steps() -> tuple[tuple[str, str], ...]:
-    """Return the steps from what is tested of two sums to the interval of their quotient."""
+    """Return the steps from the test inputs of two sums to the interval of their quotient."""
     steps = (("p", "reaches"), ("g", "roots"), ("h", "ends"), ("e", "interval"))
     return tuple((name, formula(f"quotient.{step}")) for name, step in steps)
 
 
 def interval(tested: Chain) -> Chain:
-    """Write the interval of what is tested."""
+    """Return the chain from a test input to its interval."""
     return tested.then(("u", formula("ends")))
 
 
 def combination(
     parts: Sequence[tuple[str, str]], covariances: Sequence[str], constant: str = "0e0"
 ) -> Chain:
-    """Write what is tested of a linear combination: of factors, with what is tested of its parts.
+    """Return the test input of a linear combination. ``parts`` are pairs of a factor and a test input.
 
-    The ``covariances`` are those of the first part with the second, the third, ..., of the second with the third, ...
+    The ``covariances`` are in this order: first part with second, first with third, ..., second with third, ...
     """
     pairs = [
         struct(i=str(i), j=str(j), covariance=covariance)
@@ -109,7 +109,8 @@ def quotient(
     factor: str = "1e0",
     constant: str = "0e0",
 ) -> Chain:
-    """Write the interval of a quotient of what is tested of its parts, times a factor, and a constant more."""
+    """Return the interval of ``constant + factor * a / b``, where ``above`` and ``below`` are the test inputs of a and
+    b."""
     given = struct(
         a=above,
         b=below,
@@ -123,9 +124,9 @@ def quotient(
 
 
 def mean_of(form: Form) -> Chain:
-    """Write the interval of a mean, over q: the least amount, and the mean of what is above it.
+    """Return the interval of a mean, over q: the minimum amount plus the mean excess above it.
 
-    ``amounts`` and ``count`` are the structs of both sums, ``products`` that of their products.
+    The fields ``amounts`` and ``count`` of q are the structs of both sums, ``products`` of their products.
     """
     return quotient(
         f"[{functional(form, 'amount')} FOR s IN [{formula('shifted')}]][1]",
@@ -137,7 +138,7 @@ def mean_of(form: Form) -> Chain:
 
 
 def mistake(*conditions: tuple[str, str]) -> str:
-    """Write the words that belong to the first condition that does not hold; NULL where all do.
+    """Write the message of the first condition that does not hold; NULL if all hold.
 
     >>> print(mistake(("a > 0", "'a'"), ("b > 0", "'b'")))
     CASE WHEN a > 0 THEN CASE WHEN b > 0 THEN NULL ELSE 'b' END ELSE 'a' END
@@ -149,7 +150,8 @@ def mistake(*conditions: tuple[str, str]) -> str:
 
 
 def chosen(asked: str) -> str:
-    """Write the error of rows that were chosen by what they report of what is ``asked`` for, an SQL expression."""
+    """Write the error for rows that were selected by their reported values. ``asked`` is the SQL of the requested
+    value."""
     return concatenated(
         literal('these rows were chosen or grouped by what they report of "'),
         "_release",
@@ -163,21 +165,21 @@ def chosen(asked: str) -> str:
 
 
 def plausible(form: Form) -> str:
-    """Return whether so many rows may show one of a set, over s."""
+    """Return the condition, over s, that the number of rows showing one of a set is plausible."""
     return form.text("plausible")
 
 
 @cache
 def functional(form: Form, kind: str = "", *, of_product: bool = False) -> str:
-    """Return what is tested of a sum, over s; ``once`` where every record counts once, or of an ``amount``.
+    """Return the test input of a sum, over s. ``kind`` is ``once`` if every record counts once, or ``amount``.
 
-    ``of_product`` where the records have one of a set of combinations of values of several attributes.
+    ``of_product``: the sum is over records with one of a set of combinations of values of several attributes.
     """
     every = dict(_formulas())
     if form.varied:
         every["slack"] = every["slack_by_row"]
     if kind == "amount" and form.scaled:
-        # The scale of a record is a part of its amount.
+        # The amount of a record includes its scale.
         kind = ""
     if of_product or not form.from_histogram:
         every |= {"spread_of_one": "(s).law.slope", "left": "1"}
@@ -194,7 +196,7 @@ def functional(form: Form, kind: str = "", *, of_product: bool = False) -> str:
 
 @cache
 def ordinary(name: str) -> str:
-    """Return a formula that ordinary SQL uses too."""
+    """Return a formula that ordinary SQL shares."""
     return _fields(sections("analyst/ordinary", "intervals")[name])
 
 

@@ -1,9 +1,9 @@
-"""Writes sums over the rows for sets of values: how they are found in each form.
+"""Write sums over the rows for sets of values, in each form.
 
 A sum is that of c * h: the coefficient c comes from public columns (1, whether the row is in a group, its scale, an
 amount), h is the weight of the row for the set, the sum of W[x, y] over the values x of the set. Its variance, and its
-covariance with another, are sums over the rows as well. What is made of them (``comparisons``) is SQL that no form is
-known to, in ``fragments/sets.sql``. Derivation: ``mechanism/comparison.md``.
+covariance with another, are sums over the rows as well. The functions built from them (``comparisons``) use SQL that is
+the same for all forms, in ``fragments/sets.sql``. Derivation: ``mechanism/comparison.md``.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ from duckdb_priv.sqltext.literals import exact
 from duckdb_priv.sqltext.templates import fill, template
 
 NUMBER = re.compile(r"\(?[0-9][0-9.]*e-?[0-9]+\)?")
-"""A number as it is written, in place of a field that holds it."""
+"""Matches a number literal, which is written inline instead of as a field."""
 
 
 class Sets(StructFields):
-    """Sums over the rows at hand, for the attributes of one form.
+    """Sums over the aggregated rows, for the attributes of one form.
 
-    Where a row counts by what it shows, rows are counted by that and by the ``groups``
-    that they are in; where their coefficients differ, the weight of each row is looked up.
+    If a row's weight depends on the shown value, a histogram counts rows by this value and by ``groups``. If
+    coefficients differ between rows, the weight of each row is looked up.
     """
 
     def __init__(self, form: str, of: Lookup, groups: Sequence[str] = ()) -> None:
         self.form, self._of, self._groups = FORMS[form], of, tuple(groups)
         self._shape = of.shapes[form]
         self.every = SCALES if self.form.scaled else Coefficient()
-        """All rows at hand, each for as many records as it stands for."""
+        """All aggregated rows, each counted as the number of records that it represents."""
         super().__init__()
         self._plausible: dict[str, None] = {}
 
     def quantile(self) -> str:
-        """Return the field of t with the z of a normal interval at ``confidence``."""
+        """Return the field of t with the normal quantile that belongs to ``confidence``."""
         return self.take(self._of.quantile())
 
     def written(self, answer: Chain) -> str:
-        """Write an answer over t; an error where rows were chosen by what they report."""
+        """Write an expression over t, which raises if rows were selected by their reported values."""
         if self._plausible:
             mistake = chosen("'one of the values'")
             refused = f"[error(_priv_text) FOR _priv_text IN [{mistake}]][1]"
@@ -68,11 +68,12 @@ class Sets(StructFields):
         return self.take(rows.total())
 
     def covariance(self, one: Part, two: Part) -> str:
-        """Write the covariance of two sums; of one with itself, its variance."""
+        """Write the covariance of two sums; for a sum with itself, its variance."""
         both = one.rows.times(two.rows)
         noise = self._noise(both, one.values, two.values)
         if self.form.scaled and self.form.perturbed:
-            # The most that sampling within groups of equal public values can add; of two sets it may be opposed.
+            # The largest term that sampling within groups of equal public values can add; for two sets it may be
+            # negative.
             sign = "+" if one.values == two.values else "-"
             sampled = f"{self.take(both.total('weight > 1'))} / (4 * {self.constant('together')})"
             return f"({noise} {sign} {sampled})"
@@ -95,15 +96,15 @@ class Sets(StructFields):
         )
 
     def functional(self, part: Part) -> Chain:
-        """Write what is tested of one sum."""
+        """Return the test input of one sum."""
         once = self.once(part)
         kind = "once" if once else "amount" if part.amount else ""
         return Chain(self.sums(part, once=once), ("s", functional(self.form, kind)))
 
     def sums(self, part: Part, *, once: bool = False) -> str:
-        """Write the struct of what one sum and its interval are made of.
+        """Write the struct from which a sum and its interval are computed.
 
-        Less is needed where every record counts ``once``.
+        It has fewer fields if every record counts ``once``.
         """
         rows, squared = part.rows, part.rows.times(part.rows)
         self._require_plausible(part)
@@ -131,7 +132,7 @@ class Sets(StructFields):
         return struct(**given)
 
     def products(self, amounts: Part, count: Part) -> dict[str, str]:
-        """Write the sums over products of the coefficients of amounts and of a count."""
+        """Return sums over products of the coefficients of an amount and a count."""
         both = amounts.rows.times(count.rows)
         by_row = both.times(SCALES) if self.form.varied else both
         return {
@@ -147,7 +148,7 @@ class Sets(StructFields):
         return self.take(largest)
 
     def _share(self, part: Part) -> str:
-        """Write which share of the table's records would give the same sum with equal coefficients."""
+        """Write the share of the table's records that would give the same sum with equal coefficients."""
         if not self.form.from_histogram:
             return "0e0"
         squares = f"nullif({self.total(part.rows.times(part.rows))}::DOUBLE, 0)"
@@ -155,7 +156,7 @@ class Sets(StructFields):
         return f"coalesce(least({total} ** 2 / {squares} / {self.constant('rows')}, 1), 0)"
 
     def _sampled(self, part: Part) -> dict[str, str]:
-        """Write what is known of rows that are a sample: of which some may be hidden."""
+        """Return the fields for a sample, in which small classes may be hidden."""
         if self.form.perturbed:
             return {"beta": "1e0", "k": "0e0", "classes": "0e0"}
         classes = (
@@ -169,11 +170,11 @@ class Sets(StructFields):
         }
 
     def once(self, part: Part) -> bool:
-        """Whether every record counts once in a sum."""
+        """Whether every record counts once in the sum."""
         return not (part.rows.factors or self.form.varied)
 
     def _law_by_row(self, part: Part) -> str:
-        """Write what an interval needs to know besides, where rows differ in their scale: slope is that of scale 1."""
+        """Write the law of a set if rows differ in their scale; slope is for scale 1."""
         both = part.rows.times(part.rows).times(SCALES)
         noisy = f"coalesce({self.total(both.times(SCALES))} / nullif({self.total(both)}, 0), 0)"
         size, values = self.take(self._of.size()), self._size(part.values)
@@ -181,7 +182,7 @@ class Sets(StructFields):
 
     @staticmethod
     def _scaled_law(size: str, values: str, noisy: str) -> str:
-        """Write the law of a set of so many ``values``, in rows whose noise is that of the scale ``noisy``."""
+        """Write the law of a set of ``values`` values, for rows with the noise of the scale ``noisy``."""
         spread = f"({size} - 2 * {values})"
         some = f"CASE WHEN {values} = {size} THEN 0 ELSE 1 END"
         return struct(
@@ -194,13 +195,13 @@ class Sets(StructFields):
         )
 
     def _require_plausible(self, part: Part) -> None:
-        """Require that no more and no fewer of the rows show one of the values than chance allows."""
+        """Require that the number of rows showing one of the values is plausible by chance."""
         if not self.form.independent or part.values is None:
             return
         rows = Coefficient(part.rows.conditions)
         if self.form.blocks:
-            # How many of the values the block of a row holds, over how many there are: a number from 0 to 1, which
-            # scatters no more than one that is 0 or 1 (Bernstein).
+            # The share of the set's values that the row's block holds: a number from 0 to 1, whose variance is at most
+            # that of a 0/1 variable with the same mean (Bernstein).
             own, other = self._number("own"), self._number("other")
             size = self._size(part.values)
             held = f"({self._sum(rows, part.values)} * ({own} - {other}) / {size}"
@@ -230,7 +231,7 @@ class Sets(StructFields):
         self._plausible[required if self.form.blocks else self.make(required)] = None
 
     def _values(self, rows: Coefficient) -> dict[str, str]:
-        """Write two of the values that the rows show, and how probable one value is at most, where that is asked."""
+        """Return two of the shown values, and the largest probability of one value, if the form is grouped."""
         met = f" FILTER ({' AND '.join(rows.conditions)})" if rows.conditions else ""
         if not self.form.grouped:
             return {}
@@ -239,7 +240,8 @@ class Sets(StructFields):
         return {"first": self.take(f"min(_column){met}"), "last": last, "agreement": agreement}
 
     def _chances_by_row(self, rows: Coefficient, values: str) -> dict[str, str]:
-        """Write them where rows differ in their scale, by chords between the least and the largest (by_group)."""
+        """Return bounds of these probabilities if rows differ in scale: chords from the smallest to the largest
+        scale."""
         size, count = self.take(self._of.size()), self._size(values)
         scales = rows.times(SCALES)
         least, most = (self.take(f"{scales.extreme(which)}::DOUBLE") for which in ("min", "max"))
@@ -250,10 +252,10 @@ class Sets(StructFields):
         }
 
     def constant(self, name: str) -> str:
-        """Write a number of the release."""
+        """Write a constant of the release."""
         return self.take(f"{self._of.constant(name)}::DOUBLE")
 
-    # What rows count for a set.
+    # The weights of rows for a set.
 
     def _sum(self, rows: Coefficient, values: str | None) -> str:
         if self.form.varied:
@@ -268,7 +270,8 @@ class Sets(StructFields):
         return self._weighed(rows, "{a}", values, values)
 
     def _noise(self, rows: Coefficient, one: str | None, two: str | None) -> str:
-        """Write the sum of h * g - q: what a row counts for two sets, less what it counts for what they share."""
+        """Write the sum of h * g - q: the product of a row's weights for two sets, minus its weight for their
+        intersection."""
         if not self.form.perturbed:
             return f"(1 - {self._number('own')}) * {self._shown(rows, one, two)}"
         if self.form.varied:
@@ -283,7 +286,7 @@ class Sets(StructFields):
         return self._weighed(rows, "({a} * {b} - {both})", one, two)
 
     def _noise_by_row(self, rows: Coefficient, one: str | None, two: str | None) -> str:
-        """Write that sum where h = (1 + m u) 1{shows one of the set} - k u, for a set of k values."""
+        """Write that sum for h = (1 + m u) 1{shows one of the set} - k u, with a set of k values."""
         scaled, size = rows.times(SCALES), self.take(self._of.size())
         squared = scaled.times(SCALES)
 
@@ -298,7 +301,7 @@ class Sets(StructFields):
         )
 
     def _law(self, values: str | None) -> str:
-        """Write what an interval needs to know besides, of a count in which every record counts once."""
+        """Write the law of a set: what an interval needs besides the variance, if every record counts once."""
         if self.form.blocks:
             return self._law_of_blocks(values)
         if self.form.symmetric:
@@ -307,7 +310,7 @@ class Sets(StructFields):
         return self.make(self._law_of(places, self._kept_weights(places)))
 
     def _law_of(self, places: str, weights: str) -> str:
-        """Write it for the values at some places, from what rows count for them by what they show."""
+        """Write the law of the values at some positions, from the weights by shown value."""
         single = f"list_extract({places}, 1)"
         known = {name: self._of.number(name, single) for name in TERMS}
         if self.form.from_histogram:
@@ -324,7 +327,7 @@ class Sets(StructFields):
         return let("k", ordinary("law"), **known, inside=inside, outside=outside)
 
     def _law_of_symmetric(self, values: str | None) -> str:
-        """Write the same where a row counts by whether it shows one of the set; all values together have no noise."""
+        """Write the law if a row's weight depends on whether it shows one of the set; the whole domain has no noise."""
         if not self.form.perturbed:
             own = self._number("own")
             return struct(
@@ -348,7 +351,7 @@ class Sets(StructFields):
         )
 
     def _law_of_blocks(self, values: str | None) -> str:
-        """Write the same where a row counts by how many of the values its block holds."""
+        """Write the law if a row's weight depends on how many of the values its block holds."""
         places, of = self.take(self._positions(values)), self._of.blocks()
         given = {name: self.take(of[name]) for name in ("blocks", "stride", "held")}
         weights, own, other = self._kept_weights(places), self._number("own"), self._number("other")
@@ -365,9 +368,9 @@ class Sets(StructFields):
         )
 
     def law_at(self, places: str, noisy: str) -> str:
-        """Write it for the values at some places, where everything is a literal; ``noisy`` is the scale of the rows.
+        """Write the law of the values at some positions with literals only; ``noisy`` is the scale of the rows.
 
-        Where all values have the same two probabilities, what rows count for a set follows from how many it has.
+        If all values have the same two probabilities, the weights for a set follow from its size.
         """
         count, size = f"len({places})", self._of.size()
         if self.form.blocks:
@@ -395,37 +398,37 @@ class Sets(StructFields):
             outside=f"CASE WHEN {count} < {size} THEN -({other}) END",
         )
 
-    # Forms in which a row counts by whether it shows one of the set.
+    # Forms in which a row's weight depends on whether it shows one of the set.
 
     def _number(self, name: str) -> str:
-        """Write a number that all values share."""
+        """Write a number that is equal for all values."""
         number = self._of.number(name, "1")
         return number if NUMBER.fullmatch(number) else self.take(f"{number}::DOUBLE")
 
     @cached_property
     def _gap(self) -> str:
-        """Write how much more probable it is of a record that has one of a set to show one of it."""
+        """Write the difference of the two probabilities of showing a value: with and without having it."""
         return folded(f"({self._number('own')} - {self._number('other')})")
 
     @cached_property
     def _step(self) -> str:
-        """Write how much more a row counts that shows one of a set."""
+        """Write the weight difference between a row that shows one of a set and a row that does not."""
         if not self.form.perturbed:
             return "1e0"
         return folded(f"(1 / {self._gap})")
 
     def _often(self, *sets: str | None) -> str:
-        """Write how probable it is of a record with another value to show one of a set, or of what two sets share."""
+        """Write the probability that a record with another value shows one of a set, or of the intersection of two."""
         return f"({self._size(*sets)} * {self._number('other')})"
 
     def _outside(self, *sets: str | None) -> str:
-        """Write what a row counts that shows none of a set, or of what two sets share."""
+        """Write the weight of a row that shows none of a set, or of the intersection of two."""
         if not self.form.perturbed:
             return "0e0"
         return self.keep(f"(-{self._often(*sets)} * {self._step})")
 
     def _size(self, *sets: str | None) -> str:
-        """Write how many values a set has, or two sets share."""
+        """Write the size of a set, or of the intersection of two."""
         lists = [listed(each) for each in dict.fromkeys(sets) if each is not None]
         if not lists:
             return self.take(self._of.size())
@@ -447,16 +450,16 @@ class Sets(StructFields):
             return found
         return f"({found} OR (_column IS NULL AND {lists_missing(listed(values))}))"
 
-    # Forms in which it counts by what it shows.
+    # Forms in which a row's weight depends on the shown value.
 
     def _weighed(self, rows: Coefficient, function: str, one: str | None, two: str | None) -> str:
-        """Write the sum of a function of a, b and both: what a row counts for two sets, and for what they share."""
+        """Write the sum of a function of a, b and both: a row's weights for two sets and for their intersection."""
         first, second = self._positions(one), self._positions(two)
         both = first if one == two else shared(first, second)
         sets = {"a": first, "b": second, "both": both}
         used = {name: places for name, places in sets.items() if f"{{{name}}}" in function}
         if rows.factors:
-            # A single set: each number of its row decides what a record counts.
+            # Only one set is used, so the function is applied to each weight in the set's row of weights.
             row = f"[{function.format(**dict.fromkeys(used, 'w'))} FOR w IN {self._row(first, inline=True)}]"
             return self.take(rows.of(f"list_extract({row}, {self._place('_column')})"))
         of = {
@@ -470,16 +473,14 @@ class Sets(StructFields):
         )
 
     def _met(self, rows: Coefficient) -> list[str]:
-        """Write which rows of the histogram are of the groups that the coefficients are of."""
+        """Return the conditions on rows of the histogram that select the groups of the coefficients."""
         if not self._groups:
             return []
         chosen = ["list_contains([1, 3], (e).code)", "(e).code >= 2"]
         return [chosen[self._groups.index(each)] for each in rows.conditions]
 
     def _histogram(self, rows: Coefficient) -> str:
-        """Write how many rows there are, by the place of what they show: all of them by the groups that they are in, or
-        those for which the conditions hold.
-        """
+        """Write the histogram of rows by position of the shown value: by group, or only rows meeting the conditions."""
         size = self.take(f"{self._of.size()}")
         if self._groups:
             size = self.take(f"{self._outcomes}")
@@ -500,11 +501,11 @@ class Sets(StructFields):
 
     @property
     def _outcomes(self) -> str:
-        """Write how many different things a row can show: each value, or each block of values."""
+        """Write the number of outcomes of a row: the values, or the blocks of values."""
         return self._of.blocks()["blocks"] if self.form.blocks else self._of.size()
 
     def _place(self, column: str) -> str:
-        """Write the place in the domain of what is shown, from 1; that of a block among all blocks."""
+        """Write the position of the shown value in the domain, or of the block among all blocks, from 1."""
         if self.form.blocks:
             return f"(TRY_CAST({column} AS INTEGER) + 1)"
         if self._shape.enumerated:
@@ -513,7 +514,7 @@ class Sets(StructFields):
         return f"coalesce(list_position({texts}, {exact(column)}), {size})"
 
     def _positions(self, values: str | None) -> str:
-        """Write the places in the domain of a set of values, from 1."""
+        """Write the positions of a set of values in the domain, from 1."""
         size = self._of.size()
         if values is None:
             return f"range(1, {size} + 1)"
@@ -521,11 +522,11 @@ class Sets(StructFields):
         return f"list_distinct([coalesce(list_position({texts}, {exact('v')}), {size}) FOR v IN {listed(values)}])"
 
     def _kept_weights(self, positions: str) -> str:
-        """Return the field of t with what rows count for a set, by what they show."""
+        """Return the field of t with the weights for a set, by shown value."""
         return self.keep(self._row(positions))
 
     def _row(self, positions: str, *, inline: bool = False) -> str:
-        """Write the list of what rows count for a set, by what they show."""
+        """Write the list of weights for a set, by shown value."""
         rows = self._filled("selected", positions, "_priv_x", inline=inline)
         return (
             "[CASE len(r) WHEN 1 THEN list_extract(r, 1)"
@@ -536,9 +537,9 @@ class Sets(StructFields):
     def _filled(
         self, section: str, positions: str, first: str = "", *, inline: bool = False
     ) -> str:
-        """Write a section for the values at some places; its numbers are those of the first.
+        """Write a section for the values at some positions; ``number.*`` are of the first value.
 
-        A matrix is written once for a function, but where it must be ``inline``: DuckDB folds it there.
+        A matrix is written once for each function, unless it must be ``inline``, where DuckDB folds it.
         """
         first = first or f"list_extract({positions}, 1)"
         places = {

@@ -1,8 +1,8 @@
-"""Views for people who click: ordinary tables of estimates, for tools that know nothing of the macros.
+"""Views of estimates for tools that cannot call macros.
 
-A view is bound in its own catalog. So unlike a macro it may name tables and macros of its release file, and it stays
-right where the file is attached and not in use. Its numbers are for people: whole records, and never below 0. The
-macros give the exact ones.
+DuckDB binds a view in its own catalog. So unlike a macro it may name tables and macros of its release file, and it
+stays correct if the file is attached but not in use. Its numbers are rounded to whole records and never below 0. The
+macros return the exact ones.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from duckdb_priv.release.model import SCALE, SensitiveAttribute, group_column
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 ENDS = ("value", "estimate", "low", "high", "noisy_count")
-"""The columns of every view of estimates, after its groups, in this order."""
+"""The columns of every view of estimates, in order, after its group columns."""
 MOST_BY = 6
-"""Up to so many views by a public column: SHOW TABLES stays short."""
+"""Maximum number of views by a public column, so that SHOW TABLES stays short."""
 MOST_ROWS = 10_000_000
-"""Rows times values up to which a release carries a view with one row for each of both."""
+"""Maximum of rows times values for which a release has a view with one row for each pair."""
 
 
 def create_sensitive_tables(
     connection: duckdb.DuckDBPyConnection, attributes: Iterable[SensitiveAttribute]
 ) -> None:
-    """Create the second table of a release whose groups list their values, one for each sensitive attribute."""
+    """Create the second table of each sensitive attribute in a release whose groups list their values."""
     for attribute in attributes:
         if form_of(attribute).listed:
             name, query, comment = _sensitive_table(attribute)
@@ -48,7 +48,7 @@ def drop_sensitive_tables(connection: duckdb.DuckDBPyConnection, release: str) -
 def statements(
     connection: duckdb.DuckDBPyConnection, release: str, attributes: Iterable[SensitiveAttribute]
 ) -> list[str]:
-    """Return the SQL of the views of a release, whose catalog rows are in the current database."""
+    """Return the SQL of the views of a release in the current database."""
     columns = catalog.published_columns(connection, release)
     public = {of.name: of.type for of in columns if of.role == "public"}
     attributes = list(attributes)
@@ -60,7 +60,7 @@ def statements(
     named: dict[str, tuple[str, str]] = {}
     for attribute in attributes:
         for name, query, comment in _views(attribute, public, few, explained, rows):
-            # Two attributes can make one name, a_b by c and a by b_c: the first keeps it.
+            # Two attributes can give the same name, a_b by c and a by b_c: the first one keeps it.
             named.setdefault(name.lower(), (name, f"CREATE VIEW {identifier(name)} AS {query}"))
             named.setdefault(f"{name.lower()} ", (name, _comment(name, comment)))
     return [statement for name, statement in named.values() if name.lower() != release.lower()]
@@ -71,7 +71,7 @@ def _comment(name: str, comment: str) -> str:
 
 
 def estimates(attribute: SensitiveAttribute) -> str:
-    """Name the view that counts every value of an attribute.
+    """Return the name of the view that estimates the count of every value of an attribute.
 
     >>> from types import SimpleNamespace
     >>> estimates(SimpleNamespace(release="visits", name="disease"))
@@ -81,12 +81,12 @@ def estimates(attribute: SensitiveAttribute) -> str:
 
 
 def by(attribute: SensitiveAttribute, column: str) -> str:
-    """Name the view that counts every value of an attribute by a public column."""
+    """Return the name of the view that estimates these counts by a public column."""
     return f"{attribute.release}_{attribute.name}_by_{column}"
 
 
 def are_few(public: int, attributes: Sequence[SensitiveAttribute]) -> bool:
-    """Whether a release of so many public columns has views by each of them."""
+    """Whether a release with ``public`` public columns has a view by each of them."""
     return public * len(attributes) <= MOST_BY
 
 
@@ -97,9 +97,9 @@ def _views(
     explained: Collection[str],
     rows: int,
 ) -> list[tuple[str, str, str]]:
-    """Return name, query and comment of every view of one attribute: over all records, and by each of ``few`` columns.
+    """Return name, query and comment of every view of an attribute: over all records, and by each of ``few`` columns.
 
-    ``public`` are the public columns with their types; codes of attributes that are ``explained`` have labels.
+    ``public`` are the public columns with their types. ``explained`` are the attributes whose codes have labels.
     """
     stem = f"{attribute.release}_{attribute.name}"
     found = [
@@ -141,7 +141,7 @@ def _views(
 
 
 def _has_weights(attribute: SensitiveAttribute) -> bool:
-    """Whether every value has weights, and counting the rows that show it is not all that they say."""
+    """Whether every value has weights that differ from counting the rows that show it."""
     form = form_of(attribute)
     return form.invertible and form.perturbed and not form.copied
 
@@ -158,12 +158,12 @@ def _sensitive_table(attribute: SensitiveAttribute) -> tuple[str, str, str]:
 
 
 def _name_of_table(release: str, attribute: str) -> str:
-    """Name the second table of a release whose groups list the values of an attribute."""
+    """Return the name of an attribute's second table in a release whose groups list their values."""
     return f"{release}_{attribute}"
 
 
 def _values_of_blocks(attribute: SensitiveAttribute) -> str:
-    """Write the query that lists the values of each block, made from the catalog."""
+    """Write the query that lists the values of each block, from the catalog."""
     kind, name = attribute.type, identifier(attribute.name)
     this = f"release = {literal(attribute.release)} AND attribute = {literal(attribute.name)}"
     return (
@@ -180,11 +180,11 @@ def _distribution(
     public: Mapping[str, str],
     explained: Collection[str],
 ) -> str:
-    """Write the query of estimates for people: whole records, and none below or above what is possible."""
+    """Write the query of a view of estimates: rounded to whole records and clipped to the possible range."""
     arguments = [literal(f"{attribute.release}.{attribute.name}")]
     groups = {}
     if column is not None:
-        # The answer has columns of these names already.
+        # The view already has columns of these names.
         alias = f"public_{column}" if column.lower() in (*ENDS, "stderr") else column
         groups = {alias: column}
         grouped = f"{_text(identifier(column), public[column])} AS {identifier(alias)}"
@@ -203,7 +203,7 @@ def _distribution(
 
 
 def _text(sql: str, kind: str) -> str:
-    """Write a column of a view: an ENUM as text, since a tool prints all values of an ENUM in the header."""
+    """Write a column of a view. An ENUM becomes text: a tool would print all its values in the header."""
     return f"CAST({sql} AS VARCHAR)" if kind.startswith("ENUM") else sql
 
 

@@ -1,4 +1,4 @@
-"""How much a row that reports y counts for the true value x: the weights W[x, y] of a release, as SQL.
+"""The weights W[x, y] of a release as SQL: the weight of a row that reports y for the true value x.
 
 A weight is a formula over two rows of ``priv.coefficient`` (``sql/analyst/ordinary/weights.sql``).
 """
@@ -18,7 +18,7 @@ NUMBER = re.compile(r"\b([xy])\.([a-z_]+)")
 
 @cache
 def formulas() -> Mapping[str, str]:
-    """Return the formula of each form, and of the numbers that have one themselves."""
+    """Return the formulas of all forms, and of the numbers that are computed by a formula."""
     return {
         name: " ".join(line.strip() for line in sql.splitlines())
         for name, sql in sections("analyst/ordinary", "weights").items()
@@ -35,7 +35,7 @@ def weight(
     y: str = "y",
     scale: str = "1",
 ) -> str:
-    """Write W[x, y] in a form, over the tables ``x`` and ``y``; ``scale`` says how far the row is perturbed."""
+    """Write W[x, y] in a form, over the tables ``x`` and ``y``; ``scale`` says how strongly the row is perturbed."""
     places = {"reported": reported, "scale": scale, "size": str(size)}
     if blocks:
         places |= block_places(blocks)
@@ -44,7 +44,7 @@ def weight(
 
 
 def numbers_of(form: str) -> list[str]:
-    """Write the columns of ``priv.coefficient`` that the weights of a form are made of, besides position and value."""
+    """Return the columns of ``priv.coefficient`` that the weights of a form use, besides position and value."""
     needed = dict.fromkeys(name for _, name in NUMBER.findall(formulas()[form]))
     return [
         f"{formulas()[each]} AS {each}" if each in formulas() else each
@@ -54,9 +54,9 @@ def numbers_of(form: str) -> list[str]:
 
 
 def steps_of(rows: int) -> int:
-    """Return in how many steps a record is counted where so many ``rows`` are published.
+    """Return the number of steps into which a record's weight is divided, for ``rows`` published rows.
 
-    Sums of whole steps have no rounding error while they are below 2 ** 53: while weights are below 128 on average.
+    Sums of whole steps have no rounding error below 2 ** 53: as long as weights are below 128 on average.
 
     >>> steps_of(3000) * 128 * 3000 < 2**53
     True

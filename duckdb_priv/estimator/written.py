@@ -1,7 +1,8 @@
-"""What the analyst's macros must know of the attributes, written into them: those of a release file are so.
+"""The facts of attributes as literals in the macros of a release file.
 
-Macros ask a ``Lookup`` and get SQL: that of the attribute which is called by their first argument. In a release file
-all of it is literals, chosen by name where the release has several attributes. ``chosen`` has the other way.
+Macros get the SQL of each fact from a ``Lookup``: the fact of the attribute that their first argument names. In a
+release file all facts are literals, chosen by name if the release has several attributes. A publisher's database uses
+the lookup in ``chosen``.
 """
 
 from __future__ import annotations
@@ -25,29 +26,29 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, computed, fill, read
 
 ENUM_IS_READ = ContextVar("ENUM_IS_READ", default=not duckdb.__version__.startswith("1."))
-"""Whether other versions read an ENUM in a macro that this DuckDB writes: not one that 1.5 writes."""
+"""Whether other DuckDB versions can read an ENUM in a macro that this version creates. DuckDB 1.5 is the exception."""
 LISTED = 20
-"""How many names an error message lists."""
+"""Maximum number of names in an error message."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What the text of the macros depends on, of all attributes whose estimates take one form."""
+    """The traits on which the text of macros depends, of all attributes with one form."""
 
     form: str
     enumerated: bool
-    """Whether the columns of all of them are an ENUM of the domain."""
+    """Whether all their columns are ENUMs of their domain."""
     has_missing: bool
-    """Whether the missing value belongs to the domain of any."""
+    """Whether the missing value is in any domain."""
     plain: bool = False
-    """Whether none of their values holds the character that separates texts first of all."""
+    """Whether none of their values contains the first separator of texts."""
     equal: frozenset[str] = frozenset()
-    """Numbers that, in each of them, are the same for all values."""
+    """Names of numbers that are equal for all values within each attribute."""
     has_twins: bool = False
-    """Whether a release of any has several columns of one type."""
+    """Whether any release has several columns of the same type."""
 
     def __or__(self, other: Shape) -> Shape:
-        """Return what the text for attributes of both depends on."""
+        """Return the shape of the attributes of both."""
         return Shape(
             self.form,
             self.enumerated and other.enumerated,
@@ -59,22 +60,21 @@ class Shape:
 
 
 class Lookup(ABC):
-    """Where macros find what they must know of the attribute that is asked for.
+    """The source of facts about the requested attribute, for macros.
 
-    Every method returns SQL that is folded when a query is planned. The caller makes sure first that the attribute
-    exists.
+    Every method returns SQL that DuckDB folds when it plans a query. The caller checks first that the attribute exists.
     """
 
     shapes: Mapping[str, Shape]
-    """Every form that an attribute takes, by its name."""
+    """The shape of each form that occurs, by name of the form."""
 
     @abstractmethod
     def among(self, *forms: str) -> Self:
-        """Return the lookup for macros that ask for attributes of some forms only."""
+        """Return the lookup restricted to attributes of some forms."""
 
     @abstractmethod
     def by_key(self, key: str) -> Self:
-        """Return the lookup of the attribute that an SQL expression calls 'release.attribute'."""
+        """Return the lookup of the attribute named by an SQL expression of the form 'release.attribute'."""
 
     @abstractmethod
     def fact(self, name: str) -> str:
@@ -82,58 +82,58 @@ class Lookup(ABC):
 
     @abstractmethod
     def is_here(self) -> str:
-        """Write whether the attribute that is asked for is one of these."""
+        """Write the condition that the requested attribute is one of these."""
 
     def has_missing(self) -> str:
-        """Write whether the missing value belongs to its domain."""
+        """Write whether the missing value is in the domain."""
         return self.fact("has_missing")
 
     def size(self) -> str:
-        """Write how many values its domain has."""
+        """Write the size of the domain."""
         return self.fact("size")
 
     def texts(self) -> str:
-        """Write the texts of its values, the missing one left out."""
+        """Write the texts of the domain's values, without the missing value."""
         return self.fact("texts")
 
     @abstractmethod
     def is_value(self, text: str) -> str:
-        """Write whether a text is a value of its domain."""
+        """Write the condition that a text is a value of the domain."""
 
     def listing(self) -> str:
-        """Write the first values of its domain, for people."""
+        """Write the first values of the domain, for messages."""
         return self.fact("listing")
 
     def type(self) -> str:
-        """Write the type of its published column, as DuckDB's typeof says it."""
+        """Write the type of the published column, as DuckDB's typeof returns it."""
         return self.fact("type")
 
     def column(self) -> str:
-        """Write the name of its published column."""
+        """Write the name of the published column."""
         return self.fact("column")
 
     def twins(self) -> str:
-        """Write the list of names that other columns of its type have, of the release."""
+        """Write the list of names of the release's other columns of the same type."""
         return self.fact("twins")
 
     def joined(self) -> str:
-        """Write whether it can be asked for together with others."""
+        """Write whether the attribute can be estimated jointly with others."""
         return self.fact("joined")
 
     @abstractmethod
     def number(self, name: str, position: str) -> str:
-        """Write a number of the value at a position of the domain."""
+        """Write one number of the value at a position in the domain."""
 
     @abstractmethod
     def numbers(self, name: str) -> str:
-        """Write the numbers of all values."""
+        """Write the list of one number for all values."""
 
     @abstractmethod
     def encoded(self, name: str) -> str:
-        """Write one of MATRICES as the list of the texts of its rows."""
+        """Write one of MATRICES as a list of encoded rows."""
 
     def row(self, name: str, position: str) -> str:
-        """Write the row of a matrix that belongs to the value at a position of the domain."""
+        """Write the row of a matrix for the value at a position in the domain."""
         return decoded(f"list_extract({self.encoded(name)}, {position})", MATRICES[name])
 
     def matrix(self, name: str) -> str:
@@ -142,35 +142,36 @@ class Lookup(ABC):
 
     @abstractmethod
     def constant(self, name: str) -> str:
-        """Write a number of the release."""
+        """Write a constant of the release."""
 
     @abstractmethod
     def place(self) -> str:
-        """Write the place of what a row reports among all that it can, from 0: in the domain, or among the blocks."""
+        """Write the position of a row's reported value in the domain, or of its block among all blocks, from 0."""
 
     @abstractmethod
     def blocks(self) -> Mapping[str, str]:
-        """Write what is known of the blocks that rows report, by the names of blocks.PLACES."""
+        """Return the facts of the blocks that rows report, by their names in blocks.PLACES."""
 
     @abstractmethod
     def query(self, name: str, arguments: Mapping[str, str]) -> str:
-        """Write the text of a query, or of a part of one, with the arguments of the call in it."""
+        """Write the text of a query, or a part of one, with the arguments of the call filled in."""
 
     @abstractmethod
     def named(self, field: str, key: str = "_release") -> str:
-        """Write what is known of the release that an SQL expression calls."""
+        """Write a field of the release that an SQL expression names."""
 
     @abstractmethod
     def unknown_release(self) -> str:
-        """Write the end of the message that there is no such release."""
+        """Write the end of the message for an unknown release."""
 
     @abstractmethod
     def quantile(self) -> str:
-        """Write the z of a normal interval at ``confidence``."""
+        """Write the normal quantile z that belongs to ``confidence``."""
 
 
 def by_text(lookup: Lookup, write: Callable[[str, Lookup], str]) -> list[tuple[str, str]]:
-    """Write what each form says, once for all that say the same: whether one of them is asked for, and the text."""
+    """Return the distinct texts of the forms, each with the condition that the requested attribute has one of its
+    forms."""
     forms: dict[str, list[str]] = {}
     for form in lookup.shapes:
         forms.setdefault(write(form, lookup.among(form)), []).append(form)
@@ -178,14 +179,14 @@ def by_text(lookup: Lookup, write: Callable[[str, Lookup], str]) -> list[tuple[s
 
 
 RELEASE_FIELDS = ("table", "attributes", "several", "reported")
-"""What is known of a release by its name: its table; its attributes; what to write where there are several; and a
-pattern of the texts that may reach the columns in which records report what may not be true."""
+"""Facts of a release: its table; its attributes; the hint if there are several; and a pattern of texts that may read
+columns of reported values."""
 
 
 def release_fields(
     release: str, attributes: Sequence[str], reported: Sequence[str], namesake: bool
 ) -> dict[str, str | None]:
-    """Return what is known of a release by its name."""
+    """Return the facts of a release, by the names in RELEASE_FIELDS."""
     several = " or ".join(repr(f"{release}.{name}") for name in attributes)
     return {
         "table": identifier(release),
@@ -199,7 +200,7 @@ def release_fields(
 
 
 def keys(attributes: Iterable[tuple[str, str]]) -> dict[str, int]:
-    """Number attributes by release and name, as analysts may call them.
+    """Number attributes by the names that analysts may use for them.
 
     >>> keys([("patients", "disease"), ("survey", "income"), ("survey", "age")])
     {'patients.disease': 0, 'patients': 0, 'survey.income': 1, 'survey.age': 2}
@@ -215,26 +216,26 @@ def keys(attributes: Iterable[tuple[str, str]]) -> dict[str, int]:
 
 
 def is_enumerated(attribute: SensitiveAttribute) -> bool:
-    """Whether the column of an attribute is an ENUM, so that what a row shows has a place in its type."""
+    """Whether the column of an attribute is an ENUM, so that DuckDB knows the position of a shown value."""
     return attribute.column_type.startswith("ENUM(")
 
 
 def type_name(attribute: SensitiveAttribute) -> str:
-    """Write the type of the published column of an attribute, as DuckDB's typeof says it.
+    """Write the type of an attribute's published column, as DuckDB's typeof returns it.
 
-    Characters that are not printed are written in ways that differ between versions: there DuckDB is asked.
+    DuckDB versions spell characters that are not printable differently. For such types, the SQL asks DuckDB.
     """
     kind = attribute.column_type
     return literal(kind) if kind.isprintable() else f"typeof(CAST(NULL AS {kind}))"
 
 
 def twin_names(attribute: SensitiveAttribute) -> list[str]:
-    """List how DuckDB may name the columns that have the type of an attribute's."""
+    """Return the names that DuckDB may give to other columns with the attribute's type."""
     return [name for twin in attribute.twins for name in dict.fromkeys((twin, identifier(twin)))]
 
 
 def listing(values: Sequence[str | None]) -> str:
-    """List the first values of a domain, for people."""
+    """Return the first values of a domain as text, for messages."""
     shown = ", ".join("NULL" if value is None else f"'{value}'" for value in values[:LISTED])
     if len(values) <= LISTED:
         return shown
@@ -242,7 +243,7 @@ def listing(values: Sequence[str | None]) -> str:
 
 
 def there_is(releases: Iterable[str]) -> str:
-    """Return which releases there are, as the end of the message that another is not."""
+    """Return the list of existing releases, which ends the message for an unknown release."""
     names = sorted(releases)
     listed = ", ".join(f'"{name[:100]}"' for name in names[:LISTED]) + (
         ", ..." if len(names) > LISTED else ""
@@ -251,7 +252,7 @@ def there_is(releases: Iterable[str]) -> str:
 
 
 def shapes_of(attributes: Iterable[SensitiveAttribute]) -> dict[str, Shape]:
-    """Return the forms that attributes take."""
+    """Return the shapes of attributes, by form."""
     found: dict[str, Shape] = {}
     for each in attributes:
         shape = Shape(
@@ -267,7 +268,7 @@ def shapes_of(attributes: Iterable[SensitiveAttribute]) -> dict[str, Shape]:
 
 
 def merged(some: Mapping[str, Shape], more: Mapping[str, Shape]) -> dict[str, Shape]:
-    """Return the forms that attributes of both take."""
+    """Return the shapes of the attributes of both."""
     found = dict(some)
     for form, shape in more.items():
         found[form] = found[form] | shape if form in found else shape
@@ -275,12 +276,12 @@ def merged(some: Mapping[str, Shape], more: Mapping[str, Shape]) -> dict[str, Sh
 
 
 def decoded_rows(name: str, rows: str) -> str:
-    """Write rows of one of MATRICES, of the texts that they have."""
+    """Write the decoded rows of one of MATRICES."""
     return f"[{decoded('r', MATRICES[name])} FOR r IN {rows}]"
 
 
 def query_texts(attribute: SensitiveAttribute) -> dict[str, str]:
-    """Return the texts of the queries about an attribute, with marked places for the arguments of a call."""
+    """Return the query texts of an attribute, with placeholders for the arguments of a call."""
     every = distribution.queries(attribute) | joint_texts.texts_of(attribute)
     return {name: qualified(text) for name, text in every.items()}
 
@@ -295,11 +296,11 @@ ATTRIBUTE_FACTS: Mapping[str, Callable[[SensitiveAttribute], str]] = {
     "twins": lambda of: texts(twin_names(of)),
     "joined": lambda of: literal(form_of(of).joined),
 }
-"""What is known of an attribute, by the method of a lookup: as a literal."""
+"""Facts of an attribute as literals, by method of a lookup."""
 
 
 class Written(Lookup):
-    """Everything as literals."""
+    """A lookup that returns literals."""
 
     def __init__(
         self,
@@ -309,7 +310,7 @@ class Written(Lookup):
         written: dict[tuple[str, str], dict[str, str]] | None = None,
     ) -> None:
         self._all, self._key = attributes, key
-        # Long texts, of which every function asks one: written once an attribute.
+        # Long texts that every function needs. Each is written once for an attribute.
         self._written = {} if written is None else written
         self._named = (
             {
@@ -322,21 +323,21 @@ class Written(Lookup):
         self.shapes = shapes_of(self._named.values())
 
     def among(self, *forms: str) -> Written:
-        """Return the lookup for macros that ask for attributes of some forms only."""
+        """Return the lookup restricted to attributes of some forms."""
         named = {name: of for name, of in self._named.items() if of.form in forms}
         return Written(self._all, named, self._key, self._written)
 
     def by_key(self, key: str) -> Written:
-        """Return the lookup of the attribute that an SQL expression calls 'release.attribute'."""
+        """Return the lookup of the attribute named by an SQL expression of the form 'release.attribute'."""
         named = {f"{of.release}.{of.name}": of for of in self._all}
         return Written(self._all, named, key, self._written)
 
     def is_here(self) -> str:
-        """Write whether the attribute that is asked for is one of these."""
+        """Write the condition that the requested attribute is one of these."""
         return self._is_among(self._named) if self._named else "NULL::BOOLEAN"
 
     def is_value(self, text: str) -> str:
-        """Write whether a text is a value of its domain."""
+        """Write the condition that a text is a value of the domain."""
         return self._chosen(lambda of: is_among(text, of.values))
 
     def fact(self, name: str) -> str:
@@ -344,7 +345,7 @@ class Written(Lookup):
         return self._chosen(ATTRIBUTE_FACTS[name], known=name != "joined")
 
     def number(self, name: str, position: str) -> str:
-        """Write a number of the value at a position of the domain."""
+        """Write one number of the value at a position in the domain."""
 
         def write(of: SensitiveAttribute) -> str:
             numbers = of.every_number[name]
@@ -355,22 +356,22 @@ class Written(Lookup):
         return self._chosen(write, lambda of: name in of.every_number)
 
     def numbers(self, name: str) -> str:
-        """Write the numbers of all values."""
+        """Write the list of one number for all values."""
         return self._chosen(lambda of: doubles(of.numbers[name]), lambda of: name in of.numbers)
 
     def encoded(self, name: str) -> str:
-        """Write one of MATRICES as the list of the texts of its rows."""
+        """Write one of MATRICES as a list of encoded rows."""
         return self._chosen(
             lambda of: f"string_split({literal(of.encoded[name])}, '|')",
             lambda of: name in of.encoded,
         )
 
     def constant(self, name: str) -> str:
-        """Write a number of the release."""
+        """Write a constant of the release."""
         return self._chosen(lambda of: literal(of.constants[name]), lambda of: name in of.constants)
 
     def place(self) -> str:
-        """Write the place of what a row reports among all that it can, from 0: in the domain, or among the blocks."""
+        """Write the position of a row's reported value in the domain, or of its block among all blocks, from 0."""
 
         def write(of: SensitiveAttribute) -> str:
             if ENUM_IS_READ.get():
@@ -382,7 +383,7 @@ class Written(Lookup):
         return self._chosen(write, is_enumerated)
 
     def blocks(self) -> Mapping[str, str]:
-        """Write what is known of the blocks that rows report, by the names of blocks.PLACES."""
+        """Return the facts of the blocks that rows report, by their names in blocks.PLACES."""
 
         def write(name: str) -> str:
             return self._chosen(lambda of: _of_blocks(of)[name], lambda of: of.blocks is not None)
@@ -390,7 +391,7 @@ class Written(Lookup):
         return {name: write(name) for name in PLACES}
 
     def query(self, name: str, arguments: Mapping[str, str]) -> str:
-        """Write the text of a query, or of a part of one, with the arguments of the call in it."""
+        """Write the text of a query, or a part of one, with the arguments of the call filled in."""
         return self._chosen(
             lambda of: computed(self._queries(of)[name], arguments),
             lambda of: name in self._queries(of),
@@ -403,7 +404,7 @@ class Written(Lookup):
         return self._written[key]
 
     def named(self, field: str, key: str = "_release") -> str:
-        """Write what is known of the release that an SQL expression calls."""
+        """Write a field of the release that an SQL expression names."""
         attributes: dict[str, list[SensitiveAttribute]] = {}
         for of in self._all:
             attributes.setdefault(of.release, []).append(of)
@@ -425,11 +426,11 @@ class Written(Lookup):
         return f"(CASE lower({key}) {cases} END)" if cases else "NULL"
 
     def unknown_release(self) -> str:
-        """Write the end of the message that there is no such release."""
+        """Write the end of the message for an unknown release."""
         return literal(there_is({of.release for of in self._all}))
 
     def quantile(self) -> str:
-        """Write the z of a normal interval at ``confidence``."""
+        """Write the normal quantile z that belongs to ``confidence``."""
         return fill(
             body(read("analyst/fragments", "normal_quantile")), {"confidence": "confidence"}
         )
@@ -441,10 +442,9 @@ class Written(Lookup):
         *,
         known: bool = True,
     ) -> str:
-        """Choose by the key; NULL for an attribute that has none.
+        """Write the choice by the key; NULL for an attribute without the fact.
 
-        The last one need not be asked for where it is ``known`` that the key is one of these: what is written often is
-        planned often.
+        If it is ``known`` that the key is one of these, the last one needs no condition. This saves planning time.
         """
         of_attribute: dict[tuple[str, str], dict[str, SensitiveAttribute]] = {}
         for key, attribute in self._named.items():
