@@ -1,4 +1,4 @@
-"""Queries on an ordered attribute as a matrix: ranges, prefixes, the mean, values, or the ranges in a table."""
+"""Questions about an ordered attribute as a matrix: ranges, prefixes, the mean, values, or the ranges in a table."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def gram_of(
     *,
     missing: bool,
 ) -> Matrix:
-    """Return the Gram matrix of the queries: the mean of c c' over their coefficients c at the given points.
+    """Return the Gram matrix of the questions: the mean of c c' over their coefficients c at the given points.
 
-    ``missing`` adds the missing value, last. Raises InvalidParameter for unknown queries, and for one without a value.
+    ``missing`` adds the missing value, last. Raises InvalidParameter for unknown questions, and for one without a value.
     """
     size = len(points)
     if not isinstance(questions, str):
@@ -79,7 +79,7 @@ def _listed(
 
 
 def named(questions: object) -> str:
-    """Return the name of the queries for a message.
+    """Return the name of the questions for a message.
 
     >>> named("ranges"), named("my_ranges")
     ('ranges', 'the questions in my_ranges')

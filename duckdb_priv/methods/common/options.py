@@ -171,20 +171,20 @@ class Question:
 
 @dataclass(frozen=True)
 class StatedQuestions:
-    """Stated queries on the bins of one column, which one guarantee covers."""
+    """Stated questions about the bins of one column, which one guarantee covers."""
 
     attribute: str
     """The column."""
     counts: Vector
     """Number of records with each value, the missing one last."""
     gram: Matrix
-    """Gram matrix: the mean of c c' over the queries."""
+    """Gram matrix: the mean of c c' over the questions."""
     amplification: float
     """The largest permitted likelihood ratio of a record's shown value."""
     promise: Mapping[str, Any]
     """The arguments that state this limit: epsilon, or rho1 and rho2."""
     given: Mapping[str, Any]
-    """The arguments that state the queries and the bins."""
+    """The arguments that state the questions and the bins."""
 
     @property
     def size(self) -> int:
@@ -214,7 +214,7 @@ class Promised:
 
 @dataclass(frozen=True)
 class StatedOption(Promised):
-    """A mechanism's candidate for stated queries: its operator, and the weights of shown values."""
+    """A mechanism's candidate for stated questions: its operator, and the weights of shown values."""
 
     operator: Matrix
     """Probabilities of shown values, one column for each true value."""

@@ -1,4 +1,4 @@
-"""Publishing numbers and other ordered values by the operator with the least error for stated queries."""
+"""Publishing numbers and other ordered values by the operator with the least error for stated questions."""
 
 from duckdb_priv.methods.for_questions.arguments import ForQuestionsArguments
 from duckdb_priv.methods.register import Method, Words

@@ -1,4 +1,4 @@
-"""The candidate of ``priv.advise`` that chooses an operator for stated queries."""
+"""The candidate of ``priv.advise`` that chooses an operator for stated questions."""
 
 from __future__ import annotations
 

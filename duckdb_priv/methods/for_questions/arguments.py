@@ -22,7 +22,7 @@ MIDDLE, RANDOM = "middle", "random"
 
 @dataclass(frozen=True, kw_only=True)
 class ForQuestionsArguments(Arguments):
-    """The queries, the guarantee and the edges; a struct gives each of several columns its own."""
+    """The questions, the guarantee and the edges; a struct gives each of several columns its own."""
 
     questions: Any = argument(
         TABLES,

@@ -1,6 +1,6 @@
-"""Publishing ordered values by the operator that has the least expected error for stated queries.
+"""Publishing ordered values by the operator that has the least expected error for stated questions.
 
-Source: McKenna, Maity, Mazumdar, Miklau, "A workload-adaptive mechanism for linear queries under local differential
+Source: McKenna, Maity, Mazumdar, Miklau, "A workload-adaptive mechanism for linear questions under local differential
 privacy" (2020).
 """
 
@@ -42,7 +42,7 @@ MECHANISM = "for_questions"
 
 @dataclass(frozen=True)
 class Answering:
-    """An attribute with the operator that was chosen for its queries."""
+    """An attribute with the operator that was chosen for its questions."""
 
     binned: Binned
     questions: str
@@ -78,7 +78,7 @@ class Answering:
 def plan(
     workspace: Workspace, source: Source, release: str, arguments: ForQuestionsArguments
 ) -> Plan:
-    """Return the plan of a release whose sensitive numbers have the least error for stated queries."""
+    """Return the plan of a release whose sensitive numbers have the least error for stated questions."""
     amplification, limits = asked_amplification(arguments.epsilon, arguments.rho1, arguments.rho2)
     of = [
         _answering(
@@ -208,7 +208,7 @@ def operator_guarantees(
 
 
 def _gained(each: Answering) -> str:
-    """Return a sentence on the queries of the operator, and its gain over uniform perturbation."""
+    """Return a sentence on the questions of the operator, and its gain over uniform perturbation."""
     cut = each.binned.domain.cut
     rounded = (
         "Numbers are rounded at random to one of the two edges beside them, so that means stay what they are."
@@ -222,13 +222,13 @@ def _gained(each: Answering) -> str:
 
 
 SEARCH = 1
-"""Version of the search; increase it when the search finds other operators for the same queries."""
+"""Version of the search; increase it when the search finds other operators for the same questions."""
 
 
 def chosen_operator(
     workspace: Workspace, attribute: str, gram: Matrix, amplification: float
 ) -> Matrix:
-    """Return the operator for stated queries: the stored one, if a search has been made before."""
+    """Return the operator for stated questions: the stored one, if a search has been made before."""
     key = hashlib.sha256(json.dumps([SEARCH, amplification, gram.tolist()]).encode()).hexdigest()
     found = workspace.rows("SELECT operator FROM priv.chosen_operator WHERE questions = ?", [key])
     if found:
