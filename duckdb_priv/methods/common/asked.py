@@ -36,7 +36,7 @@ def gram_of(
 ) -> Matrix:
     """Return the Gram matrix of the questions: the mean of c c' over their coefficients c at the given points.
 
-    ``missing`` adds the missing value, last. Raises InvalidParameter for unknown questions, and for one without a value.
+    ``missing`` adds the missing value, last. Raises InvalidParameter for unknown questions, or one without a value.
     """
     size = len(points)
     if not isinstance(questions, str):

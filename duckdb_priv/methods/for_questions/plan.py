@@ -1,6 +1,6 @@
 """Publishing ordered values by the operator that has the least expected error for stated questions.
 
-Source: McKenna, Maity, Mazumdar, Miklau, "A workload-adaptive mechanism for linear questions under local differential
+Source: McKenna, Maity, Mazumdar, Miklau, "A workload-adaptive mechanism for linear queries under local differential
 privacy" (2020).
 """
 
